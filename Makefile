@@ -1,0 +1,54 @@
+# Two commands do everything on a fresh machine: `make run` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed-$(shell cat requirements.lock pyproject.toml | cksum | cut -d' ' -f1)
+
+.PHONY: run test check lint types layers bench prove docs docs-check lock format clean
+
+run: $(STAMP)
+	@$(BIN)/python examples/tour.py
+
+test: $(STAMP) lint types layers docs-check
+	$(BIN)/pytest -n 2 --dist loadgroup -q
+
+check: $(STAMP) lint types layers
+	$(BIN)/pytest -n 2 --dist loadgroup -q -m "not long"
+
+prove: $(STAMP)
+	WEFT_PROVE=1 $(BIN)/pytest -q -m long
+
+bench: $(STAMP)
+	$(BIN)/python -m bench
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check -q .
+	$(BIN)/ruff check -q .
+
+types: $(STAMP)
+	$(BIN)/basedpyright
+
+layers: $(STAMP)
+	$(BIN)/lint-imports
+
+docs: $(STAMP)
+	$(BIN)/python -m cogapp -r README.md docs/*.md
+
+docs-check: $(STAMP)
+	$(BIN)/python -m cogapp --check README.md docs/*.md
+
+format: $(STAMP)
+	$(BIN)/ruff check -q --fix . || true
+	$(BIN)/ruff format -q .
+
+lock: $(STAMP)
+	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --upgrade -o requirements.lock -q
+
+$(STAMP): requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	rm -f .venv/.installed-*
+	touch $@
+
+clean:
+	rm -rf .venv .sample .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -1,0 +1,159 @@
+"""Every error Weft raises, and what each face makes of it.
+
+WeftError
+├── NotFoundError            NOT_FOUND
+├── PermissionDeniedError    PERMISSION_DENIED
+├── InvalidSyntaxError       INVALID_SYNTAX
+├── LimitExceededError       LIMIT_EXCEEDED
+├── CrossTreeError           CROSS_TREE
+├── ConflictError            CONFLICT
+├── ModelError               MODEL_ERROR
+├── InvalidInputError        INVALID_INPUT
+├── UnauthenticatedError     UNAUTHENTICATED
+├── ContextLimitError        CONTEXT_LIMIT
+├── StorageError             STORAGE
+└── UnavailableError         UNAVAILABLE
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+__all__ = [
+    "CODES",
+    "CodeRow",
+    "ConflictError",
+    "ContextLimitError",
+    "CrossTreeError",
+    "InvalidInputError",
+    "InvalidSyntaxError",
+    "LimitExceededError",
+    "ModelError",
+    "NotFoundError",
+    "PermissionDeniedError",
+    "StorageError",
+    "UnauthenticatedError",
+    "UnavailableError",
+    "WeftError",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRow:
+    """What one code means to each face."""
+
+    retry: str
+    """`no`, or how to try again: the word models are shown."""
+    http: int
+    exit: int
+    mcp: int
+
+
+CODES: dict[str, CodeRow] = {
+    "NOT_FOUND": CodeRow("no", 404, 3, -32002),
+    "PERMISSION_DENIED": CodeRow("no", 403, 4, -32003),
+    "INVALID_SYNTAX": CodeRow("rephrase", 400, 2, -32602),
+    "LIMIT_EXCEEDED": CodeRow("reduce", 413, 5, -32602),
+    "CROSS_TREE": CodeRow("with flag", 400, 5, -32602),
+    "CONFLICT": CodeRow("retry", 409, 6, -32009),
+    "MODEL_ERROR": CodeRow("maybe", 502, 7, -32010),
+    "INVALID_INPUT": CodeRow("no", 400, 2, -32602),
+    "UNAUTHENTICATED": CodeRow("no", 401, 4, -32001),
+    "CONTEXT_LIMIT": CodeRow("reduce", 422, 5, -32602),
+    "STORAGE": CodeRow("retry", 507, 8, -32011),
+    "UNAVAILABLE": CodeRow("retry", 503, 9, -32012),
+}
+"""One table: retryability, HTTP status, exit code, MCP (JSON-RPC) code."""
+
+
+class WeftError(Exception):
+    """Something Weft refuses or cannot do, in a person's words, with a way out."""
+
+    code: ClassVar[str]
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    @property
+    def row(self) -> CodeRow:
+        return CODES[self.code]
+
+    @property
+    def retryable(self) -> bool:
+        return self.row.retry != "no"
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message} (hint: {self.hint})"
+
+
+class NotFoundError(WeftError):
+    """A node, tree, document, agent or stash that does not exist."""
+
+    code = "NOT_FOUND"
+
+
+class PermissionDeniedError(WeftError):
+    """The acting agent, or who acts through it, may not do this."""
+
+    code = "PERMISSION_DENIED"
+
+
+class InvalidSyntaxError(WeftError):
+    """A command that could not be read."""
+
+    code = "INVALID_SYNTAX"
+
+
+class LimitExceededError(WeftError):
+    """More than Weft takes at once."""
+
+    code = "LIMIT_EXCEEDED"
+
+
+class CrossTreeError(WeftError):
+    """An operation that would leave its tree."""
+
+    code = "CROSS_TREE"
+
+
+class ConflictError(WeftError):
+    """Someone else's change, or the present state, stands in the way."""
+
+    code = "CONFLICT"
+
+
+class ModelError(WeftError):
+    """A model failed to answer."""
+
+    code = "MODEL_ERROR"
+
+
+class InvalidInputError(WeftError):
+    """Input that has no meaning here."""
+
+    code = "INVALID_INPUT"
+
+
+class UnauthenticatedError(WeftError):
+    """Nobody is known to be asking."""
+
+    code = "UNAUTHENTICATED"
+
+
+class ContextLimitError(WeftError):
+    """The part of a context that may not be cut is larger than the budget."""
+
+    code = "CONTEXT_LIMIT"
+
+
+class StorageError(WeftError):
+    """The database cannot keep or give back what it was asked to."""
+
+    code = "STORAGE"
+
+
+class UnavailableError(WeftError):
+    """Something needed is not there just now."""
+
+    code = "UNAVAILABLE"

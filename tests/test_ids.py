@@ -1,0 +1,48 @@
+"""ULIDs and local ids."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.covers import covers
+
+from weft.errors import InvalidInputError
+from weft.ids import is_ulid, local_id_candidates, new_ulid, normalise_reference
+
+NOW = 1_800_000_000_000_000
+
+
+@covers("node.id-is-a-ulid", "tree.id-is-a-ulid")
+def test_ulids_sort_by_time_and_differ_in_the_same_moment():
+    assert is_ulid(new_ulid(NOW))
+    assert new_ulid(NOW) < new_ulid(NOW + 2_000)
+    assert len({new_ulid(NOW) for _ in range(1000)}) == 1000
+
+
+@covers(
+    "local-id.four-crockford-characters", "local-id.from-the-random-part", "local-id.lengthened-on-collision"
+)
+@given(st.binary(min_size=10, max_size=10))
+def test_local_ids_are_cut_from_the_random_part_and_grow(entropy):
+    ulid = new_ulid(NOW, lambda count: entropy)
+    names = list(local_id_candidates(ulid))
+    assert [len(name) for name in names] == [4, 5, 6, 7, 8]
+    assert all(ulid[10:].lower().startswith(name) for name in names)
+    assert re.fullmatch(r"[0-9a-hjkmnp-tv-z]{8}", names[-1])
+
+
+@covers("local-id.lookup-ignores-case")
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("A7X2", "a7x2"), ("[a7x2]", "a7x2"), (" a7x2 ", "a7x2"), ("olil", "0111"), ("a7x2’", "a7x2'")],
+)
+def test_a_reference_is_read_as_it_was_meant(said, meant):
+    assert normalise_reference(said) == meant
+
+
+@pytest.mark.parametrize("said", ["", "a7", "a7x2?", "a" * 27, "'", "→ view", "a7x2 b3k9", "ünï1"])
+def test_what_is_not_a_reference_is_refused_with_a_hint(said):
+    with pytest.raises(InvalidInputError, match="is not a node id") as caught:
+        normalise_reference(said)
+    assert caught.value.hint
