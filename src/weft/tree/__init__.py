@@ -1,0 +1,1 @@
+"""What a loom holds, as frozen values: no I/O, no clock, no globals."""

@@ -1,0 +1,51 @@
+"""One call of a model, and the evidence it left."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+__all__ = ["Attempt", "Outcome", "RawResponse", "Usage"]
+
+
+class Outcome(StrEnum):
+    RUNNING = "running"
+    COMPLETE = "complete"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    prompt: int | None = None
+    completion: int | None = None
+    total: int | None = None
+    cached_read: int | None = None
+    cached_write: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawResponse:
+    """The exact bytes from the wire, with what is known about them."""
+
+    body: bytes
+    provider: str
+    model: str
+    request_id: str | None = None
+    status_code: int | None = None
+    requested_at: datetime | None = None
+    responded_at: datetime | None = None
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    id: str
+    tree_id: str
+    agent_id: str
+    outcome: Outcome
+    idempotency_key: str | None = None
+    request_sha256: str | None = None
+    response_sha256: str | None = None
+    error: str | None = None
+    started_at: datetime
+    ended_at: datetime | None = None

@@ -1,0 +1,393 @@
+"""What a node says: text, media by reference, tool traffic, thinking, or a mix."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never, cast
+
+from weft.errors import InvalidInputError, LimitExceededError
+
+__all__ = [
+    "CONTENT_LIMIT",
+    "Audio",
+    "Block",
+    "Content",
+    "Image",
+    "JsonObject",
+    "JsonValue",
+    "Mixed",
+    "Text",
+    "Thinking",
+    "ToolCall",
+    "ToolResult",
+    "as_content",
+    "blob_refs",
+    "blocks_of",
+    "check_content",
+    "check_text",
+    "content_from_wire",
+    "content_to_wire",
+    "kind_of",
+    "plain_text",
+    "spoken_text",
+]
+
+JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+CONTENT_LIMIT = 16 * 1024 * 1024
+"""Characters one node may hold; longer texts belong in documents or several nodes."""
+_DEPTH_LIMIT = 64
+_SAFE_INTEGER = 2**53 - 1
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_BLOB = re.compile(r"[0-9a-f]{64}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    ref: str
+    """SHA-256 of the bytes in the blob store."""
+    mime_type: str
+    width: int
+    height: int
+    alt_text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audio:
+    ref: str
+    mime_type: str
+    duration_ms: int
+    transcript: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    id: str
+    name: str
+    arguments: JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    call_id: str
+    content: JsonValue
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thinking:
+    text: str
+    opaque: JsonValue = None
+    """What the provider wants back untouched (signatures, encrypted blocks)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    blocks: tuple["Block", ...]
+
+
+Block: TypeAlias = Text | Image | Audio | ToolCall | ToolResult | Thinking
+Content: TypeAlias = Block | Mixed
+
+
+def as_content(value: "str | Content") -> Content:
+    """A plain string is text."""
+    return Text(value) if isinstance(value, str) else value
+
+
+def kind_of(content: Content) -> str:
+    match content:
+        case Text():
+            return "text"
+        case Image():
+            return "image"
+        case Audio():
+            return "audio"
+        case ToolCall():
+            return "tool_call"
+        case ToolResult():
+            return "tool_result"
+        case Thinking():
+            return "thinking"
+        case Mixed():
+            return "mixed"
+    assert_never(content)
+
+
+def blocks_of(content: Content) -> tuple[Block, ...]:
+    return content.blocks if isinstance(content, Mixed) else (content,)
+
+
+def spoken_text(content: Content) -> str:
+    """The words of a node: its text blocks, without thinking, tools or media."""
+    if isinstance(content, Text):
+        return content.text
+    return "".join(block.text for block in blocks_of(content) if isinstance(block, Text))
+
+
+def plain_text(content: Content) -> str:
+    """Everything in a node that is text, for measuring, searching and summarising."""
+    if isinstance(content, Text):
+        return content.text
+    return "\n".join(part for block in blocks_of(content) for part in _texts(block) if part)
+
+
+def blob_refs(content: Content) -> Iterator[str]:
+    """The media a node points to."""
+    for block in blocks_of(content):
+        if isinstance(block, Image | Audio):
+            yield block.ref
+
+
+def _texts(block: Block) -> Iterator[str]:
+    match block:
+        case Text() | Thinking():
+            yield block.text
+        case Image():
+            yield block.alt_text or ""
+        case Audio():
+            yield block.transcript or ""
+        case ToolCall():
+            yield block.name
+            yield from _strings(block.arguments)
+        case ToolResult():
+            yield from _strings(block.content)
+        case _:
+            assert_never(block)
+
+
+def _strings(value: JsonValue) -> Iterator[str]:
+    """Strings of a JSON value in order; iterative, so that depth cannot hurt."""
+    pending: list[JsonValue] = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, Mapping):
+            pending.extend(reversed(list(item.values())))
+        elif isinstance(item, Sequence):
+            pending.extend(reversed(item))
+
+
+def content_to_wire(content: Content) -> JsonObject:
+    """The JSON form, camelCase, with absent options left out."""
+    match content:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case Image():
+            return _compact(
+                type="image",
+                ref=content.ref,
+                mimeType=content.mime_type,
+                width=content.width,
+                height=content.height,
+                altText=content.alt_text,
+            )
+        case Audio():
+            return _compact(
+                type="audio",
+                ref=content.ref,
+                mimeType=content.mime_type,
+                durationMs=content.duration_ms,
+                transcript=content.transcript,
+            )
+        case ToolCall():
+            return {
+                "type": "tool_call",
+                "id": content.id,
+                "name": content.name,
+                "arguments": content.arguments,
+            }
+        case ToolResult():
+            return {
+                "type": "tool_result",
+                "callId": content.call_id,
+                "content": content.content,
+                "isError": content.is_error,
+            }
+        case Thinking():
+            return _compact(type="thinking", text=content.text, opaque=content.opaque)
+        case Mixed(blocks):
+            return {"type": "mixed", "blocks": [content_to_wire(block) for block in blocks]}
+    assert_never(content)
+
+
+def _compact(**fields: JsonValue) -> JsonObject:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def content_from_wire(value: JsonValue, *, path: str = "content") -> Content:
+    """Read the JSON form; errors name the field."""
+    reader = _Fields(value, path)
+    kind = reader.text("type")
+    if kind != "mixed":
+        return _block_from_wire(kind, reader)
+    blocks = reader.get("blocks")
+    if not isinstance(blocks, Sequence) or isinstance(blocks, str) or not blocks:
+        raise InvalidInputError(f"{path}.blocks must be a list of at least one block")
+    found: list[Block] = []
+    for index, item in enumerate(blocks):
+        inner = content_from_wire(item, path=f"{path}.blocks[{index}]")
+        if isinstance(inner, Mixed):
+            raise InvalidInputError(f"{path}.blocks[{index}] is mixed: blocks do not nest")
+        found.append(inner)
+    return Mixed(tuple(found))
+
+
+def _block_from_wire(kind: str, reader: "_Fields") -> Block:
+    match kind:
+        case "text":
+            return Text(reader.text("text"))
+        case "image":
+            return Image(
+                ref=reader.text("ref"),
+                mime_type=reader.text("mimeType"),
+                width=reader.count("width"),
+                height=reader.count("height"),
+                alt_text=reader.optional_text("altText"),
+            )
+        case "audio":
+            return Audio(
+                ref=reader.text("ref"),
+                mime_type=reader.text("mimeType"),
+                duration_ms=reader.count("durationMs"),
+                transcript=reader.optional_text("transcript"),
+            )
+        case "tool_call":
+            return ToolCall(id=reader.text("id"), name=reader.text("name"), arguments=reader.get("arguments"))
+        case "tool_result":
+            return ToolResult(
+                call_id=reader.text("callId"),
+                content=reader.get("content"),
+                is_error=reader.flag("isError"),
+            )
+        case "thinking":
+            return Thinking(text=reader.text("text"), opaque=reader.get("opaque"))
+        case _:
+            raise InvalidInputError(
+                f"{reader.path}.type is {kind!r}",
+                hint="use text, image, audio, tool_call, tool_result, thinking or mixed",
+            )
+
+
+class _Fields:
+    """Typed reading of one JSON object, with the field's path in every error."""
+
+    def __init__(self, value: JsonValue, path: str) -> None:
+        if not isinstance(value, Mapping):
+            raise InvalidInputError(f"{path} must be an object")
+        self.path = path
+        self._value: Mapping[str, JsonValue] = value
+
+    def get(self, name: str) -> JsonValue:
+        return self._value.get(name)
+
+    def text(self, name: str) -> str:
+        value = self._value.get(name)
+        if not isinstance(value, str):
+            raise InvalidInputError(f"{self.path}.{name} must be a string")
+        return value
+
+    def optional_text(self, name: str) -> str | None:
+        return None if self._value.get(name) is None else self.text(name)
+
+    def count(self, name: str) -> int:
+        value = self._value.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise InvalidInputError(f"{self.path}.{name} must be a whole number of at least 0")
+        return value
+
+    def flag(self, name: str) -> bool:
+        value = self._value.get(name, False)
+        if not isinstance(value, bool):
+            raise InvalidInputError(f"{self.path}.{name} must be true or false")
+        return value
+
+
+def check_text(text: str, *, what: str = "text", limit: int = CONTENT_LIMIT) -> str:
+    """Refuse what no database or wire could give back unchanged."""
+    if len(text) > limit:
+        raise LimitExceededError(
+            f"{what} has {len(text):,} characters, the limit is {limit:,}",
+            hint="split it, or keep it in a document or a blob",
+        )
+    if "\x00" in text:
+        raise InvalidInputError(
+            f"{what} contains a NUL character at offset {text.index(chr(0)):,}",
+            hint="remove it, or store the bytes as a blob",
+        )
+    if not text.isascii() and (found := _SURROGATE.search(text)):
+        raise InvalidInputError(
+            f"{what} contains a lone surrogate at offset {found.start():,}",
+            hint="decode the text again with errors='replace'",
+        )
+    return text
+
+
+def check_content(content: Content) -> Content:
+    """Refuse content that could not be kept exactly as it is."""
+    if isinstance(content, Text):
+        check_text(content.text)
+        return content
+    if isinstance(content, Mixed) and not content.blocks:
+        raise InvalidInputError("mixed content needs at least one block")
+    total = 0
+    for block in blocks_of(content):
+        if isinstance(block, Image | Audio) and _BLOB.match(block.ref) is None:
+            raise InvalidInputError(
+                f"{kind_of(block)} ref must be the SHA-256 of a stored blob, in hex",
+                hint="store the bytes first; that gives the ref",
+            )
+        total += _check_json(content_to_wire(block), kind_of(block))
+    if total > CONTENT_LIMIT:
+        raise LimitExceededError(
+            f"content has {total:,} characters, the limit is {CONTENT_LIMIT:,}",
+            hint="split it into several nodes",
+        )
+    return content
+
+
+def _check_json(value: JsonValue, what: str) -> int:
+    """Walk a JSON value; return its characters. Iterative, so that depth cannot hurt."""
+    total = 0
+    pending: list[tuple[object, int]] = [(value, 0)]
+    while pending:
+        item, depth = pending.pop()
+        if depth > _DEPTH_LIMIT:
+            raise LimitExceededError(f"{what} is nested deeper than {_DEPTH_LIMIT} levels")
+        if isinstance(item, str):
+            total += len(check_text(item, what=what))
+        elif isinstance(item, Mapping):
+            fields = cast("Mapping[object, object]", item)
+            total += sum(len(_check_key(key, what)) for key in fields)
+            pending.extend((inner, depth + 1) for inner in fields.values())
+        elif isinstance(item, list | tuple):
+            pending.extend((inner, depth + 1) for inner in cast("Sequence[object]", item))
+        else:
+            _check_number(item, what)
+    return total
+
+
+def _check_key(key: object, what: str) -> str:
+    if not isinstance(key, str):
+        raise InvalidInputError(f"{what} has a key that is not a string: {key!r}")
+    return check_text(key, what=what)
+
+
+def _check_number(item: object, what: str) -> None:
+    if isinstance(item, float) and not math.isfinite(item):
+        raise InvalidInputError(f"{what} contains a number that JSON cannot hold: {item}")
+    if isinstance(item, int) and abs(item) > _SAFE_INTEGER:
+        raise InvalidInputError(
+            f"{what} contains an integer that JSON readers do not keep exactly: {item}",
+            hint="pass it as a string",
+        )
+    if not isinstance(item, int | float | None):
+        raise InvalidInputError(f"{what} contains a value that is not JSON: {type(item).__name__}")

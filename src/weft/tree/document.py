@@ -1,0 +1,105 @@
+"""Documents: mutable markdown whose every save names the revision it started from."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+
+from weft.errors import InvalidInputError, NotFoundError
+
+__all__ = ["Document", "Section", "lines_of", "section_of", "sections_of", "slug"]
+
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    id: str
+    title: str
+    content: str
+    summary: str | None = None
+    revision: int
+    created_at: datetime
+    updated_at: datetime
+    archived_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with what follows it, up to the next heading of its level or above."""
+
+    slug: str
+    title: str
+    level: int
+    start: int
+    """Offset of the heading in the text."""
+    end: int
+
+
+def slug(heading: str) -> str:
+    """The heading as an address: lower case, letters and digits, hyphens between."""
+    folded = unicodedata.normalize("NFKC", heading).casefold()
+    return re.sub(r"[^\w]+", "-", folded).strip("-_") or "section"
+
+
+def sections_of(text: str) -> tuple[Section, ...]:
+    """Sections in order; headings inside code fences do not count, repeated slugs are numbered."""
+    headings: list[tuple[int, int, str]] = []
+    offset = 0
+    fence: str | None = None
+    for line in text.splitlines(keepends=True):
+        mark = _FENCE.match(line)
+        if mark is not None:
+            marker = mark.group(1)
+            if fence is None:
+                fence = marker
+            elif marker.startswith(fence):
+                fence = None
+        elif fence is None and (found := _HEADING.match(line.rstrip("\r\n"))):
+            headings.append((offset, len(found.group(1)), found.group(2)))
+        offset += len(line)
+    return _close_sections(headings, len(text))
+
+
+def _close_sections(headings: list[tuple[int, int, str]], end: int) -> tuple[Section, ...]:
+    ends = [end] * len(headings)
+    open_: list[int] = []
+    for index, (start, level, _) in enumerate(headings):
+        while open_ and headings[open_[-1]][1] >= level:
+            ends[open_.pop()] = start
+        open_.append(index)
+    seen: dict[str, int] = {}
+    taken: set[str] = set()
+    result: list[Section] = []
+    for (start, level, title), close in zip(headings, ends, strict=True):
+        base = slug(title)
+        seen[base] = seen.get(base, 0) + 1
+        name = base if seen[base] == 1 else f"{base}-{seen[base]}"
+        while name in taken:
+            seen[base] += 1
+            name = f"{base}-{seen[base]}"
+        taken.add(name)
+        result.append(Section(name, title, level, start, close))
+    return tuple(result)
+
+
+def section_of(text: str, name: str) -> Section:
+    """The section with this slug (or heading text)."""
+    sections = sections_of(text)
+    wanted = slug(name)
+    for section in sections:
+        if section.slug in {name, wanted}:
+            return section
+    known = ", ".join(section.slug for section in sections[:12]) or "none: the document has no headings"
+    raise NotFoundError(f"no section {name!r}", hint=f"sections: {known}")
+
+
+def lines_of(text: str, first: int, last: int) -> str:
+    """Lines first to last, counted from 1, inclusive."""
+    lines = text.splitlines(keepends=True)
+    if not 1 <= first <= last:
+        raise InvalidInputError(f"lines {first}-{last} is not a range", hint="lines count from 1")
+    if first > max(1, len(lines)):
+        raise NotFoundError(f"line {first} is past the end: the document has {len(lines)} lines")
+    return "".join(lines[first - 1 : last])

@@ -1,0 +1,83 @@
+"""Nodes: immutable pieces of content, with the only mutable part kept apart."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from weft.tree.agent import AgentType
+from weft.tree.content import Content, kind_of, spoken_text
+from weft.tree.edge import Edge, EdgeType
+from weft.tree.item import Item
+
+__all__ = ["Metadata", "Node", "Role", "Status", "role_of"]
+
+
+class Role(StrEnum):
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+
+
+class Status(StrEnum):
+    COMPLETE = "complete"
+    INTERRUPTED = "interrupted"
+
+
+def role_of(author_type: AgentType) -> Role:
+    return Role.USER if author_type is AgentType.HUMAN else Role.ASSISTANT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """The part of a node that may change; identity and hash do not depend on it."""
+
+    excluded: bool = False
+    pruned: bool = False
+    bookmarked: bool = False
+    bookmark_label: str | None = None
+    hidden: bool = False
+
+    @property
+    def live(self) -> bool:
+        return not (self.pruned or self.hidden)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One immutable piece of content in a tree."""
+
+    id: str
+    local_id: str
+    tree_id: str
+    content: Content
+    summary: str | None = None
+    author_id: str
+    author_type: AgentType
+    role: Role
+    status: Status = Status.COMPLETE
+    content_hash: str
+    created_at: datetime
+    edited_from: str | None = None
+    attachments: tuple[Item, ...] = ()
+    edge: Edge | None
+    """None for the root only."""
+    depth: int
+    metadata: Metadata = field(default_factory=Metadata)
+
+    @property
+    def text(self) -> str:
+        """The words, without thinking, tools or media."""
+        return spoken_text(self.content)
+
+    @property
+    def kind(self) -> str:
+        return kind_of(self.content)
+
+    @property
+    def is_root(self) -> bool:
+        return self.edge is None
+
+    @property
+    def is_annotation(self) -> bool:
+        return self.edge is not None and self.edge.type is EdgeType.ANNOTATION

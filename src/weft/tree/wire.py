@@ -1,0 +1,60 @@
+"""snake_case inside, camelCase on the wire and in files: one rule for all."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from typing import cast
+
+from weft.tree.content import Audio, Image, JsonValue, Mixed, Text, Thinking, ToolCall, ToolResult
+from weft.tree.content import content_to_wire as _content_to_wire
+
+__all__ = ["camel", "from_microseconds", "iso", "snake", "to_microseconds", "to_wire"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_CONTENT = (Text, Image, Audio, ToolCall, ToolResult, Thinking, Mixed)
+
+
+def camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
+def snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def from_microseconds(value: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def to_microseconds(value: datetime) -> int:
+    return (value - _EPOCH) // timedelta(microseconds=1)
+
+
+def iso(value: datetime) -> str:
+    """ISO 8601, UTC, microseconds always there, so that equal times are equal texts."""
+    return value.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
+
+
+def to_wire(value: object) -> JsonValue:
+    """Any value of the tree as JSON."""
+    if value is None or isinstance(value, bool | int | float) or type(value) is str:
+        return value
+    if isinstance(value, _CONTENT):
+        return _content_to_wire(value)
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, datetime):
+        return iso(value)
+    if is_dataclass(value):
+        return {camel(item.name): to_wire(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Mapping):
+        mapping = cast("Mapping[object, object]", value)
+        return {str(key): to_wire(inner) for key, inner in mapping.items()}
+    if isinstance(value, frozenset | set):
+        return sorted(str(inner) for inner in cast("frozenset[object]", value))
+    if isinstance(value, Sequence):
+        return [to_wire(inner) for inner in cast("Sequence[object]", value)]
+    raise TypeError(f"{type(value).__name__} has no wire form")
