@@ -1,0 +1,1 @@
+"""Evidence: hashes that chain what was written after what."""

@@ -1,0 +1,94 @@
+"""The two chains: nodes over their sources, events over their predecessors.
+
+A chain shows that nothing was changed or taken out without redoing all that
+follows. It does not stop someone who redoes everything; timestamps do.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import rfc8785
+
+from weft.tree.content import Content, JsonObject, Text, content_to_wire
+
+__all__ = ["EVENT_ALGORITHM", "NODE_ALGORITHM", "NodeFacts", "content_hash", "event_hash"]
+
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+NODE_ALGORITHM = "weft-node-1"
+EVENT_ALGORITHM = "weft-event-1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeFacts:
+    """Everything a node's hash stands for."""
+
+    tree_id: str
+    node_id: str
+    content: Content
+    role: str
+    status: str
+    edge_type: str | None
+    sources: Sequence[tuple[str, str, str]]
+    """(id, role, content hash) in order; of the parent, the version that was selected."""
+    edited_from: str | None
+    attachments: Sequence[tuple[str, str]]
+    """(id, SHA-256) in order."""
+    created_at: str
+    author_id: str
+    response_sha256: str | None = None
+
+
+def content_hash(facts: NodeFacts) -> bytes:
+    """SHA-256 over the RFC 8785 form of what a node says, where it hangs, and who wrote it when."""
+    value: dict[str, object] = {
+        "algorithm": NODE_ALGORITHM,
+        "treeId": facts.tree_id,
+        "nodeId": facts.node_id,
+        "content": content_to_wire(facts.content),
+        "role": facts.role,
+        "status": facts.status,
+        "edgeType": facts.edge_type,
+        "sources": [list(source) for source in facts.sources],
+        "editedFrom": facts.edited_from,
+        "attachments": [list(item) for item in facts.attachments],
+        "createdAt": facts.created_at,
+        "authorId": facts.author_id,
+    }
+    if facts.response_sha256 is not None:
+        value["responseSha256"] = facts.response_sha256
+    canonical = _canonical_plain(value) if isinstance(facts.content, Text) else rfc8785.dumps(value)  # pyright: ignore[reportArgumentType] - checked content is JSON
+    return hashlib.sha256(canonical).digest()
+
+
+def event_hash(
+    *,
+    previous: bytes | None,
+    tree: str,
+    ordinal: int,
+    kind: str,
+    agent_id: str,
+    created_at: str,
+    payload: JsonObject,
+    inverse: JsonObject,
+) -> bytes:
+    """SHA-256 over one event and the hash of the one before it."""
+    value: dict[str, object] = {
+        "algorithm": EVENT_ALGORITHM,
+        "previous": None if previous is None else previous.hex(),
+        "tree": tree,
+        "ordinal": str(ordinal),
+        "kind": kind,
+        "agentId": agent_id,
+        "createdAt": created_at,
+        "payload": payload,
+        "inverse": inverse,
+    }
+    return hashlib.sha256(_canonical_plain(value)).digest()
+
+
+def _canonical_plain(value: dict[str, object]) -> bytes:
+    """RFC 8785 for values without fractions and with ASCII keys: there it equals this, which is faster."""
+    return _encode(value).encode()

@@ -1,0 +1,1 @@
+"""Where a grove is kept: SQLite or PostgreSQL, one schema, one set of statements."""

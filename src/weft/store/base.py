@@ -1,0 +1,40 @@
+"""What every store offers: consistent reading, and writing as whole transactions."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TypeVar
+
+from weft.store.blobs import BlobStore
+from weft.store.session import Session
+from weft.store.transaction import Transaction
+
+__all__ = ["Store"]
+
+T = TypeVar("T")
+
+
+class Store(ABC):
+    """A grove's database and its blobs."""
+
+    blobs: BlobStore
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The path or address, without secrets."""
+
+    @abstractmethod
+    def read(self) -> AbstractContextManager[Session]:
+        """A consistent view for reading."""
+
+    @abstractmethod
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work` in one transaction; return when it is durable.
+
+        `work` may be run again after a conflict, so it must not change anything
+        but through the transaction.
+        """
+
+    @abstractmethod
+    def close(self) -> None: ...

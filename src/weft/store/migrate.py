@@ -1,0 +1,48 @@
+"""Bringing a database to the present schema, step by numbered step.
+
+The caller holds the lock: the file lock on SQLite, an advisory lock on PostgreSQL.
+"""
+
+from pathlib import Path
+
+from sqlalchemy import Connection, column, inspect, select, table
+
+from weft.errors import StorageError
+
+__all__ = ["HEAD", "migrate"]
+
+HEAD = "0001"
+"""The newest file in migrations/versions."""
+
+_VERSION = table("alembic_version", column("version_num"))
+
+
+def migrate(connection: Connection) -> None:
+    """Apply what is missing, all or nothing; refuse a grove from the future."""
+    with connection.begin():
+        present = _present(connection)
+        if present == HEAD:
+            return
+        if present is not None and present > HEAD:
+            raise StorageError(
+                f"this grove has schema {present}, written by a newer Weft; this one knows {HEAD}",
+                hint="upgrade Weft",
+            )
+        _upgrade(connection)
+
+
+def _present(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(select(_VERSION.c.version_num)).scalar_one_or_none()
+
+
+def _upgrade(connection: Connection) -> None:
+    # Imported when needed: opening a grove that is up to date should not pay for it.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

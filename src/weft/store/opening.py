@@ -1,0 +1,41 @@
+"""Which store an address means."""
+
+import os
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+from weft.errors import InvalidInputError
+from weft.store.base import Store
+
+__all__ = ["default_address", "open_store"]
+
+
+def default_address() -> str:
+    """`WEFT_GROVE`, else a file in the user's data folder."""
+    return os.environ.get("WEFT_GROVE") or str(user_data_path("weft") / "grove.db")
+
+
+def open_store(address: str | Path | None = None, *, timeout: float = 30.0, create: bool = True) -> Store:
+    """A SQLite file by its path (or sqlite:///path), a PostgreSQL database by its postgresql:// address."""
+    text = str(address) if address is not None else default_address()
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        scheme, rest = "sqlite", "/" + text
+    match scheme:
+        case "sqlite":
+            # Imported here: a grove needs one of the two stores, not both.
+            from weft.store.sqlite import SqliteStore  # noqa: PLC0415
+
+            if not rest.strip("/"):
+                raise InvalidInputError("a grove needs a file name", hint="for example notes.db")
+            return SqliteStore(Path(rest[1:]), timeout=timeout, create=create)
+        case "postgresql" | "postgres":
+            from weft.store.postgres import PostgresStore  # noqa: PLC0415
+
+            return PostgresStore("postgresql://" + rest, timeout=timeout, create=create)
+        case _:
+            raise InvalidInputError(
+                f"{scheme}:// is not a kind of grove",
+                hint="use a path, sqlite:///path or postgresql://user@host/database",
+            )

@@ -1,0 +1,259 @@
+"""PostgreSQL: for teams and scale; many processes, one schema."""
+
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import psycopg
+from platformdirs import user_data_path
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Insert,
+    Integer,
+    Table,
+    Text,
+    any_,
+    cast,
+    create_engine,
+    func,
+    insert,
+    inspect,
+    literal,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import insert as postgres_insert
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from weft.errors import InvalidInputError, StorageError, UnavailableError, WeftError
+from weft.store import schema
+from weft.store.base import Store
+from weft.store.blobs import BlobStore
+from weft.store.migrate import migrate
+from weft.store.session import Session
+from weft.store.transaction import Cache, Transaction
+
+__all__ = ["PostgresDialect", "PostgresStore"]
+
+T = TypeVar("T")
+
+_MIGRATION_LOCK = 0x57454654
+_TRIES = 5
+_AGAIN = {"40001", "40P01"}
+"""Serialization failure, deadlock: the transaction changed nothing and may be run again."""
+
+
+class PostgresDialect:
+    """What PostgreSQL says in its own way."""
+
+    counts_events = False
+
+    def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
+        return column == any_(literal(list(keys), ARRAY(Integer)))
+
+    def upsert(self, table: Table, key: Sequence[str], update: Sequence[str]) -> Insert:
+        statement = postgres_insert(table)
+        if not update:
+            return statement.on_conflict_do_nothing(index_elements=list(key))
+        return statement.on_conflict_do_update(
+            index_elements=list(key), set_={name: statement.excluded[name] for name in update}
+        )
+
+    def insert_events(self) -> Insert:
+        return _INSERT_EVENTS
+
+
+_INSERT_EVENTS = insert(schema.events).values(
+    number=schema.event_numbers.next_value(),
+    transaction=cast(cast(func.pg_current_xact_id(), Text), BigInteger),
+)
+
+
+class PostgresStore(Store):
+    """A grove on a PostgreSQL server."""
+
+    def __init__(self, url: str, *, timeout: float = 30.0, create: bool = True) -> None:
+        try:
+            address = make_url(url)
+        except (ArgumentError, ValueError):
+            raise InvalidInputError(
+                "that is not a PostgreSQL address", hint="postgresql://user@host:5432/database"
+            ) from None
+        self._address = address.set(drivername="postgresql+psycopg")
+        self._dialect = PostgresDialect()
+        self._process = os.getpid()
+        self.blobs = BlobStore(_blob_folder(self.name))
+        self._engine = create_engine(
+            self._address,
+            pool_size=16,
+            max_overflow=64,
+            pool_timeout=timeout,
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": int(max(2, timeout)), "options": "-c jit=off"},
+        )
+        try:
+            if not create:
+                self._require_grove()
+            self._migrate()
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    def _require_grove(self) -> None:
+        with self._explained(), self._engine.connect() as connection:
+            if not inspect(connection).has_table(schema.grove.name):
+                raise StorageError(f"there is no grove in {self.name}", hint="create it with weft new")
+
+    def _migrate(self) -> None:
+        lock = {"lock": _MIGRATION_LOCK}
+        with self._explained(), self._engine.connect() as connection:
+            with connection.begin():
+                connection.execute(text("SELECT pg_advisory_lock(:lock)"), lock)
+            try:
+                migrate(connection)
+            finally:
+                with connection.begin():
+                    connection.execute(text("SELECT pg_advisory_unlock(:lock)"), lock)
+
+    @property
+    def name(self) -> str:
+        return self._address._replace(drivername="postgresql", password=None).render_as_string()
+
+    @contextlib.contextmanager
+    def read(self) -> Generator[Session]:
+        self._after_fork()
+        with self._explained(), self._engine.connect() as connection:
+            snapshot = connection.execution_options(isolation_level="REPEATABLE READ")
+            yield Session(snapshot, self._dialect)
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        self._after_fork()
+        for attempt in range(_TRIES):
+            try:
+                with self._explained():
+                    return self._write_once(work)
+            except _RunAgainError:
+                time.sleep(0.005 * 2**attempt)
+        raise UnavailableError("too many others are writing the same place", hint="try again in a moment")
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def _write_once(self, work: Callable[[Transaction], T]) -> T:
+        with self._engine.connect() as connection:
+            transaction = connection.begin()
+            written = Transaction(connection, self._dialect, Cache())
+            try:
+                result = work(written)
+                written.flush()
+            except (DBAPIError, psycopg.Error) as error:
+                with contextlib.suppress(DBAPIError):
+                    transaction.rollback()
+                if _state_of(error) in _AGAIN:
+                    raise _RunAgainError from error
+                raise
+            except BaseException:
+                with contextlib.suppress(DBAPIError):
+                    transaction.rollback()
+                raise
+            try:
+                transaction.commit()
+            except DBAPIError as error:
+                if _state_of(error) in _AGAIN:
+                    raise _RunAgainError from error
+                if error.connection_invalidated and self._did_commit(written):
+                    return result
+                raise
+            return result
+
+    def _did_commit(self, written: Transaction) -> bool:
+        """The connection broke during the commit: look whether the event is there."""
+        for state in written.cache.trees.values():
+            if state.head is not None:
+                return self._has_event(state.key, state.events, state.head)
+        grove = written.cache.grove
+        return grove is not None and grove.head is not None and self._has_event(0, grove.events, grove.head)
+
+    def _has_event(self, tree: int, ordinal: int, digest: bytes) -> bool:
+        events = schema.events
+        with self._engine.begin() as connection:
+            # Waits until the broken transaction, should it still run, has ended.
+            if tree:
+                connection.execute(
+                    select(schema.trees.c.key).where(schema.trees.c.key == tree).with_for_update()
+                )
+            else:
+                connection.execute(select(schema.grove.c.key).with_for_update())
+            found = connection.execute(
+                select(events.c.hash).where(events.c.tree == tree, events.c.ordinal == ordinal)
+            ).scalar_one_or_none()
+        return found == digest
+
+    def _after_fork(self) -> None:
+        if self._process != os.getpid():
+            self._engine.dispose(close=False)
+            self._process = os.getpid()
+
+    @contextlib.contextmanager
+    def _explained(self) -> Generator[None]:
+        try:
+            yield
+        except (DBAPIError, psycopg.Error) as error:
+            raise _explain(error, self.name) from error
+        except PoolTimeoutError as error:
+            raise UnavailableError(
+                f"all connections to {self.name} are busy", hint="try again in a moment"
+            ) from error
+
+
+class _RunAgainError(Exception):
+    """The transaction lost against another one; nothing was changed."""
+
+
+def _origin(error: DBAPIError | psycopg.Error) -> BaseException | None:
+    return error.orig if isinstance(error, DBAPIError) else error
+
+
+def _state_of(error: DBAPIError | psycopg.Error) -> str:
+    origin = _origin(error)
+    return (origin.sqlstate or "") if isinstance(origin, psycopg.Error) else ""
+
+
+def _explain(error: DBAPIError | psycopg.Error, name: str) -> WeftError:
+    state = _state_of(error)
+    lost = isinstance(_origin(error), psycopg.OperationalError | psycopg.InterfaceError) and not state
+    if lost or state[:2] in {"08", "57"}:
+        return UnavailableError(
+            f"the database {name} does not answer: {_first_line(error)}",
+            hint="check that the server runs; Weft goes on by itself once it is back",
+        )
+    if state == "53100":
+        return StorageError(f"the disk of {name} is full", hint="free some space; nothing was half-written")
+    if state[:2] == "53":
+        return UnavailableError(f"the database {name} is out of resources", hint="try again later")
+    if state == "25006":
+        return StorageError(f"{name} is read-only", hint="connect to the primary server")
+    if state[:2] in {"28", "3D", "42"} or state == "42501":
+        return StorageError(f"{name} refuses: {_first_line(error)}", hint="check the address and the rights")
+    return StorageError(f"{name}: {_first_line(error)}", hint="nothing was half-written")
+
+
+def _first_line(error: DBAPIError | psycopg.Error) -> str:
+    return (str(_origin(error)).strip().splitlines() or ["no reason given"])[0]
+
+
+def _blob_folder(name: str) -> Path:
+    """Blobs of a PostgreSQL grove lie in a folder that all its processes share."""
+    configured = os.environ.get("WEFT_BLOBS")
+    if configured:
+        return Path(configured)
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return user_data_path("weft") / "blobs" / digest

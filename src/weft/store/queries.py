@@ -1,0 +1,180 @@
+"""Reading places: paths, versions, children, and what a reference names."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import and_, select
+
+from weft.errors import InvalidInputError, NotFoundError
+from weft.ids import PRIME, is_ulid, normalise_reference
+from weft.store import schema
+from weft.store.rows import NodeRow
+from weft.store.session import Session
+from weft.store.statements import (
+    ANCESTOR_AT_DEPTH,
+    CONTINUATION,
+    LEAF_BELOW,
+    LINEAGE,
+    LIVE,
+    NODE_BY_KEY,
+    TAIL,
+)
+
+__all__ = [
+    "Selections",
+    "ancestor_at_depth",
+    "children",
+    "find_node",
+    "find_nodes_anywhere",
+    "leaf_below",
+    "lineage",
+    "node_row",
+    "node_rows",
+    "resolve",
+    "selections_of",
+    "versions_at",
+    "walk_up",
+]
+
+Selections = Mapping[int, int]
+"""Position → the version an agent looks at."""
+
+_nodes = schema.nodes
+_UNBOUNDED = 2**31 - 1
+_CANDIDATES = 6
+
+
+def node_row(session: Session, tree: int, key: int) -> NodeRow:
+    return NodeRow._make(session.execute(NODE_BY_KEY, {"in_tree": tree, "the_node": key}).one())
+
+
+def node_rows(session: Session, tree: int, keys: Iterable[int]) -> dict[int, NodeRow]:
+    """Many nodes at once."""
+    wanted = list(dict.fromkeys(keys))
+    if not wanted:
+        return {}
+    statement = select(_nodes).where(_nodes.c.tree == tree, session.dialect.among(_nodes.c.key, wanted))
+    return {row.key: NodeRow._make(row) for row in session.execute(statement)}
+
+
+def walk_up(session: Session, tree: int, position: int, limit: int | None = None) -> list[NodeRow]:
+    """A position and its ancestors, root side first: one query, whatever the depth."""
+    values = {"in_tree": tree, "at_position": position, "limit": _UNBOUNDED if limit is None else limit}
+    return [NodeRow._make(row) for row in session.execute(TAIL, values)]
+
+
+def ancestor_at_depth(session: Session, tree: int, position: int, depth: int) -> int:
+    """The ancestor's position, in O(log depth) steps of one query."""
+    values = {"in_tree": tree, "at_position": position, "at_depth": depth}
+    return session.execute(ANCESTOR_AT_DEPTH, values).scalar_one()
+
+
+def lineage(session: Session, tree: int, key: int) -> list[int]:
+    """A node and what it was edited from, the original first."""
+    return list(session.execute(LINEAGE, {"in_tree": tree, "the_node": key}).scalars())
+
+
+def leaf_below(session: Session, tree: int, position: int) -> int:
+    """The leaf reached by always taking the newest live continuation."""
+    return session.execute(LEAF_BELOW, {"in_tree": tree, "at_position": position}).scalar_one()
+
+
+def children(
+    session: Session, tree: int, position: int, *, edge_type: int = CONTINUATION, live: bool = True
+) -> list[NodeRow]:
+    """All nodes that hang from a position, versions included, oldest first."""
+    statement = (
+        select(_nodes)
+        .where(_nodes.c.tree == tree, _nodes.c.parent == position, _nodes.c.edge_type == edge_type)
+        .order_by(_nodes.c.key)
+    )
+    if live:
+        statement = statement.where(LIVE)
+    return [NodeRow._make(row) for row in session.execute(statement)]
+
+
+def versions_at(session: Session, tree: int, positions: Sequence[int]) -> dict[int, list[NodeRow]]:
+    """Later versions at each position (not the first node itself), oldest first."""
+    if not positions:
+        return {}
+    statement = (
+        select(_nodes)
+        .where(
+            _nodes.c.tree == tree,
+            session.dialect.among(_nodes.c.position, positions),
+            _nodes.c.key != _nodes.c.position,
+        )
+        .order_by(_nodes.c.position, _nodes.c.key)
+    )
+    found: dict[int, list[NodeRow]] = {}
+    for row in session.execute(statement):
+        node = NodeRow._make(row)
+        found.setdefault(node.position, []).append(node)
+    return found
+
+
+def selections_of(session: Session, tree: int, agent: int) -> Selections:
+    selections = schema.selections
+    statement = select(selections.c.position, selections.c.node).where(
+        selections.c.tree == tree, selections.c.agent == agent
+    )
+    return {row.position: row.node for row in session.execute(statement)}
+
+
+def resolve(session: Session, tree: int, rows: Sequence[NodeRow], selections: Selections) -> list[NodeRow]:
+    """Each position as its selected version, else the latest that is live, else the latest."""
+    later = versions_at(session, tree, [row.position for row in rows])
+    resolved: list[NodeRow] = []
+    for row in rows:
+        versions = [row, *later.get(row.position, ())]
+        live = [version for version in versions if version.live]
+        chosen = selections.get(row.position)
+        picked = next((version for version in live if version.key == chosen), None)
+        resolved.append(picked or (live or versions)[-1])
+    return resolved
+
+
+def find_node(session: Session, tree: int, reference: str) -> int:
+    """The key that a local id, ULID or unambiguous prefix of four names in a tree."""
+    wanted = normalise_reference(reference)
+    found = _matches(session, wanted, _nodes.c.tree == tree)
+    return _only(found, wanted).key
+
+
+def find_nodes_anywhere(session: Session, reference: str) -> NodeRow:
+    """The same across all trees of the grove."""
+    wanted = normalise_reference(reference)
+    return _only(_matches(session, wanted, _nodes.c.tree == schema.trees.c.key), wanted)
+
+
+def _matches(session: Session, wanted: str, where: Any) -> list[NodeRow]:
+    """Exact matches, else those that begin so. Primes are never guessed."""
+    source = select(_nodes)
+    if where.right is schema.trees.c.key:
+        source = source.select_from(schema.trees).join(_nodes, where)
+    else:
+        source = source.where(where)
+    exact = _nodes.c.ulid == wanted.upper() if is_ulid(wanted.upper()) else _nodes.c.local_id == wanted
+    found = [NodeRow._make(row) for row in session.execute(source.where(exact).limit(_CANDIDATES))]
+    if found or PRIME in wanted:
+        return found
+    by_local = and_(_nodes.c.local_id > wanted, _nodes.c.local_id < wanted + "~")
+    by_ulid = and_(_nodes.c.ulid >= wanted.upper(), _nodes.c.ulid < wanted.upper() + "~")
+    rows = [
+        *session.execute(source.where(by_local, _nodes.c.local_id.not_like("%'%")).limit(_CANDIDATES)),
+        *session.execute(source.where(by_ulid).limit(_CANDIDATES)),
+    ]
+    return list({(row.tree, row.key): NodeRow._make(row) for row in rows}.values())
+
+
+def _only(found: Sequence[NodeRow], wanted: str) -> NodeRow:
+    if not found:
+        raise NotFoundError(f"node [{wanted}] does not exist in this tree")
+    if len(found) > 1:
+        names = ", ".join(sorted(row.local_id for row in found)[:_CANDIDATES])
+        trees = len({row.tree for row in found})
+        raise InvalidInputError(
+            f"[{wanted}] is ambiguous",
+            hint=f"it could be {names}" if trees == 1 else f"{trees} trees have it: name the tree too",
+        )
+    return found[0]

@@ -1,0 +1,59 @@
+"""What a name refers to: trees, agents, documents, projects, by ULID or by what people call them."""
+
+from typing import Any
+
+from sqlalchemy import Table, func, select
+
+from weft.errors import InvalidInputError, NotFoundError
+from weft.ids import is_ulid
+from weft.store import schema
+from weft.store.session import Session
+from weft.tree.content import check_text
+
+__all__ = ["find_agent", "find_document", "find_project", "find_tree"]
+
+_CANDIDATES = 6
+_PREFIX = 8
+"""ULIDs of one day share their beginning, so a shorter prefix would rarely mean one thing."""
+
+
+def find_tree(session: Session, reference: str) -> int:
+    return _find(session, schema.trees, schema.trees.c.title, reference, "tree")
+
+
+def find_agent(session: Session, reference: str) -> int:
+    return _find(session, schema.agents, schema.agents.c.name, reference, "agent")
+
+
+def find_document(session: Session, reference: str) -> int:
+    return _find(session, schema.documents, schema.documents.c.title, reference, "document")
+
+
+def find_project(session: Session, reference: str) -> int:
+    return _find(session, schema.projects, schema.projects.c.name, reference, "project")
+
+
+def _find(session: Session, table: Table, name: Any, reference: str, what: str) -> int:
+    """By ULID, then by exact name, by name in any case, by the beginning of either."""
+    shown = reference if len(reference) <= 60 else reference[:60] + "…"
+    text = check_text(reference, what=f"{what} reference").strip()
+    if not text:
+        raise InvalidInputError(f"{shown!r} does not name a {what}")
+    columns = select(table.c.key, table.c.ulid, name.label("name"))
+    if is_ulid(text.upper()):
+        key = session.execute(select(table.c.key).where(table.c.ulid == text.upper())).scalar()
+        if key is not None:
+            return key
+    open_first = table.c.archived_at.is_not(None)
+    ways = [name == text, func.lower(name) == text.lower()]
+    if len(text) >= _PREFIX and text.isalnum() and text.isascii():
+        ways.append(table.c.ulid.between(text.upper(), text.upper() + "~"))
+    ways.append(name.istartswith(text, autoescape=True))
+    for way in ways:
+        rows = session.execute(columns.where(way).order_by(open_first, table.c.key).limit(_CANDIDATES)).all()
+        if len(rows) == 1:
+            return rows[0].key
+        if rows:
+            names = "; ".join(f"{row.ulid} {row.name[:40]!r}" for row in rows)
+            raise InvalidInputError(f"{shown!r} names several {what}s", hint=f"use the id: {names}")
+    raise NotFoundError(f"no {what} {shown!r}", hint=f"list the {what}s to see what there is")

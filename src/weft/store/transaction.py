@@ -1,0 +1,308 @@
+"""Writing: rows are gathered and sent together, and what was read or written is remembered.
+
+A transaction may carry the work of many callers (SQLite commits in groups), so it
+keeps what hot paths need in a cache that the store clears whenever somebody else
+may have changed the database.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, CursorResult, Executable, Table, bindparam, insert, update
+
+from weft.errors import NotFoundError
+from weft.ids import PRIME
+from weft.store import schema
+from weft.store.prepared import Prepared
+from weft.store.rows import MODES, AgentRow, NodeRow, TreeState
+from weft.store.session import Dialect, Session
+from weft.store.statements import (
+    AGENT_BY_KEY,
+    CURSOR,
+    GROVE_FOR_UPDATE,
+    HAS_LIVE_CHILD,
+    LAST_EVENT_NUMBER,
+    LATER_VERSIONS,
+    LOCAL_IDS,
+    NODE_BY_KEY,
+    TREE_FOR_UPDATE,
+)
+
+__all__ = ["GROVE", "Cache", "GroveState", "Transaction"]
+
+GROVE = 0
+"""The tree key that stands for the grove itself."""
+_CACHE_LIMIT = 50_000
+_NODE_COLUMNS = tuple(column.name for column in schema.nodes.columns)
+_ORDER = {table: index for index, table in enumerate(schema.metadata.sorted_tables)}
+
+_INSERTS = {table: insert(table) for table in schema.metadata.sorted_tables}
+_COUNTERS = ("next_key", "nodes", "branches", "depth", "events", "head", "updated_at")
+_UPDATE_TREE = (
+    update(schema.trees)
+    .where(schema.trees.c.key == bindparam("the_key"))
+    .values({name: bindparam(name) for name in _COUNTERS})
+)
+_UPDATE_GROVE = update(schema.grove).values(
+    {name: bindparam(name) for name in ("events", "head", "updated_at")}
+)
+
+
+@dataclass(slots=True)
+class GroveState:
+    """The grove's own chain and clock."""
+
+    ulid: str
+    owner: int | None
+    events: int
+    head: bytes | None
+    updated_at: int
+    changed: bool = False
+
+
+@dataclass(slots=True)
+class Cache:
+    """What a writer knows without asking. Correct only while nobody else writes."""
+
+    trees: dict[int, TreeState] = field(default_factory=dict[int, TreeState])
+    nodes: dict[tuple[int, int], NodeRow] = field(default_factory=dict[tuple[int, int], NodeRow])
+    names: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
+    """(tree, ULID or local id) → key."""
+    parents: dict[tuple[int, int], bool] = field(default_factory=dict[tuple[int, int], bool])
+    """(tree, position) → whether a live continuation hangs below."""
+    versions: dict[tuple[int, int], tuple[int, ...]] = field(
+        default_factory=dict[tuple[int, int], tuple[int, ...]]
+    )
+    """(tree, position) → keys of the nodes at it, oldest first."""
+    cursors: dict[tuple[int, int], int | None] = field(default_factory=dict[tuple[int, int], int | None])
+    """(tree, agent) → where it stands."""
+    agents: dict[int, AgentRow] = field(default_factory=dict[int, AgentRow])
+    keys: dict[str, int] = field(default_factory=dict[str, int])
+    """ULIDs of trees and agents → key."""
+    grove: GroveState | None = None
+    event_number: int | None = None
+
+    def clear(self) -> None:
+        self.forget_nodes()
+        for known in (self.trees, self.agents, self.keys, self.cursors):
+            known.clear()
+        self.grove = None
+        self.event_number = None
+
+    def forget_nodes(self) -> None:
+        for known in (self.nodes, self.names, self.parents, self.versions):
+            known.clear()
+
+
+class Transaction(Session):
+    """One atomic change. Nothing is visible to others, or kept, until it commits."""
+
+    def __init__(self, connection: Connection, dialect: Dialect, cache: Cache) -> None:
+        super().__init__(connection, dialect)
+        self.cache = cache
+        self.writes = 0
+        self._pending: dict[Table, list[dict[str, Any]]] = {}
+        self._cursors: dict[tuple[int, int], dict[str, Any]] = {}
+        if len(cache.nodes) > _CACHE_LIMIT:
+            cache.forget_nodes()
+
+    def execute(self, statement: Executable, values: Mapping[str, Any] | None = None) -> CursorResult[Any]:
+        self.flush_rows()
+        if getattr(statement, "is_dml", False):
+            self.writes += 1
+        return self._connection.execute(statement, values)
+
+    def add(self, table: Table, row: dict[str, Any]) -> None:
+        """Insert a row, together with others of its table."""
+        self.writes += 1
+        self._pending.setdefault(table, []).append(row)
+
+    def insert(self, table: Table, row: Mapping[str, Any]) -> int:
+        """Insert a row now; return the key the database gave it."""
+        key = self.execute(_INSERTS[table], row).inserted_primary_key
+        if key is None:
+            raise RuntimeError(f"{table.name} has no key of one column")
+        return int(key[0])
+
+    def add_missing(self, table: Table, key: Iterable[str], row: dict[str, Any]) -> None:
+        """Insert a row unless its key is there."""
+        self.execute(self.dialect.upsert(table, tuple(key), ()), row)
+
+    def replace(self, table: Table, key: Iterable[str], row: dict[str, Any]) -> None:
+        """Insert a row, or overwrite the one with its key."""
+        names = tuple(key)
+        self.execute(self.dialect.upsert(table, names, tuple(n for n in row if n not in names)), row)
+
+    def flush_rows(self) -> None:
+        """Send what was gathered, parents before children."""
+        if not self._pending and not self._cursors:
+            return
+        pending, self._pending = self._pending, {}
+        for table in sorted(pending, key=_ORDER.__getitem__):
+            statement = self.dialect.insert_events() if table is schema.events else _INSERTS[table]
+            rows = pending[table]
+            Prepared.of(self._connection, statement, tuple(rows[0])).many(self._connection, rows)
+        if self._cursors:
+            moved, self._cursors = self._cursors, {}
+            statement = self.dialect.upsert(schema.cursors, ("tree", "agent"), ("node", "updated_at"))
+            Prepared.of(self._connection, statement).many(self._connection, list(moved.values()))
+
+    def flush(self) -> None:
+        """Send everything, counters too; the last thing before a commit."""
+        self.flush_rows()
+        changed: list[dict[str, Any]] = []
+        for state in self.cache.trees.values():
+            if state.changed:
+                values: dict[str, Any] = {name: getattr(state, name) for name in _COUNTERS}
+                changed.append(values | {"the_key": state.key})
+                state.changed = False
+        if changed:
+            Prepared.of(self._connection, _UPDATE_TREE).many(self._connection, changed)
+        grove = self.cache.grove
+        if grove is not None and grove.changed:
+            self._connection.execute(
+                _UPDATE_GROVE,
+                {"events": grove.events, "head": grove.head, "updated_at": grove.updated_at},
+            )
+            grove.changed = False
+
+    def grove_state(self) -> GroveState:
+        """The grove's row, locked until the transaction ends."""
+        if self.cache.grove is None:
+            row = self._connection.execute(GROVE_FOR_UPDATE).one()
+            self.cache.grove = GroveState(row.ulid, row.owner, row.events, row.head, row.updated_at)
+        return self.cache.grove
+
+    def tree_state(self, key: int) -> TreeState:
+        """A tree's row, locked until the transaction ends."""
+        state = self.cache.trees.get(key)
+        if state is None:
+            row = self._connection.execute(TREE_FOR_UPDATE, {"in_tree": key}).one_or_none()
+            if row is None:
+                raise NotFoundError("the tree does not exist any more")
+            state = TreeState(
+                row.key,
+                row.ulid,
+                MODES[int(row.mode)],
+                row.root,
+                row.archived_at,
+                row.updated_at,
+                row.next_key,
+                row.nodes,
+                row.branches,
+                row.depth,
+                row.events,
+                row.head,
+            )
+            self.cache.trees[key] = state
+        return state
+
+    def take_key(self, state: TreeState) -> int:
+        """The next key of a tree: for nodes, attempts and responses alike."""
+        key = state.next_key
+        state.next_key += 1
+        state.changed = True
+        return key
+
+    def agent(self, key: int) -> AgentRow:
+        found = self.cache.agents.get(key)
+        if found is None:
+            found = AgentRow._make(self._connection.execute(AGENT_BY_KEY, {"by_agent": key}).one())
+            self.cache.agents[key] = found
+        return found
+
+    def node(self, tree: int, key: int) -> NodeRow:
+        """A node that is known to exist."""
+        found = self.cache.nodes.get((tree, key))
+        if found is None:
+            row = self.execute(NODE_BY_KEY, {"in_tree": tree, "the_node": key}).one()
+            found = self.remember(NodeRow._make(row))
+        return found
+
+    def remember(self, row: NodeRow) -> NodeRow:
+        self.cache.nodes[row.tree, row.key] = row
+        self.cache.names[row.tree, row.ulid] = row.key
+        self.cache.names[row.tree, row.local_id] = row.key
+        return row
+
+    def add_node(self, row: NodeRow, content: str) -> NodeRow:
+        self.add(schema.nodes, dict(zip(_NODE_COLUMNS, row, strict=True)))
+        self.add(schema.texts, {"tree": row.tree, "node": row.key, "content": content, "summary": None})
+        place = row.tree, row.position
+        if row.position == row.key:
+            self.cache.parents[place] = False
+            self.cache.versions[place] = (row.key,)
+        elif place in self.cache.versions:
+            self.cache.versions[place] += (row.key,)
+        return self.remember(row)
+
+    def versions(self, tree: int, position: int) -> tuple[int, ...]:
+        """Keys of all nodes at a position, oldest first."""
+        known = self.cache.versions.get((tree, position))
+        if known is None:
+            later = self.execute(LATER_VERSIONS, {"in_tree": tree, "at_position": position}).scalars()
+            known = self.cache.versions[tree, position] = (position, *later)
+        return known
+
+    def free_local_id(self, tree: int, candidates: Iterable[str]) -> str | None:
+        """The first of the candidates (each a beginning of the next) that is not in use."""
+        wanted = list(candidates)
+        taken = self._local_ids(tree, wanted[0], wanted[0] + "~")
+        names = self.cache.names
+        return next((name for name in wanted if name not in taken and (tree, name) not in names), None)
+
+    def next_primed_id(self, tree: int, base: str) -> str:
+        """The original's id with one prime more than any edit of it has."""
+        taken = self._local_ids(tree, base + PRIME, base + chr(ord(PRIME) + 1))
+        name = max(taken, key=len, default=base) + PRIME
+        while (tree, name) in self.cache.names:
+            name += PRIME
+        return name
+
+    def _local_ids(self, tree: int, low: str, high: str) -> set[str]:
+        # Rows not sent yet are all in the cache, so what was gathered need not be flushed.
+        values = {"in_tree": tree, "low": low, "high": high}
+        return {row[0] for row in Prepared.of(self._connection, LOCAL_IDS).all(self._connection, values)}
+
+    def update_node(self, row: NodeRow, **changes: Any) -> NodeRow:
+        """Change metadata columns of one node."""
+        nodes = schema.nodes
+        self.execute(update(nodes).where(nodes.c.tree == row.tree, nodes.c.key == row.key).values(**changes))
+        return self.remember(row._replace(**changes))
+
+    def has_live_child(self, tree: int, position: int) -> bool:
+        known = self.cache.parents.get((tree, position))
+        if known is None:
+            found = self.execute(HAS_LIVE_CHILD, {"in_tree": tree, "at_position": position}).first()
+            known = found is not None
+            self.cache.parents[tree, position] = known
+        return known
+
+    def note_child(self, tree: int, position: int) -> None:
+        self.cache.parents[tree, position] = True
+
+    def cursor(self, tree: int, agent: int) -> int | None:
+        """The node an agent stands at."""
+        place = tree, agent
+        if place not in self.cache.cursors:
+            found = self.execute(CURSOR, {"in_tree": tree, "by_agent": agent}).scalar_one_or_none()
+            self.cache.cursors[place] = found
+        return self.cache.cursors[place]
+
+    def move_cursor(self, tree: int, agent: int, node: int, at: int) -> None:
+        self.writes += 1
+        self.cache.cursors[tree, agent] = node
+        self._cursors[tree, agent] = {"tree": tree, "agent": agent, "node": node, "updated_at": at}
+
+    def next_event_number(self) -> int:
+        """Counted by the writer where the database does not number events."""
+        number = self.cache.event_number
+        if number is None:
+            number = int(self._connection.execute(LAST_EVENT_NUMBER).scalar() or 0)
+        self.cache.event_number = number + 1
+        return number + 1
+
+    def forget_nodes(self) -> None:
+        """After a statement that changed many nodes at once."""
+        self.cache.forget_nodes()

@@ -1,0 +1,169 @@
+"""One thread through which all writes of a process go, committed in groups.
+
+Each caller's work runs in turn inside one transaction; they are told together, after
+the commit. Work that fails before it wrote anything fails alone. Should one fail
+after it wrote, or should the commit fail, everything is rolled back and each is run
+again in a transaction of its own.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from weft.errors import UnavailableError
+from weft.store.transaction import Transaction
+
+__all__ = ["Group", "GroupWriter"]
+
+_GROUP_LIMIT = 512
+_LINGER_SECONDS = 0.002
+
+Work = Callable[[Transaction], Any]
+
+
+class Group(Protocol):
+    """Transactions under the lock, one at a time."""
+
+    def begin(self) -> Transaction: ...
+    def commit(self) -> None: ...
+    def rollback(self) -> None: ...
+    def explain(self, error: BaseException) -> BaseException:
+        """The error in a person's words."""
+        ...
+
+
+class _Job:
+    """One caller's work. A bare lock tells when it is done: the cheapest way to wait."""
+
+    __slots__ = ("_done", "error", "finished", "result", "taken", "work")
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.taken = False
+        self.finished = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self._done = threading.Lock()
+        self._done.acquire()
+
+    def finish(self, result: Any = None, error: BaseException | None = None) -> None:
+        self.result = result
+        self.error = error
+        self.finished = True
+        self._done.release()
+
+    def wait(self, timeout: float = -1) -> bool:
+        return self._done.acquire(timeout=timeout)
+
+
+class GroupWriter:
+    """Gathers work and hands it over in groups."""
+
+    def __init__(self, run_group: Callable[[Callable[[Group], None]], None], *, timeout: float) -> None:
+        self._run_group = run_group
+        self._timeout = timeout
+        self._jobs: deque[_Job] = deque()
+        self._ready = threading.Condition()
+        self._wake_at = 1
+        """How many waiting jobs wake the writer."""
+        self._closing = False
+        self._thread = threading.Thread(target=self._loop, name="weft-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Work) -> Any:
+        """Run work in a transaction; return its result once it is durable."""
+        job = _Job(work)
+        with self._ready:
+            if self._closing:
+                raise UnavailableError("the grove is closed", hint="open it again")
+            self._jobs.append(job)
+            if len(self._jobs) >= self._wake_at:
+                self._ready.notify()
+        if not job.wait(self._timeout):
+            with self._ready:
+                if not job.taken:
+                    self._jobs.remove(job)
+                    raise UnavailableError(
+                        f"another process has held the grove's write lock for {self._timeout:g} seconds",
+                        hint="try again, or see which process is writing; nothing was written",
+                    )
+            job.wait()
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    def close(self) -> None:
+        """Finish what was submitted, then stop."""
+        with self._ready:
+            self._closing = True
+            self._ready.notify()
+        self._thread.join(self._timeout)
+
+    def _loop(self) -> None:
+        written = 0
+        while True:
+            with self._ready:
+                self._wake_at = 1
+                while not self._jobs and not self._closing:
+                    self._ready.wait()
+                if not self._jobs:
+                    return
+                if written > 1 and len(self._jobs) < written and not self._closing:
+                    # Those just told usually come back at once: let one commit serve them all.
+                    self._wake_at = min(written, _GROUP_LIMIT)
+                    self._ready.wait(_LINGER_SECONDS)
+            written = self._write()
+
+    def _write(self) -> int:
+        taken: list[_Job] = []
+
+        def work(group: Group) -> None:
+            # Taken only now, under the lock: until then a caller may give up waiting.
+            self._take(taken)
+            _commit_together(group, taken)
+
+        try:
+            self._run_group(work)
+        except BaseException as error:  # noqa: BLE001 - every waiting caller must be told, whatever it was
+            if not taken:
+                self._take(taken)
+            for job in taken:
+                if not job.finished:
+                    job.finish(error=error)
+        return len(taken)
+
+    def _take(self, taken: list[_Job]) -> None:
+        with self._ready:
+            while self._jobs and len(taken) < _GROUP_LIMIT:
+                job = self._jobs.popleft()
+                job.taken = True
+                taken.append(job)
+
+
+def _commit_together(group: Group, jobs: Sequence[_Job]) -> None:
+    if not jobs:
+        return
+    outcomes: list[tuple[_Job, Any, BaseException | None]] = []
+    transaction = group.begin()
+    try:
+        for job in jobs:
+            before = transaction.writes
+            try:
+                outcomes.append((job, job.work(transaction), None))
+            except BaseException as error:
+                if transaction.writes != before:
+                    raise
+                outcomes.append((job, None, group.explain(error)))
+        transaction.flush()
+        group.commit()
+    except BaseException as error:  # noqa: BLE001 - told to the caller, or tried again one by one
+        group.rollback()
+        if len(jobs) == 1:
+            jobs[0].finish(error=group.explain(error))
+        else:
+            for job in jobs:
+                _commit_together(group, [job])
+        return
+    for job, result, failure in outcomes:
+        job.finish(result, failure)

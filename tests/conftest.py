@@ -1,0 +1,65 @@
+"""Real stores for every test: SQLite in a folder of its own, PostgreSQL in a database of its own."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from tests import postgres
+
+import weft
+
+settings.register_profile(
+    "fixed", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
+)
+settings.register_profile("prove", parent=settings.get_profile("fixed"), derandomize=False, max_examples=1000)
+settings.load_profile("prove" if os.environ.get("WEFT_PROVE") else "fixed")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    with postgres.server() as address:
+        yield address
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def module_address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A fresh grove address, shared by the tests of one module."""
+    if request.param == "sqlite":
+        yield str(tmp_path_factory.mktemp("grove") / "grove.db")
+        return
+    server = request.getfixturevalue("postgres_server")
+    with postgres.database(server) as address:
+        yield address
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A fresh grove address for one test."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "grove.db")
+        return
+    server = request.getfixturevalue("postgres_server")
+    with postgres.database(server) as fresh:
+        yield fresh
+
+
+@pytest.fixture(scope="module")
+def loom(module_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[weft.Grove]:
+    """A grove on each store; tests plant trees of their own in it."""
+    previous = os.environ.get("WEFT_BLOBS")
+    os.environ["WEFT_BLOBS"] = str(tmp_path_factory.mktemp("blobs"))
+    with weft.open(module_address) as grove:
+        yield grove
+    if previous is None:
+        del os.environ["WEFT_BLOBS"]
+    else:
+        os.environ["WEFT_BLOBS"] = previous
+
+
+@pytest.fixture
+def fresh_loom(address: str) -> Iterator[weft.Grove]:
+    """A grove that no other test has seen."""
+    with weft.open(address) as grove:
+        yield grove

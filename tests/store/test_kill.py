@@ -1,0 +1,76 @@
+"""`kill -9` of sixteen writers at random moments: nothing acknowledged is lost, the file stays sound."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.covers import covers
+from tests.soundness import check_file, check_sound
+
+import weft
+from weft.store import schema
+from weft.store.rows import Flag
+
+ROUNDS = 100 if os.environ.get("WEFT_PROVE") else 4
+SCRIPT = Path(__file__).with_name("killed.py")
+
+
+def a_round(address: str, tree_id: str, name: str, chance: random.Random) -> list[tuple[str, str]]:
+    """Start sixteen writers in some processes, kill them one by one, return what they were told is safe."""
+    layouts = (
+        [(16, 1), (4, 4), (2, 8), (1, 16)] if os.environ.get("WEFT_PROVE") else [(4, 4), (2, 8), (1, 16)]
+    )
+    processes, threads = chance.choice(layouts)
+    writers = [
+        subprocess.Popen(
+            [sys.executable, str(SCRIPT), address, tree_id, f"{name}.{number}", str(threads)],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONHASHSEED": str(number)},
+        )
+        for number in range(processes)
+    ]
+    acknowledged: list[tuple[str, str]] = []
+    for writer in writers:
+        lines = [writer.stdout.readline() for _ in range(chance.randrange(1, 8))]
+        os.kill(writer.pid, signal.SIGKILL)
+        lines += writer.stdout.read().splitlines(keepends=True)
+        writer.stdout.close()
+        assert writer.wait() == -signal.SIGKILL
+        for line in lines:
+            if line.endswith(b"\n"):
+                node, _, text = line.decode().rstrip("\n").partition(" ")
+                acknowledged.append((node, text))
+    return acknowledged
+
+
+@covers("proof.writers-killed")
+@pytest.mark.long
+def test_nothing_acknowledged_is_lost_when_writers_are_killed(address):
+    chance = random.Random(address.startswith("postgresql"))
+    with weft.open(address) as grove:
+        tree_id = grove.plant("Marie").id
+    told: list[tuple[str, str]] = []
+    for number in range(ROUNDS):
+        told += a_round(address, tree_id, f"r{number}", chance)
+        with weft.open(address) as grove:
+            check_sound(grove)
+            kept = texts_and_labels(grove)
+            assert [line for line in told if line not in kept] == []
+        if not address.startswith("postgresql"):
+            check_file(address)
+    assert len(told) > ROUNDS * 5
+
+
+def texts_and_labels(grove: weft.Grove) -> set[tuple[str, str]]:
+    """(node id, text) of every node, and (node id, ★) of every bookmark: labels may be overwritten later."""
+    with grove._gate.store.read() as session:
+        nodes = {(row.tree, row.key): row for row in session.execute(schema.nodes.select())}
+        texts = [
+            (nodes[row.tree, row.node].ulid, row.content) for row in session.execute(schema.texts.select())
+        ]
+    marked = {(row.ulid, "★") for row in nodes.values() if row.flags & Flag.BOOKMARKED}
+    return {*texts, *marked}

@@ -1,0 +1,120 @@
+"""Migrations, and what a store refuses to open."""
+
+import sqlite3
+import threading
+
+import psycopg
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine, text
+from tests.covers import covers
+
+import weft
+from weft.errors import StorageError
+from weft.store import schema
+from weft.store.migrate import HEAD
+
+TREE_TABLES = [table for table in schema.metadata.sorted_tables if "tree" in table.primary_key.columns]
+
+
+def engine_of(address):
+    if address.startswith("postgresql"):
+        return create_engine(address.replace("postgresql://", "postgresql+psycopg://", 1))
+    return create_engine(f"sqlite:///{address}")
+
+
+@covers("postgres.same-schema-and-tests")
+def test_migrations_make_exactly_the_schema(address):
+    weft.open(address).close()
+    engine = engine_of(address)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, schema.metadata) == []
+    engine.dispose()
+
+
+@covers("postgres.tree-id-leads")
+def test_the_tree_leads_every_key_of_what_belongs_to_a_tree():
+    assert len(TREE_TABLES) > 15
+    for table in TREE_TABLES:
+        assert table.primary_key.columns.keys()[0] == "tree", table.name
+        for index in table.indexes:
+            first = index.columns.keys()[0]
+            # Following all events, and an agent's latest place, look across trees by nature.
+            assert first == "tree" or index.name in {
+                "ix_events_transaction_number",
+                "ix_cursors_agent_updated_at",
+            }, index.name
+
+
+@covers("store.migrations-under-a-lock", "grove.created-on-first-use")
+def test_many_who_come_first_at_once_make_one_grove(address):
+    owners: list[str] = []
+
+    def enter():
+        with weft.open(address) as grove:
+            owners.append(grove.me.id)
+
+    threads = [threading.Thread(target=enter) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(owners) == 8
+    assert len(set(owners)) == 1
+
+
+def test_a_grove_from_the_future_is_refused(address):
+    weft.open(address).close()
+    engine = engine_of(address)
+    with engine.begin() as connection:
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == HEAD
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    engine.dispose()
+    with pytest.raises(StorageError, match="written by a newer Weft") as caught:
+        weft.open(address)
+    assert caught.value.hint == "upgrade Weft"
+
+
+def test_somebody_elses_database_is_not_written_into(tmp_path):
+    path = tmp_path / "theirs.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+    with pytest.raises(StorageError, match="but not a grove"):
+        weft.open(path)
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
+    connection.close()
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear Marie, " * 100)
+    with pytest.raises(StorageError, match="is not a database"):
+        weft.open(path)
+    assert path.read_text().startswith("Dear Marie")
+
+
+def test_reading_does_not_create_a_grove(tmp_path):
+    with pytest.raises(StorageError, match="there is no grove at"):
+        weft.open(tmp_path / "none.db", create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_password_is_never_in_a_name_or_an_error(postgres_server):
+    secret = "hunter2-canary"
+    for address in (
+        f"postgresql://nobody:{secret}@127.0.0.1:1/x",
+        f"postgresql://nobody:{secret}@host:port/x",
+    ):
+        with pytest.raises(weft.WeftError) as caught:
+            weft.open(address, timeout=2)
+        shown = f"{caught.value!r} {caught.value} {caught.value.__cause__!r} {caught.value.__context__!r}"
+        assert secret not in shown
+
+
+def test_the_server_is_a_real_one(postgres_server):
+    with psycopg.connect(postgres_server) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
