@@ -1,0 +1,84 @@
+"""Who acts: an agent, for a user, on behalf of whoever called it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from weft.errors import PermissionDeniedError
+from weft.store import schema
+from weft.store.rows import AgentRow, permissions_from
+from weft.store.session import Session
+from weft.store.statements import AGENT_BY_KEY
+from weft.store.transaction import GROVE, Transaction
+from weft.tree.access import MemberRole
+from weft.tree.agent import Permission
+
+__all__ = ["ROLE_RANKS", "Actor", "agent_row", "require_access", "require_permission", "trees_allowed"]
+
+ROLE_RANKS = (MemberRole.READER, MemberRole.EDITOR, MemberRole.OWNER)
+"""Stored as their index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """An agent acts with the intersection of its own and its caller's rights.
+
+    Without a user the grove is a person's own and nobody is asked.
+    """
+
+    agent: int
+    user: int | None = None
+    caller: "Actor | None" = None
+
+    def chain(self) -> Iterator["Actor"]:
+        link: Actor | None = self
+        while link is not None:
+            yield link
+            link = link.caller
+
+
+def require_permission(session: Session, actor: Actor, permission: Permission, verb: str) -> None:
+    """Every agent in the chain must have it."""
+    for link in actor.chain():
+        row = agent_row(session, link.agent)
+        if row.archived_at is not None:
+            raise PermissionDeniedError(
+                f"agent {row.name!r} is archived", hint="restore it, or act as another agent"
+            )
+        if permission not in permissions_from(row.permissions):
+            raise PermissionDeniedError(
+                f"{permission} not enabled", hint=f"request elevated permissions or ask the human to {verb}"
+            )
+
+
+def require_access(session: Session, actor: Actor, role: MemberRole, tree: int = GROVE) -> None:
+    """Every user in the chain must have this role, on the grove or on the tree."""
+    table = schema.memberships
+    for link in actor.chain():
+        if link.user is None:
+            continue
+        held = session.execute(
+            select(table.c.role).where(table.c.user == link.user, table.c.tree.in_({GROVE, tree}))
+        ).scalars()
+        if max(held, default=-1) < ROLE_RANKS.index(role):
+            raise PermissionDeniedError(
+                f"this needs the role {role} here", hint="ask an owner of the grove for it"
+            )
+
+
+def trees_allowed(session: Session, actor: Actor) -> set[int] | None:
+    """The trees that every user in the chain may look at; None: all of them."""
+    table = schema.memberships
+    allowed: set[int] | None = None
+    for user in {link.user for link in actor.chain() if link.user is not None}:
+        theirs = set(session.execute(select(table.c.tree).where(table.c.user == user)).scalars())
+        if GROVE not in theirs:
+            allowed = theirs if allowed is None else allowed & theirs
+    return allowed
+
+
+def agent_row(session: Session, key: int) -> AgentRow:
+    if isinstance(session, Transaction):
+        return session.agent(key)
+    return AgentRow._make(session.execute(AGENT_BY_KEY, {"by_agent": key}).one())

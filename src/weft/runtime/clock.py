@@ -1,0 +1,36 @@
+"""Time, in microseconds since 1970, as an argument."""
+
+import time
+from collections.abc import Callable
+
+from weft.errors import UnavailableError
+from weft.tree.wire import from_microseconds, iso
+
+__all__ = ["Clock", "next_moment", "system_clock"]
+
+Clock = Callable[[], int]
+
+_TOLERANCE = 5 * 60 * 1_000_000
+"""How far a clock may lag behind what was written before, as after an adjustment."""
+
+
+def system_clock() -> int:
+    return time.time_ns() // 1000
+
+
+def next_moment(clock: Clock, last: int, *, accept_clock: bool) -> int:
+    """Now, but after everything written before.
+
+    A clock that lags a little is waited out by counting on from the last moment.
+    One that went back further is refused: times are hashed, and would be wrong for good.
+    """
+    now = clock()
+    if now > last:
+        return now
+    if now < last - _TOLERANCE and not accept_clock:
+        raise UnavailableError(
+            f"the clock says {iso(from_microseconds(now))}, but the last change here was written at "
+            f"{iso(from_microseconds(last))}",
+            hint="set the clock, or pass --accept-clock (accept_clock=True) if the earlier time was wrong",
+        )
+    return now if now < last - _TOLERANCE else last + 1

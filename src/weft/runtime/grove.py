@@ -1,0 +1,321 @@
+"""A grove: one database, everything a person or team owns."""
+
+import atexit
+import os
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path as FilePath
+from types import TracebackType
+from typing import Self, TypeVar
+
+from sqlalchemy import select, update
+
+from weft.errors import InvalidInputError
+from weft.ids import Entropy, new_ulid
+from weft.runtime.actor import Actor
+from weft.runtime.clock import Clock, system_clock
+from weft.runtime.gate import Gate
+from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
+from weft.runtime.operations.agents import AddAgent
+from weft.runtime.operations.base import Operation
+from weft.runtime.operations.documents import CreateDocument
+from weft.runtime.operations.references import LinkTogether, TagTarget, Unlink, Untag
+from weft.runtime.operations.trees import Plant
+from weft.runtime.reading import Reading
+from weft.runtime.scope import Scope
+from weft.runtime.targets import TargetRef
+from weft.store import schema
+from weft.store.base import Store
+from weft.store.opening import open_store
+from weft.store.references import find_agent
+from weft.store.rows import AGENT_TYPES, permission_bits
+from weft.store.transaction import GROVE, Transaction
+from weft.tree.access import MemberRole
+from weft.tree.agent import ALL_PERMISSIONS, Agent, AgentType, Configuration
+from weft.tree.content import Content, JsonValue
+from weft.tree.reference import Link, Tag, TargetKind
+from weft.tree.tree import Mode
+
+__all__ = ["Grove", "open_grove"]
+
+R = TypeVar("R")
+_OWNER = "human"
+
+
+def open_grove(
+    address: str | FilePath | None = None,
+    *,
+    timeout: float = 30.0,
+    create: bool = True,
+    clock: Clock = system_clock,
+    entropy: Entropy = os.urandom,
+    accept_clock: bool = False,
+) -> "Grove":
+    """Open a grove: a path, or postgresql://…; the default one if nothing is named.
+
+    It is created on first use, with one owner, and nothing leaves the machine.
+    """
+    store = open_store(address, timeout=timeout, create=create)
+    try:
+        gate = Gate(store, clock, entropy, accept_clock)
+        return Grove(gate, Actor(_owner(gate)))
+    except BaseException:
+        store.close()
+        raise
+
+
+class Grove:
+    """Trees, documents and agents, as seen and changed by one agent."""
+
+    def __init__(self, gate: Gate, actor: Actor) -> None:
+        self._gate = gate
+        self._actor = actor
+        self._read = Reading(gate.store, actor)
+        _open_stores.add(gate.store)
+
+    def __repr__(self) -> str:
+        return f"<Grove {self._gate.store.name}>"
+
+    def _repr_html_(self) -> str:
+        from weft.runtime.drawing import trees_html  # noqa: PLC0415 - only notebooks need it
+
+        return trees_html(self._read.trees(limit=50))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the database go. What was acknowledged is safe with or without this."""
+        self._gate.store.close()
+
+    @property
+    def name(self) -> str:
+        return self._gate.store.name
+
+    @property
+    def read(self) -> Reading:
+        """Everything that can be looked at."""
+        return self._read
+
+    @property
+    def me(self) -> Agent:
+        """The agent that acts through this object."""
+        with self._gate.store.read() as session:
+            key = schema.agents.c.key == self._actor.agent
+            ulid = session.execute(select(schema.agents.c.ulid).where(key)).scalar_one()
+        return self._read.agent(ulid)
+
+    def acting_as(self, agent: str) -> "Grove":
+        """The same grove through another agent's eyes and rights."""
+        with self._gate.store.read() as session:
+            return Grove(self._gate, Actor(find_agent(session, agent)))
+
+    def perform(self, operation: Operation[R]) -> R:
+        """Do one operation: checked, in one transaction, recorded."""
+        return self._gate.perform(self._actor, operation)
+
+    def plant(
+        self,
+        title: str | None = None,
+        text: str | Content = "",
+        *,
+        mode: Mode | str = Mode.DIALOGUE,
+        system_context: str = "",
+        description: str = "",
+        buffer_mode_system_context: bool = False,
+        preferences: Mapping[str, JsonValue] | None = None,
+        project: str | None = None,
+    ) -> TreeHandle:
+        """Plant a tree. `text` is its root's; without it the root is empty."""
+        return TreeHandle(
+            self,
+            self.perform(
+                Plant(
+                    title=title,
+                    mode=_mode(mode),
+                    content=text,
+                    description=description,
+                    system_context=system_context,
+                    buffer_mode_system_context=buffer_mode_system_context,
+                    preferences=preferences,
+                    project=project,
+                )
+            ),
+        )
+
+    def trees(self, *, archived: bool = False) -> list[TreeHandle]:
+        """All trees, the most recently changed first."""
+        return [TreeHandle(self, tree) for tree in self._read.trees(archived=archived)]
+
+    def tree(self, reference: str) -> TreeHandle:
+        """A tree by id or title."""
+        return TreeHandle(self, self._read.tree(reference))
+
+    def node(self, reference: str) -> NodeHandle:
+        """A node of any tree, by ULID or by a local id that only one tree has."""
+        return NodeHandle(self, self._read.find(reference))
+
+    def add_agent(
+        self,
+        name: str,
+        *,
+        type: AgentType | str = AgentType.MODEL,  # noqa: A002 - the spec's word
+        model_ref: str | None = None,
+        permissions: Sequence[str] | None = None,
+        system_prompt: str | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        stop_sequences: Sequence[str] = (),
+        custom: Mapping[str, JsonValue] | None = None,
+    ) -> Agent:
+        """A new participant."""
+        return self.perform(
+            AddAgent(
+                name=name,
+                type=AgentType(type),
+                model_ref=model_ref,
+                permissions=permissions,
+                configuration=Configuration(
+                    system_prompt=system_prompt,
+                    temperature=temperature,
+                    max_tokens=max_tokens,
+                    stop_sequences=tuple(stop_sequences),
+                    custom=custom or {},
+                ),
+            )
+        )
+
+    def agents(self) -> list[Agent]:
+        return self._read.agents()
+
+    def document(self, reference: str) -> DocumentHandle:
+        """A document by title or id."""
+        return DocumentHandle(self, self._read.document(reference))
+
+    def documents(self) -> list[DocumentHandle]:
+        return [DocumentHandle(self, document) for document in self._read.documents()]
+
+    def write_document(self, title: str, content: str = "") -> DocumentHandle:
+        """A new document."""
+        return DocumentHandle(self, self.perform(CreateDocument(title=title, content=content)))
+
+    def put_blob(self, data: bytes) -> str:
+        """Keep media bytes; the result is the `ref` of an image or audio block."""
+        return self._gate.store.blobs.put(data)
+
+    def blob(self, ref: str) -> bytes:
+        return self._gate.store.blobs.get(ref)
+
+    def link(
+        self,
+        one: TreeHandle | NodeHandle | DocumentHandle,
+        other: TreeHandle | NodeHandle | DocumentHandle,
+        note: str = "",
+    ) -> Link:
+        """Link any two of node, tree and document."""
+        return self.perform(LinkTogether(one=target_of(one), other=target_of(other), note=note))
+
+    def unlink(
+        self,
+        one: TreeHandle | NodeHandle | DocumentHandle,
+        other: TreeHandle | NodeHandle | DocumentHandle,
+    ) -> None:
+        self.perform(Unlink(one=target_of(one), other=target_of(other)))
+
+    def links(self, target: TreeHandle | NodeHandle | DocumentHandle) -> list[Link]:
+        return self._read.links(target_of(target))
+
+    def tag(self, target: TreeHandle | NodeHandle | DocumentHandle, label: str) -> Tag:
+        return self.perform(TagTarget(target=target_of(target), label=label))
+
+    def untag(self, target: TreeHandle | NodeHandle | DocumentHandle, label: str) -> None:
+        self.perform(Untag(target=target_of(target), label=label))
+
+    def tags(self, target: TreeHandle | NodeHandle | DocumentHandle) -> list[str]:
+        return [tag.label for tag in self._read.tags(target_of(target))]
+
+
+def target_of(thing: TreeHandle | NodeHandle | DocumentHandle) -> TargetRef:
+    match thing:
+        case TreeHandle():
+            return TargetRef(TargetKind.TREE, thing.id)
+        case NodeHandle():
+            return TargetRef(TargetKind.NODE, thing.id, thing.value.tree_id)
+        case DocumentHandle():
+            return TargetRef(TargetKind.DOCUMENT, thing.id)
+
+
+def _mode(mode: Mode | str) -> Mode:
+    try:
+        return Mode(mode)
+    except ValueError:
+        raise InvalidInputError(f"{mode!r} is not a mode", hint="use dialogue or buffer") from None
+
+
+def _owner(gate: Gate) -> int:
+    """The key of the grove's owner; the grove is made if it is not there."""
+    with gate.store.read() as session:
+        found = session.execute(select(schema.grove.c.owner)).scalar_one_or_none()
+    return found if found is not None else gate.store.write(lambda transaction: _found(gate, transaction))
+
+
+def _found(gate: Gate, transaction: Transaction) -> int:
+    """Make the grove's row and its owner, once, whoever comes first."""
+    now = gate.clock()
+    transaction.add_missing(
+        schema.grove,
+        ("key",),
+        {
+            "key": GROVE,
+            "ulid": new_ulid(now, gate.entropy),
+            "owner": None,
+            "preferences": "{}",
+            "created_at": now,
+            "updated_at": now,
+            "events": 0,
+            "head": None,
+        },
+    )
+    # Waits for whoever made the row, should that be somebody else at this moment.
+    owner = transaction.grove_state().owner
+    if owner is not None:
+        return owner
+    ulid = new_ulid(now, gate.entropy)
+    owner = transaction.insert(
+        schema.agents,
+        {
+            "ulid": ulid,
+            "name": _OWNER,
+            "type": AGENT_TYPES.index(AgentType.HUMAN),
+            "model_ref": None,
+            "configuration": "{}",
+            "permissions": permission_bits(ALL_PERMISSIONS),
+            "created_at": now,
+            "archived_at": None,
+        },
+    )
+    transaction.execute(update(schema.grove).values(owner=owner))
+    transaction.grove_state().owner = owner
+    scope = Scope(
+        transaction, Actor(owner), MemberRole.OWNER, gate.clock, gate.entropy, gate.store.blobs, True
+    )
+    scope.open_grove()
+    scope.record(None, "found", {"owner": ulid}, {})
+    return owner
+
+
+_open_stores: "weakref.WeakSet[Store]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for store in list(_open_stores):
+        store.close()

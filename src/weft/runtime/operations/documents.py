@@ -1,0 +1,229 @@
+"""Documents: every save names the revision it started from, so nothing is overwritten unseen."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sqlalchemy import delete, func, select, update
+
+from weft.errors import ConflictError, InvalidInputError, NotFoundError
+from weft.runtime.scope import Scope
+from weft.runtime.targets import KINDS
+from weft.runtime.values import document_value
+from weft.store import schema
+from weft.store.references import find_document
+from weft.store.session import Session
+from weft.store.transaction import GROVE
+from weft.tree.access import MemberRole
+from weft.tree.agent import Permission
+from weft.tree.content import check_text
+from weft.tree.document import Document
+from weft.tree.reference import TargetKind
+
+__all__ = [
+    "ArchiveDocument",
+    "CreateDocument",
+    "DeleteDocument",
+    "SaveDocument",
+    "load_document",
+    "load_documents",
+]
+
+_documents = schema.documents
+_revisions = schema.revisions
+
+
+_WHOLE = select(
+    _documents.c.ulid,
+    _revisions.c.title,
+    _revisions.c.content,
+    _documents.c.summary,
+    _revisions.c.revision,
+    _documents.c.created_at,
+    _revisions.c.created_at.label("updated_at"),
+    _documents.c.archived_at,
+).join(_revisions, _revisions.c.document == _documents.c.key)
+
+
+class _Writing:
+    permission: ClassVar[Permission] = Permission.DOC_WRITE
+    access: ClassVar[MemberRole] = MemberRole.EDITOR
+
+
+def load_document(session: Session, reference: str, revision: int | None = None) -> Document:
+    """A document, as it is or as it was at a revision."""
+    key = find_document(session, reference)
+    wanted = _documents.c.revision if revision is None else revision
+    row = session.execute(
+        _WHOLE.where(_documents.c.key == key, _revisions.c.revision == wanted)
+    ).one_or_none()
+    if row is None:
+        raise NotFoundError(f"{reference!r} has no revision {revision}")
+    return document_value(row)
+
+
+def load_documents(session: Session, *, archived: bool) -> list[Document]:
+    """All documents as they are, by title."""
+    statement = _WHOLE.where(_revisions.c.revision == _documents.c.revision)
+    if not archived:
+        statement = statement.where(_documents.c.archived_at.is_(None))
+    ordered = statement.order_by(_documents.c.title, _documents.c.key)
+    return [document_value(row) for row in session.execute(ordered)]
+
+
+def _check_title(title: str) -> str:
+    cleaned = check_text(title, what="title", limit=1_000).strip()
+    if not cleaned or "\n" in cleaned:
+        raise InvalidInputError("a document's title is one line of text")
+    return cleaned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateDocument(_Writing):
+    """A new document, at revision 1. Titles name documents, so they are unique."""
+
+    verb: ClassVar[str] = "create a document"
+    title: str
+    content: str = ""
+
+    def apply(self, scope: Scope) -> Document:
+        scope.open_grove()
+        title, content = _check_title(self.title), check_text(self.content)
+        _require_free_title(scope, title)
+        ulid = scope.new_ulid()
+        key = scope.transaction.insert(
+            _documents,
+            {
+                "ulid": ulid,
+                "title": title,
+                "summary": None,
+                "revision": 1,
+                "created_at": scope.now,
+                "updated_at": scope.now,
+                "archived_at": None,
+            },
+        )
+        _add_revision(scope, key, 1, title, content)
+        scope.record(None, "document", {"document": ulid, "revision": 1}, {"archiveDocument": ulid})
+        return load_document(scope.transaction, ulid)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaveDocument(_Writing):
+    """A new revision. If somebody saved since `revision`, nothing is overwritten: a conflict."""
+
+    verb: ClassVar[str] = "save a document"
+    document: str
+    revision: int
+    content: str | None = None
+    title: str | None = None
+
+    def apply(self, scope: Scope) -> Document:
+        scope.open_grove()
+        transaction = scope.transaction
+        before = load_document(transaction, self.document)
+        if before.archived_at is not None:
+            raise ConflictError(f"{before.title!r} is archived", hint="restore it first")
+        if before.revision != self.revision:
+            raise ConflictError(
+                f"{before.title!r} is at revision {before.revision}, you started from {self.revision}",
+                hint="read it again and put your changes into the newer text",
+            )
+        title = before.title if self.title is None else _check_title(self.title)
+        content = before.content if self.content is None else check_text(self.content)
+        if (title, content) == (before.title, before.content):
+            return before
+        if title != before.title:
+            _require_free_title(scope, title)
+        number = before.revision + 1
+        transaction.execute(
+            update(_documents)
+            .where(_documents.c.ulid == before.id)
+            .values(title=title, revision=number, updated_at=scope.now)
+        )
+        _add_revision(scope, find_document(transaction, before.id), number, title, content)
+        scope.record(
+            None,
+            "save",
+            {"document": before.id, "revision": number},
+            {"document": before.id, "revision": before.revision},
+        )
+        return load_document(transaction, before.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveDocument(_Writing):
+    """Put a document away, or take it out again."""
+
+    verb: ClassVar[str] = "archive a document"
+    document: str
+    restore: bool = False
+
+    def apply(self, scope: Scope) -> Document:
+        scope.open_grove()
+        before = load_document(scope.transaction, self.document)
+        if (before.archived_at is None) != self.restore:
+            scope.transaction.execute(
+                update(_documents)
+                .where(_documents.c.ulid == before.id)
+                .values(archived_at=None if self.restore else scope.now)
+            )
+            kind = "restore-document" if self.restore else "archive-document"
+            scope.record(None, kind, {"document": before.id}, {"restore": not self.restore})
+        return load_document(scope.transaction, before.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteDocument:
+    """Destroy a document with all its revisions, for good. `confirm` must be its id."""
+
+    verb: ClassVar[str] = "delete a document"
+    permission: ClassVar[Permission] = Permission.DOC_WRITE
+    access: ClassVar[MemberRole] = MemberRole.OWNER
+    document: str
+    confirm: str
+
+    def apply(self, scope: Scope) -> None:
+        scope.open_grove()
+        transaction = scope.transaction
+        found = load_document(transaction, self.document)
+        if self.confirm != found.id:
+            raise InvalidInputError(
+                "deleting a document cannot be undone: confirm it with the document's id",
+                hint=f"confirm with {found.id}",
+            )
+        key = find_document(transaction, found.id)
+        kind = KINDS.index(TargetKind.DOCUMENT)
+        links, tags = schema.links, schema.tags
+        for tree, what, target in (
+            (links.c.a_tree, links.c.a_kind, links.c.a_key),
+            (links.c.b_tree, links.c.b_kind, links.c.b_key),
+            (tags.c.tree, tags.c.kind, tags.c.target),
+        ):
+            transaction.execute(delete(tree.table).where(tree == GROVE, what == kind, target == key))
+        transaction.execute(delete(_revisions).where(_revisions.c.document == key))
+        transaction.execute(delete(_documents).where(_documents.c.key == key))
+        scope.record(None, "delete-document", {"document": found.id}, {})
+
+
+def _add_revision(scope: Scope, document: int, revision: int, title: str, content: str) -> None:
+    scope.transaction.add(
+        _revisions,
+        {
+            "document": document,
+            "revision": revision,
+            "title": title,
+            "content": content,
+            "author": scope.agent.key,
+            "created_at": scope.now,
+        },
+    )
+
+
+def _require_free_title(scope: Scope, title: str) -> None:
+    taken = scope.transaction.execute(
+        select(_documents.c.key).where(
+            func.lower(_documents.c.title) == title.lower(), _documents.c.archived_at.is_(None)
+        )
+    ).first()
+    if taken is not None:
+        raise ConflictError(f"there is a document {title!r} already", hint="choose another title")

@@ -1,0 +1,227 @@
+"""Changing what is not content: exclude, bookmark, prune, and their opposites."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sqlalchemy import bindparam, select, update
+
+from weft.errors import ConflictError, InvalidInputError
+from weft.runtime.operations.base import Editing
+from weft.runtime.places import move_cursor, selected_version, undo_cursor
+from weft.runtime.scope import Scope
+from weft.runtime.values import metadata_of
+from weft.store import schema
+from weft.store.queries import node_row
+from weft.store.rows import Flag, NodeRow, TreeState
+from weft.store.statements import count_live, keys_below
+from weft.tree.content import check_text
+from weft.tree.node import Metadata
+
+__all__ = ["Bookmark", "Exclude", "Include", "Prune", "Restore", "Unbookmark", "recount"]
+
+_nodes = schema.nodes
+_COUNT_LIVE = count_live()
+
+
+def _set_flag(scope: Scope, row: NodeRow, flag: int, *, on: bool) -> NodeRow:
+    flags = row.flags | flag if on else row.flags & ~flag
+    return row if flags == row.flags else scope.transaction.update_node(row, flags=flags)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exclude(Editing):
+    """Leave a node out of contexts; it stays in sight."""
+
+    verb: ClassVar[str] = "exclude"
+    tree: str
+    node: str
+
+    def apply(self, scope: Scope) -> Metadata:
+        tree = scope.open_tree(self.tree)
+        before = scope.live_node(tree, self.node, "exclude")
+        after = _set_flag(scope, before, Flag.EXCLUDED, on=True)
+        if after is not before:
+            scope.record(tree, self.verb, {"node": before.ulid}, {"include": before.ulid})
+        return metadata_of(after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Include(Editing):
+    """Take a node into contexts again."""
+
+    verb: ClassVar[str] = "include"
+    tree: str
+    node: str
+
+    def apply(self, scope: Scope) -> Metadata:
+        tree = scope.open_tree(self.tree)
+        before = scope.live_node(tree, self.node, "include")
+        after = _set_flag(scope, before, Flag.EXCLUDED, on=False)
+        if after is not before:
+            scope.record(tree, self.verb, {"node": before.ulid}, {"exclude": before.ulid})
+        return metadata_of(after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bookmark(Editing):
+    """Mark a node, with a label if you like; a second time changes the label."""
+
+    verb: ClassVar[str] = "bookmark"
+    tree: str
+    node: str
+    label: str | None = None
+
+    def apply(self, scope: Scope) -> Metadata:
+        tree = scope.open_tree(self.tree)
+        label = None if self.label is None else check_text(self.label, what="label", limit=500)
+        before = scope.live_node(tree, self.node, "bookmark")
+        flags = before.flags | Flag.BOOKMARKED
+        if flags == before.flags and label == before.bookmark_label:
+            return metadata_of(before)
+        after = scope.transaction.update_node(before, flags=flags, bookmark_label=label)
+        scope.record(
+            tree,
+            self.verb,
+            {"node": before.ulid, "label": label},
+            {
+                "node": before.ulid,
+                "bookmarked": bool(before.flags & Flag.BOOKMARKED),
+                "label": before.bookmark_label,
+            },
+        )
+        return metadata_of(after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unbookmark(Editing):
+    """Take the mark off."""
+
+    verb: ClassVar[str] = "unbookmark"
+    tree: str
+    node: str
+
+    def apply(self, scope: Scope) -> Metadata:
+        tree = scope.open_tree(self.tree)
+        before = scope.live_node(tree, self.node, "unbookmark")
+        if not before.flags & Flag.BOOKMARKED:
+            return metadata_of(before)
+        after = scope.transaction.update_node(
+            before, flags=before.flags & ~Flag.BOOKMARKED, bookmark_label=None
+        )
+        scope.record(
+            tree,
+            self.verb,
+            {"node": before.ulid},
+            {"node": before.ulid, "bookmarked": True, "label": before.bookmark_label},
+        )
+        return metadata_of(after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prune(Editing):
+    """Hide a node and all below it; of several versions, only that version. Returns how many."""
+
+    verb: ClassVar[str] = "prune"
+    tree: str
+    node: str
+
+    def apply(self, scope: Scope) -> int:
+        tree = scope.open_tree(self.tree)
+        row = scope.live_node(tree, self.node, "prune")
+        if row.parent is None and not _other_versions(scope, tree, row):
+            raise InvalidInputError(
+                f"[{row.local_id}] is the root: pruning it would hide the whole tree",
+                hint="archive the tree instead",
+            )
+        before = undo_cursor(scope, tree)
+        number = tree.events + 1
+        hidden = self._hide(scope, tree, row, number)
+        self._step_out(scope, tree, row, number)
+        scope.record(
+            tree, self.verb, {"node": row.ulid, "nodes": hidden}, {"restore": number, "cursor": before}
+        )
+        return hidden
+
+    def _hide(self, scope: Scope, tree: TreeState, row: NodeRow, number: int) -> int:
+        transaction = scope.transaction
+        statement = update(_nodes).where(_nodes.c.tree == bindparam("in_tree"), _nodes.c.pruned.is_(None))
+        values: dict[str, int] = {"in_tree": tree.key}
+        if _other_versions(scope, tree, row):
+            statement = statement.where(_nodes.c.key == row.key)
+        else:
+            itself = select(_nodes.c.key).where(
+                _nodes.c.tree == bindparam("in_tree"), _nodes.c.key == row.key
+            )
+            statement = statement.where(_nodes.c.key.in_(itself.union_all(keys_below())))
+            values["at_position"] = row.position
+        hidden = transaction.execute(statement.values(pruned=number), values).rowcount
+        transaction.forget_nodes()
+        recount(scope, tree)
+        return hidden
+
+    def _step_out(self, scope: Scope, tree: TreeState, row: NodeRow, number: int) -> None:
+        """Who prunes the ground under its feet stands at the parent afterwards."""
+        transaction = scope.transaction
+        at = transaction.cursor(tree.key, scope.actor.agent)
+        if at is None or row.parent is None or transaction.node(tree.key, at).pruned != number:
+            return
+        if not _other_versions(scope, tree, row):
+            move_cursor(
+                scope, tree, selected_version(scope, tree, transaction.node(tree.key, row.parent)).key
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restore(Editing):
+    """Bring back exactly what one prune hid. Returns how many."""
+
+    verb: ClassVar[str] = "restore"
+    tree: str
+    node: str
+
+    def apply(self, scope: Scope) -> int:
+        tree = scope.open_tree(self.tree)
+        row = scope.node(tree, self.node)
+        if row.pruned is None:
+            raise ConflictError(f"[{row.local_id}] is not pruned")
+        transaction = scope.transaction
+        same = (_nodes.c.tree == tree.key, _nodes.c.pruned == row.pruned)
+        top = transaction.execute(
+            select(_nodes.c.key).where(*same).order_by(_nodes.c.depth, _nodes.c.key).limit(1)
+        ).scalar_one()
+        top_row = node_row(transaction, tree.key, top)
+        if top_row.parent is not None and not _lives(scope, tree, top_row.parent):
+            above = transaction.node(tree.key, top_row.parent)
+            raise ConflictError(
+                f"[{top_row.local_id}] lies under [{above.local_id}], which is pruned too",
+                hint=f"restore {above.local_id} first",
+            )
+        shown = transaction.execute(update(_nodes).where(*same).values(pruned=None)).rowcount
+        transaction.forget_nodes()
+        recount(scope, tree)
+        scope.record(
+            tree,
+            self.verb,
+            {"node": top_row.ulid, "nodes": shown, "prune": row.pruned},
+            {"prune": top_row.ulid},
+        )
+        return shown
+
+
+def _other_versions(scope: Scope, tree: TreeState, row: NodeRow) -> bool:
+    """Whether another live version stands at the node's position."""
+    others = scope.transaction.versions(tree.key, row.position)
+    return any(key != row.key and scope.transaction.node(tree.key, key).live for key in others)
+
+
+def _lives(scope: Scope, tree: TreeState, position: int) -> bool:
+    return any(
+        scope.transaction.node(tree.key, key).live for key in scope.transaction.versions(tree.key, position)
+    )
+
+
+def recount(scope: Scope, tree: TreeState) -> None:
+    """Count a tree anew, after many nodes changed at once."""
+    row = scope.transaction.execute(_COUNT_LIVE, {"in_tree": tree.key}).one()
+    tree.nodes, tree.branches, tree.depth = row.nodes, row.branches, row.depth
+    tree.changed = True

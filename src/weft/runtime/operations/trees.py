@@ -1,0 +1,196 @@
+"""Trees as wholes: plant, describe, archive, delete."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sqlalchemy import delete, or_, select, update
+
+from weft.errors import InvalidInputError
+from weft.runtime.drafting import Draft, write_node
+from weft.runtime.operations.base import Editing
+from weft.runtime.places import move_cursor
+from weft.runtime.scope import Scope, dump_json
+from weft.runtime.values import tree_value
+from weft.store import schema
+from weft.store.references import find_project
+from weft.store.rows import MODES, TreeState
+from weft.tree.access import MemberRole
+from weft.tree.content import Content, JsonValue, as_content, check_content, check_text, plain_text
+from weft.tree.tree import Mode, Tree, title_from
+
+__all__ = ["Archive", "DeleteTree", "Describe", "Plant", "Unarchive"]
+
+_trees = schema.trees
+_TITLE_LIMIT = 1_000
+
+
+def _check_title(title: str) -> str:
+    cleaned = check_text(title, what="title", limit=_TITLE_LIMIT).strip()
+    if not cleaned:
+        raise InvalidInputError("a title cannot be empty")
+    return cleaned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plant(Editing):
+    """A new tree with its root, which may be empty. The mode is fixed from here on."""
+
+    verb: ClassVar[str] = "plant"
+    title: str | None = None
+    mode: Mode = Mode.DIALOGUE
+    content: str | Content = ""
+    description: str = ""
+    system_context: str = ""
+    buffer_mode_system_context: bool = False
+    preferences: Mapping[str, JsonValue] | None = None
+    project: str | None = None
+
+    def apply(self, scope: Scope) -> Tree:
+        scope.open_grove()
+        transaction = scope.transaction
+        content = check_content(as_content(self.content))
+        title = title_from(plain_text(content)) if self.title is None else _check_title(self.title)
+        project = None if self.project is None else find_project(transaction, self.project)
+        ulid = scope.new_ulid()
+        row: dict[str, Any] = {
+            "ulid": ulid,
+            "title": title,
+            "description": check_text(self.description, what="description"),
+            "summary": None,
+            "mode": MODES.index(self.mode),
+            "system_context": check_text(self.system_context, what="system context"),
+            "buffer_mode_system_context": self.buffer_mode_system_context,
+            "preferences": dump_json(dict(self.preferences or {})),
+            "project": project,
+            "root": 1,
+            "root_ulid": "",
+            "created_at": scope.now,
+            "updated_at": scope.now,
+            "archived_at": None,
+            "next_key": 1,
+            "nodes": 0,
+            "branches": 0,
+            "depth": 0,
+            "events": 0,
+            "head": None,
+        }
+        key = transaction.insert(_trees, row)
+        state = TreeState(key, ulid, self.mode, 1, None, scope.now, 1, 0, 0, 0, 0, None)
+        transaction.cache.trees[key] = state
+        transaction.cache.keys[ulid] = key
+        root, root_row = write_node(scope, state, Draft(content=content))
+        transaction.execute(update(_trees).where(_trees.c.key == key).values(root_ulid=root.id))
+        move_cursor(scope, state, root_row.key)
+        scope.record(state, self.verb, {"tree": ulid, "nodes": [root.id]}, {})
+        scope.record(None, self.verb, {"tree": ulid}, {"archive": ulid})
+        transaction.flush()
+        return tree_value(transaction.execute(select(_trees).where(_trees.c.key == key)).one(), self.project)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Describe(Editing):
+    """Change what is said about a tree; what is not given stays."""
+
+    verb: ClassVar[str] = "describe"
+    tree: str
+    title: str | None = None
+    description: str | None = None
+    system_context: str | None = None
+    buffer_mode_system_context: bool | None = None
+    preferences: Mapping[str, JsonValue] | None = None
+
+    def apply(self, scope: Scope) -> Tree:
+        tree = scope.open_tree(self.tree)
+        changes: dict[str, Any] = {}
+        if self.title is not None:
+            changes["title"] = _check_title(self.title)
+        if self.description is not None:
+            changes["description"] = check_text(self.description, what="description")
+        if self.system_context is not None:
+            changes["system_context"] = check_text(self.system_context, what="system context")
+        if self.buffer_mode_system_context is not None:
+            changes["buffer_mode_system_context"] = self.buffer_mode_system_context
+        if self.preferences is not None:
+            changes["preferences"] = dump_json(dict(self.preferences))
+        transaction = scope.transaction
+        chosen = select(_trees).where(_trees.c.key == tree.key)
+        before = transaction.execute(chosen).one()
+        changed = {name: value for name, value in changes.items() if getattr(before, name) != value}
+        if changed:
+            transaction.execute(update(_trees).where(_trees.c.key == tree.key).values(**changed))
+            scope.record(
+                tree,
+                self.verb,
+                {"fields": sorted(changed)},
+                {name: getattr(before, name) for name in changed},
+            )
+            transaction.flush()
+        return tree_value(transaction.execute(chosen).one())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive(Editing):
+    """Put a tree away; nothing is lost."""
+
+    verb: ClassVar[str] = "archive"
+    tree: str
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree, archived=True)
+        if tree.archived_at is None:
+            _set_archived(scope, tree, scope.now)
+            scope.record(tree, self.verb, {"tree": tree.ulid}, {"unarchive": tree.ulid})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unarchive(Editing):
+    """Take a tree out again."""
+
+    verb: ClassVar[str] = "unarchive"
+    tree: str
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree, archived=True)
+        if tree.archived_at is not None:
+            _set_archived(scope, tree, None)
+            scope.record(tree, self.verb, {"tree": tree.ulid}, {"archive": tree.ulid})
+
+
+def _set_archived(scope: Scope, tree: TreeState, moment: int | None) -> None:
+    scope.transaction.execute(update(_trees).where(_trees.c.key == tree.key).values(archived_at=moment))
+    tree.archived_at = moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteTree:
+    """Destroy a tree and all that belongs to it, for good. Returns how many nodes went.
+
+    `confirm` must be the tree's id: whoever asks has looked it up.
+    """
+
+    verb: ClassVar[str] = "delete"
+    permission: ClassVar = Editing.permission
+    access: ClassVar[MemberRole] = MemberRole.OWNER
+    tree: str
+    confirm: str
+
+    def apply(self, scope: Scope) -> int:
+        tree = scope.open_tree(self.tree, archived=True)
+        if self.confirm != tree.ulid:
+            raise InvalidInputError(
+                "deleting a tree cannot be undone: confirm it with the tree's id",
+                hint=f"confirm with {tree.ulid}",
+            )
+        transaction = scope.transaction
+        transaction.flush()
+        links = schema.links
+        transaction.execute(delete(links).where(or_(links.c.a_tree == tree.key, links.c.b_tree == tree.key)))
+        for table in reversed(schema.metadata.sorted_tables):
+            if "tree" in table.c and table is not schema.nodes:
+                transaction.execute(delete(table).where(table.c.tree == tree.key))
+        gone = transaction.execute(delete(schema.nodes).where(schema.nodes.c.tree == tree.key)).rowcount
+        transaction.execute(delete(_trees).where(_trees.c.key == tree.key))
+        transaction.cache.clear()
+        scope.record(None, self.verb, {"tree": tree.ulid, "nodes": gone}, {})
+        return gone

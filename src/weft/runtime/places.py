@@ -1,0 +1,84 @@
+"""Where an agent stands and which versions it sees, inside an operation."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import delete, select
+
+from weft.runtime.drafting import Draft, write_node
+from weft.runtime.scope import Scope
+from weft.store import schema
+from weft.store.queries import selections_of
+from weft.store.rows import NodeRow, TreeState
+from weft.tree.content import JsonObject, JsonValue, Text
+from weft.tree.edge import SourceRole
+from weft.tree.node import Node
+from weft.tree.tree import Mode
+
+__all__ = [
+    "commit_buffer",
+    "cursor_row",
+    "move_cursor",
+    "select_version",
+    "selected_version",
+    "undo_cursor",
+]
+
+
+def cursor_row(scope: Scope, tree: TreeState) -> NodeRow:
+    """Where the acting agent stands, as the version it sees; at first, the root."""
+    key = scope.transaction.cursor(tree.key, scope.actor.agent)
+    row = scope.transaction.node(tree.key, tree.root if key is None else key)
+    return selected_version(scope, tree, row)
+
+
+def selected_version(scope: Scope, tree: TreeState, row: NodeRow) -> NodeRow:
+    """The version of a node's position that the acting agent sees."""
+    if tree.mode is Mode.DIALOGUE:
+        return row
+    versions = scope.transaction.versions(tree.key, row.position)
+    if len(versions) == 1:
+        return row
+    chosen = selections_of(scope.transaction, tree.key, scope.actor.agent).get(row.position)
+    rows = [scope.transaction.node(tree.key, key) for key in versions]
+    live = [version for version in rows if version.live]
+    picked = next((version for version in live if version.key == chosen), None)
+    return picked or (live or rows)[-1]
+
+
+def move_cursor(scope: Scope, tree: TreeState, key: int) -> None:
+    scope.transaction.move_cursor(tree.key, scope.actor.agent, key, scope.now)
+
+
+def undo_cursor(scope: Scope, tree: TreeState) -> JsonValue:
+    """What an inverse needs to put the cursor back."""
+    return scope.ulid_of(tree, scope.transaction.cursor(tree.key, scope.actor.agent))
+
+
+def select_version(scope: Scope, tree: TreeState, row: NodeRow) -> JsonObject:
+    """Look at this version from now on; return what the inverse needs."""
+    transaction, agent = scope.transaction, scope.actor.agent
+    before = selections_of(transaction, tree.key, agent).get(row.position)
+    transaction.replace(
+        schema.selections,
+        ("tree", "agent", "position"),
+        {"tree": tree.key, "agent": agent, "position": row.position, "node": row.key},
+    )
+    first = transaction.node(tree.key, row.position)
+    return {"position": first.ulid, "version": scope.ulid_of(tree, before)}
+
+
+def commit_buffer(scope: Scope, tree: TreeState) -> Node | None:
+    """The acting agent's working buffer becomes a node at its cursor; none if it is empty."""
+    if tree.mode is not Mode.BUFFER:
+        return None
+    buffers = schema.buffers
+    mine = buffers.c.tree == tree.key, buffers.c.agent == scope.actor.agent
+    text = scope.transaction.execute(select(buffers.c.text).where(*mine)).scalar_one_or_none()
+    if not text:
+        return None
+    at = cursor_row(scope, tree)
+    sources: Sequence[tuple[NodeRow, SourceRole]] = ((at, SourceRole.PRIMARY),)
+    written = write_node(scope, tree, Draft(content=Text(text), sources=sources))
+    scope.transaction.execute(delete(buffers).where(*mine))
+    move_cursor(scope, tree, written.row.key)
+    return written.node

@@ -1,0 +1,529 @@
+"""Looking: everything a face shows, each in a fixed number of queries."""
+
+import contextlib
+import json
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import and_, func, or_, select
+
+from weft.errors import CrossTreeError, NotFoundError
+from weft.ids import is_ulid
+from weft.runtime.actor import Actor, agent_row, require_access, require_permission, trees_allowed
+from weft.runtime.operations.documents import load_document, load_documents
+from weft.runtime.targets import Address, TargetRef, locate, targets_of
+from weft.runtime.values import agent_value, node_values, tree_value
+from weft.store import schema
+from weft.store.base import Store
+from weft.store.queries import (
+    Selections,
+    ancestor_at_depth,
+    children,
+    find_node,
+    find_nodes_anywhere,
+    lineage,
+    node_row,
+    node_rows,
+    resolve,
+    selections_of,
+    versions_at,
+    walk_up,
+)
+from weft.store.references import find_agent, find_tree
+from weft.store.rows import EDGE_TYPES, MODES, AgentRow, NodeRow
+from weft.store.session import Session
+from weft.store.statements import CONTINUATION, LIVE
+from weft.tree.access import MemberRole
+from weft.tree.agent import Agent, Permission
+from weft.tree.authorship import Span, authorship
+from weft.tree.content import JsonObject
+from weft.tree.document import Document
+from weft.tree.edge import EdgeType
+from weft.tree.node import Node
+from weft.tree.path import Cursor, Path
+from weft.tree.reference import Group, Link, Tag
+from weft.tree.tree import Mode, Tree
+from weft.tree.wire import from_microseconds
+
+__all__ = ["Event", "Outline", "Reading"]
+
+_nodes = schema.nodes
+_trees = schema.trees
+_ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
+
+
+class Event(NamedTuple):
+    """One recorded operation."""
+
+    ordinal: int
+    kind: str
+    agent_id: str
+    payload: JsonObject
+    created_at: datetime
+    hash: str
+
+
+class Outline(NamedTuple):
+    """A node in a drawing of the tree: how far in, what hangs below, what is not drawn."""
+
+    node: Node
+    indent: int
+    branches: int
+    annotations: int
+    hidden_below: int
+
+
+class _Opened(NamedTuple):
+    session: Session
+    key: int
+    ulid: str
+    mode: Mode
+    root: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A grove as one agent may see it."""
+
+    store: Store
+    actor: Actor
+
+    @contextlib.contextmanager
+    def _session(self, permission: Permission = Permission.LOOM_AWARE) -> Generator[Session]:
+        with self.store.read() as session:
+            require_permission(session, self.actor, permission, "look")
+            yield session
+
+    @contextlib.contextmanager
+    def _tree(self, reference: str) -> Generator[_Opened]:
+        with self._session() as session:
+            key = find_tree(session, reference)
+            require_access(session, self.actor, MemberRole.READER, key)
+            row = session.execute(
+                select(_trees.c.ulid, _trees.c.mode, _trees.c.root).where(_trees.c.key == key)
+            ).one()
+            yield _Opened(session, key, row.ulid, MODES[row.mode], row.root)
+
+    def _selections(self, tree: _Opened) -> Selections:
+        if tree.mode is Mode.DIALOGUE:
+            return {}
+        return selections_of(tree.session, tree.key, self.actor.agent)
+
+    def _resolved(self, tree: _Opened, rows: Sequence[NodeRow]) -> list[NodeRow]:
+        """Positions as the versions this agent sees."""
+        if tree.mode is Mode.DIALOGUE:
+            return list(rows)
+        return resolve(tree.session, tree.key, rows, self._selections(tree))
+
+    def trees(self, *, archived: bool = False, limit: int | None = None) -> list[Tree]:
+        """Trees, the most recently changed first; their counters are kept with them."""
+        projects = schema.projects
+        statement = (
+            select(_trees, projects.c.name.label("project_name"))
+            .outerjoin(projects, projects.c.key == _trees.c.project)
+            .order_by(_trees.c.updated_at.desc(), _trees.c.key.desc())
+            .limit(limit)
+        )
+        if not archived:
+            statement = statement.where(_trees.c.archived_at.is_(None))
+        with self._session() as session:
+            allowed = trees_allowed(session, self.actor)
+            if allowed is not None:
+                statement = statement.where(_trees.c.key.in_(allowed))
+            return [tree_value(row, row.project_name) for row in session.execute(statement)]
+
+    def tree(self, reference: str) -> Tree:
+        with self._tree(reference) as tree:
+            projects = schema.projects
+            row = tree.session.execute(
+                select(_trees, projects.c.name.label("project_name"))
+                .outerjoin(projects, projects.c.key == _trees.c.project)
+                .where(_trees.c.key == tree.key)
+            ).one()
+            return tree_value(row, row.project_name)
+
+    def latest_tree(self) -> str:
+        """The tree this agent was last in, else the one changed last."""
+        cursors = schema.cursors
+        with self._session() as session:
+            found = session.execute(
+                select(_trees.c.ulid)
+                .join(cursors, cursors.c.tree == _trees.c.key)
+                .where(cursors.c.agent == self.actor.agent, _trees.c.archived_at.is_(None))
+                .order_by(cursors.c.updated_at.desc())
+                .limit(1)
+            ).scalar_one_or_none()
+        if found is not None:
+            return found
+        recent = self.trees(limit=1)
+        if not recent:
+            raise NotFoundError("the grove has no trees yet", hint='plant one: weft new "A title"')
+        return recent[0].id
+
+    def node(self, tree: str, reference: str) -> Node:
+        with self._tree(tree) as opened:
+            return self._nodes(opened, [self._row(opened, reference)])[0]
+
+    def _row(self, tree: _Opened, reference: str) -> NodeRow:
+        try:
+            return node_row(tree.session, tree.key, find_node(tree.session, tree.key, reference))
+        except NotFoundError:
+            if is_ulid(reference.strip().upper()):
+                with contextlib.suppress(NotFoundError):
+                    find_nodes_anywhere(tree.session, reference)
+                    raise CrossTreeError(
+                        f"node {reference} is in another tree", hint="name that tree"
+                    ) from None
+            raise
+
+    def find(self, reference: str) -> Node:
+        """A node of any tree, by ULID or by a local id that only one tree has."""
+        with self._session() as session:
+            row = find_nodes_anywhere(session, reference)
+            require_access(session, self.actor, MemberRole.READER, row.tree)
+            return node_values(session, row.tree, [row])[0]
+
+    def _nodes(self, tree: _Opened, rows: Sequence[NodeRow]) -> list[Node]:
+        return node_values(tree.session, tree.key, rows)
+
+    def path(
+        self, tree: str, node: str | None = None, *, head: int | None = None, tail: int | None = None
+    ) -> Path:
+        """Root to node (to the cursor, if none is named), or only its beginning or end."""
+        with self._tree(tree) as opened:
+            return Path(tuple(self._nodes(opened, self._path_rows(opened, node, head, tail))))
+
+    def _path_rows(
+        self, tree: _Opened, reference: str | None, head: int | None, tail: int | None
+    ) -> list[NodeRow]:
+        end = self._cursor_row(tree) if reference is None else self._row(tree, reference)
+        position, limit = end.position, tail
+        if head is not None and head <= end.depth:
+            position = ancestor_at_depth(tree.session, tree.key, end.position, max(0, head - 1))
+            limit = head
+        if limit is not None and limit <= 0:
+            return []
+        rows = self._resolved(tree, walk_up(tree.session, tree.key, position, limit))
+        if reference is not None and rows and rows[-1].position == end.position:
+            rows[-1] = end
+        return rows
+
+    def children(self, tree: str, node: str, *, annotations: bool = False) -> list[Node]:
+        """Live continuations of a node (or its annotations), oldest first."""
+        kind = _ANNOTATION if annotations else CONTINUATION
+        with self._tree(tree) as opened:
+            row = self._row(opened, node)
+            return self._nodes(opened, self._places(opened, row.position, kind))
+
+    def siblings(self, tree: str, node: str) -> list[Node]:
+        """The live continuations of a node's parent, the node's own among them."""
+        with self._tree(tree) as opened:
+            row = self._row(opened, node)
+            if row.parent is None:
+                return self._nodes(opened, [row])
+            rows = self._places(opened, row.parent, row.edge_type)
+            return self._nodes(opened, [row if found.position == row.position else found for found in rows])
+
+    def _places(self, tree: _Opened, position: int, edge_type: int) -> list[NodeRow]:
+        """One row for each live position below another, as the version this agent sees."""
+        found = children(tree.session, tree.key, position, edge_type=edge_type)
+        if tree.mode is Mode.DIALOGUE:
+            return found
+        chosen = self._selections(tree)
+        places: dict[int, NodeRow] = {}
+        for row in found:
+            known = places.get(row.position)
+            if known is None or chosen.get(row.position) != known.key:
+                places[row.position] = row
+        return sorted(places.values(), key=lambda row: row.position)
+
+    def versions(self, tree: str, node: str) -> list[Node]:
+        """All nodes at a node's position, oldest first, pruned ones too."""
+        with self._tree(tree) as opened:
+            row = self._row(opened, node)
+            first = node_row(opened.session, opened.key, row.position)
+            later = versions_at(opened.session, opened.key, [row.position]).get(row.position, [])
+            return self._nodes(opened, [first, *later])
+
+    def leaves(self, tree: str) -> list[Node]:
+        """Live positions that nothing continues."""
+        return self._shape(tree, _leaf_positions)
+
+    def branch_points(self, tree: str) -> list[Node]:
+        """Positions with two live continuations or more."""
+        return self._shape(tree, _branch_positions)
+
+    def _shape(self, tree: str, find: Callable[[Session, int], list[int]]) -> list[Node]:
+        with self._tree(tree) as opened:
+            rows = node_rows(opened.session, opened.key, find(opened.session, opened.key))
+            ordered = sorted(rows.values(), key=lambda row: row.key)
+            return self._nodes(opened, self._resolved(opened, ordered))
+
+    def cursor(self, tree: str) -> Cursor:
+        """Where this agent stands; before it ever moved, at the root."""
+        with self._tree(tree) as opened:
+            row = self._cursor_row(opened)
+            chosen = selections_of(opened.session, opened.key, self.actor.agent)
+            names = node_rows(opened.session, opened.key, [*chosen.keys(), *chosen.values()])
+            moment = opened.session.execute(
+                select(schema.cursors.c.updated_at).where(
+                    schema.cursors.c.tree == opened.key, schema.cursors.c.agent == self.actor.agent
+                )
+            ).scalar_one_or_none()
+            return Cursor(
+                agent_id=agent_row(opened.session, self.actor.agent).ulid,
+                tree_id=opened.ulid,
+                node_id=row.ulid,
+                selections={names[p].ulid: names[v].ulid for p, v in chosen.items()},
+                updated_at=from_microseconds(row.created_at if moment is None else moment),
+            )
+
+    def presence(self, tree: str) -> list[tuple[Agent, Node, datetime]]:
+        """Everyone's cursor in a tree, the latest first."""
+        cursors = schema.cursors
+        with self._tree(tree) as opened:
+            found = opened.session.execute(
+                select(cursors).where(cursors.c.tree == opened.key).order_by(cursors.c.updated_at.desc())
+            ).all()
+            rows = node_rows(opened.session, opened.key, [row.node for row in found])
+            listed = self._nodes(opened, [rows[row.node] for row in found])
+            return [
+                (agent_value(agent_row(opened.session, row.agent)), node, from_microseconds(row.updated_at))
+                for row, node in zip(found, listed, strict=True)
+            ]
+
+    def _cursor_row(self, tree: _Opened) -> NodeRow:
+        cursors = schema.cursors
+        key = tree.session.execute(
+            select(cursors.c.node).where(cursors.c.tree == tree.key, cursors.c.agent == self.actor.agent)
+        ).scalar_one_or_none()
+        row = node_row(tree.session, tree.key, tree.root if key is None else key)
+        if tree.mode is Mode.DIALOGUE:
+            return row
+        first = node_row(tree.session, tree.key, row.position)
+        return self._resolved(tree, [first])[0]
+
+    def working_buffer(self, tree: str) -> str:
+        """Uncommitted text of this agent at the document's end."""
+        buffers = schema.buffers
+        with self._tree(tree) as opened:
+            return (
+                opened.session.execute(
+                    select(buffers.c.text).where(
+                        buffers.c.tree == opened.key, buffers.c.agent == self.actor.agent
+                    )
+                ).scalar_one_or_none()
+                or ""
+            )
+
+    def authorship(self, tree: str, node: str) -> tuple[Span, ...]:
+        """Who wrote which characters of a node, through all its edits."""
+        with self._tree(tree) as opened:
+            keys = lineage(opened.session, opened.key, self._row(opened, node).key)
+            rows = node_rows(opened.session, opened.key, keys)
+            nodes = self._nodes(opened, [rows[key] for key in keys])
+            return authorship([(each.author_id, each.text) for each in nodes])
+
+    def outline(self, tree: str, *, node: str | None = None, limit: int = 2_000) -> list[Outline]:
+        """The tree from a node down, in drawing order, breadth cut at `limit` nodes."""
+        with self._tree(tree) as opened:
+            top = opened.root if node is None else self._row(opened, node).position
+            return self._draw(opened, top, limit)
+
+    def _draw(self, tree: _Opened, top: int, limit: int) -> list[Outline]:
+        rows = {top: node_row(tree.session, tree.key, top)}
+        below: dict[int, list[int]] = {}
+        notes: dict[int, int] = {}
+        frontier = [top]
+        while frontier and len(rows) < limit:
+            found = tree.session.execute(
+                select(_nodes)
+                .where(_nodes.c.tree == tree.key, tree.session.dialect.among(_nodes.c.parent, frontier), LIVE)
+                .order_by(_nodes.c.parent, _nodes.c.key)
+            )
+            frontier = list[int]()
+            for record in found:
+                row = NodeRow._make(record)
+                parent = row.parent or 0
+                if row.edge_type == _ANNOTATION:
+                    notes[parent] = notes.get(parent, 0) + 1
+                elif row.position not in rows:
+                    rows[row.position] = row
+                    below.setdefault(parent, []).append(row.position)
+                    frontier.append(row.position)
+        shown = self._resolved(tree, [rows[key] for key in rows])
+        values = dict(zip(rows, self._nodes(tree, shown), strict=True))
+        drawing: list[Outline] = []
+        pending = [(top, 0)]
+        while pending:
+            position, indent = pending.pop()
+            kids = below.get(position, [])
+            uncut = 0 if position not in frontier else 1
+            drawing.append(Outline(values[position], indent, len(kids), notes.get(position, 0), uncut))
+            step = 1 if len(kids) > 1 else 0
+            pending.extend((kid, indent + step) for kid in reversed(kids))
+        return drawing
+
+    def links(self, target: TargetRef) -> list[Link]:
+        links = schema.links
+        with self._session() as session:
+            here = self._locate(session, target)
+            found = session.execute(
+                select(links)
+                .where(
+                    or_(
+                        and_(
+                            links.c.a_tree == here.tree,
+                            links.c.a_kind == here.kind,
+                            links.c.a_key == here.key,
+                        ),
+                        and_(
+                            links.c.b_tree == here.tree,
+                            links.c.b_kind == here.kind,
+                            links.c.b_key == here.key,
+                        ),
+                    ),
+                    links.c.removed.is_(None),
+                )
+                .order_by(links.c.key)
+            ).all()
+            ends = {
+                row.key: (
+                    Address(row.a_tree, row.a_kind, row.a_key),
+                    Address(row.b_tree, row.b_kind, row.b_key),
+                )
+                for row in found
+            }
+            targets = targets_of(session, {end for pair in ends.values() for end in pair})
+            return [
+                Link(
+                    id=row.ulid,
+                    ends=(targets[ends[row.key][0]], targets[ends[row.key][1]]),
+                    note=row.note,
+                    author_id=agent_row(session, row.author).ulid,
+                    created_at=from_microseconds(row.created_at),
+                )
+                for row in found
+            ]
+
+    def _locate(self, session: Session, target: TargetRef) -> Address:
+        here = locate(session, target)
+        require_access(session, self.actor, MemberRole.READER, here.tree)
+        return here
+
+    def tags(self, target: TargetRef | None = None) -> list[Tag]:
+        """The tags on something, or all tags of the grove."""
+        tags = schema.tags
+        statement = select(tags).where(tags.c.removed.is_(None)).order_by(tags.c.label, tags.c.key)
+        with self._session() as session:
+            if target is not None:
+                here = self._locate(session, target)
+                statement = statement.where(
+                    tags.c.tree == here.tree, tags.c.kind == here.kind, tags.c.target == here.key
+                )
+            else:
+                require_access(session, self.actor, MemberRole.READER)
+            found = session.execute(statement).all()
+            places = {row.key: Address(row.tree, row.kind, row.target) for row in found}
+            targets = targets_of(session, set(places.values()))
+            return [Tag(row.label, targets[places[row.key]]) for row in found]
+
+    def groups(self, tree: str) -> list[Group]:
+        groups = schema.groups
+        with self._tree(tree) as opened:
+            found = opened.session.execute(
+                select(groups).where(groups.c.tree == opened.key).order_by(groups.c.name)
+            ).all()
+            rows = node_rows(
+                opened.session, opened.key, [key for row in found for key in (row.first, row.last)]
+            )
+            return [
+                Group(
+                    id=row.ulid,
+                    name=row.name,
+                    description=row.description,
+                    first=rows[row.first].ulid,
+                    last=rows[row.last].ulid,
+                    expanded=row.expanded,
+                )
+                for row in found
+            ]
+
+    def agents(self, *, archived: bool = False) -> list[Agent]:
+        statement = select(schema.agents).order_by(schema.agents.c.key)
+        if not archived:
+            statement = statement.where(schema.agents.c.archived_at.is_(None))
+        with self._session() as session:
+            return [agent_value(AgentRow._make(row)) for row in session.execute(statement)]
+
+    def agent(self, reference: str) -> Agent:
+        with self._session() as session:
+            return agent_value(agent_row(session, find_agent(session, reference)))
+
+    def document(self, reference: str, revision: int | None = None) -> Document:
+        with self._session(Permission.DOC_READ) as session:
+            return load_document(session, reference, revision)
+
+    def documents(self, *, archived: bool = False) -> list[Document]:
+        with self._session(Permission.DOC_READ) as session:
+            return load_documents(session, archived=archived)
+
+    def events(self, tree: str, *, after: int = 0, limit: int = 1_000) -> list[Event]:
+        """A tree's operations in order."""
+        events = schema.events
+        with self._tree(tree) as opened:
+            found = opened.session.execute(
+                select(events)
+                .where(events.c.tree == opened.key, events.c.ordinal > after)
+                .order_by(events.c.ordinal)
+                .limit(limit)
+            )
+            return [
+                Event(
+                    row.ordinal,
+                    row.kind,
+                    agent_row(opened.session, row.agent).ulid,
+                    json.loads(row.payload),
+                    from_microseconds(row.created_at),
+                    row.hash.hex(),
+                )
+                for row in found
+            ]
+
+
+def _leaf_positions(session: Session, tree: int) -> list[int]:
+    child = _nodes.alias("child")
+    statement = (
+        select(_nodes.c.position)
+        .where(_nodes.c.tree == tree, _nodes.c.edge_type == CONTINUATION, LIVE)
+        .where(
+            ~select(child.c.key)
+            .where(
+                child.c.tree == tree,
+                child.c.parent == _nodes.c.position,
+                child.c.edge_type == CONTINUATION,
+                child.c.pruned.is_(None),
+                child.c.hidden.is_(None),
+            )
+            .exists()
+        )
+        .distinct()
+    )
+    return list(session.execute(statement).scalars())
+
+
+def _branch_positions(session: Session, tree: int) -> list[int]:
+    statement = (
+        select(_nodes.c.parent)
+        .where(
+            _nodes.c.tree == tree,
+            _nodes.c.edge_type == CONTINUATION,
+            _nodes.c.parent.is_not(None),
+            LIVE,
+        )
+        .group_by(_nodes.c.parent)
+        .having(func.count(_nodes.c.position.distinct()) > 1)
+    )
+    return list(session.execute(statement).scalars())

@@ -1,0 +1,141 @@
+"""What an operation works with: one transaction, who acts, what time it is.
+
+The only door to the tables for operations: opening a tree or the grove checks the
+acting user's role, and whatever is changed must be recorded as an event.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from weft.errors import ConflictError, NotFoundError
+from weft.ids import Entropy, new_ulid, normalise_reference
+from weft.provenance.chain import event_hash
+from weft.runtime.actor import Actor, require_access
+from weft.runtime.clock import Clock, next_moment
+from weft.store import schema
+from weft.store.blobs import BlobStore
+from weft.store.queries import find_node
+from weft.store.references import find_tree
+from weft.store.rows import AgentRow, NodeRow, TreeState
+from weft.store.transaction import GROVE, GroveState, Transaction
+from weft.tree.access import MemberRole
+from weft.tree.content import JsonObject, JsonValue
+from weft.tree.wire import from_microseconds, iso
+
+__all__ = ["Scope", "dump_json"]
+
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+
+@dataclass(slots=True)
+class Scope:
+    """One operation under way."""
+
+    transaction: Transaction
+    actor: Actor
+    access: MemberRole
+    """What the operation asks of the acting user."""
+    clock: Clock
+    entropy: Entropy
+    blobs: BlobStore
+    accept_clock: bool = False
+    events: int = field(default=0, init=False)
+    """How many events it has recorded."""
+    _now: int | None = field(default=None, init=False)
+
+    @property
+    def agent(self) -> AgentRow:
+        return self.transaction.agent(self.actor.agent)
+
+    def open_tree(self, reference: str, *, archived: bool = False) -> TreeState:
+        """A tree to change, locked; archived ones only where the operation says so."""
+        keys = self.transaction.cache.keys
+        key = keys.get(reference)
+        if key is None:
+            key = find_tree(self.transaction, reference)
+        require_access(self.transaction, self.actor, self.access, key)
+        state = self.transaction.tree_state(key)
+        keys[state.ulid] = key
+        if state.archived_at is not None and not archived:
+            raise ConflictError("the tree is archived", hint="unarchive it first")
+        self._now = next_moment(self.clock, state.updated_at, accept_clock=self.accept_clock)
+        return state
+
+    def open_grove(self) -> GroveState:
+        require_access(self.transaction, self.actor, self.access)
+        state = self.transaction.grove_state()
+        self._now = next_moment(self.clock, state.updated_at, accept_clock=self.accept_clock)
+        return state
+
+    @property
+    def now(self) -> int:
+        if self._now is None:
+            raise RuntimeError("open a tree or the grove before asking for the time")
+        return self._now
+
+    def new_ulid(self) -> str:
+        return new_ulid(self.now, self.entropy)
+
+    def node(self, tree: TreeState, reference: str) -> NodeRow:
+        """The node a reference names."""
+        known = self.transaction.cache.names
+        name = reference if len(reference) == 26 else normalise_reference(reference)
+        key = known.get((tree.key, name))
+        if key is None:
+            key = find_node(self.transaction, tree.key, reference)
+        return self.transaction.node(tree.key, key)
+
+    def live_node(self, tree: TreeState, reference: str, verb: str) -> NodeRow:
+        """The same, refused if it is pruned or undone."""
+        row = self.node(tree, reference)
+        if row.pruned is not None:
+            raise ConflictError(
+                f"[{row.local_id}] is pruned: cannot {verb} it", hint=f"restore {row.local_id} first"
+            )
+        if row.hidden is not None:
+            raise NotFoundError(f"node [{row.local_id}] was undone", hint="redo brings it back")
+        return row
+
+    def record(self, tree: TreeState | None, kind: str, payload: JsonObject, inverse: JsonObject) -> None:
+        """Append the operation's event to its chain."""
+        transaction = self.transaction
+        state = transaction.grove_state() if tree is None else tree
+        agent = self.agent
+        state.events += 1
+        digest = event_hash(
+            previous=state.head,
+            tree=state.ulid,
+            ordinal=state.events,
+            kind=kind,
+            agent_id=agent.ulid,
+            created_at=iso(from_microseconds(self.now)),
+            payload=payload,
+            inverse=inverse,
+        )
+        row: dict[str, object] = {
+            "tree": GROVE if tree is None else tree.key,
+            "ordinal": state.events,
+            "kind": kind,
+            "agent": agent.key,
+            "payload": dump_json(payload),
+            "inverse": dump_json(inverse),
+            "created_at": self.now,
+            "previous": state.head,
+            "hash": digest,
+        }
+        if transaction.dialect.counts_events:
+            row["number"] = transaction.next_event_number()
+            row["transaction"] = 0
+        transaction.add(schema.events, row)
+        self.events += 1
+        state.head = digest
+        state.updated_at = max(state.updated_at, self.now)
+        state.changed = True
+
+    def ulid_of(self, tree: TreeState, key: int | None) -> str | None:
+        return None if key is None else self.transaction.node(tree.key, key).ulid
+
+
+def dump_json(value: Mapping[str, JsonValue] | Sequence[JsonValue]) -> str:
+    return _encode(value)

@@ -1,0 +1,83 @@
+"""What links and tags can point at, as the database addresses it."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sqlalchemy import select
+
+from weft.runtime.actor import require_access
+from weft.runtime.scope import Scope
+from weft.store import schema
+from weft.store.queries import find_node
+from weft.store.references import find_document, find_tree
+from weft.store.rows import TreeState
+from weft.store.session import Session
+from weft.store.transaction import GROVE
+from weft.tree.access import MemberRole
+from weft.tree.reference import Target, TargetKind
+
+__all__ = ["KINDS", "Address", "TargetRef", "locate", "open_chain", "targets_of"]
+
+KINDS = (TargetKind.NODE, TargetKind.TREE, TargetKind.DOCUMENT)
+"""Stored as their index."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRef:
+    """A node (of a tree), a tree or a document, by whatever names it."""
+
+    kind: TargetKind
+    name: str
+    tree: str | None = None
+
+
+class Address(NamedTuple):
+    """Where a target is kept. A document is in no tree."""
+
+    tree: int
+    kind: int
+    key: int
+
+
+def locate(session: Session, reference: TargetRef) -> Address:
+    kind = KINDS.index(reference.kind)
+    match reference.kind:
+        case TargetKind.DOCUMENT:
+            return Address(GROVE, kind, find_document(session, reference.name))
+        case TargetKind.TREE:
+            key = find_tree(session, reference.name)
+            return Address(key, kind, key)
+        case TargetKind.NODE:
+            tree = find_tree(session, reference.tree or "")
+            return Address(tree, kind, find_node(session, tree, reference.name))
+
+
+def open_chain(scope: Scope, *addresses: Address) -> TreeState | None:
+    """The tree whose chain records a change to these: the first that is in one; else the grove."""
+    inside = [address.tree for address in addresses if address.tree != GROVE]
+    for tree in inside:
+        require_access(scope.transaction, scope.actor, MemberRole.READER, tree)
+    if not inside:
+        scope.open_grove()
+        return None
+    trees = schema.trees
+    chosen = select(trees.c.ulid).where(trees.c.key == inside[0])
+    return scope.open_tree(scope.transaction.execute(chosen).scalar_one())
+
+
+def targets_of(session: Session, addresses: set[Address]) -> dict[Address, Target]:
+    """The ids of what addresses stand for."""
+    found: dict[Address, Target] = {}
+    for address in addresses:
+        kind = KINDS[address.kind]
+        match kind:
+            case TargetKind.NODE:
+                nodes = schema.nodes
+                where = (nodes.c.tree == address.tree, nodes.c.key == address.key)
+                statement = select(nodes.c.ulid).where(*where)
+            case TargetKind.TREE:
+                statement = select(schema.trees.c.ulid).where(schema.trees.c.key == address.key)
+            case TargetKind.DOCUMENT:
+                statement = select(schema.documents.c.ulid).where(schema.documents.c.key == address.key)
+        found[address] = Target(kind, session.execute(statement).scalar_one())
+    return found
