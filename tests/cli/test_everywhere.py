@@ -1,0 +1,281 @@
+"""What holds for every command: streams, JSON, common options, exit codes, colour, completion."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli.desk import Desk, SteppingClock
+from tests.covers import covers
+from typer.core import TyperGroup
+from typer.main import get_command
+
+import weft
+from weft.cli.app import app
+from weft.errors import CODES
+
+EVERY = {
+    "new": "new Another",
+    "ls": "ls",
+    "tree": "tree",
+    "read": "read",
+    "switch": "switch parent",
+    "say": "say hello",
+    "edit": "edit ONE hello",
+    "merge": "merge ONE TWO --text both",
+    "annotate": "annotate ONE hm",
+    "split": "split ONE 2",
+    "join": "join ONE",
+    "type": "type hello --tree Story",
+    "commit": "commit --tree Story",
+    "bookmark": "bookmark ONE",
+    "exclude": "exclude ONE",
+    "include": "include ONE",
+    "prune": "prune ONE",
+    "restore": "restore GONE",
+    "tag": "tag ONE good",
+    "link": "link ONE doc:Notes",
+    "collapse": "collapse ONE TWO start",
+    "expand": "expand fold",
+    "archive": "archive Story",
+    "delete": "delete Story --yes",
+    "doc": "doc",
+    "doc new": "doc new More",
+    "doc ls": "doc ls",
+    "doc read": "doc read Notes",
+    "doc write": "doc write Notes hello --revision 1",
+    "doc delete": "doc delete Notes --yes",
+    "agents": "agents",
+    "agents ls": "agents ls",
+    "agents add": "agents add Ada",
+    "agents archive": "agents archive Muse",
+}
+
+
+def every_command(group: TyperGroup, path: str = "") -> Iterator[str]:
+    for name, command in group.commands.items():
+        yield f"{path}{name}"
+        if isinstance(command, TyperGroup):
+            yield from every_command(command, f"{name} ")
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """Something for every command to work on, and the ids in it."""
+    folder = tmp_path_factory.mktemp("prepared")
+    desk = Desk(str(folder / "grove.db"))
+    desk.ok("new", "Story", "--mode", "buffer", "--text", "Once")
+    desk.ok("doc", "new", "Notes", "text")
+    desk.ok("agents", "add", "Muse", "--model", "local:small")
+    desk.ok("new", "Marie")
+    one = desk.ok("say", "Why?")
+    two = desk.ok("say", "Because.")
+    gone = desk.ok("say", "gone")
+    desk.ok("prune", gone)
+    desk.ok("collapse", two, two, "fold")
+    return folder, {"ONE": one, "TWO": two, "GONE": gone}
+
+
+@pytest.fixture
+def grove(prepared: tuple[Path, dict[str, str]], tmp_path: Path) -> tuple[Desk, dict[str, str]]:
+    """A copy of it for one test."""
+    folder, ids = prepared
+    shutil.copytree(folder, tmp_path / "copy")
+    desk = Desk(str(tmp_path / "copy" / "grove.db"))
+    desk.clock.pass_by(seconds=60)
+    return desk, ids
+
+
+def test_the_list_of_commands_is_whole() -> None:
+    root = get_command(app)
+    assert isinstance(root, TyperGroup)
+    assert set(every_command(root)) == set(EVERY)
+
+
+@covers("cli.json", "cli.stdout-data-stderr-talk")
+@pytest.mark.parametrize("line", EVERY.values(), ids=EVERY.keys())
+def test_every_command_answers_with_one_json_value_and_talks_on_stderr(
+    grove: tuple[Desk, dict[str, str]], line: str
+) -> None:
+    desk, ids = grove
+    answer = desk(*(ids.get(word, word) for word in line.split()), "--json")
+    assert answer.code == 0, answer.err
+    assert answer.out.endswith("\n")
+    value = json.loads(answer.out)
+    assert answer.out.count("\n") == 1
+    assert "_" not in "".join(keys_of(value))
+    assert not answer.err.startswith("{")
+
+
+def keys_of(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():  # pyright: ignore[reportUnknownVariableType] - any JSON
+            yield str(key)  # pyright: ignore[reportUnknownArgumentType]
+            yield from keys_of(inner)  # pyright: ignore[reportUnknownArgumentType]
+    elif isinstance(value, list):
+        for inner in value:  # pyright: ignore[reportUnknownVariableType]
+            yield from keys_of(inner)  # pyright: ignore[reportUnknownArgumentType]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_command_explains_itself(desk: Desk, name: str) -> None:
+    answer = desk(*name.split(), "--help")
+    assert answer.code == 0
+    assert "--json" in answer.out
+    assert not Path(desk.address).exists()
+
+
+def test_json_on_a_terminal_is_laid_out(marie: Desk) -> None:
+    assert marie("ls", "--json", width=80).out.startswith('[\n  {\n    "id"')
+
+
+def test_common_options_stand_before_or_after_the_command(desk: Desk, tmp_path: Path) -> None:
+    other = str(tmp_path / "other.db")
+    desk.ok("--grove", other, "new", "There")
+    assert "There" in desk.ok("ls", "--grove", other)
+    assert json.loads(desk.ok("--json", "ls", "--grove", other))[0]["title"] == "There"
+    assert json.loads(desk.ok("--grove", other, "doc", "--json", "ls")) == []
+    desk.ok("--grove", "never.db", "ls", "--grove", other)
+    assert not Path("never.db").exists()
+    assert not Path(desk.address).exists()
+
+
+def test_the_grove_may_be_named_by_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, desk: Desk
+) -> None:
+    monkeypatch.setenv("WEFT_GROVE", str(tmp_path / "named.db"))
+    nowhere = Desk("")
+    nowhere.address = None  # pyright: ignore[reportAttributeAccessIssue] - as when nothing is set
+    nowhere.ok("new", "There")
+    assert (tmp_path / "named.db").exists()
+    assert desk("ls").code == CODES["STORAGE"].exit
+
+
+@pytest.mark.parametrize(
+    "line", ["ls", "tree", "read", "say x", "switch", "tag", "doc", "agents", "delete x --yes", "prune abcd"]
+)
+def test_only_what_begins_something_makes_a_grove(desk: Desk, line: str) -> None:
+    assert "weft new" in desk.fail("STORAGE", *line.split())
+    assert list(Path(desk.address).parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("line", ["new Marie", "doc new Notes", "agents add Ada"])
+def test_what_begins_something_makes_the_grove_too(desk: Desk, line: str) -> None:
+    desk.ok(*line.split())
+    assert Path(desk.address).exists()
+
+
+@covers("cli.exit-codes", "error.format")
+def test_the_exit_code_is_the_errors_class(marie: Desk) -> None:
+    assert marie.fail("NOT_FOUND", "read", "zzzz") == (
+        "✗ NOT_FOUND: node [zzzz] does not exist in this tree\n"
+    )
+    assert marie.fail("INVALID_INPUT", "exclude", "no!") == (
+        "✗ INVALID_INPUT: 'no!' is not a node id\n"
+        "  hint: use a local id such as a7x2, a ULID, or a prefix of at least 4 characters\n"
+    )
+    marie.ok("agents", "add", "Muse", "--model", "local:small")
+    marie.fail("PERMISSION_DENIED", "ls", "--as", "Muse")
+    marie.fail("CONFLICT", "agents", "add", "Muse")
+    marie.fail("LIMIT_EXCEEDED", "say", stdin=b"x" * (16 * 1024 * 1024 + 1))
+    marie.fail("INVALID_INPUT", "ls", "--grove", "gopher://x")
+    codes = {"NOT_FOUND": 3, "INVALID_INPUT": 2, "PERMISSION_DENIED": 4, "CONFLICT": 6, "LIMIT_EXCEEDED": 5}
+    assert {code: CODES[code].exit for code in codes} == codes
+
+
+def test_a_command_that_cannot_be_read_is_told_in_the_same_shape(desk: Desk) -> None:
+    assert desk.fail("INVALID_SYNTAX", "raed") == (
+        "✗ INVALID_SYNTAX: no such command 'raed'. Did you mean 'read'?\n  hint: see weft --help\n"
+    )
+    assert desk.fail("INVALID_SYNTAX", "edit") == (
+        "✗ INVALID_SYNTAX: missing argument 'NODE'\n  hint: see weft edit --help\n"
+    )
+    assert "no such option: --loud" in desk.fail("INVALID_SYNTAX", "doc", "ls", "--loud")
+    desk.fail("INVALID_SYNTAX", "ls", "--limit", "many")
+
+
+def test_a_clock_that_went_back_is_refused_unless_accepted(marie: Desk) -> None:
+    marie.clock.pass_by(seconds=-3_600)
+    assert "--accept-clock" in marie.fail("UNAVAILABLE", "say", "Why?")
+    marie.ok("say", "Why?", "--accept-clock")
+    marie.clock.pass_by(seconds=-3_600)
+    marie.ok("--accept-clock", "say", "Because.")
+
+
+def test_interrupting_leaves_without_a_word(marie: Desk) -> None:
+    class Interrupting(SteppingClock):
+        def __call__(self) -> int:
+            raise KeyboardInterrupt
+
+    marie.clock = Interrupting()
+    answer = marie("say", "Why?")
+    assert (answer.out, answer.err, answer.code) == ("", "", 130)
+
+
+@covers("cli.no-color")
+def test_colour_is_for_terminals_that_want_it(marie: Desk) -> None:
+    marie.ok("agents", "add", "Muse", "--model", "local:small")
+    marie.ok("say", "Because.", "--author", "Muse")
+    for words in (("tree",), ("read",), ("ls",)):
+        assert "\x1b[" in marie(*words, width=80, env={}).out
+        assert "\x1b" not in marie(*words, width=80, env={"NO_COLOR": "1"}).out
+        assert "\x1b" not in marie(*words, width=80, env={"TERM": "dumb"}).out
+        assert "\x1b" not in marie(*words).out
+
+
+def test_weft_alone_shows_what_it_can_do(desk: Desk) -> None:
+    answer = desk()
+    assert answer.code == 0
+    for name in EVERY:
+        assert name.split()[0] in answer.out
+
+
+def test_the_version_is_told(desk: Desk) -> None:
+    assert desk.ok("--version") == f"weft {weft.__version__}"
+    assert desk.json("--version") == {"version": weft.__version__}
+
+
+def completed(desk: Desk, line: str) -> list[str]:
+    """What bash is offered at the end of a line."""
+    words = line.split(" ")
+    env = {"_WEFT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    return desk(env=env).out.split()
+
+
+@covers("cli.completion")
+def test_the_shell_completes_commands_options_and_what_is_in_the_grove(marie: Desk) -> None:
+    said = marie.ok("say", "Why?")
+    edited = marie.ok("edit", said, "Why not?").replace("'", "’")
+    marie.ok("new", "A longer title")
+    marie.ok("doc", "new", "Notes")
+    assert completed(marie, "weft re") == ["read", "restore"]
+    assert "--headings" in completed(marie, "weft read --he")
+    assert "--json" in completed(marie, "weft read --js")
+    assert {said, edited} < set(completed(marie, "weft --tree Marie read "))
+    assert marie.ok("read", f"Marie/{edited}") == "Why not?"
+    assert completed(marie, "weft tree Mar") == ["Marie"]
+    assert len(completed(marie, "weft tree ")) == 2
+    assert completed(marie, "weft doc read N") == ["Notes"]
+    assert completed(marie, "weft say --as h") == ["human"]
+    assert set(completed(marie, "weft switch p")) == {"parent", "previous"}
+
+
+def test_completion_is_silent_where_there_is_no_grove(desk: Desk) -> None:
+    assert completed(desk, "weft read ") == []
+    assert not Path(desk.address).exists()
+
+
+def test_the_same_commands_work_on_every_store(address: str) -> None:
+    desk = Desk(address)
+    desk.ok("new", "Marie")
+    said = desk.ok("say", "Why?")
+    desk.ok("edit", said, "Why not?")
+    desk.ok("tag", said, "good")
+    desk.ok("doc", "new", "Notes", "text")
+    desk.ok("link", said, "doc:Notes")
+    assert len(desk.ok("tree").splitlines()) == 3
+    assert desk.ok("read", said) == "Why?"
+    assert desk.json("prune", said)["nodes"] == 1
+    assert desk.json("delete", "Marie", "--yes")["nodes"] == 3
+    desk.fail("NOT_FOUND", "read", said)

@@ -1,0 +1,146 @@
+"""A person at a terminal: questions, an editor, one screen for both streams."""
+
+import os
+import pty
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.cli.desk import Desk
+
+
+@dataclass
+class Screen:
+    """One run of the program with a terminal of its own."""
+
+    process: int
+    terminal: int
+    shown: str = ""
+
+    def read_until(self, text: str) -> None:
+        while text not in self.shown:
+            piece = os.read(self.terminal, 65_536)
+            assert piece, self.shown
+            self.shown += piece.decode()
+
+    def type(self, keys: str) -> None:
+        os.write(self.terminal, keys.encode())
+
+    def ended(self) -> int:
+        """The exit code, after everything was shown."""
+        while True:
+            try:
+                piece = os.read(self.terminal, 65_536)
+            except OSError:  # Linux says so when the other side is closed.
+                break
+            if not piece:
+                break
+            self.shown += piece.decode()
+        os.close(self.terminal)
+        _, status = os.waitpid(self.process, 0)
+        self.shown = self.shown.replace("\r\n", "\n")
+        return os.waitstatus_to_exitcode(status)
+
+
+@dataclass
+class Seat:
+    grove: Path
+    folder: Path
+
+    @property
+    def desk(self) -> Desk:
+        return Desk(str(self.grove))
+
+    def run(self, *words: str, editor: str | None = None) -> Screen:
+        env = {**os.environ, "WEFT_GROVE": str(self.grove), "TMPDIR": str(self.folder), "NO_COLOR": "1"}
+        if editor is not None:
+            script = self.folder / "editor"
+            script.write_text(f"#!/bin/sh\n{editor}\n")
+            script.chmod(0o755)
+            env["EDITOR"] = str(script)
+        process, terminal = pty.fork()
+        if process == 0:
+            os.execve(sys.executable, [sys.executable, "-m", "weft.cli", *words], env)
+        return Screen(process, terminal)
+
+    def kept(self) -> list[Path]:
+        return list(self.folder.glob("weft-*.md"))
+
+
+@pytest.fixture
+def seat(tmp_path: Path) -> Iterator[Seat]:
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    seat = Seat(tmp_path / "grove.db", folder)
+    seat.desk.ok("new", "Marie")
+    seat.desk.ok("say", "Why?")
+    yield seat
+    assert not seat.kept(), "a test leaves no text behind that it has not looked at"
+
+
+def test_one_screen_is_told_once(seat: Seat) -> None:
+    screen = seat.run("say", "hello")
+    assert screen.ended() == 0
+    assert screen.shown == f'said in "Marie" as [{seat.desk.ok("switch")}]\n'
+
+
+def test_without_a_text_the_editor_opens(seat: Seat) -> None:
+    screen = seat.run("say", editor='printf "from the editor\\n" > "$1"')
+    assert screen.ended() == 0, screen.shown
+    assert seat.desk.ok("read", "--node") == "from the editor"
+
+
+def test_an_edit_begins_with_the_text_that_is_there(seat: Seat) -> None:
+    screen = seat.run("edit", ".", editor='printf " Really?" >> "$1"')
+    assert screen.ended() == 0, screen.shown
+    assert seat.desk.ok("read", "--node") == "Why? Really?"
+
+
+@pytest.mark.parametrize(
+    ("editor", "told"),
+    [
+        ("true", "the text was left as it was"),
+        (': > "$1"', "there is no text"),
+        ("exit 3", "ended with 3"),
+    ],
+)
+def test_an_editor_that_changes_nothing_changes_nothing(seat: Seat, editor: str, told: str) -> None:
+    screen = seat.run("edit", ".", editor=editor)
+    assert screen.ended() == 2
+    assert told in screen.shown
+    assert seat.desk.ok("read", "--node") == "Why?"
+
+
+def test_an_editor_that_is_not_there_is_named(seat: Seat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "/nowhere/editor -w")
+    screen = seat.run("say")
+    assert screen.ended() == 9
+    assert "set EDITOR" in screen.shown
+
+
+@pytest.mark.long
+def test_what_was_written_is_kept_when_saving_fails(seat: Seat) -> None:
+    seat.desk.ok("doc", "new", "Notes", "one")
+    other = f'"{sys.executable}" -m weft.cli doc write Notes two --revision 1 </dev/null >/dev/null 2>&1'
+    screen = seat.run("doc", "write", "Notes", editor=f'{other}; printf " mine" >> "$1"')
+    assert screen.ended() == 6, screen.shown
+    assert "✗ CONFLICT: 'Notes' is at revision 2, you started from 1" in screen.shown
+    (kept,) = seat.kept()
+    assert f"what you wrote is kept in {kept}" in screen.shown
+    assert kept.read_text() == "one mine"
+    assert seat.desk("doc", "read", "Notes").out == "two"
+    kept.unlink()
+
+
+@pytest.mark.parametrize(
+    ("keys", "code", "left"), [("y\n", 0, 0), ("n\n", 1, 1), ("\n", 1, 1), ("\x03", 130, 1)]
+)
+def test_deleting_asks_first(seat: Seat, keys: str, code: int, left: int) -> None:
+    screen = seat.run("delete", "Marie")
+    screen.read_until('delete "Marie" with 2 nodes, for good? [y/N] ')
+    screen.type(keys)
+    assert screen.ended() == code
+    assert "Traceback" not in screen.shown
+    assert len(seat.desk.json("ls")) == left
