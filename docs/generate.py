@@ -1,0 +1,326 @@
+# ruff: noqa: INP001 - cog imports it from the repository's root; docs is a folder of pages, not a package
+"""What the pages show: real sessions, real help, real signatures. `make docs` writes them anew.
+
+Everything is fixed (clock, ids, width, no colour), so that a page changes only when Weft does.
+"""
+
+import ast
+import atexit
+import contextlib
+import dataclasses
+import inspect
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from examples.sample import plant_samples, sample_entropy
+from typer.main import get_command
+
+import weft
+from weft import errors
+from weft.cli.app import app
+from weft.cli.settings import Settings
+from weft.errors import CODES, WeftError
+from weft.runtime.clock import Clock
+from weft.runtime.grove import open_grove
+
+__all__ = [
+    "Session",
+    "class_reference",
+    "command_paths",
+    "command_reference",
+    "error_table",
+    "exit_code_table",
+    "function_reference",
+    "run_weft",
+    "value_reference",
+]
+
+_EVENING = 1_767_292_200_000_000
+"""1 January 2026, 18:30 UTC, in microseconds: when samples are planted."""
+_MINUTE = 60 * 1_000_000
+_NIGHT = 14 * 60 * _MINUTE
+_WIDTH = 80
+_EVERYWHERE = re.compile(r"╭─ Everywhere .*?╯\s*\n", re.DOTALL)
+"""The options that every command has."""
+_PLAIN = {"COLUMNS": str(_WIDTH), "NO_COLOR": "1", "TERM": "dumb"}
+
+
+class Session:
+    """A person at a prompt, in an empty folder, with a grove that gives the same ids every time.
+
+    With `sample=True` the grove is the sample as `make run` plants it.
+    """
+
+    def __init__(self, *, sample: bool = False) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self._names: dict[str, object] = {"__name__": "__main__"}
+        self._now = _EVENING
+        self.entropy = sample_entropy()
+        self._opened = contextlib.ExitStack()
+        atexit.register(self._end)
+        self._grove = self.folder / "grove.db"
+        if sample:
+            with open_grove(self._grove, clock=self.clock, entropy=self.entropy) as grove:
+                plant_samples(grove)
+        self._now += _NIGHT
+
+    def clock(self) -> int:
+        return self._now
+
+    @property
+    def folder(self) -> Path:
+        return Path(self._folder.name)
+
+    def python(self, source: str) -> str:
+        """The statements as typed at Python's prompt, each with what it prints."""
+        lines = source.strip("\n").splitlines()
+        shown: list[str] = []
+        done = 0
+        with self._here():
+            for statement in ast.parse("\n".join(lines)).body:
+                end = statement.end_lineno or statement.lineno
+                self._now += _MINUTE
+                typed = [line for line in lines[done:end] if line.strip()]
+                shown += [(">>> " if _starts(line) else "... ") + line for line in typed]
+                shown += self._run(statement)
+                done = end
+        return _fence("pycon", "\n".join(shown))
+
+    def shell(self, *commands: str) -> str:
+        """`weft` commands as typed in a terminal, each with what the screen shows."""
+        shown: list[str] = []
+        for command in commands:
+            self._now += _MINUTE
+            settings = Settings(
+                address=self._grove, clock=self.clock, entropy=self.entropy, width=_WIDTH, terminal=True
+            )
+            with self._here():
+                output = run_weft(shlex.split(command)[1:], settings)
+            shown += [f"$ {command}", *self._without_folder(output)]
+        return _fence("console", "\n".join(shown))
+
+    def pipe(self, *pipelines: str) -> str:
+        """Shell lines with `weft` in them, where a program reads what it prints."""
+        shown: list[str] = []
+        scripts = str(Path(sys.executable).parent)
+        environment = os.environ | {
+            "PATH": scripts + os.pathsep + os.environ["PATH"],
+            "WEFT_GROVE": str(self._grove),
+        }
+        for pipeline in pipelines:
+            ended = subprocess.run(  # noqa: S603 - the pages' own examples
+                ["/bin/sh", "-c", pipeline], env=environment, check=True, capture_output=True, text=True
+            )
+            shown += [f"$ {pipeline}", *self._without_folder(ended.stdout)]
+        return _fence("console", "\n".join(shown))
+
+    def _run(self, statement: ast.stmt) -> list[str]:
+        printed = io.StringIO()
+        code = compile(ast.Interactive([statement]), "<docs>", "single")
+        with contextlib.redirect_stdout(printed):
+            try:
+                exec(code, self._names)  # noqa: S102 - the pages' own examples
+            except WeftError as error:
+                printed.write(f"{type(error).__module__}.{type(error).__name__}: {error}")
+        return self._without_folder(printed.getvalue())
+
+    def _without_folder(self, output: str) -> list[str]:
+        lines = output.replace(str(self.folder) + os.sep, "").splitlines()
+        return [line.rstrip() for line in lines]
+
+    def _open(self, address: str | Path | None = None, *, clock: Clock | None = None) -> weft.Grove:
+        """What `weft.open` is here."""
+        grove = open_grove(address, clock=clock or self.clock, entropy=self.entropy)
+        return self._opened.enter_context(grove)
+
+    def _end(self) -> None:
+        """Let the groves go before their folder is removed."""
+        self._opened.close()
+        self._folder.cleanup()
+
+    @contextlib.contextmanager
+    def _here(self) -> Generator[None]:
+        """In the session's folder, where `weft.open` makes groves with fixed ids and times."""
+        real, before = weft.open, Path.cwd()
+        weft.open = self._open
+        os.chdir(self.folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+            weft.open = real
+
+
+def _starts(line: str) -> bool:
+    """Whether a line begins a statement rather than going on with one."""
+    return not line.startswith((" ", ")", "]", "}"))
+
+
+def _fence(language: str, text: str) -> str:
+    return f"```{language}\n{text.rstrip()}\n```\n"
+
+
+class _Screen(io.StringIO):
+    """What somebody in front of a terminal sees, in order."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def run_weft(arguments: Sequence[str], settings: Settings) -> str:
+    """The command line, as the `weft` script runs it, on a screen of its own."""
+    screen = _Screen()
+    with _environment(_PLAIN), contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
+        app(arguments, prog_name="weft", standalone_mode=False, obj=settings)
+    return screen.getvalue()
+
+
+@contextlib.contextmanager
+def _environment(values: Mapping[str, str]) -> Generator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def command_reference() -> str:
+    """The help of `weft` and of every command, as they print it; what is the same in all stands in the first."""
+    root = get_command(app)
+    sections = [_fence("text", _help_of())]
+    sections += [
+        f"### weft {' '.join(path)}\n\n{_fence('text', _help_of(*path))}" for path in command_paths(root)
+    ]
+    return "\n".join(sections)
+
+
+def command_paths(command: object, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every command by the words that call it, groups before what is in them."""
+    children: Mapping[str, object] = getattr(command, "commands", {})
+    for name, child in children.items():
+        yield (*above, name)
+        yield from command_paths(child, (*above, name))
+
+
+def _help_of(*path: str) -> str:
+    printed = run_weft([*path, "--help"], Settings())
+    text = _EVERYWHERE.sub("", printed) if path else printed
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
+
+
+def function_reference(name: str, function: Callable[..., object]) -> str:
+    """A function with its signature and its whole docstring."""
+    written = _written(function)
+    parameters = "".join(f"    {each},\n" for each in _parameters(written.args))
+    shown = f"def {name}(\n{parameters}) -> {_annotation(written.returns)}: ..."
+    return _fence("python", shown) + f"\n{inspect.getdoc(function) or ''}\n"
+
+
+def class_reference(*classes: type) -> str:
+    """Classes one does things with: what each can do, in the order of the source."""
+    return "\n".join(_class_section(cls) for cls in classes)
+
+
+def value_reference(*classes: type) -> str:
+    """Classes that only hold something: their fields."""
+    return "".join(f"- **`{cls.__name__}`** {_value_line(cls)}\n" for cls in classes)
+
+
+def error_table() -> str:
+    """Every error with its code and what the faces make of it."""
+    rows = ["| error | code | when | try again | exit code |", "|---|---|---|---|---|"]
+    for name in errors.__all__:
+        error = getattr(errors, name)
+        if isinstance(error, type) and issubclass(error, WeftError) and error is not WeftError:
+            row = CODES[error.code]
+            rows.append(f"| `{name}` | `{error.code}` | {inspect.getdoc(error)} | {row.retry} | {row.exit} |")
+    return "\n".join(rows) + "\n"
+
+
+def exit_code_table() -> str:
+    """What each exit code of the command line stands for."""
+    codes: dict[int, list[str]] = {}
+    for code, row in CODES.items():
+        codes.setdefault(row.exit, []).append(f"`{code}`")
+    rows = ["| exit code | |", "|---|---|", "| 0 | done |"]
+    rows += [f"| {number} | {', '.join(codes[number])} |" for number in sorted(codes)]
+    return "\n".join(rows) + "\n"
+
+
+def _class_section(cls: type) -> str:
+    lines = [f"### {cls.__name__}", "", inspect.getdoc(cls) or "", ""]
+    lines += [_member_line(name, member) for name, member in _members(cls)]
+    return "\n".join(lines) + "\n"
+
+
+def _members(cls: type) -> Iterator[tuple[str, object]]:
+    for name, member in vars(cls).items():
+        if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
+            yield name, member
+
+
+def _member_line(name: str, member: object) -> str:
+    doc = " ".join((inspect.getdoc(member) or "").split())
+    function = member.fget if isinstance(member, property) else member
+    written = _written(function)
+    returned = _annotation(written.returns)
+    given = ", ".join(_parameters(written.args))
+    shown = f"{name}: {returned}" if isinstance(member, property) else f"{name}({given}) -> {returned}"
+    return f"- `{shown}`" + (f"<br>{doc}" if doc else "")
+
+
+def _written(function: object) -> ast.FunctionDef:
+    """The function as it stands in the source, where types have the names people gave them."""
+    assert inspect.isfunction(function)  # noqa: S101 - the pages name functions and methods only
+    found = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(found, ast.FunctionDef)  # noqa: S101 - see above
+    return found
+
+
+def _parameters(arguments: ast.arguments) -> Iterator[str]:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    required = len(positional) - len(arguments.defaults)
+    for each, default in zip(positional, [*[None] * required, *arguments.defaults], strict=True):
+        if each.arg != "self":
+            yield _parameter(each, default)
+    if arguments.vararg is not None:
+        yield "*" + _parameter(arguments.vararg, None)
+    elif arguments.kwonlyargs:
+        yield "*"
+    for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        yield _parameter(each, default)
+
+
+def _parameter(parameter: ast.arg, default: ast.expr | None) -> str:
+    shown = f"{parameter.arg}: {_annotation(parameter.annotation)}"
+    return shown if default is None else f"{shown} = {ast.unparse(default)}"
+
+
+def _annotation(annotation: ast.expr | None) -> str:
+    return "None" if annotation is None else ast.unparse(_Unquoted().visit(annotation))
+
+
+class _Unquoted(ast.NodeTransformer):
+    """Types that are named before they exist stand in quotes, which are of no interest to readers."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        return ast.parse(node.value, mode="eval").body if isinstance(node.value, str) else node
+
+
+def _value_line(cls: type) -> str:
+    doc = " ".join((inspect.getdoc(cls) or "").split())
+    # Where nobody wrote a docstring, dataclasses and tuples put their signature there.
+    doc = "" if doc.startswith(f"{cls.__name__}(") else doc + " "
+    fields: Sequence[str] = getattr(cls, "__match_args__", ())
+    names = [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else fields
+    return doc + ", ".join(f"`{name}`" for name in names)
