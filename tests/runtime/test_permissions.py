@@ -31,7 +31,10 @@ OPERATIONS = [
     value
     for module in MODULES
     for value in vars(module).values()
-    if inspect.isclass(value) and dataclasses.is_dataclass(value) and value.__module__ == module.__name__
+    if inspect.isclass(value)
+    and dataclasses.is_dataclass(value)
+    and value.__module__ == module.__name__
+    and not value.__name__.startswith("_")
 ]
 
 

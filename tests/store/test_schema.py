@@ -8,6 +8,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, text
+from tests import postgres
 from tests.covers import covers
 
 import weft
@@ -95,12 +96,24 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
     with pytest.raises(StorageError, match="is not a database"):
         weft.open(path)
     assert path.read_text().startswith("Dear Marie")
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(StorageError, match="is a folder"):
+        weft.open(tmp_path)
 
 
 def test_reading_does_not_create_a_grove(tmp_path):
     with pytest.raises(StorageError, match="there is no grove at"):
         weft.open(tmp_path / "none.db", create=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_postgres_database_without_a_grove_is_not_filled_by_reading(postgres_server):
+    with postgres.database(postgres_server) as address:
+        with pytest.raises(StorageError, match="there is no grove in"):
+            weft.open(address, create=False)
+        with psycopg.connect(address) as connection:
+            count = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"
+            assert connection.execute(count).fetchone() == (0,)
 
 
 def test_a_password_is_never_in_a_name_or_an_error(postgres_server):

@@ -11,10 +11,11 @@ from weft.cli.completing import complete_documents
 from weft.cli.output import Column
 from weft.cli.texts import STDIN, person_is_there, read_stdin, text_given
 from weft.cli.trees import confirm
-from weft.cli.wording import ago, counted, quoted
+from weft.cli.wording import ago, quoted
 from weft.cli.writing import Words
 from weft.errors import ConflictError, InvalidInputError
 from weft.tree.document import lines_of, section_of
+from weft.tree.marks import counted
 from weft.tree.wire import iso, to_wire
 
 if TYPE_CHECKING:

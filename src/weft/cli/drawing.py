@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from weft.cli.output import Piece
-from weft.cli.wording import counted, one_line, shortened
+from weft.cli.wording import one_line, shortened
 from weft.tree.agent import AgentType
 from weft.tree.content import plain_text
 from weft.tree.edge import SourceRole
-from weft.tree.node import Node, Status
+from weft.tree.marks import node_marks as marks_of
+from weft.tree.node import Node
 from weft.tree.reference import Group
 from weft.tree.tree import Mode
 
@@ -40,22 +41,8 @@ def first_words(node: Node, limit: int = _FIRST_WORDS) -> str:
 
 
 def node_marks(node: Node, annotations: int = 0) -> Iterator[str]:
-    """What stands on a node: bookmark, flags, notes."""
-    metadata = node.metadata
-    if metadata.bookmarked:
-        yield one_line(f"★ {metadata.bookmark_label or ''}")
-    for name, stands in (
-        ("excluded", metadata.excluded),
-        ("pruned", metadata.pruned),
-        ("undone", metadata.hidden),
-        ("interrupted", node.status is Status.INTERRUPTED),
-    ):
-        if stands:
-            yield name
-    if annotations:
-        yield counted(annotations, "annotation")
-    if node.attachments:
-        yield f"{len(node.attachments)} attached"
+    """What stands on a node, each mark on one line."""
+    return map(one_line, marks_of(node, annotations))
 
 
 def draw_tree(

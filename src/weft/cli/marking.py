@@ -6,9 +6,10 @@ import typer
 
 from weft.cli.call import Call
 from weft.cli.command import command, flag
-from weft.cli.wording import counted, typable, where
+from weft.cli.wording import typable, where
 from weft.cli.writing import NodeName
 from weft.errors import InvalidInputError
+from weft.tree.marks import counted
 
 __all__ = ["add_to"]
 

@@ -9,8 +9,9 @@ from weft.cli.command import command
 from weft.cli.completing import complete_places
 from weft.cli.drawing import first_words
 from weft.cli.texts import text_given
-from weft.cli.wording import counted, where
+from weft.cli.wording import where
 from weft.cli.writing import Words
+from weft.tree.marks import counted
 
 __all__ = ["add_to"]
 

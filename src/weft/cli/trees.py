@@ -11,8 +11,9 @@ from weft.cli.completing import complete_nodes, complete_trees
 from weft.cli.drawing import draw_tree
 from weft.cli.output import Column
 from weft.cli.texts import STDIN, is_answered, person_is_there, read_stdin
-from weft.cli.wording import ago, counted, quoted
+from weft.cli.wording import ago, quoted
 from weft.errors import InvalidInputError
+from weft.tree.marks import counted
 from weft.tree.reference import TargetKind
 from weft.tree.tree import Mode, Tree
 from weft.tree.wire import iso, to_wire

@@ -5,7 +5,7 @@ from datetime import datetime
 from weft.ids import PRIME
 from weft.tree.wire import from_microseconds
 
-__all__ = ["ago", "counted", "one_line", "quoted", "shortened", "typable", "where"]
+__all__ = ["ago", "one_line", "quoted", "shortened", "typable", "where"]
 
 _TITLE = 40
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
@@ -36,12 +36,6 @@ def where(title: str) -> str:
 def typable(local_id: str) -> str:
     """A local id as it can be pasted into a shell."""
     return local_id.replace(PRIME, _UNQUOTED_PRIME)
-
-
-def counted(number: int, word: str) -> str:
-    """How many of something: `1 node`, `2 nodes`."""
-    plural = "es" if word.endswith(("s", "ch")) else "s"
-    return f"{number:,} {word}{'' if number == 1 else plural}"
 
 
 def ago(moment: datetime, now: int) -> str:

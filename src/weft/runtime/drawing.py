@@ -25,7 +25,8 @@ from weft.tree.content import (
     plain_text,
 )
 from weft.tree.edge import SourceRole
-from weft.tree.node import Node, Status
+from weft.tree.marks import counted, node_marks
+from weft.tree.node import Node
 from weft.tree.tree import Mode, Tree
 from weft.tree.wire import to_wire
 
@@ -117,7 +118,7 @@ def _merge_mark(node: Node, names: Mapping[str, str]) -> Iterator[str]:
 
 
 def _outline_row(row: Outline, more_marks: Iterable[str]) -> str:
-    marks = "".join(_badge(mark) for mark in (*_node_marks(row.node, row.annotations), *more_marks))
+    marks = "".join(_badge(mark) for mark in (*_all_marks(row.node, row.annotations), *more_marks))
     more = f' <span style="{_FAINT}">… more below</span>' if row.hidden_below else ""
     return f"<div>{_label(row.node)} {_words(plain_text(row.node.content))}{marks}{more}</div>"
 
@@ -125,7 +126,7 @@ def _outline_row(row: Outline, more_marks: Iterable[str]) -> str:
 def node_html(node: Node) -> str:
     """One node whole: who wrote it and when, every block of it, and what is marked on it."""
     colour = AUTHOR_COLOURS[node.author_type]
-    marks = "".join(_badge(mark) for mark in _node_marks(node, 0))
+    marks = "".join(_badge(mark) for mark in _all_marks(node, 0))
     moment = node.created_at.strftime("%Y-%m-%d %H:%M")
     blocks = "".join(_block(block) for block in blocks_of(node.content))
     return (
@@ -137,25 +138,14 @@ def node_html(node: Node) -> str:
     )
 
 
-def _node_marks(node: Node, annotations: int) -> Iterator[str]:
-    metadata = node.metadata
-    if metadata.bookmarked:
-        yield f"★ {metadata.bookmark_label}" if metadata.bookmark_label else "★ bookmarked"
-    for mark in ("excluded", "pruned", "hidden"):
-        if getattr(metadata, mark):
-            yield mark
-    if node.status is Status.INTERRUPTED:
-        yield "interrupted"
-    if annotations:
-        yield f"{annotations} annotation{'s' if annotations > 1 else ''}"
+def _all_marks(node: Node, annotations: int) -> Iterator[str]:
+    yield from node_marks(node, annotations)
     if node.is_annotation:
         yield "annotation"
-    if node.attachments:
-        yield f"{len(node.attachments)} attached"
     sources = () if node.edge is None else node.edge.sources
     others = sum(source.role is not SourceRole.PRIMARY for source in sources)
     if others:
-        yield f"{others} more source{'s' if others > 1 else ''}"
+        yield counted(others, "more source")
 
 
 def _label(node: Node) -> str:

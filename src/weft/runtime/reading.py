@@ -159,7 +159,7 @@ class Reading:
             return found
         recent = self.trees(limit=1)
         if not recent:
-            raise NotFoundError("the grove has no trees yet", hint='plant one: weft new "A title"')
+            raise NotFoundError("the grove has no open trees", hint='plant one: weft new "A title"')
         return recent[0].id
 
     def node(self, tree: str, reference: str) -> Node:

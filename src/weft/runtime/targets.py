@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import select, true
 
 from weft.runtime.actor import require_access
 from weft.runtime.scope import Scope
@@ -66,18 +66,27 @@ def open_chain(scope: Scope, *addresses: Address) -> TreeState | None:
 
 
 def targets_of(session: Session, addresses: set[Address]) -> dict[Address, Target]:
-    """The ids of what addresses stand for."""
+    """The ids of what addresses stand for: a query for each tree that has nodes among them, and two more."""
     found: dict[Address, Target] = {}
-    for address in addresses:
-        kind = KINDS[address.kind]
+    for (tree, number), listed in _by_place(addresses).items():
+        kind = KINDS[number]
         match kind:
             case TargetKind.NODE:
-                nodes = schema.nodes
-                where = (nodes.c.tree == address.tree, nodes.c.key == address.key)
-                statement = select(nodes.c.ulid).where(*where)
+                table, inside = schema.nodes, schema.nodes.c.tree == tree
             case TargetKind.TREE:
-                statement = select(schema.trees.c.ulid).where(schema.trees.c.key == address.key)
+                table, inside = schema.trees, true()
             case TargetKind.DOCUMENT:
-                statement = select(schema.documents.c.ulid).where(schema.documents.c.key == address.key)
-        found[address] = Target(kind, session.execute(statement).scalar_one())
+                table, inside = schema.documents, true()
+        keys = [address.key for address in listed]
+        statement = select(table.c.key, table.c.ulid).where(inside, session.dialect.among(table.c.key, keys))
+        names = {row.key: row.ulid for row in session.execute(statement)}
+        found.update({address: Target(kind, names[address.key]) for address in listed})
     return found
+
+
+def _by_place(addresses: set[Address]) -> dict[tuple[int, int], list[Address]]:
+    places: dict[tuple[int, int], list[Address]] = {}
+    for address in addresses:
+        tree = address.tree if KINDS[address.kind] is TargetKind.NODE else GROVE
+        places.setdefault((tree, address.kind), []).append(address)
+    return places

@@ -141,6 +141,7 @@ class SqliteStore(Store):
                         hint="put it back; Weft goes on by itself once it is there",
                     )
             if self._file is None:
+                _refuse_strangers(self.path)
                 if self._identity is not None and identity is None:
                     raise StorageError(
                         f"the grove file {self.path} is gone",
@@ -176,6 +177,25 @@ def _identity_of(path: Path) -> tuple[int, int] | None:
     except OSError as error:
         raise StorageError(f"cannot reach {path}: {error.strerror}") from error
     return found.st_dev, found.st_ino
+
+
+def _refuse_strangers(path: Path) -> None:
+    """Look before anything is created beside a file that is not a grove."""
+    if path.is_dir():
+        raise StorageError(f"{path} is a folder", hint="name a file in it, for example grove.db")
+    try:
+        with path.open("rb") as file:
+            head = file.read(100)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}") from error
+    if head and not head.startswith(b"SQLite format 3\x00"):
+        raise StorageError(f"{path} is not a database", hint="name another file for the grove")
+    if int.from_bytes(head[68:72], "big") not in {0, APPLICATION_ID}:
+        raise StorageError(
+            f"{path} is a SQLite database, but not a grove", hint="name another file for the grove"
+        )
 
 
 def _make_folder(folder: Path) -> None:

@@ -23,43 +23,39 @@ _nodes = schema.nodes
 _COUNT_LIVE = count_live()
 
 
-def _set_flag(scope: Scope, row: NodeRow, flag: int, *, on: bool) -> NodeRow:
-    flags = row.flags | flag if on else row.flags & ~flag
-    return row if flags == row.flags else scope.transaction.update_node(row, flags=flags)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exclude(Editing):
+class _SetExcluded(Editing):
+    """Set or clear the flag; nothing happens, and nothing is recorded, if it is so already."""
+
+    verb: ClassVar[str]
+    opposite: ClassVar[str]
+    tree: str
+    node: str
+
+    def apply(self, scope: Scope) -> Metadata:
+        tree = scope.open_tree(self.tree)
+        row = scope.live_node(tree, self.node, self.verb)
+        excluded = self.verb == "exclude"
+        if bool(row.flags & Flag.EXCLUDED) != excluded:
+            row = scope.transaction.update_node(row, flags=row.flags ^ Flag.EXCLUDED)
+            scope.record(tree, self.verb, {"node": row.ulid}, {self.opposite: row.ulid})
+        return metadata_of(row)
+
+
+class Exclude(_SetExcluded):
     """Leave a node out of contexts; it stays in sight."""
 
+    __slots__ = ()
     verb: ClassVar[str] = "exclude"
-    tree: str
-    node: str
-
-    def apply(self, scope: Scope) -> Metadata:
-        tree = scope.open_tree(self.tree)
-        before = scope.live_node(tree, self.node, "exclude")
-        after = _set_flag(scope, before, Flag.EXCLUDED, on=True)
-        if after is not before:
-            scope.record(tree, self.verb, {"node": before.ulid}, {"include": before.ulid})
-        return metadata_of(after)
+    opposite: ClassVar[str] = "include"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Include(Editing):
+class Include(_SetExcluded):
     """Take a node into contexts again."""
 
+    __slots__ = ()
     verb: ClassVar[str] = "include"
-    tree: str
-    node: str
-
-    def apply(self, scope: Scope) -> Metadata:
-        tree = scope.open_tree(self.tree)
-        before = scope.live_node(tree, self.node, "include")
-        after = _set_flag(scope, before, Flag.EXCLUDED, on=False)
-        if after is not before:
-            scope.record(tree, self.verb, {"node": before.ulid}, {"exclude": before.ulid})
-        return metadata_of(after)
+    opposite: ClassVar[str] = "exclude"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

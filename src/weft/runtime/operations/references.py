@@ -1,7 +1,7 @@
 """Links, tags, and ranges folded in context."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlalchemy import delete, select, update
 
@@ -11,6 +11,7 @@ from weft.runtime.scope import Scope
 from weft.runtime.targets import Address, TargetRef, locate, open_chain, targets_of
 from weft.store import schema
 from weft.store.queries import ancestor_at_depth
+from weft.store.rows import TreeState
 from weft.tree.content import check_text
 from weft.tree.reference import Group, Link, Tag, check_tag
 from weft.tree.wire import from_microseconds
@@ -218,6 +219,15 @@ class Collapse(Editing):
         return Group(id=ulid, name=name, description=description, first=first.ulid, last=last.ulid)
 
 
+def _group(scope: Scope, tree: TreeState, name: str) -> Any:
+    known = scope.transaction.execute(
+        select(_groups).where(_groups.c.tree == tree.key, _groups.c.name == name)
+    ).one_or_none()
+    if known is None:
+        raise NotFoundError(f"no folded range {name!r}")
+    return known
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expand(Editing):
     """Show a folded range in context again; the fold can be closed again by its name."""
@@ -228,12 +238,10 @@ class Expand(Editing):
 
     def apply(self, scope: Scope) -> None:
         tree = scope.open_tree(self.tree)
-        where = _groups.c.tree == tree.key, _groups.c.name == self.name
-        known = scope.transaction.execute(select(_groups).where(*where)).one_or_none()
-        if known is None:
-            raise NotFoundError(f"no folded range {self.name!r}")
+        known = _group(scope, tree, self.name)
         if not known.expanded:
-            scope.transaction.execute(update(_groups).where(*where).values(expanded=True))
+            here = _groups.c.tree == tree.key, _groups.c.name == self.name
+            scope.transaction.execute(update(_groups).where(*here).values(expanded=True))
             scope.record(tree, self.verb, {"group": known.ulid}, {"expanded": False, "group": self.name})
 
 
@@ -247,11 +255,10 @@ class Uncollapse(Editing):
 
     def apply(self, scope: Scope) -> None:
         tree = scope.open_tree(self.tree)
-        where = _groups.c.tree == tree.key, _groups.c.name == self.name
-        known = scope.transaction.execute(select(_groups).where(*where)).one_or_none()
-        if known is None:
-            raise NotFoundError(f"no folded range {self.name!r}")
-        scope.transaction.execute(delete(_groups).where(*where))
+        known = _group(scope, tree, self.name)
+        scope.transaction.execute(
+            delete(_groups).where(_groups.c.tree == tree.key, _groups.c.name == self.name)
+        )
         scope.record(
             tree,
             self.verb,

@@ -1,0 +1,17 @@
+"""What an import costs: the pure parts load no database, no terminal, no server."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"sqlalchemy", "alembic", "psycopg", "typer", "rich", "sqlite3"}
+
+
+@pytest.mark.parametrize(
+    "module", ["weft", "weft.tree.path", "weft.tree.wire", "weft.errors", "weft.provenance.chain"]
+)
+def test_pure_modules_load_nothing_heavy(module):
+    script = f"import sys, {module}; print(sorted({HEAVY!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
