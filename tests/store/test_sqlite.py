@@ -114,9 +114,9 @@ def test_one_failure_in_a_group_leaves_the_others_whole(grove):
 def test_the_log_is_folded_back_by_size(grove, tmp_path):
     tree = grove.plant("Marie")
     for _ in range(24):
-        tree.say("x" * 1_000_000)
-    assert (tmp_path / "grove.db-wal").stat().st_size < 12 * 1024 * 1024
-    assert (tmp_path / "grove.db").stat().st_size > 20_000_000
+        tree.say("x" * 4_000_000)
+    assert (tmp_path / "grove.db-wal").stat().st_size < 48 * 1024 * 1024
+    assert (tmp_path / "grove.db").stat().st_size > 60_000_000
 
 
 def test_closing_leaves_one_sound_file_and_its_locks(tmp_path):

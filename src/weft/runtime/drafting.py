@@ -43,7 +43,7 @@ from weft.tree.item import Item, check_item
 from weft.tree.measure import Measure, measure
 from weft.tree.node import Node, Role, Status, role_of
 from weft.tree.tree import Mode
-from weft.tree.wire import from_microseconds, iso, to_microseconds
+from weft.tree.wire import from_microseconds, to_microseconds
 
 __all__ = ["Draft", "Written", "add_body", "attachment_row", "dump_content", "write_node"]
 
@@ -92,7 +92,6 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     parent = _parent(draft)
     role = draft.role or role_of(AGENT_TYPES[author.type])
     response_sha256 = None if draft.response is None else hashlib.sha256(draft.response.body).digest()
-    created_at = from_microseconds(scope.now)
     digest = content_hash(
         NodeFacts(
             tree_id=tree.ulid,
@@ -104,7 +103,7 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
             sources=[(row.ulid, kind.value, row.hash.hex()) for row, kind in draft.sources],
             edited_from=None if draft.edited_from is None else draft.edited_from.ulid,
             attachments=[(item.id, item.sha256) for item in draft.attachments],
-            created_at=iso(created_at),
+            created_at=scope.stamp,
             author_id=author.ulid,
             response_sha256=None if response_sha256 is None else response_sha256.hex(),
         )
@@ -154,7 +153,7 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
         role=role,
         status=draft.status,
         content_hash=digest.hex(),
-        created_at=created_at,
+        created_at=from_microseconds(scope.now),
         edited_from=None if draft.edited_from is None else draft.edited_from.ulid,
         attachments=tuple(draft.attachments),
         edge=None if parent is None else _edge(transaction, tree, ulid, draft),

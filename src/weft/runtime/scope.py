@@ -43,6 +43,7 @@ class Scope:
     events: int = field(default=0, init=False)
     """How many events it has recorded."""
     _now: int | None = field(default=None, init=False)
+    _stamp: str | None = field(default=None, init=False)
 
     @property
     def agent(self) -> AgentRow:
@@ -59,20 +60,31 @@ class Scope:
         keys[state.ulid] = key
         if state.archived_at is not None and not archived:
             raise ConflictError("the tree is archived", hint="unarchive it first")
-        self._now = next_moment(self.clock, state.updated_at, accept_clock=self.accept_clock)
+        self._set_time(state.updated_at)
         return state
 
     def open_grove(self) -> GroveState:
         require_access(self.transaction, self.actor, self.access)
         state = self.transaction.grove_state()
-        self._now = next_moment(self.clock, state.updated_at, accept_clock=self.accept_clock)
+        self._set_time(state.updated_at)
         return state
+
+    def _set_time(self, last: int) -> None:
+        self._now = next_moment(self.clock, last, accept_clock=self.accept_clock)
+        self._stamp = None
 
     @property
     def now(self) -> int:
         if self._now is None:
             raise RuntimeError("open a tree or the grove before asking for the time")
         return self._now
+
+    @property
+    def stamp(self) -> str:
+        """Now, as it is hashed."""
+        if self._stamp is None:
+            self._stamp = iso(from_microseconds(self.now))
+        return self._stamp
 
     def new_ulid(self) -> str:
         return new_ulid(self.now, self.entropy)
@@ -109,7 +121,7 @@ class Scope:
             ordinal=state.events,
             kind=kind,
             agent_id=agent.ulid,
-            created_at=iso(from_microseconds(self.now)),
+            created_at=self.stamp,
             payload=payload,
             inverse=inverse,
         )

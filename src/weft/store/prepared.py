@@ -1,6 +1,7 @@
 """Statements compiled once and handed to the driver as they are, where thousands run a second."""
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection
@@ -28,7 +29,8 @@ class Prepared:
         if not isinstance(compiled, SQLCompiler):
             raise TypeError("only statements with parameters can be prepared")
         self._sql = str(compiled)
-        self._order = tuple(compiled.positiontup or ()) if compiled.positional else None
+        order = tuple(compiled.positiontup or ()) if compiled.positional else ()
+        self._pick = itemgetter(*order) if len(order) > 1 else None
         # Kept so that the identity by which it is known stays its own.
         self._statement = statement
 
@@ -51,6 +53,4 @@ class Prepared:
         connection.exec_driver_sql(self._sql, [self._parameters(row) for row in rows])
 
     def _parameters(self, values: Mapping[str, Any]) -> Any:
-        if self._order is None:
-            return values
-        return tuple(values[name] for name in self._order)
+        return values if self._pick is None else self._pick(values)

@@ -1,6 +1,7 @@
 """Light rows as the database keeps them, and how a child's follow from its parent's."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 from weft.tree.agent import AgentType, Permission
@@ -51,6 +52,7 @@ def permission_bits(permissions: frozenset[Permission]) -> int:
     return sum(1 << _PERMISSIONS.index(permission) for permission in permissions)
 
 
+@cache
 def permissions_from(bits: int) -> frozenset[Permission]:
     return frozenset(p for index, p in enumerate(_PERMISSIONS) if bits >> index & 1)
 
