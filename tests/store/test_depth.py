@@ -8,7 +8,7 @@ from tests.covers import covers
 from tests.growing import grow
 
 import weft
-from weft.runtime.values import node_values
+from weft.runtime.values import heading_of, node_values
 from weft.store import schema
 from weft.store.queries import ancestor_at_depth, children, lineage, node_row, versions_at, walk_up
 from weft.store.sqlite import SqliteStore, _driver
@@ -146,7 +146,10 @@ def _sqlite_steps(deep, tree, leaf):
             driver.set_progress_handler(count, 10)
             try:
                 start = position if name == "tail" else ancestor_at_depth(session, key, position, 49)
-                assert len(node_values(session, key, walk_up(session, key, start, 50))) == 50
+                assert (
+                    len(node_values(session, key, walk_up(session, key, start, 50), heading_of(session, key)))
+                    == 50
+                )
                 assert len(children(session, key, start)) <= 3
                 assert versions_at(session, key, [start]) == {}
                 assert lineage(session, key, start) == [start]

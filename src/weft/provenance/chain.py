@@ -5,17 +5,15 @@ follows. It does not stop someone who redoes everything; timestamps do.
 """
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import orjson
 import rfc8785
 
 from weft.tree.content import Content, JsonObject, Text, content_to_wire
 
 __all__ = ["EVENT_ALGORITHM", "NODE_ALGORITHM", "NodeFacts", "content_hash", "event_hash"]
-
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 NODE_ALGORITHM = "weft-node-1"
 EVENT_ALGORITHM = "weft-event-1"
@@ -91,4 +89,4 @@ def event_hash(
 
 def _canonical_plain(value: dict[str, object]) -> bytes:
     """RFC 8785 for values without fractions and with ASCII keys: there it equals this, which is faster."""
-    return _encode(value).encode()
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

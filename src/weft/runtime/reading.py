@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import and_, func, or_, select
 
@@ -14,7 +14,7 @@ from weft.ids import is_ulid
 from weft.runtime.actor import Actor, agent_row, require_access, require_permission, trees_allowed
 from weft.runtime.operations.documents import load_document, load_documents
 from weft.runtime.targets import Address, TargetRef, locate, targets_of
-from weft.runtime.values import agent_value, node_values, tree_value
+from weft.runtime.values import Heading, agent_value, heading_of, node_values, tree_value
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.queries import (
@@ -99,12 +99,21 @@ class Reading:
     @contextlib.contextmanager
     def _tree(self, reference: str) -> Generator[_Opened]:
         with self._session() as session:
-            key = find_tree(session, reference)
-            require_access(session, self.actor, MemberRole.READER, key)
-            row = session.execute(
-                select(_trees.c.ulid, _trees.c.mode, _trees.c.root).where(_trees.c.key == key)
-            ).one()
-            yield _Opened(session, key, row.ulid, MODES[row.mode], row.root)
+            row = self._tree_row(session, reference)
+            require_access(session, self.actor, MemberRole.READER, row.key)
+            yield _Opened(session, row.key, row.ulid, MODES[row.mode], row.root)
+
+    def _tree_row(self, session: Session, reference: str) -> Any:
+        """One query where the reference is an id, as between faces; otherwise it is looked up first."""
+        columns = select(_trees.c.key, _trees.c.ulid, _trees.c.mode, _trees.c.root)
+        found = (
+            session.execute(columns.where(_trees.c.ulid == reference)).one_or_none()
+            if is_ulid(reference)
+            else None
+        )
+        if found is None:
+            found = session.execute(columns.where(_trees.c.key == find_tree(session, reference))).one()
+        return found
 
     def _selections(self, tree: _Opened) -> Selections:
         if tree.mode is Mode.DIALOGUE:
@@ -168,7 +177,7 @@ class Reading:
 
     def _row(self, tree: _Opened, reference: str) -> NodeRow:
         try:
-            return node_row(tree.session, tree.key, find_node(tree.session, tree.key, reference))
+            return find_node(tree.session, tree.key, reference)
         except NotFoundError:
             if is_ulid(reference.strip().upper()):
                 with contextlib.suppress(NotFoundError):
@@ -183,10 +192,10 @@ class Reading:
         with self._session() as session:
             row = find_nodes_anywhere(session, reference)
             require_access(session, self.actor, MemberRole.READER, row.tree)
-            return node_values(session, row.tree, [row])[0]
+            return node_values(session, row.tree, [row], heading_of(session, row.tree))[0]
 
     def _nodes(self, tree: _Opened, rows: Sequence[NodeRow]) -> list[Node]:
-        return node_values(tree.session, tree.key, rows)
+        return node_values(tree.session, tree.key, rows, Heading(tree.ulid, tree.mode))
 
     def path(
         self, tree: str, node: str | None = None, *, head: int | None = None, tail: int | None = None

@@ -4,9 +4,10 @@ The only door to the tables for operations: opening a tree or the grove checks t
 acting user's role, and whatever is changed must be recorded as an event.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+import orjson
 
 from weft.errors import ConflictError, NotFoundError
 from weft.ids import Entropy, new_ulid, normalise_reference
@@ -24,8 +25,6 @@ from weft.tree.content import JsonObject, JsonValue
 from weft.tree.wire import from_microseconds, iso
 
 __all__ = ["Scope", "dump_json"]
-
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
 @dataclass(slots=True)
@@ -95,7 +94,7 @@ class Scope:
         name = reference if len(reference) == 26 else normalise_reference(reference)
         key = known.get((tree.key, name))
         if key is None:
-            key = find_node(self.transaction, tree.key, reference)
+            return self.transaction.remember(find_node(self.transaction, tree.key, reference))
         return self.transaction.node(tree.key, key)
 
     def live_node(self, tree: TreeState, reference: str, verb: str) -> NodeRow:
@@ -150,4 +149,4 @@ class Scope:
 
 
 def dump_json(value: Mapping[str, JsonValue] | Sequence[JsonValue]) -> str:
-    return _encode(value)
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()

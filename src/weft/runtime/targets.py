@@ -49,7 +49,7 @@ def locate(session: Session, reference: TargetRef) -> Address:
             return Address(key, kind, key)
         case TargetKind.NODE:
             tree = find_tree(session, reference.tree or "")
-            return Address(tree, kind, find_node(session, tree, reference.name))
+            return Address(tree, kind, find_node(session, tree, reference.name).key)
 
 
 def open_chain(scope: Scope, *addresses: Address) -> TreeState | None:

@@ -3,7 +3,7 @@
 import gzip
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import and_, select
 
@@ -34,9 +34,11 @@ from weft.tree.tree import Counters, Mode, Tree
 from weft.tree.wire import from_microseconds
 
 __all__ = [
+    "Heading",
     "agent_value",
     "contents_of",
     "document_value",
+    "heading_of",
     "items_of",
     "load_content",
     "metadata_of",
@@ -128,20 +130,30 @@ def sources_of(
     return found
 
 
-def node_values(session: Session, tree: int, rows: Sequence[NodeRow]) -> list[Node]:
+class Heading(NamedTuple):
+    """What every node of a tree shares."""
+
+    ulid: str
+    mode: Mode
+
+
+def heading_of(session: Session, tree: int) -> Heading:
+    trees = schema.trees
+    row = session.execute(select(trees.c.ulid, trees.c.mode).where(trees.c.key == tree)).one()
+    return Heading(row.ulid, MODES[int(row.mode)])
+
+
+def node_values(session: Session, tree: int, rows: Sequence[NodeRow], head: Heading) -> list[Node]:
     """Whole nodes for many rows: a fixed number of queries, however many rows."""
     if not rows:
         return []
-    head = session.execute(
-        select(schema.trees.c.ulid, schema.trees.c.mode).where(schema.trees.c.key == tree)
-    ).one()
     contents = contents_of(session, tree, rows)
     items = items_of(session, tree, rows)
     sources = sources_of(session, tree, rows)
     known = _neighbours(session, tree, rows, sources)
     names = {key: row.ulid for key, row in known.items()}
     parents: dict[int, list[str]] = {}
-    if MODES[int(head.mode)] is Mode.BUFFER:
+    if head.mode is Mode.BUFFER:
         places = {row.parent for row in rows if row.parent is not None}
         later = versions_at(session, tree, sorted(places))
         parents = {place: [names[place], *(v.ulid for v in later.get(place, ()))] for place in places}

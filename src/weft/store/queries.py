@@ -134,11 +134,11 @@ def resolve(session: Session, tree: int, rows: Sequence[NodeRow], selections: Se
     return resolved
 
 
-def find_node(session: Session, tree: int, reference: str) -> int:
-    """The key that a local id, ULID or unambiguous prefix of four names in a tree."""
+def find_node(session: Session, tree: int, reference: str) -> NodeRow:
+    """The node that a local id, ULID or unambiguous prefix of four names in a tree."""
     wanted = normalise_reference(reference)
     found = _matches(session, wanted, _nodes.c.tree == tree)
-    return _only(found, wanted).key
+    return _only(found, wanted)
 
 
 def find_nodes_anywhere(session: Session, reference: str) -> NodeRow:

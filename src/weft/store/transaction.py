@@ -34,6 +34,10 @@ __all__ = ["GROVE", "Cache", "GroveState", "Transaction"]
 GROVE = 0
 """The tree key that stands for the grove itself."""
 _CACHE_LIMIT = 50_000
+_SMALL_TREE = 256
+_LARGE_TREE = 20_000
+_SETTLED = 4
+"""Transactions without a stranger's write, after which even a large tree's ids are worth remembering."""
 _NODE_COLUMNS = tuple(column.name for column in schema.nodes.columns)
 _ORDER = {table: index for index, table in enumerate(schema.metadata.sorted_tables)}
 
@@ -69,6 +73,10 @@ class Cache:
     nodes: dict[tuple[int, int], NodeRow] = field(default_factory=dict[tuple[int, int], NodeRow])
     names: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
     """(tree, ULID or local id) → key."""
+    local_ids: dict[int, set[str]] = field(default_factory=dict[int, set[str]])
+    """Tree → all its local ids."""
+    age: int = 0
+    """How many transactions it has served."""
     parents: dict[tuple[int, int], bool] = field(default_factory=dict[tuple[int, int], bool])
     """(tree, position) → whether a live continuation hangs below."""
     versions: dict[tuple[int, int], tuple[int, ...]] = field(
@@ -89,9 +97,10 @@ class Cache:
             known.clear()
         self.grove = None
         self.event_number = None
+        self.age = 0
 
     def forget_nodes(self) -> None:
-        for known in (self.nodes, self.names, self.parents, self.versions):
+        for known in (self.nodes, self.names, self.parents, self.versions, self.local_ids):
             known.clear()
 
 
@@ -104,6 +113,7 @@ class Transaction(Session):
         self.writes = 0
         self._pending: dict[Table, list[dict[str, Any]]] = {}
         self._cursors: dict[tuple[int, int], dict[str, Any]] = {}
+        cache.age += 1
         if len(cache.nodes) > _CACHE_LIMIT:
             cache.forget_nodes()
 
@@ -229,6 +239,8 @@ class Transaction(Session):
     def add_node(self, row: NodeRow, content: str) -> NodeRow:
         self.add(schema.nodes, dict(zip(_NODE_COLUMNS, row, strict=True)))
         self.add(schema.texts, {"tree": row.tree, "node": row.key, "content": content, "summary": None})
+        if row.tree in self.cache.local_ids:
+            self.cache.local_ids[row.tree].add(row.local_id)
         place = row.tree, row.position
         if row.position == row.key:
             self.cache.parents[place] = False
@@ -247,10 +259,24 @@ class Transaction(Session):
 
     def free_local_id(self, tree: int, candidates: Iterable[str]) -> str | None:
         """The first of the candidates (each a beginning of the next) that is not in use."""
+        known = self._known_local_ids(tree)
+        if known is not None:
+            return next((name for name in candidates if name not in known), None)
         wanted = list(candidates)
         taken = self._local_ids(tree, wanted[0], wanted[0] + "~")
         names = self.cache.names
         return next((name for name in wanted if name not in taken and (tree, name) not in names), None)
+
+    def _known_local_ids(self, tree: int) -> set[str] | None:
+        """All local ids of a tree, if remembering them is worth it: asking costs more where many write."""
+        known = self.cache.local_ids.get(tree)
+        if known is None:
+            worth = _SMALL_TREE if self.cache.age < _SETTLED else _LARGE_TREE
+            if self.tree_state(tree).next_key > worth:
+                return None
+            self.flush_rows()
+            known = self.cache.local_ids[tree] = self._local_ids(tree, "", "~")
+        return known
 
     def next_primed_id(self, tree: int, base: str) -> str:
         """The original's id with one prime more than any edit of it has."""
