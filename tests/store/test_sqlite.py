@@ -174,6 +174,7 @@ WRITER = """
     import sys, weft
     with weft.open(sys.argv[1]) as grove:
         tree = grove.tree(sys.argv[2])
+        print("ready", flush=True)
         sys.stdin.readline()
         for number in range(int(sys.argv[3])):
             tree.root.say(f"{sys.argv[4]} {number}")
@@ -196,6 +197,8 @@ def test_two_processes_write_one_grove_and_both_make_progress(tmp_path):
             )
             for name in ("one", "two")
         ]
+        for writer in writers:
+            assert writer.stdout.readline() == "ready\n"
         for writer in writers:
             writer.stdin.write("go\n")
             writer.stdin.flush()
