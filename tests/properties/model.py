@@ -118,6 +118,8 @@ class Sight:
     about: dict[str, object] = field(default_factory=dict[str, object])
     archived: bool = False
     prunes: int = 0
+    ever_attached: set[int] = field(default_factory=set[int])
+    """Pieces that something was hung on after they were written."""
 
     def versions(self, place: int) -> list[Piece]:
         return [piece for piece in self.pieces if piece.place == place]
@@ -136,11 +138,6 @@ class Sight:
     def standing(self, who: str) -> Piece:
         """Where an agent stands, at first at the root."""
         return self.seen(who, self.pieces[self.stands.get(who, 0)].place)
-
-    def can_go_on(self, who: str) -> bool:
-        """Whether anything can be written where an agent stands: not below what is pruned, nor a note."""
-        at = self.standing(who)
-        return at.pruned is None and at.edge == CONTINUATION
 
     def above(self, place: int) -> int | None:
         """The place that a place hangs from."""
@@ -211,9 +208,7 @@ class Sight:
 
     def with_things(self) -> Iterator[int]:
         """Places where something hangs or has hung: what was taken off was there once."""
-        return (p.place for p in self.pieces if p.born_with or p.things or p.number in self.ever_attached)
-
-    ever_attached: set[int] = field(default_factory=set[int])
+        return (p.place for p in self.pieces if p.born_with or p.number in self.ever_attached)
 
     def with_instructions(self) -> Iterator[int]:
         """Places where a version has an instruction among its sources."""

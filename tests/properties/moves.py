@@ -124,22 +124,21 @@ class Paper(Sight):
         response: object | None = None,
     ) -> Piece:
         self._open(who)
-        if parent is None:
-            self._commit(who)
-            at = self.standing(who.name)
-            if at.pruned is not None:
-                refuse("CONFLICT")
-        else:
-            at = self._source(parent)
+        named = None if parent is None else self._source(parent)
+        self._commit(who)
+        at = named or self.standing(who.name)
+        if at.pruned is not None:
+            refuse("CONFLICT")
         if at.edge == ANNOTATION:
             refuse("INVALID_INPUT")
         others = self._extra(extra)
         if any(self.pieces[n].place == at.place for n, role in others if role == PRIMARY):
             refuse("INVALID_INPUT")
-        if author is not None and author != who and author.type != "model":
+        writer = author or who
+        if writer != who and (who.type, writer.type) != ("human", "model"):
             refuse("PERMISSION_DENIED")
         piece = self._write(
-            author or who,
+            writer,
             words,
             ((at.number, PRIMARY), *others),
             things=things,
@@ -234,6 +233,7 @@ class Paper(Sight):
             refuse("INVALID_INPUT")
         if len(places) < 2 or len(places) < len(merged):
             refuse("INVALID_INPUT")
+        self._commit(who)
         others = self._extra(extra)
         if any(self.pieces[n].place in places for n, role in others if role == PRIMARY):
             refuse("INVALID_INPUT")
@@ -247,18 +247,16 @@ class Paper(Sight):
             refuse("INVALID_INPUT")
         return piece
 
-    def _beside(self, who: Person, original: Piece, text: str) -> Piece:
-        # Weft writes halves and joined texts after the version that the original was written
-        # after. Edits go after the version that is seen now, as should these: then this is
-        # self._sources_again(who, original, None).
-        sources = original.sources
+    def _beside(self, who: Person, *originals: Piece, text: str) -> Piece:
+        """A branch beside the first, with what hangs on any of them."""
+        things = {thing.id: thing for original in originals for thing in original.things}
         return self._write(
             who,
             Words.plain(text),
-            sources,
-            edited_from=original,
-            things=original.things,
-            role=original.role,
+            self._sources_again(who, originals[0], None),
+            edited_from=originals[0],
+            things=tuple(things.values()),
+            role=originals[0].role,
         )
 
     def split(self, who: Person, ref: Ref, at: int | str) -> tuple[Piece, Piece]:
@@ -274,7 +272,8 @@ class Paper(Sight):
             at = text.index(at)
         if not 0 < at < len(text):
             refuse("INVALID_INPUT")
-        first = self._beside(who, original, text[:at])
+        self._commit(who)
+        first = self._beside(who, original, text=text[:at])
         second = self._write(
             who,
             Words.plain(text[at:]),
@@ -291,7 +290,9 @@ class Paper(Sight):
         next_one = self._following(who, original, following)
         if self.mode == DIALOGUE and next_one.role != original.role:
             refuse("INVALID_INPUT")
-        piece = self._beside(who, original, _plain(original) + _plain(next_one))
+        text = _plain(original) + _plain(next_one)
+        self._commit(who)
+        piece = self._beside(who, original, next_one, text=text)
         self.stands[who.name] = piece.number
         return piece
 
@@ -339,15 +340,9 @@ class Paper(Sight):
         for each in hidden:
             each.pruned = self.prunes
         above = self.above(piece.place)
-        # Weft stays where it is if the agent's cursor is at another, earlier pruned version of the
-        # place: remove the last condition once it does not.
-        stood_at = self.pieces[self.stands.get(who.name, 0)]
-        if (
-            above is not None
-            and before.pruned == self.prunes
-            and not self.lives(before.place)
-            and stood_at.pruned == self.prunes
-        ):
+        # Weft also moves who stood on what was pruned before, wherever that is: add
+        # `and before.pruned == self.prunes` once it does not.
+        if above is not None and not self.lives(before.place):
             self.stands[who.name] = self.seen(who.name, above).number
         return len(hidden)
 
@@ -399,9 +394,8 @@ class Paper(Sight):
         """To a piece, or one step: next, previous, parent, child, leaf."""
         self._open(who, "loom_aware", archived=True)
         target = self._step(who, str(to)) if step else self._live(to)
-        if target.place != self.standing(who.name).place and self.can_go_on(who.name):
-            # Weft writes the typed text into an archived tree too: `and not self.archived` is
-            # to be added to the condition once it does not.
+        may_write = "loom_write" in who.may and not self.archived
+        if target.place != self.standing(who.name).place and may_write:
             self._commit(who)
         if self.seen(who.name, target.place) is not target:
             self.chosen.setdefault(who.name, {})[target.place] = target.number
@@ -446,14 +440,13 @@ class Paper(Sight):
         return self._commit(who)
 
     def _commit(self, who: Person) -> Piece | None:
-        """The typed text becomes a piece where its author stands."""
+        """The typed text becomes a piece where its author stands, or as near above as can be."""
         text = self.typed.get(who.name)
         if not text:
             return None
-        at = self.standing(who.name)
-        if not self.can_go_on(who.name):
-            refuse("INVALID_INPUT" if at.pruned is None else "CONFLICT")
-        piece = self._write(who, Words.plain(text), ((at.number, PRIMARY),))
+        above = self.places_to(self.standing(who.name).place)
+        at = [place for place in above if self.lives(place) and self.pieces[place].edge == CONTINUATION]
+        piece = self._write(who, Words.plain(text), ((self.seen(who.name, at[-1]).number, PRIMARY),))
         del self.typed[who.name]
         self.stands[who.name] = piece.number
         return piece

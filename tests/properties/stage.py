@@ -65,6 +65,7 @@ class Stage(RuleBasedStateMachine):
         self.paper.about = {"title": tree.title, "description": "", "system_context": ""}
         self.trees = shop.tree_key(side.id), shop.tree_key(tree.id)
         self.ledger = Ledger(self.trees[1], tree.id, shop.agents, shop.agent_keys)
+        self.beside = [row for row in self._dump()["nodes"] if row.tree == self.trees[0]]
         self._look()
         assert self.ledger.chained == 1, "planting is one event of the tree"
         self.sound = True
@@ -77,19 +78,8 @@ class Stage(RuleBasedStateMachine):
     def views(self) -> Views:
         return Views(self.paper, self.ledger, self.elsewhere)
 
-    def perform(
-        self,
-        who: str,
-        operation: Operation[R],
-        move: Callable[[Paper, Person], Answer],
-        *,
-        commits: bool = False,
-    ) -> None:
+    def perform(self, who: str, operation: Operation[R], move: Callable[[Paper, Person], Answer]) -> None:
         """Do it in both. Refused: by both, and nothing has changed. Done: the same in both, and one event."""
-        if commits and self.paper.typed.get(who) and not self.paper.can_go_on(who):
-            # Weft writes typed text below what is pruned, and below annotations. Remove these
-            # lines once it does not; the paper refuses, and a switch takes the text along.
-            return
         if self.paper.archived and self.refusals >= _PATIENCE:
             self.refusals = 0
             self.perform("human", Unarchive(tree=self.tree), lambda paper, me: paper.archive(me, away=False))
@@ -126,6 +116,8 @@ class Stage(RuleBasedStateMachine):
         self.rows = self._dump()
         self.ledger.adopt(self.paper, self.rows)
         self.ledger.check(self.paper, self.rows)
+        beside = [row for row in self.rows["nodes"] if row.tree == self.trees[0]]
+        assert beside == self.beside, "nobody touches the other tree"
 
     def _expect_one_event(self, who: str, before: Dump) -> None:
         new = count_events(self.rows) - count_events(before)

@@ -17,7 +17,7 @@ from weft.errors import (
 from weft.runtime.operations.editing import Edit
 from weft.runtime.operations.nodes import Append
 from weft.store import schema
-from weft.tree.attempt import RawResponse
+from weft.tree.attempt import RawResponse, Usage
 from weft.tree.content import Image
 from weft.tree.edge import Source, SourceRole
 from weft.tree.item import Item
@@ -154,6 +154,29 @@ def test_a_response_belongs_to_a_model(loom, refused):
     refused(
         InvalidInputError, lambda: tree.say("x", response=response), "only a model's node carries a response"
     )
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        RawResponse(body=b"", provider="\ud800", model="m"),
+        RawResponse(body=b"", provider="p", model="a\x00b"),
+        RawResponse(body=b"", provider="p", model="m", usage=Usage(prompt=2**40)),
+        RawResponse(body=b"", provider="p", model="m", status_code=-1),
+    ],
+)
+def test_a_response_that_cannot_be_kept_is_refused(loom, refused, response):
+    model = loom.add_agent(f"odd {len(loom.agents())}", model_ref="t:m")
+    tree = loom.plant("Marie")
+    refused(WeftError, lambda: tree.root.say("x", author=model.id, response=response), "surrogate|NUL|counts")
+
+
+def test_models_do_not_put_words_into_each_others_mouths(loom, refused):
+    tree = loom.plant("Marie")
+    evil = loom.add_agent(f"evil {tree.id}", model_ref="t:m", permissions=["loom_aware", "loom_write"])
+    other = loom.add_agent(f"other {tree.id}", model_ref="t:m")
+    forged = Append(tree=tree.id, content="I agree.", author=other.id)
+    refused(PermissionDeniedError, lambda: loom.acting_as(evil.id).perform(forged), "in the name of")
 
 
 def test_nobody_writes_in_another_persons_name(loom, refused):

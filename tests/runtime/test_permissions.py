@@ -170,6 +170,9 @@ def test_a_users_role_is_the_greater_of_grove_and_tree(loom, grove_role, tree_ro
         2: lambda: loom._gate.perform(actor, nodes.Append(tree=tree.id, content="x")),
         3: lambda: loom._gate.perform(actor, trees.DeleteTree(tree=tree.id, confirm=tree.id)),
     }
+    if grove_role is None:
+        with pytest.raises(PermissionDeniedError, match="this needs the role"):
+            Reading(loom._gate.store, actor).documents()
     seen = [found.id for found in Reading(loom._gate.store, actor).trees()]
     assert (tree.id in seen) == (rank > 0)
     assert grove_role is not None or set(seen) <= {tree.id}

@@ -309,5 +309,24 @@ def test_deleting_asks_for_the_trees_id_and_leaves_no_row(fresh_loom):
                 assert len(kept - {0}) <= 1, table.name
 
 
+def test_event_numbers_only_grow(fresh_loom):
+    from weft.store import schema
+
+    def numbers():
+        with fresh_loom._gate.store.read() as session:
+            return [row.number for row in session.execute(schema.events.select())]
+
+    keep = fresh_loom.plant("Théo")
+    tree = fresh_loom.plant("Marie")
+    for number in range(5):
+        tree.say(str(number))
+    before = max(numbers())
+    tree.delete(confirm=tree.id)
+    assert max(numbers()) > before
+    last = max(numbers())
+    keep.say("on")
+    assert max(numbers()) > last
+
+
 def _model(loom, name, permissions=()):
     return loom.add_agent(f"{name} {len(loom.agents())}", model_ref="test:model", permissions=permissions)

@@ -205,6 +205,77 @@ def test_a_selection_across_nodes_is_deleted_by_editing_each(loom):
         tree.erase(5, 99)
 
 
+@covers("buffer.committed-as-human-node")
+def test_typed_text_stays_where_it_was_typed(loom):
+    tree = loom.plant("Story", "Once", mode="buffer")
+    one, two = tree.root.say(" one"), tree.root.say(" two three")
+    tree.switch(one)
+    tree.type(" typed after one")
+    two.say(" four")
+    assert [child.text for child in one.children] == [" typed after one"]
+    tree.switch(two)
+    tree.type(" typed after two")
+    two.split(" three")
+    assert [child.text for child in two.children] == [" four", " typed after two"]
+    assert tree.working_buffer == ""
+
+
+def test_text_typed_at_a_pruned_place_lands_at_the_nearest_live_one(loom):
+    tree = loom.plant("Story", "Once", mode="buffer")
+    upon = tree.say(" upon")
+    tree.type(" a time")
+    other = loom.add_agent(f"pruner {tree.id}", type="human")
+    loom.acting_as(other.id).tree(tree.id).node(upon.id).prune()
+    node = tree.commit()
+    assert [each.text for each in node.path] == ["Once", " a time"]
+
+
+def test_who_may_not_write_keeps_its_text_when_it_looks_around(loom):
+    from weft.runtime.operations.agents import ChangeAgent
+
+    tree = loom.plant("Story", "Once", mode="buffer")
+    tree.root.say(" upon")
+    other = loom.add_agent(f"looker {tree.id}", type="human")
+    theirs = loom.acting_as(other.id).tree(tree.id)
+    theirs.type(" typed")
+    loom.perform(ChangeAgent(agent=other.id, permissions=["loom_aware"]))
+    nodes = tree.refresh().counters.nodes
+    theirs.switch("leaf")
+    assert (tree.refresh().counters.nodes, theirs.working_buffer) == (nodes, " typed")
+
+
+def test_pruning_the_last_version_under_ones_feet_steps_out(loom):
+    tree = loom.plant("Story", "Once", mode="buffer")
+    upon = tree.say(" upon")
+    below = upon.edit(" below")
+    upon.switch()
+    upon.prune()
+    below.prune()
+    assert tree.cursor == tree.root
+
+
+@pytest.mark.parametrize("edits", [2, 30])
+def test_an_edit_asks_as_little_however_many_versions_there_are(loom, edits):
+    tree = loom.plant("Story", "Once", mode="buffer")
+    node = tree.say(" upon")
+    for number in range(edits):
+        node.edit(f" {number}")
+    if hasattr(loom._gate.store, "_file"):
+        loom._gate.store._file.forget()
+    statements: list[str] = []
+
+    def listener(conn, cursor, statement, *rest):
+        statements.append(statement)
+
+    engine = _writing_engine(loom)
+    event.listen(engine, "before_cursor_execute", listener)
+    try:
+        node.edit(" last")
+    finally:
+        event.remove(engine, "before_cursor_execute", listener)
+    assert len(statements) <= 24
+
+
 def test_only_buffers_have_a_working_buffer(loom):
     tree = loom.plant("Marie")
     with pytest.raises(InvalidInputError, match="only buffer trees"):

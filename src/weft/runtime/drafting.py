@@ -28,12 +28,14 @@ from weft.store.rows import (
     place_of_root,
 )
 from weft.store.transaction import Transaction
+from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
 from weft.tree.content import (
     Content,
     Text,
     blob_refs,
     check_content,
+    check_text,
     content_to_wire,
     kind_of,
     plain_text,
@@ -196,13 +198,29 @@ def _check_draft(scope: Scope, tree: TreeState, draft: Draft, author: AgentRow) 
     for ref in blob_refs(draft.content):
         if ref not in scope.blobs:
             raise NotFoundError(f"no blob {ref[:12]}…", hint="store the bytes first; that gives the ref")
-    if draft.response is not None and AGENT_TYPES[author.type].value != "model":
+    if draft.response is not None:
+        _check_response(draft.response, draft.choice, author)
+    if tree.next_key >= 2**31 - 1:
+        raise LimitExceededError("the tree is full")
+
+
+def _check_response(response: RawResponse, choice: int, author: AgentRow) -> None:
+    if AGENT_TYPES[author.type] is not AgentType.MODEL:
         raise InvalidInputError(
             f"{author.name!r} is human: only a model's node carries a response",
             hint="name the model agent as author",
         )
-    if tree.next_key >= 2**31 - 1:
-        raise LimitExceededError("the tree is full")
+    for what, text in (
+        ("provider", response.provider),
+        ("model", response.model),
+        ("request id", response.request_id or ""),
+    ):
+        check_text(text, what=what, limit=1_000)
+    usage = response.usage
+    numbers = (usage.prompt, usage.completion, usage.total, usage.cached_read, usage.cached_write)
+    for number in (*numbers, response.status_code, choice):
+        if number is not None and not 0 <= number < 2**31:
+            raise InvalidInputError(f"a response's counts must lie between 0 and {2**31 - 1:,}, got {number}")
 
 
 def _name(scope: Scope, tree: TreeState, draft: Draft) -> tuple[str, str]:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from sqlalchemy import delete, select
 
+from weft.errors import ConflictError
 from weft.runtime.drafting import Draft, write_node
 from weft.runtime.scope import Scope
 from weft.store import schema
-from weft.store.queries import selections_of
-from weft.store.rows import NodeRow, TreeState
+from weft.store.queries import resolve, selections_of, walk_up
+from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
 from weft.tree.content import JsonObject, JsonValue, Text
-from weft.tree.edge import SourceRole
+from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.node import Node
 from weft.tree.tree import Mode
 
@@ -67,6 +68,20 @@ def select_version(scope: Scope, tree: TreeState, row: NodeRow) -> JsonObject:
     return {"position": first.ulid, "version": scope.ulid_of(tree, before)}
 
 
+def _place_to_write(scope: Scope, tree: TreeState) -> NodeRow:
+    """Where the agent stands, or the nearest live place above: typed text must land somewhere."""
+    at = cursor_row(scope, tree)
+    if at.live and EDGE_TYPES[at.edge_type] is EdgeType.CONTINUATION:
+        return at
+    transaction = scope.transaction
+    chosen = selections_of(transaction, tree.key, scope.actor.agent)
+    path = resolve(transaction, tree.key, walk_up(transaction, tree.key, at.position), chosen)
+    for row in reversed(path):
+        if row.live and EDGE_TYPES[row.edge_type] is EdgeType.CONTINUATION:
+            return row
+    raise ConflictError("nothing here is live", hint="restore the root, or unarchive another tree")
+
+
 def commit_buffer(scope: Scope, tree: TreeState) -> Node | None:
     """The acting agent's working buffer becomes a node at its cursor; none if it is empty."""
     if tree.mode is not Mode.BUFFER:
@@ -76,7 +91,7 @@ def commit_buffer(scope: Scope, tree: TreeState) -> Node | None:
     text = scope.transaction.execute(select(buffers.c.text).where(*mine)).scalar_one_or_none()
     if not text:
         return None
-    at = cursor_row(scope, tree)
+    at = _place_to_write(scope, tree)
     sources: Sequence[tuple[NodeRow, SourceRole]] = ((at, SourceRole.PRIMARY),)
     written = write_node(scope, tree, Draft(content=Text(text), sources=sources))
     scope.transaction.execute(delete(buffers).where(*mine))

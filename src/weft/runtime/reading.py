@@ -406,6 +406,8 @@ class Reading:
                 for row in found
             }
             targets = targets_of(session, {end for pair in ends.values() for end in pair})
+            # An end that was deleted at the same moment leaves nothing to show.
+            found = [row for row in found if all(end in targets for end in ends[row.key])]
             return [
                 Link(
                     id=row.ulid,
@@ -437,7 +439,7 @@ class Reading:
             found = session.execute(statement).all()
             places = {row.key: Address(row.tree, row.kind, row.target) for row in found}
             targets = targets_of(session, set(places.values()))
-            return [Tag(row.label, targets[places[row.key]]) for row in found]
+            return [Tag(row.label, targets[places[row.key]]) for row in found if places[row.key] in targets]
 
     def groups(self, tree: str) -> list[Group]:
         groups = schema.groups
@@ -465,18 +467,27 @@ class Reading:
         if not archived:
             statement = statement.where(schema.agents.c.archived_at.is_(None))
         with self._session() as session:
+            self._require_some_access(session)
             return [agent_value(AgentRow._make(row)) for row in session.execute(statement)]
 
     def agent(self, reference: str) -> Agent:
         with self._session() as session:
+            self._require_some_access(session)
             return agent_value(agent_row(session, find_agent(session, reference)))
+
+    def _require_some_access(self, session: Session) -> None:
+        """Whoever may see a tree may see who writes in it; a stranger may not."""
+        if trees_allowed(session, self.actor) == set():
+            require_access(session, self.actor, MemberRole.READER)
 
     def document(self, reference: str, revision: int | None = None) -> Document:
         with self._session(Permission.DOC_READ) as session:
+            require_access(session, self.actor, MemberRole.READER)
             return load_document(session, reference, revision)
 
     def documents(self, *, archived: bool = False) -> list[Document]:
         with self._session(Permission.DOC_READ) as session:
+            require_access(session, self.actor, MemberRole.READER)
             return load_documents(session, archived=archived)
 
     def events(self, tree: str, *, after: int = 0, limit: int = 1_000) -> list[Event]:

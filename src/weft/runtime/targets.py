@@ -55,6 +55,10 @@ def locate(session: Session, reference: TargetRef) -> Address:
 def open_chain(scope: Scope, *addresses: Address) -> TreeState | None:
     """The tree whose chain records a change to these: the first that is in one; else the grove."""
     inside = [address.tree for address in addresses if address.tree != GROVE]
+    if len(inside) < len(addresses):
+        scope.transaction.grove_state()
+    for tree in sorted(set(inside)):
+        scope.transaction.tree_state(tree)
     for tree in inside:
         require_access(scope.transaction, scope.actor, MemberRole.READER, tree)
     if not inside:
@@ -80,7 +84,9 @@ def targets_of(session: Session, addresses: set[Address]) -> dict[Address, Targe
         keys = [address.key for address in listed]
         statement = select(table.c.key, table.c.ulid).where(inside, session.dialect.among(table.c.key, keys))
         names = {row.key: row.ulid for row in session.execute(statement)}
-        found.update({address: Target(kind, names[address.key]) for address in listed})
+        found.update(
+            {address: Target(kind, names[address.key]) for address in listed if address.key in names}
+        )
     return found
 
 

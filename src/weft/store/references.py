@@ -39,7 +39,7 @@ def _find(session: Session, table: Table, name: Any, reference: str, what: str) 
     text = check_text(reference, what=f"{what} reference").strip()
     if not text:
         raise InvalidInputError(f"{shown!r} does not name a {what}")
-    columns = select(table.c.key, table.c.ulid, name.label("name"))
+    columns = select(table.c.key, table.c.ulid, name.label("name"), table.c.archived_at)
     if is_ulid(text.upper()):
         key = session.execute(select(table.c.key).where(table.c.ulid == text.upper())).scalar()
         if key is not None:
@@ -51,8 +51,9 @@ def _find(session: Session, table: Table, name: Any, reference: str, what: str) 
     ways.append(name.istartswith(text, autoescape=True))
     for way in ways:
         rows = session.execute(columns.where(way).order_by(open_first, table.c.key).limit(_CANDIDATES)).all()
-        if len(rows) == 1:
-            return rows[0].key
+        present = [row for row in rows if row.archived_at is None]
+        if len(rows) == 1 or len(present) == 1:
+            return (present or rows)[0].key
         if rows:
             names = "; ".join(f"{row.ulid} {row.name[:40]!r}" for row in rows)
             raise InvalidInputError(f"{shown!r} names several {what}s", hint=f"use the id: {names}")

@@ -217,6 +217,7 @@ class _GroveFile:
         self._users = 0
         self._cache = Cache()
         self._version: int | None = None
+        self._checkpoint_at = _CHECKPOINT_BYTES
         self._connection: Connection | None = None
         _make_folder(path.parent)
         self._lock = GroveLock(path)
@@ -301,13 +302,20 @@ class _GroveFile:
     def _checkpoint(self, connection: Connection) -> None:
         """Fold the write-ahead log back by size; automatic checkpoints are off."""
         try:
-            large = self._wal.stat().st_size > _CHECKPOINT_BYTES
+            size = self._wal.stat().st_size
         except FileNotFoundError:
             return
-        if large:
-            # What was committed is safe in the log; a checkpoint that fails is tried again later.
-            with contextlib.suppress(sqlite3.Error):
-                _driver(connection).execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
+        if size < self._checkpoint_at:
+            return
+        driver = _driver(connection)
+        busy = 1
+        # What was committed is safe in the log; a checkpoint that fails is tried again later.
+        with contextlib.suppress(sqlite3.Error):
+            driver.execute("PRAGMA busy_timeout = 0")
+            busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        driver.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+        # A reader in the way is not waited for, and not tried again with every write.
+        self._checkpoint_at = size + _CHECKPOINT_BYTES if busy else _CHECKPOINT_BYTES
 
     def transaction(self, connection: Connection) -> Transaction:
         version = _driver(connection).execute("PRAGMA data_version").fetchone()[0]
@@ -337,6 +345,9 @@ class _SqliteGroup:
             raise explain(error, self._file.path) from error
 
     def commit(self) -> None:
+        if not _driver(self._connection).in_transaction:
+            # SQLite rolls back by itself when the disk is full; a commit would then say nothing.
+            raise StorageError(f"{self._file.path} gave up the transaction", hint="try again")
         if self._transaction is not None:
             self._transaction.commit()
 

@@ -29,6 +29,7 @@ __all__ = [
     "GROVE_FOR_UPDATE",
     "HAS_LIVE_CHILD",
     "LAST_EVENT_NUMBER",
+    "LAST_LOCAL_ID",
     "LATER_VERSIONS",
     "LEAF_BELOW",
     "LINEAGE",
@@ -61,7 +62,7 @@ LAST_EVENT_NUMBER = (
     .limit(1)
 )
 LATER_VERSIONS = (
-    select(_nodes.c.key)
+    select(_nodes)
     .where(
         _nodes.c.tree == _tree,
         _nodes.c.position == bindparam("at_position"),
@@ -74,6 +75,7 @@ LOCAL_IDS = select(_nodes.c.local_id).where(
     _nodes.c.local_id >= bindparam("low"),
     _nodes.c.local_id < bindparam("high"),
 )
+LAST_LOCAL_ID = LOCAL_IDS.with_only_columns(func.max(_nodes.c.local_id))
 HAS_LIVE_CHILD = (
     select(literal(1))
     .where(

@@ -23,6 +23,7 @@ from weft.store.statements import (
     GROVE_FOR_UPDATE,
     HAS_LIVE_CHILD,
     LAST_EVENT_NUMBER,
+    LAST_LOCAL_ID,
     LATER_VERSIONS,
     LOCAL_IDS,
     NODE_BY_KEY,
@@ -253,7 +254,8 @@ class Transaction(Session):
         """Keys of all nodes at a position, oldest first."""
         known = self.cache.versions.get((tree, position))
         if known is None:
-            later = self.execute(LATER_VERSIONS, {"in_tree": tree, "at_position": position}).scalars()
+            rows = self.execute(LATER_VERSIONS, {"in_tree": tree, "at_position": position})
+            later = [self.remember(NodeRow._make(row)).key for row in rows]
             known = self.cache.versions[tree, position] = (position, *later)
         return known
 
@@ -280,8 +282,9 @@ class Transaction(Session):
 
     def next_primed_id(self, tree: int, base: str) -> str:
         """The original's id with one prime more than any edit of it has."""
-        taken = self._local_ids(tree, base + PRIME, base + chr(ord(PRIME) + 1))
-        name = max(taken, key=len, default=base) + PRIME
+        values = {"in_tree": tree, "low": base + PRIME, "high": base + chr(ord(PRIME) + 1)}
+        longest = Prepared.of(self._connection, LAST_LOCAL_ID).all(self._connection, values)
+        name = (longest[0][0] or base) + PRIME
         while (tree, name) in self.cache.names:
             name += PRIME
         return name
@@ -321,13 +324,18 @@ class Transaction(Session):
         self.cache.cursors[tree, agent] = node
         self._cursors[tree, agent] = {"tree": tree, "agent": agent, "node": node, "updated_at": at}
 
+    def last_event_number(self) -> int:
+        """The highest number given out, where the writer counts."""
+        if self.cache.event_number is None:
+            self.flush_rows()
+            self.cache.event_number = int(self._connection.execute(LAST_EVENT_NUMBER).scalar() or 0)
+        return self.cache.event_number
+
     def next_event_number(self) -> int:
         """Counted by the writer where the database does not number events."""
-        number = self.cache.event_number
-        if number is None:
-            number = int(self._connection.execute(LAST_EVENT_NUMBER).scalar() or 0)
-        self.cache.event_number = number + 1
-        return number + 1
+        number = self.last_event_number() + 1
+        self.cache.event_number = number
+        return number
 
     def forget_nodes(self) -> None:
         """After a statement that changed many nodes at once."""

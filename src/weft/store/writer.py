@@ -1,8 +1,8 @@
 """One thread through which all writes of a process go, committed in groups.
 
 Each caller's work runs in turn inside one transaction; they are told together, after
-the commit. Work that fails before it wrote anything fails alone. Should one fail
-after it wrote, or should the commit fail, everything is rolled back and each is run
+the commit. Work that is refused before it wrote anything fails alone. Should one fail
+in any other way, or should the commit fail, everything is rolled back and each is run
 again in a transaction of its own.
 """
 
@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from weft.errors import UnavailableError
+from weft.errors import UnavailableError, WeftError
 from weft.store.transaction import Transaction
 
 __all__ = ["Group", "GroupWriter"]
@@ -151,10 +151,12 @@ def _commit_together(group: Group, jobs: Sequence[_Job]) -> None:
             before = transaction.writes
             try:
                 outcomes.append((job, job.work(transaction), None))
-            except BaseException as error:
+            except WeftError as error:
+                # Refused before it wrote anything: it fails alone. Any other error may have struck
+                # while rows of an earlier job were being sent, so it is nobody's alone.
                 if transaction.writes != before:
                     raise
-                outcomes.append((job, None, group.explain(error)))
+                outcomes.append((job, None, error))
         transaction.flush()
         group.commit()
     except BaseException as error:  # noqa: BLE001 - told to the caller, or tried again one by one

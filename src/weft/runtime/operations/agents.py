@@ -130,6 +130,8 @@ class ArchiveAgent(_Managing):
             raise ConflictError(f"{row.name!r} owns the grove and cannot be archived")
         if (row.archived_at is None) == self.restore:
             return agent_value(row)
+        if self.restore:
+            _require_free_name(scope, row.name)
         moment = None if self.restore else scope.now
         scope.transaction.execute(update(_agents).where(_agents.c.key == row.key).values(archived_at=moment))
         scope.transaction.cache.agents.pop(row.key)

@@ -162,6 +162,8 @@ class ArchiveDocument(_Writing):
         scope.open_grove()
         before = load_document(scope.transaction, self.document)
         if (before.archived_at is None) != self.restore:
+            if self.restore:
+                _require_free_title(scope, before.title)
             scope.transaction.execute(
                 update(_documents)
                 .where(_documents.c.ulid == before.id)

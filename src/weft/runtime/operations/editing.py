@@ -7,7 +7,7 @@ from typing import ClassVar
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.drafting import Draft, Written, write_node
 from weft.runtime.operations.base import Editing
-from weft.runtime.operations.nodes import Rows, extra_sources, source_row
+from weft.runtime.operations.nodes import Rows, extra_sources, made_nodes, source_row
 from weft.runtime.places import (
     commit_buffer,
     cursor_row,
@@ -65,7 +65,7 @@ class Edit(Editing):
             selection = _see(scope, tree, row)
         elif EDGE_TYPES[row.edge_type] is EdgeType.CONTINUATION:
             move_cursor(scope, tree, row.key)
-        made: list[JsonValue] = [node.id] if committed is None else [committed.id, node.id]
+        made = made_nodes(committed, node)
         scope.record(
             tree,
             self.verb,
@@ -178,9 +178,7 @@ class Erase(Editing):
             )
             selections.append(_see(scope, tree, new))
             edited.append(node)
-        made: list[JsonValue] = [node.id for node in edited]
-        if committed is not None:
-            made.insert(0, committed.id)
+        made = made_nodes(committed, *edited)
         scope.record(
             tree,
             self.verb,
@@ -219,6 +217,7 @@ class Split(Editing):
         original = _branchable(scope, tree, self.node, "split")
         text = _text_of(scope, tree, original)
         offset = self._offset(text, original)
+        committed = commit_buffer(scope, tree)
         first, first_row = _write_beside(scope, tree, original, text[:offset])
         second, second_row = write_node(
             scope,
@@ -231,8 +230,13 @@ class Split(Editing):
             ),
         )
         move_cursor(scope, tree, second_row.key)
-        ids: list[JsonValue] = [first.id, second.id]
-        scope.record(tree, self.verb, {"nodes": ids, "of": original.ulid}, {"hide": ids, "cursor": before})
+        ids = made_nodes(committed, first, second)
+        scope.record(
+            tree,
+            self.verb,
+            {"nodes": ids, "of": original.ulid},
+            {"hide": ids, "cursor": before, "buffer": None if committed is None else committed.id},
+        )
         return first, second
 
     def _offset(self, text: str, original: NodeRow) -> int:
@@ -278,13 +282,15 @@ class Join(Editing):
                 f"{ROLES[following.role]}'s: they cannot be one message"
             )
         text = _text_of(scope, tree, original) + _text_of(scope, tree, following)
-        node, row = _write_beside(scope, tree, original, text)
+        committed = commit_buffer(scope, tree)
+        node, row = _write_beside(scope, tree, original, text, following)
         move_cursor(scope, tree, row.key)
+        made = made_nodes(committed, node)
         scope.record(
             tree,
             self.verb,
-            {"nodes": [node.id], "of": [original.ulid, following.ulid]},
-            {"hide": [node.id], "cursor": before},
+            {"nodes": made, "of": [original.ulid, following.ulid]},
+            {"hide": made, "cursor": before, "buffer": None if committed is None else committed.id},
         )
         return node
 
@@ -327,18 +333,21 @@ def _text_of(scope: Scope, tree: TreeState, row: NodeRow) -> str:
     return content.text
 
 
-def _write_beside(scope: Scope, tree: TreeState, original: NodeRow, text: str) -> Written:
-    """A branch at the original's parent, in both modes."""
-    transaction = scope.transaction
-    written = sources_of(transaction, tree.key, [original])[original.key]
+def _write_beside(
+    scope: Scope, tree: TreeState, original: NodeRow, text: str, following: NodeRow | None = None
+) -> Written:
+    """A branch at the original's parent, in both modes; a joined node's items come along."""
+    rows = [original] if following is None else [original, following]
+    attached = items_of(scope.transaction, tree.key, rows)
+    items = {item.id: item for row in rows for item in attached.get(row.key, ())}
     return write_node(
         scope,
         tree,
         Draft(
             content=Text(text),
-            sources=[(transaction.node(tree.key, key), role) for key, role in written],
+            sources=_sources_now(scope, tree, original),
             edited_from=original,
-            attachments=items_of(transaction, tree.key, [original]).get(original.key, ()),
+            attachments=tuple(items.values()),
             role=ROLES[original.role],
         ),
     )

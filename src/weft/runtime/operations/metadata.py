@@ -132,7 +132,7 @@ class Prune(Editing):
         before = undo_cursor(scope, tree)
         number = tree.events + 1
         hidden = self._hide(scope, tree, row, number)
-        self._step_out(scope, tree, row, number)
+        self._step_out(scope, tree, row)
         scope.record(
             tree, self.verb, {"node": row.ulid, "nodes": hidden}, {"restore": number, "cursor": before}
         )
@@ -155,13 +155,13 @@ class Prune(Editing):
         recount(scope, tree)
         return hidden
 
-    def _step_out(self, scope: Scope, tree: TreeState, row: NodeRow, number: int) -> None:
+    def _step_out(self, scope: Scope, tree: TreeState, row: NodeRow) -> None:
         """Who prunes the ground under its feet stands at the parent afterwards."""
         transaction = scope.transaction
         at = transaction.cursor(tree.key, scope.actor.agent)
-        if at is None or row.parent is None or transaction.node(tree.key, at).pruned != number:
+        if at is None or row.parent is None:
             return
-        if not _other_versions(scope, tree, row):
+        if not _lives(scope, tree, transaction.node(tree.key, at).position):
             move_cursor(
                 scope, tree, selected_version(scope, tree, transaction.node(tree.key, row.parent)).key
             )

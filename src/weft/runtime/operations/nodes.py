@@ -27,7 +27,7 @@ from weft.tree.edge import EdgeType, Source, SourceRole
 from weft.tree.item import Item
 from weft.tree.node import Node, Role, Status
 
-__all__ = ["Annotate", "Append", "Merge", "Rows", "extra_sources", "source_row"]
+__all__ = ["Annotate", "Append", "Merge", "Rows", "extra_sources", "made_nodes", "source_row"]
 
 Rows = Sequence[tuple[NodeRow, SourceRole]]
 
@@ -56,6 +56,11 @@ def extra_sources(
     return [(source_row(scope, tree, source.node, "use"), source.role) for source in sources]
 
 
+def made_nodes(committed: Node | None, *nodes: Node) -> list[JsonValue]:
+    """Ids of what an operation made, the committed buffer first."""
+    return [node.id for node in (committed, *nodes) if node is not None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Append(Editing):
     """A new node under a node (at the cursor, if none is named)."""
@@ -75,16 +80,17 @@ class Append(Editing):
     def apply(self, scope: Scope) -> Node:
         tree = scope.open_tree(self.tree)
         before = undo_cursor(scope, tree)
-        committed = None
-        if self.parent is None:
-            committed = commit_buffer(scope, tree)
+        # Before anything else, and refused before that: the cursor is about to leave what was typed.
+        named = None if self.parent is None else source_row(scope, tree, self.parent, "continue from")
+        committed = commit_buffer(scope, tree)
+        if named is None:
             parent = cursor_row(scope, tree)
             if not parent.live:
                 raise ConflictError(
                     f"you stand at [{parent.local_id}], which is pruned", hint="switch to a live node first"
                 )
         else:
-            parent = source_row(scope, tree, self.parent, "continue from")
+            parent = named
         if EDGE_TYPES[parent.edge_type] is EdgeType.ANNOTATION:
             raise InvalidInputError(
                 f"[{parent.local_id}] is an annotation: conversations do not continue from it",
@@ -108,7 +114,7 @@ class Append(Editing):
             ),
         )
         move_cursor(scope, tree, row.key)
-        made: list[JsonValue] = [node.id] if committed is None else [committed.id, node.id]
+        made = made_nodes(committed, node)
         scope.record(
             tree,
             self.verb,
@@ -123,7 +129,13 @@ class Append(Editing):
             return None
         key = find_agent(scope.transaction, self.author)
         row = scope.transaction.agent(key)
-        if key != scope.actor.agent and AGENT_TYPES[row.type] is not AgentType.MODEL:
+        if key == scope.actor.agent:
+            return key
+        people = all(
+            AGENT_TYPES[scope.transaction.agent(link.agent).type] is AgentType.HUMAN
+            for link in scope.actor.chain()
+        )
+        if AGENT_TYPES[row.type] is not AgentType.MODEL or row.archived_at is not None or not people:
             raise PermissionDeniedError(
                 f"cannot write in the name of {row.name!r}", hint="act as that agent instead"
             )
@@ -176,16 +188,18 @@ class Merge(Editing):
             raise InvalidInputError("a merge needs two different places", hint="name at least two nodes")
         if len({row.position for row in rows}) < len(rows):
             raise InvalidInputError("a merge names a place twice", hint="name each node once")
+        committed = commit_buffer(scope, tree)
         merged: Rows = [(row, SourceRole.PRIMARY) for row in rows]
         extra = extra_sources(scope, tree, self.sources)
         node, row = write_node(
             scope, tree, Draft(content=as_content(self.content), sources=(*merged, *extra))
         )
         move_cursor(scope, tree, row.key)
+        made = made_nodes(committed, node)
         scope.record(
             tree,
             self.verb,
-            {"nodes": [node.id], "sources": [row.ulid for row in rows]},
-            {"hide": [node.id], "cursor": before},
+            {"nodes": made, "sources": [row.ulid for row in rows]},
+            {"hide": made, "cursor": before, "buffer": None if committed is None else committed.id},
         )
         return node

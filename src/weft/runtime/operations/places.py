@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from sqlalchemy import delete
 
-from weft.errors import InvalidInputError, NotFoundError
+from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
+from weft.runtime.actor import require_access, require_permission
 from weft.runtime.operations.base import Editing
 from weft.runtime.places import (
     commit_buffer,
@@ -56,7 +57,7 @@ class Switch:
         else:
             target = scope.live_node(tree, self.to, "switch to")
         committed = None
-        if target.position != cursor_row(scope, tree).position:
+        if target.position != cursor_row(scope, tree).position and _may_write(scope, tree):
             committed = commit_buffer(scope, tree)
         selection = None
         if tree.mode is Mode.BUFFER and selected_version(scope, tree, target).key != target.key:
@@ -89,6 +90,18 @@ class Switch:
             case Direction.NEXT | Direction.PREVIOUS:
                 position = _sibling(scope, tree, at, 1 if direction is Direction.NEXT else -1)
         return selected_version(scope, tree, transaction.node(tree.key, position))
+
+
+def _may_write(scope: Scope, tree: TreeState) -> bool:
+    """Looking around needs less than writing: who may not write keeps its uncommitted text."""
+    if tree.archived_at is not None:
+        return False
+    try:
+        require_permission(scope.transaction, scope.actor, Permission.LOOM_WRITE, "commit")
+        require_access(scope.transaction, scope.actor, MemberRole.EDITOR, tree.key)
+    except PermissionDeniedError:
+        return False
+    return True
 
 
 def _sibling(scope: Scope, tree: TreeState, at: NodeRow, step: int) -> int:

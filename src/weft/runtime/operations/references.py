@@ -55,6 +55,9 @@ class LinkTogether(Editing):
             raise InvalidInputError("a thing cannot be linked to itself")
         chain = open_chain(scope, a, b)
         transaction = scope.transaction
+        # Now that both are locked: has either been deleted since it was looked up?
+        for end in (self.one, self.other):
+            locate(transaction, end)
         known = transaction.execute(select(_links).where(*_where_link(a, b))).one_or_none()  # pyright: ignore[reportArgumentType] - column comparisons
         if known is not None and known.removed is None:
             raise ConflictError("these two are linked already", hint="unlink them first to change the note")

@@ -184,6 +184,8 @@ class DeleteTree:
             )
         transaction = scope.transaction
         transaction.flush()
+        # Numbers are never given twice, also when the event with the highest one goes.
+        number = transaction.last_event_number() if transaction.dialect.counts_events else None
         links = schema.links
         transaction.execute(delete(links).where(or_(links.c.a_tree == tree.key, links.c.b_tree == tree.key)))
         for table in reversed(schema.metadata.sorted_tables):
@@ -192,5 +194,6 @@ class DeleteTree:
         gone = transaction.execute(delete(schema.nodes).where(schema.nodes.c.tree == tree.key)).rowcount
         transaction.execute(delete(_trees).where(_trees.c.key == tree.key))
         transaction.cache.clear()
+        transaction.cache.event_number = number
         scope.record(None, self.verb, {"tree": tree.ulid, "nodes": gone}, {})
         return gone

@@ -1,0 +1,127 @@
+"""The peer of the writers: the same rows by plain SQL, one commit for each node."""
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import psycopg
+from sqlalchemy import Table, select
+
+from weft.store import schema
+from weft.store.base import Store
+from weft.store.rows import NodeRow
+
+__all__ = ["Change", "Writer", "changes_of", "moved", "postgres_writer", "sqlite_writer"]
+
+Row: TypeAlias = Mapping[str, Any]
+
+
+class Change(NamedTuple):
+    """All that one acknowledged node left in the tables."""
+
+    node: Row
+    text: Row
+    event: Row
+
+
+Writer: TypeAlias = Callable[[Change], None]
+
+
+def changes_of(store: Store, tree: int, count: int) -> list[Change]:
+    """The first nodes that were said in a tree, after its root."""
+    with store.read() as session:
+
+        def rows(table: Table, order: str) -> list[Row]:
+            statement = select(table).where(table.c.tree == tree).order_by(table.c[order])
+            return [dict(row) for row in session.execute(statement.offset(1).limit(count)).mappings()]
+
+        nodes, texts = rows(schema.nodes, "key"), rows(schema.texts, "node")
+        events = rows(schema.events, "ordinal")
+    return [Change(*each) for each in zip(nodes, texts, events, strict=True)]
+
+
+def moved(changes: Sequence[Change], tree: int) -> list[Change]:
+    """The same for another tree."""
+    return [Change(*({**row, "tree": tree} for row in change)) for change in changes]
+
+
+@contextlib.contextmanager
+def sqlite_writer(path: str) -> Generator[Writer]:
+    """One connection, as durable as the store's."""
+    connection = sqlite3.connect(
+        path, isolation_level=None, timeout=60, cached_statements=256, check_same_thread=False
+    )
+    for pragma in ("synchronous = FULL", "foreign_keys = ON", "cache_size = -65536"):
+        connection.execute(f"PRAGMA {pragma}")
+    statements = [(sql.replace("%s", "?"), values) for sql, values in _statements()]
+
+    def write(change: Change) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        for sql, values in statements:
+            connection.execute(sql, values(change))
+        connection.execute("COMMIT")
+
+    with contextlib.closing(connection):
+        yield write
+
+
+@contextlib.contextmanager
+def postgres_writer(address: str) -> Generator[Writer]:
+    connection = psycopg.connect(address, prepare_threshold=0)
+    statements = _statements()
+
+    def write(change: Change) -> None:
+        for sql, values in statements:
+            connection.execute(sql.encode(), values(change))
+        connection.commit()
+
+    with contextlib.closing(connection):
+        yield write
+
+
+Values: TypeAlias = Callable[[Change], tuple[Any, ...]]
+
+
+def _statements() -> list[tuple[str, Values]]:
+    """What a node needs: its rows, its event, the cursor, the tree's counters."""
+    return [
+        (_insert(schema.nodes), lambda change: tuple(change.node.values())),
+        (_insert(schema.texts), lambda change: tuple(change.text.values())),
+        (_insert(schema.events), lambda change: tuple(change.event.values())),
+        (_CURSOR, _cursor),
+        (_COUNTERS, _counters),
+    ]
+
+
+def _insert(table: Table) -> str:
+    names = ", ".join(f'"{column.name}"' for column in table.columns)
+    return f'INSERT INTO "{table.name}" ({names}) VALUES ({", ".join(["%s"] * len(table.columns))})'
+
+
+_CURSOR = (
+    "INSERT INTO cursors (tree, agent, node, updated_at) VALUES (%s, %s, %s, %s) "
+    "ON CONFLICT (tree, agent) DO UPDATE SET node = excluded.node, updated_at = excluded.updated_at"
+)
+_COUNTERS = (
+    "UPDATE trees SET next_key = %s, nodes = %s, depth = %s, events = %s, head = %s, updated_at = %s "
+    "WHERE key = %s"
+)
+
+
+def _cursor(change: Change) -> tuple[Any, ...]:
+    node = NodeRow(**change.node)
+    return node.tree, node.author, node.key, node.created_at
+
+
+def _counters(change: Change) -> tuple[Any, ...]:
+    node, event = NodeRow(**change.node), change.event
+    return (
+        node.key + 1,
+        node.key,
+        node.depth,
+        event["ordinal"],
+        event["hash"],
+        node.created_at,
+        node.tree,
+    )

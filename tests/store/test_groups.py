@@ -1,0 +1,108 @@
+"""Several callers in one commit: each is told the truth, whatever happens to the others."""
+
+import threading
+
+import pytest
+from sqlalchemy import select
+from tests.covers import covers
+from tests.soundness import check_sound
+
+import weft
+from weft.errors import StorageError
+from weft.store import schema
+from weft.store.sqlite import _driver
+
+
+@pytest.fixture
+def grove(tmp_path):
+    with weft.open(tmp_path / "grove.db") as opened:
+        yield opened
+
+
+def in_one_group(grove, *actions):
+    """Run actions of several threads in one commit: they queue while the writer is held."""
+    outcomes: list[object] = [None] * len(actions)
+    held, go = threading.Event(), threading.Event()
+    writer = grove._gate.store._file.writer
+
+    def hold(transaction):
+        held.set()
+        go.wait(30)
+
+    def run(number, action):
+        try:
+            outcomes[number] = action()
+        except Exception as error:  # noqa: BLE001 - the outcome is looked at
+            outcomes[number] = error
+
+    blocker = threading.Thread(target=lambda: grove._gate.store.write(hold))
+    blocker.start()
+    held.wait(30)
+    threads = []
+    for number, action in enumerate(actions):
+        thread = threading.Thread(target=run, args=(number, action))
+        thread.start()
+        threads.append(thread)
+        while len(writer._jobs) < number + 1:
+            pass
+    go.set()
+    for thread in (blocker, *threads):
+        thread.join()
+    return outcomes
+
+
+@covers("op.failure-changes-nothing", "proof.storage-trouble")
+def test_a_disk_that_fills_inside_a_group_loses_nothing_that_was_acknowledged(grove):
+    tree = grove.plant("Marie")
+    node = tree.say("Why?")
+    driver = _driver(grove._gate.store._file._connection)
+    pages = driver.execute("PRAGMA page_count").fetchone()[0]
+    driver.execute(f"PRAGMA max_page_count = {pages + 6}")
+    outcomes = in_one_group(
+        grove,
+        lambda: node.annotate("x" * 60_000),
+        lambda: node.say("small"),
+        lambda: node.annotate("y" * 60_000),
+        node.exclude,
+    )
+    driver.execute("PRAGMA max_page_count = 1073741823")
+    check_sound(grove)
+    assert any(isinstance(outcome, StorageError) for outcome in outcomes)
+    for outcome in outcomes:
+        if not isinstance(outcome, Exception):
+            assert tree.node(outcome.id).text == outcome.text
+
+
+def test_a_mistake_in_one_job_is_not_told_to_another(grove):
+    tree = grove.plant("Marie")
+
+    def broken(transaction):
+        transaction.add(schema.bodies, {"tree": 1, "sha256": b"", "gzip": object()})
+
+    def innocent(transaction):
+        return transaction.execute(select(schema.trees.c.key)).scalar_one()
+
+    store = grove._gate.store
+    bad, good = in_one_group(grove, lambda: store.write(broken), lambda: store.write(innocent))
+    assert isinstance(bad, weft.WeftError)
+    assert good == 1
+    check_sound(grove)
+    assert tree.say("fine").text == "fine"
+
+
+@covers("sqlite.no-automatic-checkpoints")
+def test_a_reader_in_the_way_of_a_checkpoint_is_not_waited_for(grove, tmp_path):
+    tree = grove.plant("Marie")
+    store = grove._gate.store
+    store._file._checkpoint_at = 100_000
+    with store.read() as session:
+        session.execute(select(schema.trees.c.key)).all()
+        tree.say("x" * 300_000)
+        # A caller is told before the log is folded back; whoever writes next has waited for that.
+        store.write(lambda transaction: None)
+        assert store._file._checkpoint_at > 32 * 1024 * 1024
+    store._file._checkpoint_at = 100_000
+    tree.say("y")
+    store.write(lambda transaction: None)
+    assert store._file._checkpoint_at == 32 * 1024 * 1024
+    assert (tmp_path / "grove.db-wal").stat().st_size < 200_000
