@@ -5,6 +5,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Generator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -45,6 +46,8 @@ __all__ = ["PostgresDialect", "PostgresStore"]
 
 T = TypeVar("T")
 
+_SETTINGS = "-c jit=off -c plan_cache_mode=force_custom_plan"
+"""A generic plan, made without a tree's size in view, may read a whole tree to find one node."""
 _MIGRATION_LOCK = 0x57454654
 _TRIES = 5
 _AGAIN = {"40001", "40P01"}
@@ -60,15 +63,20 @@ class PostgresDialect:
         return column == any_(literal(list(keys), ARRAY(Integer)))
 
     def upsert(self, table: Table, key: Sequence[str], update: Sequence[str]) -> Insert:
-        statement = postgres_insert(table)
-        if not update:
-            return statement.on_conflict_do_nothing(index_elements=list(key))
-        return statement.on_conflict_do_update(
-            index_elements=list(key), set_={name: statement.excluded[name] for name in update}
-        )
+        return _upsert(table, tuple(key), tuple(update))
 
     def insert_events(self) -> Insert:
         return _INSERT_EVENTS
+
+
+@cache
+def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:
+    statement = postgres_insert(table)
+    if not update:
+        return statement.on_conflict_do_nothing(index_elements=key)
+    return statement.on_conflict_do_update(
+        index_elements=key, set_={name: statement.excluded[name] for name in update}
+    )
 
 
 _INSERT_EVENTS = insert(schema.events).values(
@@ -97,7 +105,7 @@ class PostgresStore(Store):
             max_overflow=64,
             pool_timeout=timeout,
             pool_pre_ping=True,
-            connect_args={"connect_timeout": int(max(2, timeout)), "options": "-c jit=off"},
+            connect_args={"connect_timeout": int(max(2, timeout)), "options": _SETTINGS},
         )
         try:
             if not create:

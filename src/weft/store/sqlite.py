@@ -6,6 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Generator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -67,21 +68,16 @@ class SqliteDialect:
 
 
 _INSERT_EVENTS = insert(schema.events)
-_upserts: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Insert] = {}
 
 
+@cache
 def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:
-    found = _upserts.get((table.name, key, update))
-    if found is None:
-        statement = sqlite_insert(table)
-        if update:
-            found = statement.on_conflict_do_update(
-                index_elements=key, set_={name: statement.excluded[name] for name in update}
-            )
-        else:
-            found = statement.on_conflict_do_nothing(index_elements=key)
-        _upserts[table.name, key, update] = found
-    return found
+    statement = sqlite_insert(table)
+    if not update:
+        return statement.on_conflict_do_nothing(index_elements=key)
+    return statement.on_conflict_do_update(
+        index_elements=key, set_={name: statement.excluded[name] for name in update}
+    )
 
 
 class SqliteStore(Store):
