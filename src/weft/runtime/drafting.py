@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
@@ -53,8 +52,7 @@ _SOURCE_LIMIT = 256
 _ITEM_LIMIT = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(NamedTuple):
     """A node before it has an id."""
 
     content: Content
@@ -180,7 +178,10 @@ def add_body(transaction: Transaction, tree: int, digest: bytes, body: bytes) ->
 
 
 def _parent(draft: Draft) -> NodeRow | None:
-    return next((row for row, role in draft.sources if role is SourceRole.PRIMARY), None)
+    for row, role in draft.sources:
+        if role is SourceRole.PRIMARY:
+            return row
+    return None
 
 
 def _check_draft(scope: Scope, tree: TreeState, draft: Draft, author: AgentRow) -> None:
@@ -188,13 +189,8 @@ def _check_draft(scope: Scope, tree: TreeState, draft: Draft, author: AgentRow) 
         raise InvalidInputError("an edge needs a primary source", hint="name the node to continue from")
     if len(draft.sources) > _SOURCE_LIMIT:
         raise LimitExceededError(f"an edge takes at most {_SOURCE_LIMIT} sources, got {len(draft.sources)}")
-    if len(draft.attachments) > _ITEM_LIMIT:
-        raise LimitExceededError(f"a node takes at most {_ITEM_LIMIT:,} items")
-    for item in draft.attachments:
-        check_item(item)
-    ids = [item.id for item in draft.attachments]
-    if len(set(ids)) != len(ids):
-        raise InvalidInputError("an item is attached twice", hint="attach each id once")
+    if draft.attachments:
+        _check_items(draft.attachments)
     for ref in blob_refs(draft.content):
         if ref not in scope.blobs:
             raise NotFoundError(f"no blob {ref[:12]}…", hint="store the bytes first; that gives the ref")
@@ -202,6 +198,15 @@ def _check_draft(scope: Scope, tree: TreeState, draft: Draft, author: AgentRow) 
         _check_response(draft.response, draft.choice, author)
     if tree.next_key >= 2**31 - 1:
         raise LimitExceededError("the tree is full")
+
+
+def _check_items(items: Sequence[Item]) -> None:
+    if len(items) > _ITEM_LIMIT:
+        raise LimitExceededError(f"a node takes at most {_ITEM_LIMIT:,} items")
+    for item in items:
+        check_item(item)
+    if len({item.id for item in items}) != len(items):
+        raise InvalidInputError("an item is attached twice", hint="attach each id once")
 
 
 def _check_response(response: RawResponse, choice: int, author: AgentRow) -> None:

@@ -1,10 +1,9 @@
 """The one place where an operation is let through."""
 
-import os
 from dataclasses import dataclass
 from typing import TypeVar
 
-from weft.ids import Entropy
+from weft.ids import Entropy, random_bytes
 from weft.runtime.actor import Actor, require_permission
 from weft.runtime.clock import Clock, system_clock
 from weft.runtime.operations.base import Operation
@@ -23,7 +22,7 @@ class Gate:
 
     store: Store
     clock: Clock = system_clock
-    entropy: Entropy = os.urandom
+    entropy: Entropy = random_bytes
     accept_clock: bool = False
 
     def perform(self, actor: Actor, operation: Operation[R]) -> R:

@@ -1,7 +1,6 @@
 """A grove: one database, everything a person or team owns."""
 
 import atexit
-import os
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
@@ -11,7 +10,7 @@ from typing import Self, TypeVar
 from sqlalchemy import select, update
 
 from weft.errors import InvalidInputError
-from weft.ids import Entropy, new_ulid
+from weft.ids import Entropy, new_ulid, random_bytes
 from weft.runtime.actor import Actor
 from weft.runtime.clock import Clock, system_clock
 from weft.runtime.gate import Gate
@@ -48,7 +47,7 @@ def open_grove(
     timeout: float = 30.0,
     create: bool = True,
     clock: Clock = system_clock,
-    entropy: Entropy = os.urandom,
+    entropy: Entropy = random_bytes,
     accept_clock: bool = False,
 ) -> "Grove":
     """Open a grove: a path, or postgresql://…; the default one if nothing is named.

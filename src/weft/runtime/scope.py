@@ -14,7 +14,6 @@ from weft.ids import Entropy, new_ulid, normalise_reference
 from weft.provenance.chain import event_hash
 from weft.runtime.actor import Actor, require_access
 from weft.runtime.clock import Clock, next_moment
-from weft.store import schema
 from weft.store.blobs import BlobStore
 from weft.store.queries import find_node
 from weft.store.references import find_tree
@@ -22,7 +21,7 @@ from weft.store.rows import AgentRow, NodeRow, TreeState
 from weft.store.transaction import GROVE, GroveState, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.content import JsonObject, JsonValue
-from weft.tree.wire import from_microseconds, iso
+from weft.tree.wire import iso_moment
 
 __all__ = ["Scope", "dump_json"]
 
@@ -82,7 +81,7 @@ class Scope:
     def stamp(self) -> str:
         """Now, as it is hashed."""
         if self._stamp is None:
-            self._stamp = iso(from_microseconds(self.now))
+            self._stamp = iso_moment(self.now)
         return self._stamp
 
     def new_ulid(self) -> str:
@@ -124,21 +123,17 @@ class Scope:
             payload=payload,
             inverse=inverse,
         )
-        row: dict[str, object] = {
-            "tree": GROVE if tree is None else tree.key,
-            "ordinal": state.events,
-            "kind": kind,
-            "agent": agent.key,
-            "payload": dump_json(payload),
-            "inverse": dump_json(inverse),
-            "created_at": self.now,
-            "previous": state.head,
-            "hash": digest,
-        }
-        if transaction.dialect.counts_events:
-            row["number"] = transaction.next_event_number()
-            row["transaction"] = 0
-        transaction.add(schema.events, row)
+        transaction.add_event(
+            tree=GROVE if tree is None else tree.key,
+            ordinal=state.events,
+            kind=kind,
+            agent=agent.key,
+            payload=dump_json(payload),
+            inverse=dump_json(inverse),
+            created_at=self.now,
+            previous=state.head,
+            digest=digest,
+        )
         self.events += 1
         state.head = digest
         state.updated_at = max(state.updated_at, self.now)

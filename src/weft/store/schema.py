@@ -387,7 +387,6 @@ events = Table(
     Column("previous", _SHA256),
     Column("hash", _SHA256, nullable=False),
     Index(None, "transaction", "number"),
-    sqlite_with_rowid=False,
 )
 
 cursors = Table(

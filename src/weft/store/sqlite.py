@@ -17,6 +17,7 @@ from sqlalchemy import (
     Insert,
     RootTransaction,
     Table,
+    bindparam,
     create_engine,
     event,
     func,
@@ -45,7 +46,7 @@ T = TypeVar("T")
 
 APPLICATION_ID = 0x57454654
 """Marks a file as a grove ("WEFT")."""
-_CHECKPOINT_BYTES = 32 * 1024 * 1024
+_CHECKPOINT_BYTES = 64 * 1024 * 1024
 _BUSY_MILLISECONDS = 5_000
 _READERS = 32
 
@@ -57,8 +58,23 @@ class SqliteDialect:
 
     def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
         # Not a join: the planner would be free to scan the keys once for every row of the table.
-        wanted = func.json_each(literal(json.dumps(list(keys)))).table_valued("value")
+        wanted = func.json_each(literal(self.keys(keys))).table_valued("value")
         return column.in_(select(wanted.c.value))
+
+    def among_given(self, column: ColumnElement[int], name: str) -> ColumnElement[bool]:
+        return column.in_(select(func.json_each(bindparam(name)).table_valued("value").c.value))
+
+    def keys(self, keys: Sequence[int]) -> object:
+        return json.dumps(list(keys))
+
+    def fetch(self, driver: Any, sql: str, parameters: Any) -> list[tuple[Any, ...]]:
+        return driver.execute(sql, parameters).fetchall()
+
+    def send(self, driver: Any, sql: str, rows: Sequence[Any]) -> None:
+        driver.executemany(sql, rows)
+
+    def together(self, driver: Any) -> contextlib.AbstractContextManager[object]:  # noqa: ARG002 - nothing to save
+        return contextlib.nullcontext()
 
     def upsert(self, table: Table, key: Sequence[str], update: Sequence[str]) -> Insert:
         return _upsert(table, tuple(key), tuple(update))
@@ -80,13 +96,21 @@ def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Inse
     )
 
 
+class _ReplacedError(StorageError):
+    """The file that was opened is not the one at its path any more; nothing was tried."""
+
+
+_DIALECT = SqliteDialect()
+"""One for all: statements are kept by it."""
+
+
 class SqliteStore(Store):
     """A grove in one file."""
 
     def __init__(self, path: Path, *, timeout: float = 30.0, create: bool = True) -> None:
         self.path = path.expanduser().absolute()
         self.blobs = BlobStore(self.path.with_name(self.path.name + "-blobs"))
-        self._dialect = SqliteDialect()
+        self._dialect = _DIALECT
         self._timeout = timeout
         self._guard = threading.Lock()
         self._process = os.getpid()
@@ -103,6 +127,16 @@ class SqliteStore(Store):
         return str(self.path)
 
     def write(self, work: Callable[[Transaction], T]) -> T:
+        # The writer looks whether the file is still the same one, once a group; asking here as well,
+        # for every caller, would cost more than all the rest of waiting for one's turn.
+        file = self._file
+        if file is not None and not self._closed and self._process == os.getpid():
+            try:
+                return file.writer.submit(work)
+            except (_ReplacedError, UnavailableError) as error:
+                # Both mean that nothing was tried. Another caller may have opened the new file already.
+                if isinstance(error, UnavailableError) and file is self._file:
+                    raise
         return self._connect().submit(work)
 
     @contextlib.contextmanager
@@ -111,7 +145,7 @@ class SqliteStore(Store):
         readers = self._readers
         assert readers is not None  # noqa: S101 - made by _connect
         try:
-            with readers.connect() as connection:
+            with readers.connect() as connection, connection.begin():
                 yield Session(connection, self._dialect)
         except (DBAPIError, sqlite3.Error, TimeoutError) as error:
             raise explain(error, self.path) from error
@@ -263,7 +297,7 @@ class _GroveFile:
                 if connection is None:
                     connection = self._connection = self._open_connection()
                 elif _identity_of(self.path) != self._identity and self._identity is not None:
-                    raise StorageError(
+                    raise _ReplacedError(
                         f"the grove file {self.path} was moved or replaced",
                         hint="put it back; nothing was written elsewhere",
                     )
