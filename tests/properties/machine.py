@@ -121,7 +121,7 @@ class Operations(Stage):
         things: list[Thing],
     ) -> None:
         under, name = self.choose(parent)
-        chosen = self.choose_extra(extra, under, may_repeat=True)
+        chosen = self.choose_extra(extra)
         self.perform(
             who,
             Append(
@@ -193,8 +193,7 @@ class Operations(Stage):
         self, who: str, node: Pick, content: str | Content, extra: list[tuple[Pick, str]]
     ) -> None:
         ref, name = self.choose(node)
-        original = self.paper.pieces[ref] if isinstance(ref, int) else None
-        chosen = self.choose_extra(extra, original and original.parent)
+        chosen = self.choose_extra(extra)
         self.perform(
             who,
             Edit(tree=self.tree, node=name, content=content, sources=_sources(chosen)),
@@ -218,7 +217,7 @@ class Operations(Stage):
         self, who: str, nodes: list[Pick], content: str | Content, extra: list[tuple[Pick, str]]
     ) -> None:
         merged = [self.choose(node) for node in nodes]
-        chosen = self.choose_extra(extra, *(one for one, _ in merged))
+        chosen = self.choose_extra(extra)
         self.perform(
             who,
             Merge(

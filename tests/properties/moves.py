@@ -85,6 +85,9 @@ class Paper(Sight):
             refuse("INVALID_INPUT")
         if len({thing.id for thing in things}) < len(things):
             refuse("INVALID_INPUT")
+        primary = [self.pieces[source].place for source, role in sources if role == PRIMARY]
+        if len(set(primary)) < len(primary):
+            refuse("INVALID_INPUT")
         if response is not None and author.type != "model":
             refuse("INVALID_INPUT")
         number = len(self.pieces)
@@ -132,8 +135,6 @@ class Paper(Sight):
         if at.edge == ANNOTATION:
             refuse("INVALID_INPUT")
         others = self._extra(extra)
-        if any(self.pieces[n].place == at.place for n, role in others if role == PRIMARY):
-            refuse("INVALID_INPUT")
         writer = author or who
         if writer != who and (who.type, writer.type) != ("human", "model"):
             refuse("PERMISSION_DENIED")
@@ -208,22 +209,21 @@ class Paper(Sight):
         """The original's sources, its parent as the version that the editor sees now."""
         parent = original.parent
         if parent is None:
-            # Weft drops what is given as sources of a new root version: it should refuse, and this
-            # be `return refuse("INVALID_INPUT") if extra else ()`.
-            return ()
+            return refuse("INVALID_INPUT") if self._extra(extra or ()) else ()
+        if extra is None:
+            return tuple(
+                (self.seen(who.name, self.pieces[number].place).number, role)
+                if role == PRIMARY and original.edge == CONTINUATION
+                else (number, role)
+                for number, role in original.sources
+            )
         if original.edge == CONTINUATION:
             parent = self.seen(who.name, self.pieces[parent].place).number
-        if extra is not None:
-            others = self._extra(extra)
-            for number, role in others:
-                place = self.pieces[number].place
-                if role == PRIMARY and place == self.pieces[parent].place:
-                    refuse("INVALID_INPUT")
-                if self.mode == BUFFER and self.is_at_or_below(place, original.place):
-                    refuse("INVALID_INPUT")
-            return ((parent, PRIMARY), *others)
-        index = original.sources.index((original.parent or 0, PRIMARY))
-        return (*original.sources[:index], (parent, PRIMARY), *original.sources[index + 1 :])
+        others = self._extra(extra)
+        for number, _ in others:
+            if self.mode == BUFFER and original.place in self.all_above(self.pieces[number].place):
+                refuse("INVALID_INPUT")
+        return ((parent, PRIMARY), *others)
 
     def merge(self, who: Person, refs: Sequence[Ref], words: Words, extra: Extra = ()) -> Piece:
         self._open(who)
@@ -235,8 +235,6 @@ class Paper(Sight):
             refuse("INVALID_INPUT")
         self._commit(who)
         others = self._extra(extra)
-        if any(self.pieces[n].place in places for n, role in others if role == PRIMARY):
-            refuse("INVALID_INPUT")
         piece = self._write(who, words, (*((each.number, PRIMARY) for each in merged), *others))
         self.stands[who.name] = piece.number
         return piece
@@ -248,12 +246,19 @@ class Paper(Sight):
         return piece
 
     def _beside(self, who: Person, *originals: Piece, text: str) -> Piece:
-        """A branch beside the first, with what hangs on any of them."""
+        """A branch beside the first, with what hangs on any of them and what else the second came from."""
         things = {thing.id: thing for original in originals for thing in original.things}
+        sources = list(self._sources_again(who, originals[0], None))
+        for original in originals[1:]:
+            for number, role in self._sources_again(who, original, None):
+                known = {(self.pieces[n].place, r) for n, r in sources}
+                place = self.pieces[number].place
+                if (place, role) not in known and (place, role) != (originals[0].place, PRIMARY):
+                    sources.append((number, role))
         return self._write(
             who,
             Words.plain(text),
-            self._sources_again(who, originals[0], None),
+            sources,
             edited_from=originals[0],
             things=tuple(things.values()),
             role=originals[0].role,

@@ -12,6 +12,7 @@ from weft.ids import base_of, local_id_candidates
 from weft.provenance.chain import NodeFacts, content_hash
 from weft.runtime.scope import Scope
 from weft.store import schema
+from weft.store.ancestry import comes_from
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,
@@ -64,6 +65,8 @@ class Draft:
     edited_from: NodeRow | None = None
     version_of: NodeRow | None = None
     """A node at the position that this one becomes a version at."""
+    joined: bool = False
+    """Whether its text is the original's and another node's; the event names both."""
     attachments: Sequence[Item] = ()
     role: Role | None = None
     """Where it differs from the author's."""
@@ -188,6 +191,7 @@ def _check_draft(scope: Scope, tree: TreeState, draft: Draft, author: AgentRow) 
         raise InvalidInputError("an edge needs a primary source", hint="name the node to continue from")
     if len(draft.sources) > _SOURCE_LIMIT:
         raise LimitExceededError(f"an edge takes at most {_SOURCE_LIMIT} sources, got {len(draft.sources)}")
+    _check_sources(scope.transaction, tree, draft)
     if len(draft.attachments) > _ITEM_LIMIT:
         raise LimitExceededError(f"a node takes at most {_ITEM_LIMIT:,} items")
     for item in draft.attachments:
@@ -202,6 +206,35 @@ def _check_draft(scope: Scope, tree: TreeState, draft: Draft, author: AgentRow) 
         _check_response(draft.response, draft.choice, author)
     if tree.next_key >= 2**31 - 1:
         raise LimitExceededError("the tree is full")
+
+
+def _check_sources(transaction: Transaction, tree: TreeState, draft: Draft) -> None:
+    """Each place once as primary; and a version, which others may come from already, not from itself."""
+    if len(draft.sources) < 2:
+        return
+    places: set[int] = set()
+    for row, role in draft.sources:
+        if role is SourceRole.PRIMARY and row.position in places:
+            raise InvalidInputError(
+                f"[{row.local_id}] is given as a source twice", hint="name each place once"
+            )
+        if role is SourceRole.PRIMARY:
+            places.add(row.position)
+    if draft.version_of is None:
+        return
+    here = draft.version_of.position
+    suspects = [row for row, _ in draft.sources if row.position != draft.version_of.parent]
+    while suspects and comes_from(transaction, tree.key, [row.position for row in suspects], here):
+        if len(suspects) == 1:
+            raise InvalidInputError(
+                f"[{suspects[0].local_id}] comes from [{draft.version_of.local_id}]: "
+                "it cannot be a source of it",
+                hint="sources come before what is made from them",
+            )
+        # Halved until the one to name is found: a few more queries, and only for an error.
+        half = suspects[: len(suspects) // 2]
+        found = comes_from(transaction, tree.key, [row.position for row in half], here)
+        suspects = half if found else suspects[len(half) :]
 
 
 def _check_response(response: RawResponse, choice: int, author: AgentRow) -> None:
@@ -273,6 +306,7 @@ def _flags(draft: Draft) -> int:
         (Flag.HAS_SOURCES if len(draft.sources) > 1 else 0)
         | (Flag.HAS_ATTACHMENTS if draft.attachments else 0)
         | (Flag.HAS_RESPONSE if draft.response is not None else 0)
+        | (Flag.JOINED if draft.joined else 0)
     )
 
 
@@ -298,7 +332,7 @@ def _edge(transaction: Transaction, tree: TreeState, target: str, draft: Draft) 
         if parent is not None:
             versions = transaction.versions(tree.key, parent.position)
             others = [transaction.node(tree.key, key).ulid for key in versions]
-            index = next(i for i, (row, _) in enumerate(draft.sources) if row is parent)
+            index = next(i for i, (_, role) in enumerate(draft.sources) if role is SourceRole.PRIMARY)
             sources[index : index + 1] = [Source(ulid, SourceRole.PRIMARY) for ulid in others]
     return Edge(target, draft.edge_type, tuple(sources))
 

@@ -16,6 +16,7 @@ from weft.runtime.operations.documents import load_document, load_documents
 from weft.runtime.targets import Address, TargetRef, locate, targets_of
 from weft.runtime.values import Heading, agent_value, heading_of, node_values, tree_value
 from weft.store import schema
+from weft.store.ancestry import origins_of
 from weft.store.base import Store
 from weft.store.queries import (
     Selections,
@@ -23,7 +24,6 @@ from weft.store.queries import (
     children,
     find_node,
     find_nodes_anywhere,
-    lineage,
     node_row,
     node_rows,
     resolve,
@@ -37,7 +37,7 @@ from weft.store.session import Session
 from weft.store.statements import CONTINUATION, LIVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, Permission
-from weft.tree.authorship import Span, authorship
+from weft.tree.authorship import Span, Version, authorship_of
 from weft.tree.content import JsonObject
 from weft.tree.document import Document
 from weft.tree.edge import EdgeType
@@ -330,10 +330,15 @@ class Reading:
     def authorship(self, tree: str, node: str) -> tuple[Span, ...]:
         """Who wrote which characters of a node, through all its edits."""
         with self._tree(tree) as opened:
-            keys = lineage(opened.session, opened.key, self._row(opened, node).key)
-            rows = node_rows(opened.session, opened.key, keys)
-            nodes = self._nodes(opened, [rows[key] for key in keys])
-            return authorship([(each.author_id, each.text) for each in nodes])
+            origins = origins_of(opened.session, opened.key, self._row(opened, node).key)
+            places = {row.key: place for place, (row, _) in enumerate(origins)}
+            nodes = self._nodes(opened, [row for row, _ in origins])
+            return authorship_of(
+                [
+                    Version(each.author_id, each.text, tuple(places[key] for key in keys))
+                    for each, (_, keys) in zip(nodes, origins, strict=True)
+                ]
+            )
 
     def outline(self, tree: str, *, node: str | None = None, limit: int = 2_000) -> list[Outline]:
         """The tree from a node down, in drawing order, breadth cut at `limit` nodes."""

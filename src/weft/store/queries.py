@@ -14,7 +14,6 @@ from weft.store.statements import (
     ANCESTOR_AT_DEPTH,
     CONTINUATION,
     LEAF_BELOW,
-    LINEAGE,
     LIVE,
     NODE_BY_KEY,
     TAIL,
@@ -27,7 +26,6 @@ __all__ = [
     "find_node",
     "find_nodes_anywhere",
     "leaf_below",
-    "lineage",
     "node_row",
     "node_rows",
     "resolve",
@@ -67,11 +65,6 @@ def ancestor_at_depth(session: Session, tree: int, position: int, depth: int) ->
     """The ancestor's position, in O(log depth) steps of one query."""
     values = {"in_tree": tree, "at_position": position, "at_depth": depth}
     return session.execute(ANCESTOR_AT_DEPTH, values).scalar_one()
-
-
-def lineage(session: Session, tree: int, key: int) -> list[int]:
-    """A node and what it was edited from, the original first."""
-    return list(session.execute(LINEAGE, {"in_tree": tree, "the_node": key}).scalars())
 
 
 def leaf_below(session: Session, tree: int, position: int) -> int:

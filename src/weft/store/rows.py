@@ -65,6 +65,8 @@ class Flag:
     HAS_SOURCES = 4
     HAS_ATTACHMENTS = 8
     HAS_RESPONSE = 16
+    JOINED = 32
+    """Made of two nodes: the event that made it names the second."""
 
 
 class NodeRow(NamedTuple):

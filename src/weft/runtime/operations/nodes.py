@@ -97,8 +97,6 @@ class Append(Editing):
                 hint="annotate it, or continue from the node it is on",
             )
         extra = extra_sources(scope, tree, self.sources)
-        if any(row.position == parent.position and role is SourceRole.PRIMARY for row, role in extra):
-            raise InvalidInputError(f"[{parent.local_id}] is given as a source twice")
         node, row = write_node(
             scope,
             tree,
