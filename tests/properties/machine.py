@@ -11,6 +11,7 @@ from tests.properties.stage import Pick, Stage
 from tests.properties.workshop import CONTENTS, PEOPLE, RESPONSES, TEXTS, THINGS, WRITERS, words_of
 
 from weft.runtime.operations.editing import Edit, Erase, Join, Split
+from weft.runtime.operations.histories import AppendHistory
 from weft.runtime.operations.items import Attach, Detach
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
@@ -140,14 +141,28 @@ class Operations(Stage):
             ),
         )
 
-    @rule(who=ANYONE, content=WORDS, parent=PICKS, role=st.sampled_from(Role), status=st.sampled_from(Status))
-    def append_as(self, who: str, content: str | Content, parent: Pick, role: Role, status: Status) -> None:
+    @rule(
+        who=ANYONE,
+        content=WORDS,
+        parent=PICKS,
+        role=st.sampled_from(Role),
+        status=st.sampled_from(Status),
+        how=st.sampled_from((Append, AppendHistory, AppendHistory)),
+    )
+    def append_as(
+        self, who: str, content: str | Content, parent: Pick, role: Role, status: Status, how: type[Append]
+    ) -> None:
         under, name = self.choose(parent)
         self.perform(
             who,
-            Append(tree=self.tree, content=content, parent=name, role=role, status=status),
+            how(tree=self.tree, content=content, parent=name, role=role, status=status),
             lambda paper, me: paper.append(
-                me, words_of(content), parent=under, role=role.value, status=status.value
+                me,
+                words_of(content),
+                parent=under,
+                role=role.value,
+                status=status.value,
+                history=how is AppendHistory,
             ),
         )
 

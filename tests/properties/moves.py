@@ -12,7 +12,7 @@ from tests.properties.model import (
     BUFFER,
     CONTINUATION,
     DIALOGUE,
-    ELSEWHERE,
+    HERE,
     PRIMARY,
     End,
     Fold,
@@ -125,6 +125,7 @@ class Paper(Sight):
         role: str | None = None,
         status: str = "complete",
         response: object | None = None,
+        history: bool = False,
     ) -> Piece:
         self._open(who)
         named = None if parent is None else self._source(parent)
@@ -138,6 +139,8 @@ class Paper(Sight):
         writer = author or who
         if writer != who and (who.type, writer.type) != ("human", "model"):
             refuse("PERMISSION_DENIED")
+        if not history and role not in {None, "assistant" if writer.type == "model" else "user"}:
+            refuse("INVALID_INPUT")
         piece = self._write(
             writer,
             words,
@@ -420,14 +423,11 @@ class Paper(Sight):
                 while below := self.hanging(places[-1]):
                     places = [below[-1]]
             case _:
-                beside = [] if above is None else self.hanging(above)
-                index = beside.index(at.place) if at.place in beside else None
-                if index is None:
-                    places = []
-                elif direction == "next":
-                    places = beside[index + 1 : index + 2]
+                beside = [] if above is None else self.hanging(above, at.edge)
+                if direction == "next":
+                    places = [place for place in beside if place > at.place][:1]
                 else:
-                    places = beside[max(0, index - 1) : index]
+                    places = [place for place in beside if place < at.place][-1:]
         return self.seen(who.name, places[0]) if places else refuse("NOT_FOUND")
 
     def type_text(self, who: Person, text: str) -> None:
@@ -483,12 +483,12 @@ class Paper(Sight):
         return kind, self._find(ref).number if kind == "node" else int(ref)
 
     def _open_ends(self, who: Person, *ends: EndRef, apart: bool = False) -> frozenset[End]:
-        """Links are on the older tree's chain, so an archived younger one does not mind."""
+        """Nothing in an archived tree is linked, unlinked or tagged, whatever is at the other end."""
         self._open(who, archived=True)
         found = frozenset(self._end(end) for end in ends)
         if apart and len(found) < 2:
             refuse("INVALID_INPUT")
-        if self.archived and ("tree", ELSEWHERE) not in found:
+        if self.archived and any(kind == "node" or (kind, which) == ("tree", HERE) for kind, which in found):
             refuse("CONFLICT")
         return found
 

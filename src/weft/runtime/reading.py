@@ -18,6 +18,7 @@ from weft.runtime.values import Heading, agent_value, heading_of, node_values, t
 from weft.store import schema
 from weft.store.ancestry import origins_of
 from weft.store.base import Store
+from weft.store.counting import count_below, count_notes
 from weft.store.queries import (
     Selections,
     ancestor_at_depth,
@@ -66,7 +67,7 @@ class Event(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """A node in a drawing of the tree: how far in, what hangs below, what is not drawn."""
+    """A node in a drawing of the tree: how far in, what hangs below, how much of it is not drawn."""
 
     node: Node
     indent: int
@@ -349,24 +350,27 @@ class Reading:
     def _draw(self, tree: _Opened, top: int, limit: int) -> list[Outline]:
         rows = {top: node_row(tree.session, tree.key, top)}
         below: dict[int, list[int]] = {}
-        notes: dict[int, int] = {}
         frontier = [top]
         while frontier and len(rows) < limit:
             found = tree.session.execute(
                 select(_nodes)
-                .where(_nodes.c.tree == tree.key, tree.session.dialect.among(_nodes.c.parent, frontier), LIVE)
+                .where(
+                    _nodes.c.tree == tree.key,
+                    tree.session.dialect.among(_nodes.c.parent, frontier),
+                    _nodes.c.edge_type == CONTINUATION,
+                    LIVE,
+                )
                 .order_by(_nodes.c.parent, _nodes.c.key)
             )
             frontier = list[int]()
             for record in found:
                 row = NodeRow._make(record)
-                parent = row.parent or 0
-                if row.edge_type == _ANNOTATION:
-                    notes[parent] = notes.get(parent, 0) + 1
-                elif row.position not in rows:
+                if row.position not in rows:
                     rows[row.position] = row
-                    below.setdefault(parent, []).append(row.position)
+                    below.setdefault(row.parent or 0, []).append(row.position)
                     frontier.append(row.position)
+        notes = count_notes(tree.session, tree.key, list(rows))
+        hidden = count_below(tree.session, tree.key, frontier)
         shown = self._resolved(tree, [rows[key] for key in rows])
         values = dict(zip(rows, self._nodes(tree, shown), strict=True))
         drawing: list[Outline] = []
@@ -374,8 +378,9 @@ class Reading:
         while pending:
             position, indent = pending.pop()
             kids = below.get(position, [])
-            uncut = 0 if position not in frontier else 1
-            drawing.append(Outline(values[position], indent, len(kids), notes.get(position, 0), uncut))
+            drawing.append(
+                Outline(values[position], indent, len(kids), notes.get(position, 0), hidden.get(position, 0))
+            )
             step = 1 if len(kids) > 1 else 0
             pending.extend((kid, indent + step) for kid in reversed(kids))
         return drawing
