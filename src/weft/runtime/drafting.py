@@ -188,13 +188,21 @@ def _check_draft(scope: Scope, tree: TreeState, draft: Draft, author: AgentRow) 
     ids = [item.id for item in draft.attachments]
     if len(set(ids)) != len(ids):
         raise InvalidInputError("an item is attached twice", hint="attach each id once")
-    for ref in blob_refs(draft.content):
-        if ref not in scope.blobs:
-            raise NotFoundError(f"no blob {ref[:12]}…", hint="store the bytes first; that gives the ref")
+    _check_media(scope, draft.content)
     if draft.response is not None:
         check_response(draft.response, draft.choice, author)
     if tree.next_key >= 2**31 - 1:
         raise LimitExceededError("the tree is full")
+
+
+def _check_media(scope: Scope, content: Content) -> None:
+    refs = list(blob_refs(content))
+    if refs:
+        # Media are removed under this lock, so what is there now will be there when this is committed.
+        scope.transaction.grove_state()
+    for ref in refs:
+        if ref not in scope.blobs:
+            raise NotFoundError(f"no blob {ref[:12]}…", hint="store the bytes first; that gives the ref")
 
 
 def _check_sources(transaction: Transaction, tree: TreeState, draft: Draft) -> None:
