@@ -40,6 +40,8 @@ def finish_deletions(store: Store) -> int:
 def _remove(transaction: Transaction, store: Store, leaving: dict[str, int]) -> int:
     """Under the lock that every node with media is written under, so that none is pointed to meanwhile."""
     transaction.grove_state()
+    if store.blobs.is_shared():
+        return 0
     wanted = set(leaving)
     kept = media_of_grove(transaction, wanted)
     # This transaction may carry another delete that is not committed yet, and may never be.
@@ -52,10 +54,11 @@ def unreferenced_blobs(store: Store, *, older_than: float = _GRACE_SECONDS) -> l
     """Refs of stored media that no node points to, and that were not stored in the last seconds given.
 
     Bytes are stored before the node that points to them: those of the last day may still be waiting.
+    None are found in a folder that several groves share, because another may point to them.
     """
     before = time.time_ns() - int(older_than * 1_000_000_000)
     old = [ref for ref, stored_at in store.blobs.all() if stored_at <= before]
-    if not old:
+    if not old or store.blobs.is_shared():
         return []
     with store.read() as session:
         kept = media_of_grove(session)

@@ -21,6 +21,9 @@ class BlobStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.grove: str | None = None
+        """The id of the grove that keeps its media here, once it is known."""
+        self._is_signed = False
 
     def put(self, data: bytes) -> str:
         """Keep the bytes; return their ref. The same bytes are kept once."""
@@ -36,10 +39,12 @@ class BlobStore:
         except OSError as error:
             raise StorageError(f"cannot reach a blob in {self.folder}: {error.strerror}") from error
         else:
+            self._sign()
             return ref
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._write(path, data)
+            self._sign()
         except OSError as error:
             raise StorageError(
                 f"cannot store a blob in {self.folder}: {error.strerror}",
@@ -121,6 +126,19 @@ class BlobStore:
             path.hardlink_to(aside)
         aside.unlink()
         return False
+
+    def is_shared(self) -> bool:
+        """Whether another grove keeps its media here too: then nobody can tell that a blob is not needed."""
+        return any(path.name != self.grove for path in (self.folder / "groves").glob("*"))
+
+    def _sign(self) -> None:
+        """Leave a mark that this grove keeps media here."""
+        if self.grove is not None and not self._is_signed:
+            with contextlib.suppress(OSError):
+                signs = self.folder / "groves"
+                signs.mkdir(parents=True, exist_ok=True, mode=0o700)
+                (signs / self.grove).touch()
+                self._is_signed = True
 
     @property
     def _leaving(self) -> Path:
