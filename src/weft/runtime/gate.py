@@ -6,7 +6,8 @@ from typing import TypeVar
 from weft.ids import Entropy, random_bytes
 from weft.runtime.actor import Actor, require_permission
 from weft.runtime.clock import Clock, system_clock
-from weft.runtime.operations.base import Operation
+from weft.runtime.deletions import finish_deletions
+from weft.runtime.operations.base import Destroying, Operation
 from weft.runtime.scope import Scope
 from weft.store.base import Store
 from weft.store.transaction import Transaction
@@ -45,4 +46,7 @@ class Gate:
                 raise RuntimeError(f"{operation.verb} changed something without recording it")
             return result
 
-        return self.store.write(work)
+        result = self.store.write(work)
+        if isinstance(operation, Destroying):
+            finish_deletions(self.store)
+        return result

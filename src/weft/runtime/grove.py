@@ -262,8 +262,11 @@ def _mode(mode: Mode | str) -> Mode:
 def _owner(gate: Gate) -> int:
     """The key of the grove's owner; the grove is made if it is not there."""
     with gate.store.read() as session:
-        found = session.execute(select(schema.grove.c.owner)).scalar_one_or_none()
-    return found if found is not None else gate.store.write(lambda transaction: _found(gate, transaction))
+        found = session.execute(select(schema.grove.c.owner, schema.grove.c.ulid)).one_or_none()
+    if found is None or found.owner is None:
+        return gate.store.write(lambda transaction: _found(gate, transaction))
+    gate.store.blobs.grove = found.ulid
+    return found.owner
 
 
 def _found(gate: Gate, transaction: Transaction) -> int:
@@ -285,6 +288,7 @@ def _found(gate: Gate, transaction: Transaction) -> int:
     )
     # Waits for whoever made the row, should that be somebody else at this moment.
     owner = transaction.grove_state().owner
+    gate.store.blobs.grove = transaction.grove_state().ulid
     if owner is not None:
         return owner
     ulid = new_ulid(now, gate.entropy)

@@ -212,7 +212,8 @@ def _edge_sources(
     listed: list[Source] = []
     for key, role in sources:
         versions = parents.get(row.parent or 0)
-        if key == row.parent_node and versions and edge_type is EdgeType.CONTINUATION:
+        is_parent = key == row.parent_node and role is SourceRole.PRIMARY
+        if is_parent and versions and edge_type is EdgeType.CONTINUATION:
             listed.extend(Source(ulid, role) for ulid in versions)
         else:
             listed.append(Source(names[key], role))

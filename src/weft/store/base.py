@@ -36,5 +36,12 @@ class Store(ABC):
         but through the transaction.
         """
 
+    def purge(self) -> bool:
+        """Leave no trace of deleted rows in the store's files; whether none is left.
+
+        What cannot be done now, because somebody still reads the old state, is done later.
+        """
+        return True
+
     @abstractmethod
     def close(self) -> None: ...

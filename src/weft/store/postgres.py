@@ -90,6 +90,9 @@ class PostgresDialect:
     def insert_events(self) -> Insert:
         return _INSERT_EVENTS
 
+    def leave_traces(self) -> None:
+        """The server's own vacuum frees what deleted rows held."""
+
 
 @cache
 def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:

@@ -15,7 +15,6 @@ from weft.store.statements import (
     ANCESTOR_AT_DEPTH,
     CONTINUATION,
     LEAF_BELOW,
-    LINEAGE,
     LIVE_CHILDREN,
     NODE_BY_KEY,
     SELECTIONS,
@@ -31,7 +30,6 @@ __all__ = [
     "find_node",
     "find_nodes_anywhere",
     "leaf_below",
-    "lineage",
     "node_row",
     "node_rows",
     "resolve",
@@ -73,11 +71,6 @@ def ancestor_at_depth(session: Session, tree: int, position: int, depth: int) ->
     """The ancestor's position, in O(log depth) steps of one query."""
     values = {"in_tree": tree, "at_position": position, "at_depth": depth}
     return int(session.rows(ANCESTOR_AT_DEPTH, values)[0][0])
-
-
-def lineage(session: Session, tree: int, key: int) -> list[int]:
-    """A node and what it was edited from, the original first."""
-    return [row[0] for row in session.rows(LINEAGE, {"in_tree": tree, "the_node": key})]
 
 
 def leaf_below(session: Session, tree: int, position: int) -> int:

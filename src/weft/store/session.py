@@ -49,6 +49,10 @@ class Dialect(Protocol):
         """The insert that numbers events in an order that followers can rely on."""
         ...
 
+    def leave_traces(self) -> Executable | None:
+        """Says, with the delete itself, that the files must be purged of it; None where that is not ours to do."""
+        ...
+
     @property
     def counts_events(self) -> bool:
         """Whether the writer numbers events itself."""

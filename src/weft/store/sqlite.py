@@ -5,6 +5,7 @@ import json
 import os
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
+    Executable,
     Insert,
     RootTransaction,
     Table,
@@ -24,6 +26,7 @@ from sqlalchemy import (
     insert,
     literal,
     select,
+    text,
 )
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import DBAPIError
@@ -48,7 +51,9 @@ APPLICATION_ID = 0x57454654
 """Marks a file as a grove ("WEFT")."""
 _CHECKPOINT_BYTES = 64 * 1024 * 1024
 _BUSY_MILLISECONDS = 5_000
+_PATIENCE_MILLISECONDS = 500
 _READERS = 32
+_TEMPORARY = "MEMORY"
 
 
 class SqliteDialect:
@@ -82,8 +87,13 @@ class SqliteDialect:
     def insert_events(self) -> Insert:
         return _INSERT_EVENTS
 
+    def leave_traces(self) -> Executable:
+        return _LEAVE_TRACES
+
 
 _INSERT_EVENTS = insert(schema.events)
+_LEAVE_TRACES = text("PRAGMA user_version = 1")
+"""Part of the transaction that deletes, so that a purge cut short is taken up by whoever opens the file next."""
 
 
 @cache
@@ -149,6 +159,11 @@ class SqliteStore(Store):
                 yield Session(connection, self._dialect)
         except (DBAPIError, sqlite3.Error, TimeoutError) as error:
             raise explain(error, self.path) from error
+
+    def purge(self) -> bool:
+        self._connect()
+        file = self._file
+        return file is None or file.purge()
 
     def close(self) -> None:
         with self._guard:
@@ -252,6 +267,9 @@ class _GroveFile:
         _make_folder(path.parent)
         self._lock = GroveLock(path)
         self._wal = path.with_name(path.name + "-wal")
+        self._purges: deque[_Purge] = deque()
+        self._traces_left = False
+        """In the log only, because of a reader who was in the way."""
         self.writer = GroupWriter(self._run_group, timeout=timeout)
         self._identity: tuple[int, int] | None = None
 
@@ -302,6 +320,8 @@ class _GroveFile:
                         hint="put it back; nothing was written elsewhere",
                     )
                 work(_SqliteGroup(self, connection))
+                if self._purges or self._traces_left:
+                    self._purge(connection)
                 self._checkpoint(connection)
         except (DBAPIError, sqlite3.Error) as error:
             raise explain(error, self.path) from error
@@ -315,6 +335,8 @@ class _GroveFile:
                 self.path.chmod(0o600)
             migrate(connection)
             teach_planner(_driver(connection))
+            if _has_traces(_driver(connection)):
+                self._purges.append(_Purge())
         except BaseException:
             connection.close()
             connection.engine.dispose()
@@ -347,6 +369,38 @@ class _GroveFile:
         # A reader in the way is not waited for, and not tried again with every write.
         self._checkpoint_at = size + _CHECKPOINT_BYTES if busy else _CHECKPOINT_BYTES
 
+    def purge(self) -> bool:
+        """Ask the writer, who alone may touch its connection, and wait for it."""
+        asked = _Purge()
+        self._purges.append(asked)
+        self.writer.submit(lambda _: None)
+        asked.done.wait()
+        return asked.is_clean
+
+    def _purge(self, connection: Connection) -> None:
+        """Write the file anew without what was deleted, and empty the log.
+
+        Never fails: what a reader in the way leaves in the log is tried for with every write that
+        follows, and a file that could not be written anew is again when it is opened next.
+        """
+        asked = [self._purges.popleft() for _ in range(len(self._purges))]
+        driver = _driver(connection)
+        self._traces_left = False
+        is_clean = False
+        try:
+            if asked and _has_traces(driver):
+                _write_anew(driver)
+            driver.execute(f"PRAGMA busy_timeout = {_PATIENCE_MILLISECONDS if asked else 0}")
+            self._traces_left = bool(driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+            driver.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+            is_clean = not self._traces_left
+        except sqlite3.Error:
+            is_clean = False
+        finally:
+            for each in asked:
+                each.is_clean = is_clean
+                each.done.set()
+
     def transaction(self, connection: Connection) -> Transaction:
         version = _driver(connection).execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:
@@ -356,6 +410,29 @@ class _GroveFile:
 
     def forget(self) -> None:
         self._cache.clear()
+
+
+class _Purge:
+    """Somebody waits until the file is clean."""
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self.is_clean = False
+
+
+def _write_anew(driver: sqlite3.Connection) -> None:
+    """Zeroing what a delete frees would not do: pages keep old copies of rows that were moved on them."""
+    # All else that is temporary goes into memory, where a whole grove may not fit.
+    driver.execute("PRAGMA temp_store = FILE")
+    try:
+        driver.execute("VACUUM")
+        driver.execute("PRAGMA user_version = 0")
+    finally:
+        driver.execute(f"PRAGMA temp_store = {_TEMPORARY}")
+
+
+def _has_traces(driver: sqlite3.Connection) -> bool:
+    return bool(driver.execute("PRAGMA user_version").fetchone()[0])
 
 
 class _SqliteGroup:
@@ -426,7 +503,7 @@ def _configure(connection: sqlite3.Connection, _record: object) -> None:
         "foreign_keys = ON",
         "wal_autocheckpoint = 0",
         "cache_size = -65536",
-        "temp_store = MEMORY",
+        f"temp_store = {_TEMPORARY}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
 

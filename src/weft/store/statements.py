@@ -35,7 +35,6 @@ __all__ = [
     "LAST_LOCAL_ID",
     "LATER_VERSIONS",
     "LEAF_BELOW",
-    "LINEAGE",
     "LIVE",
     "LIVE_CHILDREN",
     "LOCAL_IDS",
@@ -172,23 +171,6 @@ def _tail() -> Select[Any]:
 
 
 TAIL = _tail()
-
-
-def _lineage() -> Select[Any]:
-    """A node and the nodes it was edited from, the original first."""
-    start = select(_nodes.c.tree, _nodes.c.key, _nodes.c.edited_from).where(
-        _nodes.c.tree == _tree, _nodes.c.key == bindparam("the_node")
-    )
-    line = start.cte("line", recursive=True)
-    line = line.union_all(
-        select(_nodes.c.tree, _nodes.c.key, _nodes.c.edited_from)
-        .select_from(line)
-        .join(_nodes, and_(_nodes.c.tree == line.c.tree, _nodes.c.key == line.c.edited_from))
-    )
-    return select(line.c.key).order_by(line.c.key)
-
-
-LINEAGE = _lineage()
 
 
 def _ancestor_at_depth() -> Select[Any]:

@@ -6,6 +6,8 @@ from typing import ClassVar
 from sqlalchemy import delete, func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
+from weft.runtime.deletions import announce_deletion
+from weft.runtime.operations.base import Destroying
 from weft.runtime.scope import Scope
 from weft.runtime.targets import KINDS
 from weft.runtime.values import document_value
@@ -175,7 +177,7 @@ class ArchiveDocument(_Writing):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteDocument:
+class DeleteDocument(Destroying):
     """Destroy a document with all its revisions, for good. `confirm` must be its id."""
 
     verb: ClassVar[str] = "delete a document"
@@ -193,6 +195,7 @@ class DeleteDocument:
                 "deleting a document cannot be undone: confirm it with the document's id",
                 hint=f"confirm with {found.id}",
             )
+        announce_deletion(scope)
         key = find_document(transaction, found.id)
         kind = KINDS.index(TargetKind.DOCUMENT)
         links, tags = schema.links, schema.tags
