@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from platformdirs import user_data_path
@@ -68,12 +68,23 @@ class PostgresDialect:
     def insert_events(self) -> Insert:
         return _INSERT_EVENTS
 
+    def settled(self, transaction: ColumnElement[int]) -> ColumnElement[bool]:
+        return transaction < _number(func.pg_snapshot_xmin(func.pg_current_snapshot()))
+
+    def horizon(self) -> ColumnElement[int]:
+        return _number(func.pg_snapshot_xmax(func.pg_current_snapshot()))
+
+
+def _number(transaction: ColumnElement[Any]) -> ColumnElement[int]:
+    """PostgreSQL's type for transaction ids has no direct way to a number."""
+    return cast(cast(transaction, Text), BigInteger)
+
 
 @cache
 def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:
     statement = postgres_insert(table)
     if not update:
-        return statement.on_conflict_do_nothing(index_elements=key)
+        return statement.on_conflict_do_nothing(index_elements=key or None)
     return statement.on_conflict_do_update(
         index_elements=key, set_={name: statement.excluded[name] for name in update}
     )
@@ -81,7 +92,7 @@ def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Inse
 
 _INSERT_EVENTS = insert(schema.events).values(
     number=schema.event_numbers.next_value(),
-    transaction=cast(cast(func.pg_current_xact_id(), Text), BigInteger),
+    transaction=_number(func.pg_current_xact_id()),
 )
 
 

@@ -161,6 +161,8 @@ class TreeState:
     events: int
     head: bytes | None
     changed: bool = False
+    leased_until: int | None = None
+    """Until when some place in it may be leased; so that writers need not look."""
 
 
 class AgentRow(NamedTuple):

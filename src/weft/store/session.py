@@ -18,11 +18,22 @@ class Dialect(Protocol):
         ...
 
     def upsert(self, table: Table, key: Sequence[str], update: Sequence[str]) -> Insert:
-        """Insert, or update these columns where the key is there already (none: leave it)."""
+        """Insert, or update these columns where the key is there already (none: leave it).
+
+        Without a key: leave whatever it would collide with.
+        """
         ...
 
     def insert_events(self) -> Insert:
         """The insert that numbers events in an order that followers can rely on."""
+        ...
+
+    def settled(self, transaction: ColumnElement[int]) -> ColumnElement[bool]:
+        """No event of an earlier transaction than this one can still appear."""
+        ...
+
+    def horizon(self) -> ColumnElement[int]:
+        """A transaction that is later than every one whose events can be seen."""
         ...
 
     @property

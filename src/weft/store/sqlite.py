@@ -66,6 +66,13 @@ class SqliteDialect:
     def insert_events(self) -> Insert:
         return _INSERT_EVENTS
 
+    def settled(self, transaction: ColumnElement[int]) -> ColumnElement[bool]:
+        # One writer at a time numbers events, so what can be seen is complete.
+        return transaction >= 0
+
+    def horizon(self) -> ColumnElement[int]:
+        return literal(1)
+
 
 _INSERT_EVENTS = insert(schema.events)
 
@@ -74,7 +81,7 @@ _INSERT_EVENTS = insert(schema.events)
 def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:
     statement = sqlite_insert(table)
     if not update:
-        return statement.on_conflict_do_nothing(index_elements=key)
+        return statement.on_conflict_do_nothing(index_elements=key or None)
     return statement.on_conflict_do_update(
         index_elements=key, set_={name: statement.excluded[name] for name in update}
     )

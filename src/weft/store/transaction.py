@@ -205,6 +205,7 @@ class Transaction(Session):
                 row.depth,
                 row.events,
                 row.head,
+                leased_until=row.leased_until,
             )
             self.cache.trees[key] = state
         return state
