@@ -87,6 +87,7 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     author = scope.agent if draft.author is None else transaction.agent(draft.author)
     check_content(draft.content)
     _check_draft(scope, tree, draft, author)
+    _refuse_if_leased(scope, tree, draft)
     key = transaction.take_key(tree)
     ulid, local_id = _name(scope, tree, draft)
     size = measure(plain_text(draft.content))
@@ -202,6 +203,13 @@ def _check_draft(scope: Scope, tree: TreeState, draft: Draft, author: AgentRow) 
         _check_response(draft.response, draft.choice, author)
     if tree.next_key >= 2**31 - 1:
         raise LimitExceededError("the tree is full")
+
+
+def _refuse_if_leased(scope: Scope, tree: TreeState, draft: Draft) -> None:
+    """A new continuation waits for whoever extends its parent; notes and versions extend nothing."""
+    parent = _parent(draft)
+    if parent is not None and draft.version_of is None and draft.edge_type is EdgeType.CONTINUATION:
+        scope.refuse_if_leased(tree, parent.position)
 
 
 def _check_response(response: RawResponse, choice: int, author: AgentRow) -> None:

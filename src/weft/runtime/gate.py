@@ -46,4 +46,7 @@ class Gate:
                 raise RuntimeError(f"{operation.verb} changed something without recording it")
             return result
 
-        return self.store.write(work)
+        result = self.store.write(work)
+        for watcher in self.store.watchers:
+            watcher()
+        return result

@@ -14,6 +14,8 @@ from weft.errors import InvalidInputError
 from weft.ids import Entropy, new_ulid
 from weft.runtime.actor import Actor
 from weft.runtime.clock import Clock, system_clock
+from weft.runtime.events import EventBatch, EventLog
+from weft.runtime.following import Subscription, follow, stop_following
 from weft.runtime.gate import Gate
 from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
 from weft.runtime.operations.agents import AddAgent
@@ -94,7 +96,7 @@ class Grove:
 
     def close(self) -> None:
         """Let the database go. What was acknowledged is safe with or without this."""
-        self._gate.store.close()
+        _close(self._gate.store)
 
     @property
     def name(self) -> str:
@@ -214,6 +216,23 @@ class Grove:
     def blob(self, ref: str) -> bytes:
         return self._gate.store.blobs.get(ref)
 
+    def events(
+        self, *, after: str | None = None, trees: Sequence[str] | None = None, limit: int = 1_000
+    ) -> EventBatch:
+        """What happened behind a cursor (from the beginning, without one), and the cursor to go on from."""
+        return EventLog(self._gate.store, self._actor).read(after=after, trees=trees, limit=limit)
+
+    def follow(
+        self,
+        *,
+        after: str | None = None,
+        trees: Sequence[str] | None = None,
+        timeout: float | None = None,
+    ) -> Subscription:
+        """The same as it happens: iterate over it, and close it. `after="now"` leaves out the past."""
+        log = EventLog(self._gate.store, self._actor)
+        return follow(log, after=after, trees=trees, timeout=timeout)
+
     def link(
         self,
         one: TreeHandle | NodeHandle | DocumentHandle,
@@ -318,4 +337,9 @@ _open_stores: "weakref.WeakSet[Store]" = weakref.WeakSet()
 @atexit.register
 def _close_all() -> None:
     for store in list(_open_stores):
-        store.close()
+        _close(store)
+
+
+def _close(store: Store) -> None:
+    stop_following(store)
+    store.close()

@@ -31,9 +31,7 @@ def upgrade() -> None:
         sa.Column("context", sa.Text(), nullable=False),
         sa.Column("author", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["author"], ["agents.key"], name=op.f("fk_project_revisions_agents")
-        ),
+        sa.ForeignKeyConstraint(["author"], ["agents.key"], name=op.f("fk_project_revisions_agents")),
         sa.ForeignKeyConstraint(
             ["project"],
             ["projects.key"],
