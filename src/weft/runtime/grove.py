@@ -18,11 +18,16 @@ from weft.runtime.events import EventBatch, EventLog
 from weft.runtime.following import Subscription, follow, stop_following
 from weft.runtime.gate import Gate
 from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
+from weft.runtime.idempotency import Idempotency
+from weft.runtime.jobs import JobBoard
+from weft.runtime.leases import Leases
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.base import Operation
 from weft.runtime.operations.documents import CreateDocument
+from weft.runtime.operations.projects import CreateProject
 from weft.runtime.operations.references import LinkTogether, TagTarget, Unlink, Untag
 from weft.runtime.operations.trees import Plant
+from weft.runtime.projects import ProjectHandle, items_of, read_project, read_projects
 from weft.runtime.reading import Reading
 from weft.runtime.scope import Scope
 from weft.runtime.targets import TargetRef
@@ -35,6 +40,7 @@ from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import ALL_PERMISSIONS, Agent, AgentType, Configuration
 from weft.tree.content import Content, JsonValue
+from weft.tree.project import ProjectItem
 from weft.tree.reference import Link, Tag, TargetKind
 from weft.tree.tree import Mode
 
@@ -208,6 +214,35 @@ class Grove:
     def write_document(self, title: str, content: str = "") -> DocumentHandle:
         """A new document."""
         return DocumentHandle(self, self.perform(CreateDocument(title=title, content=content)))
+
+    def create_project(
+        self, name: str, *, system_prompt: str = "", context: Sequence[ProjectItem | str] = ()
+    ) -> ProjectHandle:
+        """A system prompt and context for trees to share: `doc:TITLE`, `folder:VAULT/PATH`, urls."""
+        operation = CreateProject(name=name, system_prompt=system_prompt, context=items_of(context))
+        return ProjectHandle(self, self.perform(operation))
+
+    def project(self, reference: str) -> ProjectHandle:
+        """A project by name or id."""
+        return ProjectHandle(self, read_project(self._read, reference))
+
+    def projects(self, *, archived: bool = False) -> list[ProjectHandle]:
+        return [ProjectHandle(self, project) for project in read_projects(self._read, archived=archived)]
+
+    @property
+    def jobs(self) -> JobBoard:
+        """What is to be done in the background, and what could not be."""
+        return JobBoard(self._gate, self._actor)
+
+    @property
+    def leases(self) -> Leases:
+        """The right to extend a position, for a while."""
+        return Leases(self._gate, self._actor)
+
+    @property
+    def idempotency(self) -> Idempotency:
+        """Calls that do their work once, however often they are made."""
+        return Idempotency(self._gate, self._actor)
 
     def put_blob(self, data: bytes) -> str:
         """Keep media bytes; the result is the `ref` of an image or audio block."""
