@@ -85,6 +85,7 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     author = scope.agent if draft.author is None else transaction.agent(draft.author)
     check_content(draft.content)
     _check_draft(scope, tree, draft, author)
+    _refuse_if_leased(scope, tree, draft)
     key = transaction.take_key(tree)
     ulid, local_id = _name(scope, tree, draft)
     size = measure(plain_text(draft.content))
@@ -237,6 +238,13 @@ def _check_sources(transaction: Transaction, tree: TreeState, draft: Draft) -> N
         half = suspects[: len(suspects) // 2]
         found = comes_from(transaction, tree.key, [row.position for row in half], here)
         suspects = half if found else suspects[len(half) :]
+
+
+def _refuse_if_leased(scope: Scope, tree: TreeState, draft: Draft) -> None:
+    """A new continuation waits for whoever extends its parent; notes and versions extend nothing."""
+    parent = _parent(draft)
+    if parent is not None and draft.version_of is None and draft.edge_type is EdgeType.CONTINUATION:
+        scope.refuse_if_leased(tree, parent.position)
 
 
 def _name(scope: Scope, tree: TreeState, draft: Draft) -> tuple[str, str]:

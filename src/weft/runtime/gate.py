@@ -49,4 +49,6 @@ class Gate:
         result = self.store.write(work)
         if isinstance(operation, Destroying):
             finish_deletions(self.store)
+        for watcher in self.store.watchers:
+            watcher()
         return result

@@ -12,7 +12,7 @@ from sqlalchemy import and_, func, or_, select
 from weft.errors import CrossTreeError, NotFoundError
 from weft.ids import is_ulid
 from weft.runtime.actor import Actor, agent_row, require_access, require_permission, trees_allowed
-from weft.runtime.operations.documents import load_document, load_documents
+from weft.runtime.operations.documents import load_document, load_documents, load_revisions
 from weft.runtime.targets import Address, TargetRef, locate, targets_of
 from weft.runtime.values import Heading, agent_value, heading_of, node_values, tree_value
 from weft.store import schema
@@ -40,7 +40,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, Permission
 from weft.tree.authorship import Span, Version, authorship_of
 from weft.tree.content import JsonObject
-from weft.tree.document import Document
+from weft.tree.document import Document, Revision
 from weft.tree.edge import EdgeType
 from weft.tree.node import Node
 from weft.tree.path import Cursor, Path
@@ -499,6 +499,12 @@ class Reading:
         with self._session(Permission.DOC_READ) as session:
             require_access(session, self.actor, MemberRole.READER)
             return load_documents(session, archived=archived)
+
+    def revisions(self, document: str) -> list[Revision]:
+        """Every save of a document, the latest first."""
+        with self._session(Permission.DOC_READ) as session:
+            require_access(session, self.actor, MemberRole.READER)
+            return load_revisions(session, document)
 
     def events(self, tree: str, *, after: int = 0, limit: int = 1_000) -> list[Event]:
         """A tree's operations in order."""

@@ -15,6 +15,7 @@ from weft.provenance.chain import event_hash
 from weft.runtime.actor import Actor, require_access
 from weft.runtime.clock import Clock, next_moment
 from weft.store.blobs import BlobStore
+from weft.store.leases import LeaseRow, lease_at
 from weft.store.queries import find_node
 from weft.store.references import find_tree
 from weft.store.rows import AgentRow, NodeRow, TreeState
@@ -40,6 +41,8 @@ class Scope:
     accept_clock: bool = False
     events: int = field(default=0, init=False)
     """How many events it has recorded."""
+    _leased: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]], init=False)
+    """Positions that it may extend by the lease it has shown."""
     _now: int | None = field(default=None, init=False)
     _stamp: str | None = field(default=None, init=False)
 
@@ -141,6 +144,31 @@ class Scope:
 
     def ulid_of(self, tree: TreeState, key: int | None) -> str | None:
         return None if key is None else self.transaction.node(tree.key, key).ulid
+
+    def refuse_if_leased(self, tree: TreeState, position: int) -> None:
+        """Nothing is written under a position that somebody else's run is extending."""
+        if tree.leased_until is None or tree.leased_until <= self.now or (tree.key, position) in self._leased:
+            return
+        held = lease_at(self.transaction, tree.key, position, self.now)
+        if held is not None:
+            raise self.lease_taken(held)
+
+    def require_lease(self, tree: TreeState, position: int, run: str, token: int) -> None:
+        """Refuse unless the run still holds the position by its token: now, in the transaction that writes."""
+        held = lease_at(self.transaction, tree.key, position, self.now)
+        if held is None:
+            raise ConflictError("the lease has run out", hint="take it again before writing")
+        if (held.run, held.token) != (run, token):
+            raise self.lease_taken(held)
+        self._leased.add((tree.key, position))
+
+    def lease_taken(self, held: LeaseRow) -> ConflictError:
+        node = self.transaction.node(held.tree, held.position)
+        until = iso_moment(held.expires_at)
+        return ConflictError(
+            f"{self.transaction.agent(held.agent).name!r} is extending [{node.local_id}] until {until}",
+            hint="wait for it, or go on from another node",
+        )
 
 
 def dump_json(value: Mapping[str, JsonValue] | Sequence[JsonValue]) -> str:

@@ -18,6 +18,14 @@ class Store(ABC):
     """A grove's database and its blobs."""
 
     blobs: BlobStore
+    watchers: tuple[Callable[[], None], ...] = ()
+    """Called after what this process committed through the gate; they only take note."""
+
+    def watch(self, watcher: Callable[[], None]) -> None:
+        self.watchers = (*self.watchers, watcher)
+
+    def unwatch(self, watcher: Callable[[], None]) -> None:
+        self.watchers = tuple(other for other in self.watchers if other != watcher)
 
     @property
     @abstractmethod

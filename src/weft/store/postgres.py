@@ -93,12 +93,23 @@ class PostgresDialect:
     def leave_traces(self) -> None:
         """The server's own vacuum frees what deleted rows held."""
 
+    def settled(self, transaction: ColumnElement[int]) -> ColumnElement[bool]:
+        return transaction < _number(func.pg_snapshot_xmin(func.pg_current_snapshot()))
+
+    def horizon(self) -> ColumnElement[int]:
+        return _number(func.pg_snapshot_xmax(func.pg_current_snapshot()))
+
+
+def _number(transaction: ColumnElement[Any]) -> ColumnElement[int]:
+    """PostgreSQL's type for transaction ids has no direct way to a number."""
+    return cast(cast(transaction, Text), BigInteger)
+
 
 @cache
 def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:
     statement = postgres_insert(table)
     if not update:
-        return statement.on_conflict_do_nothing(index_elements=key)
+        return statement.on_conflict_do_nothing(index_elements=key or None)
     return statement.on_conflict_do_update(
         index_elements=key, set_={name: statement.excluded[name] for name in update}
     )
@@ -106,7 +117,7 @@ def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Inse
 
 _INSERT_EVENTS = insert(schema.events).values(
     number=schema.event_numbers.next_value(),
-    transaction=cast(cast(func.pg_current_xact_id(), Text), BigInteger),
+    transaction=_number(func.pg_current_xact_id()),
 )
 
 

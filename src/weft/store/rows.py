@@ -165,6 +165,8 @@ class TreeState:
     depth: int
     events: int
     head: bytes | None
+    leased_until: int | None = None
+    """Until when some place in it may be leased; so that writers need not look."""
     changed: bool = False
 
 

@@ -42,7 +42,10 @@ class Dialect(Protocol):
         ...
 
     def upsert(self, table: Table, key: Sequence[str], update: Sequence[str]) -> Insert:
-        """Insert, or update these columns where the key is there already (none: leave it)."""
+        """Insert, or update these columns where the key is there already (none: leave it).
+
+        Without a key: leave whatever it would collide with.
+        """
         ...
 
     def insert_events(self) -> Insert:
@@ -51,6 +54,14 @@ class Dialect(Protocol):
 
     def leave_traces(self) -> Executable | None:
         """Says, with the delete itself, that the files must be purged of it; None where that is not ours to do."""
+        ...
+
+    def settled(self, transaction: ColumnElement[int]) -> ColumnElement[bool]:
+        """No event of an earlier transaction than this one can still appear."""
+        ...
+
+    def horizon(self) -> ColumnElement[int]:
+        """A transaction that is later than every one whose events can be seen."""
         ...
 
     @property

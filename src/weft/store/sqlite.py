@@ -90,6 +90,13 @@ class SqliteDialect:
     def leave_traces(self) -> Executable:
         return _LEAVE_TRACES
 
+    def settled(self, transaction: ColumnElement[int]) -> ColumnElement[bool]:
+        # One writer at a time numbers events, so what can be seen is complete.
+        return transaction >= 0
+
+    def horizon(self) -> ColumnElement[int]:
+        return literal(1)
+
 
 _INSERT_EVENTS = insert(schema.events)
 _LEAVE_TRACES = text("PRAGMA user_version = 1")
@@ -100,7 +107,7 @@ _LEAVE_TRACES = text("PRAGMA user_version = 1")
 def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:
     statement = sqlite_insert(table)
     if not update:
-        return statement.on_conflict_do_nothing(index_elements=key)
+        return statement.on_conflict_do_nothing(index_elements=key or None)
     return statement.on_conflict_do_update(
         index_elements=key, set_={name: statement.excluded[name] for name in update}
     )
@@ -308,9 +315,10 @@ class _GroveFile:
                 self._disconnect()
         self._lock.close()
 
-    def _run_group(self, work: Callable[[Group], None]) -> None:
+    def _run_group(self, work: Callable[[Group], None], hold: Callable[[], None]) -> None:
         try:
             with self._lock.hold():
+                hold()
                 connection = self._connection
                 if connection is None:
                     connection = self._connection = self._open_connection()

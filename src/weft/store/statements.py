@@ -71,6 +71,7 @@ _TREE_STATE = select(
     _trees.c.depth,
     _trees.c.events,
     _trees.c.head,
+    _trees.c.leased_until,
 ).with_for_update()
 TREE_FOR_UPDATE = _TREE_STATE.where(_trees.c.key == _tree)
 _grove = schema.grove

@@ -18,8 +18,9 @@ from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import check_text
-from weft.tree.document import Document
+from weft.tree.document import Document, Revision
 from weft.tree.reference import TargetKind
+from weft.tree.wire import from_microseconds
 
 __all__ = [
     "ArchiveDocument",
@@ -28,6 +29,7 @@ __all__ = [
     "SaveDocument",
     "load_document",
     "load_documents",
+    "load_revisions",
 ]
 
 _documents = schema.documents
@@ -70,6 +72,36 @@ def load_documents(session: Session, *, archived: bool) -> list[Document]:
         statement = statement.where(_documents.c.archived_at.is_(None))
     ordered = statement.order_by(_documents.c.title, _documents.c.key)
     return [document_value(row) for row in session.execute(ordered)]
+
+
+def load_revisions(session: Session, reference: str) -> list[Revision]:
+    """Every save of a document, the latest first."""
+    key = find_document(session, reference)
+    statement = (
+        select(
+            _documents.c.ulid,
+            _revisions.c.revision,
+            _revisions.c.title,
+            schema.agents.c.ulid.label("author"),
+            func.length(_revisions.c.content).label("characters"),
+            _revisions.c.created_at,
+        )
+        .join(_revisions, _revisions.c.document == _documents.c.key)
+        .join(schema.agents, schema.agents.c.key == _revisions.c.author)
+        .where(_documents.c.key == key)
+        .order_by(_revisions.c.revision.desc())
+    )
+    return [
+        Revision(
+            document_id=row.ulid,
+            revision=row.revision,
+            title=row.title,
+            author_id=row.author,
+            characters=row.characters,
+            created_at=from_microseconds(row.created_at),
+        )
+        for row in session.execute(statement)
+    ]
 
 
 def _check_title(title: str) -> str:
