@@ -72,8 +72,8 @@ class Extend(Editing):
         tree = scope.open_tree(self.lease.tree_id)
         at = _require(scope, tree, self.lease)
         node = self.append.apply(scope)
-        row = scope.node(tree, node.id)
-        if row.tree != tree.key or row.parent != at.position:
+        row = scope.node(tree, node.id) if node.tree_id == tree.ulid else None
+        if row is None or row.parent != at.position:
             raise InvalidInputError(
                 f"the lease is on [{at.local_id}], and this would be written elsewhere",
                 hint="append to the node that the lease is on",
