@@ -110,7 +110,9 @@ def test_the_siblings_of_one_comparison_are_one_run(here):
     lease = here.leases.acquire(tree.id, node.id)
     again = here.leases.acquire(tree.id, node.id, run=lease.run)
     assert (again.run, again.token) == (lease.run, lease.token)
-    made = [extend(here, each, text, follows=False) for each, text in ((lease, "a"), (again, "b"), (lease, "c"))]
+    made = [
+        extend(here, each, text, follows=False) for each, text in ((lease, "a"), (again, "b"), (lease, "c"))
+    ]
     assert [each.node.text for each in made] == ["a", "b", "c"]
     assert [child.text for child in node.children] == ["a", "b", "c"]
 
@@ -165,7 +167,7 @@ def test_the_token_is_looked_at_by_the_transaction_that_writes(here, address, cl
     class Late(Append):
         __slots__ = ()
 
-        def apply(self, scope):
+        def apply(self, _scope):
             raise AssertionError("it was let through")
 
     with weft.open(address, clock=clock) as other:
@@ -256,6 +258,7 @@ def test_deleting_a_tree_takes_its_leases_along(here):
         assert session.execute(select(schema.leases)).all() == []
 
 
+@covers("lease.free-without-leases")
 def test_a_writer_does_not_look_for_leases_where_there_are_none(here):
     tree = here.plant("Marie")
     lease = here.leases.acquire(tree.id, tree.root.id)
@@ -413,4 +416,6 @@ class Leasing(RuleBasedStateMachine):
 @covers("lease.fencing-token", "lease.one-generator-per-position", "lease.durable-and-expiring")
 def test_leases_at_random_are_as_they_are_on_paper(address):
     machine = type("Machine", (Leasing,), {"address": address})
-    run_state_machine_as_test(machine, settings=settings(max_examples=6, stateful_step_count=20, deadline=None))
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=6, stateful_step_count=20, deadline=None)
+    )

@@ -101,13 +101,13 @@ def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="One line; no other project has it.")],
     *,
     system: Prompt = None,
-    context: Items = None,
+    items: Items = None,
 ) -> None:
     """Begin a project.
 
     Prints its id.
     """
-    made = call.grove.create_project(name, system_prompt=_prompt(system) or "", context=context or ())
+    made = call.grove.create_project(name, system_prompt=_prompt(system) or "", context=items or ())
     call.out.answer(made.value, made.id, f"began {_told(made)}")
 
 
@@ -151,7 +151,7 @@ def change(
     *,
     name: Annotated[str | None, typer.Option("--name", "-n", metavar="NAME", help="Another name.")] = None,
     system: Prompt = None,
-    context: Items = None,
+    items: Items = None,
     no_context: Annotated[bool, flag("--no-context", help="Take all context away.")] = False,
     revision: Annotated[
         int | None, typer.Option("--revision", "-r", min=1, help="The revision you started from.")
@@ -161,7 +161,7 @@ def change(
 
     With --revision nothing is overwritten if somebody changed it since.
     """
-    if name is None and system is None and context is None and not no_context:
+    if name is None and system is None and items is None and not no_context:
         raise InvalidInputError("change what?", hint="give --name, --system, --context or --no-context")
     found = call.grove.project(project)
     if revision is not None and revision != found.revision:
@@ -170,7 +170,7 @@ def change(
             hint="read it again and put your changes into the newer one",
         )
     after = found.change(
-        name=name, system_prompt=_prompt(system), context=[] if no_context and not context else context
+        name=name, system_prompt=_prompt(system), context=[] if no_context and not items else items
     )
     call.out.answer(after.value, str(after.revision), f"changed {_told(after)}")
 
