@@ -40,10 +40,12 @@ def _find(session: Session, table: Table, name: Any, reference: str, what: str) 
     if not text:
         raise InvalidInputError(f"{shown!r} does not name a {what}")
     columns = select(table.c.key, table.c.ulid, name.label("name"), table.c.archived_at)
+    if "hidden" in table.c:
+        columns = columns.where(table.c.hidden.is_(None))
     if is_ulid(text.upper()):
-        key = session.execute(select(table.c.key).where(table.c.ulid == text.upper())).scalar()
-        if key is not None:
-            return key
+        found = session.execute(columns.where(table.c.ulid == text.upper())).first()
+        if found is not None:
+            return found.key
     open_first = table.c.archived_at.is_not(None)
     ways = [name == text, func.lower(name) == text.lower()]
     if len(text) >= _PREFIX and text.isalnum() and text.isascii():

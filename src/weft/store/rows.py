@@ -173,3 +173,4 @@ class AgentRow(NamedTuple):
     permissions: int
     created_at: int
     archived_at: int | None
+    hidden: int | None = None

@@ -59,6 +59,7 @@ __all__ = [
     "texts",
     "tokens",
     "trees",
+    "typings",
     "users",
     "vaults",
 ]
@@ -107,6 +108,7 @@ agents = Table(
     Column("permissions", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("archived_at", BigInteger),
+    Column("hidden", BigInteger),
     Index(None, "name"),
 )
 
@@ -192,6 +194,7 @@ trees = Table(
     Column("depth", Integer, nullable=False),
     Column("events", BigInteger, nullable=False),
     Column("head", _SHA256),
+    Column("hidden", BigInteger),
     ForeignKeyConstraint(["project"], ["projects.key"]),
     Index(None, "updated_at"),
     sqlite_autoincrement=True,
@@ -246,6 +249,13 @@ nodes = Table(
         "pruned",
         sqlite_where=column("pruned").is_not(None),
         postgresql_where=column("pruned").is_not(None),
+    ),
+    Index(
+        "ix_nodes_hidden",
+        "tree",
+        "hidden",
+        sqlite_where=column("hidden").is_not(None),
+        postgresql_where=column("hidden").is_not(None),
     ),
     sqlite_with_rowid=False,
 )
@@ -387,6 +397,7 @@ events = Table(
     Column("previous", _SHA256),
     Column("hash", _SHA256, nullable=False),
     Index(None, "transaction", "number"),
+    Index(None, "tree", "agent", "ordinal"),
     sqlite_with_rowid=False,
 )
 
@@ -423,6 +434,18 @@ buffers = Table(
     Column("updated_at", BigInteger, nullable=False),
     ForeignKeyConstraint(["tree"], ["trees.key"]),
 )
+
+typings = Table(
+    "typings",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("kept", Integer, nullable=False),
+    Column("removed", Text, nullable=False),
+    Column("added", Text, nullable=False),
+    ForeignKeyConstraint(["tree"], ["trees.key"]),
+)
+"""What one `type` changed in a working buffer, after the characters it kept: events hold no text."""
 
 leases = Table(
     "leases",
@@ -494,6 +517,7 @@ documents = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Column("archived_at", BigInteger),
+    Column("hidden", BigInteger),
     Index(None, "title"),
 )
 
@@ -506,6 +530,7 @@ revisions = Table(
     Column("content", Text, nullable=False),
     Column("author", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("hidden", BigInteger),
     ForeignKeyConstraint(["document"], ["documents.key"], ondelete="CASCADE"),
     ForeignKeyConstraint(["author"], ["agents.key"]),
 )
@@ -526,7 +551,18 @@ links = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("removed", BigInteger),
     ForeignKeyConstraint(["author"], ["agents.key"]),
-    UniqueConstraint("a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key"),
+    Index(
+        "ix_links_ends",
+        "a_tree",
+        "a_kind",
+        "a_key",
+        "b_tree",
+        "b_kind",
+        "b_key",
+        unique=True,
+        sqlite_where=column("removed").is_(None),
+        postgresql_where=column("removed").is_(None),
+    ),
     Index(None, "b_tree", "b_kind", "b_key"),
 )
 

@@ -16,7 +16,7 @@ from weft.store.statements import keys_below
 from weft.tree.agent import AgentType
 from weft.tree.item import Item, check_item
 
-__all__ = ["Attach", "Detach"]
+__all__ = ["Attach", "Detach", "open_turn"]
 
 _attachments = schema.attachments
 _nodes = schema.nodes
@@ -34,7 +34,7 @@ class Attach(Editing):
     def apply(self, scope: Scope) -> tuple[Item, ...]:
         tree = scope.open_tree(self.tree)
         item = check_item(self.item)
-        row = _open_turn(scope, tree, self.node)
+        row = open_turn(scope, tree, self.node)
         if any(
             there.id == item.id for there in items_of(scope.transaction, tree.key, [row]).get(row.key, ())
         ):
@@ -70,7 +70,7 @@ class Detach(Editing):
 
     def apply(self, scope: Scope) -> tuple[Item, ...]:
         tree = scope.open_tree(self.tree)
-        row = _open_turn(scope, tree, self.node)
+        row = open_turn(scope, tree, self.node)
         transaction = scope.transaction
         ordinal = transaction.execute(
             select(_attachments.c.ordinal).where(
@@ -97,7 +97,7 @@ class Detach(Editing):
         return tuple(items_of(transaction, tree.key, [row]).get(row.key, ()))
 
 
-def _open_turn(scope: Scope, tree: TreeState, reference: str) -> NodeRow:
+def open_turn(scope: Scope, tree: TreeState, reference: str) -> NodeRow:
     """A human node below which no model has spoken."""
     row = scope.live_node(tree, reference, "attach to")
     answered = AGENT_TYPES[row.author_type] is AgentType.MODEL
@@ -107,7 +107,7 @@ def _open_turn(scope: Scope, tree: TreeState, reference: str) -> NodeRow:
             select(literal(1))
             .select_from(below)
             .join(_nodes, and_(_nodes.c.tree == bindparam("in_tree"), _nodes.c.key == below.c.key))
-            .where(_nodes.c.author_type == AGENT_TYPES.index(AgentType.MODEL))
+            .where(_nodes.c.author_type == AGENT_TYPES.index(AgentType.MODEL), _nodes.c.hidden.is_(None))
             .limit(1)
         )
         values = {"in_tree": tree.key, "at_position": row.position}
