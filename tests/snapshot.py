@@ -31,18 +31,14 @@ _HAS = 8
 """The flag that says where to look for items; they may all have been taken off."""
 
 
-def snapshot(grove: weft.Grove, *eyes: str) -> dict[str, Any]:
-    """All that is there, and what these agents see of it."""
+def snapshot(grove: weft.Grove, tree: str, *eyes: str) -> dict[str, Any]:
+    """All that is there, and what these agents see of a tree."""
     seen: dict[str, Any] = {}
     with grove.read.store.read() as session:
         for table in schema.metadata.sorted_tables:
             if table.name not in _UNSEEN:
                 seen[table.name] = sorted(map(repr, _rows(session, table)))
-    trees = sorted(tree.id for tree in grove.read.trees(archived=True))
-    for name in eyes:
-        for tree in trees:
-            seen[f"{name} in {tree}"] = _look(grove.acting_as(name), tree)
-    return seen
+    return seen | {name: _look(grove.acting_as(name), tree) for name in eyes}
 
 
 def _rows(session: Any, table: Table) -> list[dict[str, Any]]:
@@ -76,7 +72,7 @@ def _look(grove: weft.Grove, tree: str) -> dict[str, Any]:
         "path": read.path(tree),
         "buffer": read.working_buffer(tree),
         "outline": drawn,
-        "versions": [read.versions(tree, line.node.id) for line in drawn[:4]],
+        "versions": [read.versions(tree, line.node.id) for line in drawn[1:3]],
         "leaves": read.leaves(tree),
         "groups": read.groups(tree),
         "presence": sorted((agent.name, node.id) for agent, node, _ in read.presence(tree)),

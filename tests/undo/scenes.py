@@ -1,15 +1,13 @@
 """For each operation, what it is done to, and itself: what undo must take back."""
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import weft
-from weft.errors import NotFoundError
 from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
 from weft.runtime.operations.agents import AddAgent, ArchiveAgent, ChangeAgent
 from weft.runtime.operations.base import Operation
-from weft.runtime.operations.documents import ArchiveDocument, CreateDocument, DeleteDocument, SaveDocument
+from weft.runtime.operations.documents import ArchiveDocument, CreateDocument, SaveDocument
 from weft.runtime.operations.editing import Edit, Erase, Join, Split
 from weft.runtime.operations.items import Attach, Detach
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
@@ -26,6 +24,8 @@ from weft.runtime.operations.references import (
 )
 from weft.runtime.operations.trees import Archive, Describe, Plant, Unarchive
 from weft.runtime.targets import TargetRef
+from weft.runtime.undoing.stack import tops_now
+from weft.store.references import find_agent, find_tree
 from weft.tree.agent import AgentType, Configuration
 from weft.tree.attempt import RawResponse
 from weft.tree.edge import Source, SourceRole
@@ -50,6 +50,10 @@ class Scene:
     b: NodeHandle = field(init=False)
     c: NodeHandle = field(init=False)
     other: NodeHandle = field(init=False)
+    key: int = field(init=False)
+    me: int = field(init=False)
+    starts: tuple[int | None, int | None] = field(init=False)
+    """The last operations of the tree and of the grove that belong to the scene."""
 
     def __post_init__(self) -> None:
         names = {agent.name for agent in self.grove.agents()}
@@ -64,6 +68,14 @@ class Scene:
         self.other = self.a.say(" a branch")
         self.c = self.b.say(" four")
         self.mira.node(self.c.id).annotate("A note.")
+        with self.grove.read.store.read() as session:
+            self.key = find_tree(session, self.tree.id)
+            self.me = find_agent(session, "human")
+        self.begin()
+
+    def begin(self) -> None:
+        """What has been done so far belongs to the scene."""
+        self.starts = self._top(self.key), self._top(0)
 
     @property
     def id(self) -> str:
@@ -84,15 +96,16 @@ class Scene:
         if self.mode is Mode.BUFFER:
             self.tree.type(text)
 
-    def clear(self) -> None:
-        """Take the scene down, so that the next one is looked at alone."""
-        for tree in self.grove.trees(archived=True):
-            tree.delete(confirm=tree.id)
-        for document in self.grove.read.documents(archived=True):
-            self.grove.perform(DeleteDocument(document=document.id, confirm=document.id))
-        with contextlib.suppress(NotFoundError):
-            if self.grove.read.agent("poet").archived_at is not None:
-                self.grove.perform(ArchiveAgent(agent="poet", restore=True))
+    def rewind(self) -> None:
+        """Undo whatever was done since the scene was set up."""
+        for handle, start in ((self.tree, self.starts[0]), (self.grove, self.starts[1])):
+            chain = self.key if handle is self.tree else 0
+            while self._top(chain) != start:
+                handle.undo()
+
+    def _top(self, chain: int) -> int | None:
+        with self.grove.read.store.read() as session:
+            return tops_now(session, chain, self.me).undo
 
 
 @dataclass(frozen=True)
