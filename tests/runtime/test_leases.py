@@ -167,7 +167,8 @@ def test_the_token_is_looked_at_by_the_transaction_that_writes(here, address, cl
     class Late(Append):
         __slots__ = ()
 
-        def apply(self, _scope):
+        def apply(self, scope):
+            del scope
             raise AssertionError("it was let through")
 
     with weft.open(address, clock=clock) as other:
@@ -405,7 +406,7 @@ class Leasing(RuleBasedStateMachine):
             holder = self.groves[place % 2].leases.holder(self.tree, self.nodes[place])
             standing = self.standing(place)
             assert (holder is None) == (standing is None)
-            if holder is not None:
+            if holder is not None and standing is not None:
                 assert (holder.run, holder.token) == (self.runs_[standing[0]], standing[1])
 
     def teardown(self):
