@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Table, select
+from sqlalchemy import Table, or_, select
 
 import weft
 from weft.store import schema
@@ -47,10 +47,10 @@ def _rows(session: Any, table: Table) -> list[dict[str, Any]]:
     for name in ("hidden", "removed"):
         if name in table.c:
             visible = visible.where(table.c[name].is_(None))
-    for name, whole in (("tree", schema.trees), ("document", schema.documents)):
+    for name, whole in (("tree", schema.trees), ("document", schema.documents), ("project", schema.projects)):
         if name in table.c:
             away = select(whole.c.key).where(whole.c.hidden.is_not(None))
-            visible = visible.where(table.c[name].not_in(away))
+            visible = visible.where(or_(table.c[name].is_(None), table.c[name].not_in(away)))
     left_out = _MOVING.get(table.name, set())
     rows = [
         {name: value for name, value in row._mapping.items() if name not in left_out}

@@ -265,7 +265,7 @@ def test_those_who_waited_get_the_firsts_error_and_do_not_all_try(address):
         class Watched(Idempotency):
             __slots__ = ()
 
-            def _wait(self, *rest):
+            def _wait(self, *rest):  # pyright: ignore[reportIncompatibleMethodOverride] - passes all on
                 waiting.release()
                 return super()._wait(*rest)
 

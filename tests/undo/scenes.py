@@ -9,10 +9,12 @@ from weft.runtime.operations.agents import AddAgent, ArchiveAgent, ChangeAgent
 from weft.runtime.operations.base import Operation
 from weft.runtime.operations.documents import ArchiveDocument, CreateDocument, SaveDocument
 from weft.runtime.operations.editing import Edit, Erase, Join, Split
+from weft.runtime.operations.histories import AppendHistory
 from weft.runtime.operations.items import Attach, Detach
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
 from weft.runtime.operations.places import CommitBuffer, Direction, Switch, TypeText
+from weft.runtime.operations.projects import ArchiveProject, AssignProject, ChangeProject, CreateProject
 from weft.runtime.operations.references import (
     Collapse,
     Expand,
@@ -30,6 +32,7 @@ from weft.tree.agent import AgentType, Configuration
 from weft.tree.attempt import RawResponse
 from weft.tree.edge import Source, SourceRole
 from weft.tree.item import Item
+from weft.tree.node import Role
 from weft.tree.reference import TargetKind
 from weft.tree.tree import Mode
 
@@ -288,6 +291,49 @@ CASES = [
         in_grove=True,
     ),
     Case(
+        AppendHistory,
+        "a tool's answer",
+        lambda s: AppendHistory(tree=s.tree.id, content="4", role=Role.TOOL),
+    ),
+    Case(
+        CreateProject,
+        "with a prompt",
+        lambda s: CreateProject(name=f"Novel {s.number}", system_prompt="Write."),
+        in_grove=True,
+    ),
+    Case(
+        ChangeProject,
+        "everything",
+        lambda s: ChangeProject(
+            project=f"Old {s.number}", revision=1, name=f"New {s.number}", system_prompt="Rewrite."
+        ),
+        lambda s: s.grove.perform(CreateProject(name=f"Old {s.number}")),
+        in_grove=True,
+    ),
+    Case(
+        ArchiveProject,
+        "away",
+        lambda s: ArchiveProject(project=f"Away {s.number}"),
+        lambda s: s.grove.perform(CreateProject(name=f"Away {s.number}")),
+        in_grove=True,
+    ),
+    Case(
+        ArchiveProject,
+        "out again",
+        lambda s: ArchiveProject(project=f"Back {s.number}", restore=True),
+        lambda s: [
+            s.grove.perform(CreateProject(name=f"Back {s.number}")),
+            s.grove.perform(ArchiveProject(project=f"Back {s.number}")),
+        ],
+        in_grove=True,
+    ),
+    Case(
+        AssignProject,
+        "to a project",
+        lambda s: AssignProject(tree=s.tree.id, project=f"Home {s.number}"),
+        lambda s: s.grove.perform(CreateProject(name=f"Home {s.number}")),
+    ),
+    Case(
         AddAgent, "a human", lambda s: AddAgent(name=f"ann {s.number}", type=AgentType.HUMAN), in_grove=True
     ),
     Case(
@@ -311,8 +357,10 @@ CASES = [
         in_grove=True,
     ),
 ]
-ALIKE = {Exclude, Include, Bookmark, Unbookmark, Attach, Detach, Collapse, Expand, Uncollapse, Describe}
-ALIKE |= {LinkTogether, Unlink, TagTarget, Untag, Archive, Unarchive}
+ALIKE = frozenset(
+    {Exclude, Include, Bookmark, Unbookmark, Attach, Detach, Collapse, Expand, Uncollapse, Describe}
+    | {LinkTogether, Unlink, TagTarget, Untag, Archive, Unarchive, AssignProject}
+)
 """Operations that do not mind the mode."""
 PLAYS = [
     (case, mode)

@@ -155,12 +155,14 @@ projects = Table(
     metadata,
     Column("key", Integer, primary_key=True),
     Column("ulid", _ULID, nullable=False, unique=True),
-    Column("name", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
     Column("system_prompt", Text, nullable=False),
     Column("context", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("archived_at", BigInteger),
     Column("revision", Integer, nullable=False, server_default="1"),
+    Column("hidden", BigInteger),
+    Index(None, "name"),
 )
 
 project_revisions = Table(
@@ -173,6 +175,7 @@ project_revisions = Table(
     Column("context", Text, nullable=False),
     Column("author", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("hidden", BigInteger),
     ForeignKeyConstraint(["project"], ["projects.key"], ondelete="CASCADE"),
     ForeignKeyConstraint(["author"], ["agents.key"]),
 )

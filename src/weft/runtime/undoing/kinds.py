@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from weft.runtime.undoing.making import Making, Moving, Typing
 from weft.runtime.undoing.marking import Bookmarking, Excluding, Itemising, Pruning, Restoring
+from weft.runtime.undoing.projects import ArchivingProject, Assigning, ChangingProject, StartingProject
 from weft.runtime.undoing.referring import Folding, Linking, Tagging
 from weft.runtime.undoing.step import Reversal
 from weft.runtime.undoing.wholes import (
@@ -37,6 +38,7 @@ REVERSALS_IN_TREE: Mapping[str, Reversal] = {
     **dict.fromkeys(("collapse", "expand", "uncollapse"), Folding()),
     **_REFERRING,
     "describe": Describing(),
+    "assign": Assigning(),
     **dict.fromkeys(("archive", "unarchive"), PuttingAway()),
 }
 """What is recorded in a tree's chain."""
@@ -46,6 +48,9 @@ REVERSALS_IN_GROVE: Mapping[str, Reversal] = {
     "document": StartingDocument(),
     "save": Saving(),
     **dict.fromkeys(("archive-document", "restore-document"), ArchivingDocument()),
+    "project": StartingProject(),
+    "change-project": ChangingProject(),
+    **dict.fromkeys(("archive-project", "restore-project"), ArchivingProject()),
     "agent": AddingAgent(),
     "change-agent": ChangingAgent(),
     **dict.fromkeys(("archive-agent", "restore-agent"), ArchivingAgent()),

@@ -20,34 +20,38 @@ from weft.tree.reference import TargetKind
 
 __all__ = [
     "AddingAgent",
+    "Archiving",
     "ArchivingAgent",
     "ArchivingDocument",
     "ChangingAgent",
     "Describing",
+    "OfTree",
     "Planting",
     "PuttingAway",
     "Saving",
     "StartingDocument",
+    "named",
+    "put",
 ]
 
 _trees, _agents, _documents, _revisions = schema.trees, schema.agents, schema.documents, schema.revisions
 
 
-class _OfTree:
+class OfTree:
     permission: ClassVar[Permission] = Permission.LOOM_WRITE
     access: ClassVar[MemberRole] = MemberRole.EDITOR
     though_archived: ClassVar[bool] = False
 
 
-class _OfDocument(_OfTree):
+class _OfDocument(OfTree):
     permission: ClassVar[Permission] = Permission.DOC_WRITE
 
 
-class _OfAgent(_OfTree):
+class _OfAgent(OfTree):
     access: ClassVar[MemberRole] = MemberRole.OWNER
 
 
-def _named(step: Step, table: Table, ulid: str) -> Any:
+def named(step: Step, table: Table, ulid: str) -> Any:
     """The row of a tree, document or agent that somebody may have deleted since."""
     row = step.scope.transaction.execute(select(table).where(table.c.ulid == ulid)).one_or_none()
     if row is None:
@@ -55,7 +59,7 @@ def _named(step: Step, table: Table, ulid: str) -> Any:
     return row
 
 
-def _set(step: Step, table: Table, key: int, **values: Any) -> None:
+def put(step: Step, table: Table, key: int, **values: Any) -> None:
     step.scope.transaction.execute(update(table).where(table.c.key == key).values(**values))
     if table is _agents:
         step.scope.transaction.cache.agents.pop(key, None)
@@ -69,7 +73,7 @@ def _require_free(step: Step, table: Table, row: Any, name: str) -> None:
         require_free_title(step.scope, name)
 
 
-class PuttingAway(_OfTree):
+class PuttingAway(OfTree):
     """A tree is archived or open, since the moment it was."""
 
     though_archived: ClassVar[bool] = True
@@ -94,12 +98,12 @@ class PuttingAway(_OfTree):
         set_archived(step.scope, step.tree, wanted)
 
 
-class Planting(_OfTree):
+class Planting(OfTree):
     """A whole tree is hidden, as long as nothing but its planting has happened in it."""
 
     def undo(self, step: Step) -> JsonObject:
         transaction = step.scope.transaction
-        row = _named(step, _trees, step.payload["tree"])
+        row = named(step, _trees, step.payload["tree"])
         state = transaction.tree_state(row.key)
         if row.archived_at is not None:
             refuse(step, f"{row.title!r} was archived", needle=row.ulid)
@@ -109,15 +113,15 @@ class Planting(_OfTree):
             if tops_now(transaction, row.key, agent).undo not in {None, 1}:
                 refuse(step, f"something was done in {row.title!r}", agent=agent)
         self._require_apart(step, row)
-        _set(step, _trees, row.key, hidden=step.ordinal)
+        put(step, _trees, row.key, hidden=step.ordinal)
         set_archived(step.scope, state, step.scope.now)
         transaction.cache.keys.pop(row.ulid, None)
         return {}
 
     def redo(self, step: Step, forth: dict[str, Any]) -> None:  # noqa: ARG002 - nothing varies
-        row = _named(step, _trees, step.payload["tree"])
+        row = named(step, _trees, step.payload["tree"])
         state = step.scope.transaction.tree_state(row.key)
-        _set(step, _trees, row.key, hidden=None)
+        put(step, _trees, row.key, hidden=None)
         set_archived(step.scope, state, None)
 
     def _require_apart(self, step: Step, row: Any) -> None:
@@ -156,15 +160,15 @@ class _Fields:
         self._put(step, row, forth["was"])
 
     def _row(self, step: Step) -> Any:
-        return _named(step, self.table, step.tree.ulid if step.chain else step.payload["agent"])
+        return named(step, self.table, step.tree.ulid if step.chain else step.payload["agent"])
 
     def _put(self, step: Step, row: Any, values: dict[str, Any]) -> None:
         if "name" in values:
             _require_free(step, self.table, row, values["name"])
-        _set(step, self.table, row.key, **values)
+        put(step, self.table, row.key, **values)
 
 
-class Describing(_Fields, _OfTree):
+class Describing(_Fields, OfTree):
     table: ClassVar[Table] = _trees
 
 
@@ -176,19 +180,19 @@ class StartingDocument(_OfDocument):
     """A new document is hidden, as long as nobody has saved, linked or tagged it."""
 
     def undo(self, step: Step) -> JsonObject:
-        row = _named(step, _documents, step.payload["document"])
+        row = named(step, _documents, step.payload["document"])
         if row.revision != 1:
             refuse(step, f"{row.title!r} was saved again", agent=_saver(step, row))
         if row.archived_at is not None:
             refuse(step, f"{row.title!r} was archived", needle=row.ulid)
         require_no_references(step, TargetKind.DOCUMENT, GROVE, row.key, repr(row.title))
-        _set(step, _documents, row.key, hidden=step.ordinal, archived_at=step.scope.now)
+        put(step, _documents, row.key, hidden=step.ordinal, archived_at=step.scope.now)
         return {}
 
     def redo(self, step: Step, forth: dict[str, Any]) -> None:  # noqa: ARG002 - nothing varies
-        row = _named(step, _documents, step.payload["document"])
+        row = named(step, _documents, step.payload["document"])
         _require_free(step, _documents, row, row.title)
-        _set(step, _documents, row.key, hidden=None, archived_at=None)
+        put(step, _documents, row.key, hidden=None, archived_at=None)
 
 
 class Saving(_OfDocument):
@@ -204,7 +208,7 @@ class Saving(_OfDocument):
         self._hide(step, None)
 
     def _turn(self, step: Step, present: int, wanted: int) -> None:
-        row = _named(step, _documents, step.payload["document"])
+        row = named(step, _documents, step.payload["document"])
         if row.revision != present:
             refuse(step, f"revision {row.revision} of {row.title!r} was saved", agent=_saver(step, row))
         if row.archived_at is not None:
@@ -212,10 +216,10 @@ class Saving(_OfDocument):
         there = _revisions.c.document == row.key, _revisions.c.revision == wanted
         kept = step.scope.transaction.execute(select(_revisions).where(*there)).one()
         _require_free(step, _documents, row, kept.title)
-        _set(step, _documents, row.key, revision=wanted, title=kept.title, updated_at=kept.created_at)
+        put(step, _documents, row.key, revision=wanted, title=kept.title, updated_at=kept.created_at)
 
     def _hide(self, step: Step, by: int | None) -> None:
-        key = _named(step, _documents, step.payload["document"]).key
+        key = named(step, _documents, step.payload["document"]).key
         there = _revisions.c.document == key, _revisions.c.revision == step.payload["revision"]
         step.scope.transaction.execute(update(_revisions).where(*there).values(hidden=by))
 
@@ -226,7 +230,7 @@ def _saver(step: Step, row: Any) -> int:
     return step.scope.transaction.execute(select(_revisions.c.author).where(*there)).scalar_one()
 
 
-class _Archiving:
+class Archiving:
     """A document or an agent is archived or there, since the moment it was."""
 
     table: ClassVar[Table]
@@ -243,20 +247,20 @@ class _Archiving:
 
     def _move(self, step: Step, present: int | None, wanted: int | None) -> None:
         what = self.table.name.removesuffix("s")
-        row = _named(step, self.table, step.payload[what])
-        name = row.name if self.table is _agents else row.title
+        row = named(step, self.table, step.payload[what])
+        name = row.title if self.table is _documents else row.name
         if row.archived_at != present:
             refuse(step, f"{name!r} was archived or taken out again", needle=row.ulid)
         if wanted is None:
             _require_free(step, self.table, row, name)
-        _set(step, self.table, row.key, archived_at=wanted)
+        put(step, self.table, row.key, archived_at=wanted)
 
 
-class ArchivingDocument(_Archiving, _OfDocument):
+class ArchivingDocument(Archiving, _OfDocument):
     table: ClassVar[Table] = _documents
 
 
-class ArchivingAgent(_Archiving, _OfAgent):
+class ArchivingAgent(Archiving, _OfAgent):
     table: ClassVar[Table] = _agents
 
 
@@ -265,18 +269,18 @@ class AddingAgent(_OfAgent):
 
     def undo(self, step: Step) -> JsonObject:
         require_person(step.scope)
-        row = _named(step, _agents, step.payload["agent"])
+        row = named(step, _agents, step.payload["agent"])
         if agent_digest(row) != step.inverse["is"] or row.archived_at is not None:
             refuse(step, f"{row.name!r} was changed", needle=row.ulid)
         if self._is_used(step, row):
             refuse(step, f"{row.name!r} has taken part since")
-        _set(step, _agents, row.key, hidden=step.ordinal, archived_at=step.scope.now)
+        put(step, _agents, row.key, hidden=step.ordinal, archived_at=step.scope.now)
         return {}
 
     def redo(self, step: Step, forth: dict[str, Any]) -> None:  # noqa: ARG002 - nothing varies
-        row = _named(step, _agents, step.payload["agent"])
+        row = named(step, _agents, step.payload["agent"])
         _require_free(step, _agents, row, row.name)
-        _set(step, _agents, row.key, hidden=None, archived_at=None)
+        put(step, _agents, row.key, hidden=None, archived_at=None)
 
     def _is_used(self, step: Step, row: Any) -> bool:
         """Has it written, acted or been given to a user? Only trees changed since then are looked through."""

@@ -12,7 +12,7 @@ _ENDS = ["a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key"]
 
 
 def upgrade() -> None:
-    for table in ("agents", "documents", "revisions", "trees"):
+    for table in ("agents", "documents", "revisions", "trees", "projects", "project_revisions"):
         op.add_column(table, sa.Column("hidden", sa.BigInteger(), nullable=True))
     hidden = sa.column("hidden").is_not(None)
     op.create_index(
@@ -29,6 +29,10 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["tree"], ["trees.key"], name=op.f("fk_typings_trees")),
         sa.PrimaryKeyConstraint("tree", "ordinal", name=op.f("pk_typings")),
     )
+    # A project whose making was undone gives its name free. No grove has any yet, so nothing is lost.
+    with op.batch_alter_table("projects") as projects:
+        projects.drop_constraint(op.f("uq_projects_name"), type_="unique")
+    op.create_index(op.f("ix_projects_name"), "projects", ["name"])
     # A link that was taken away keeps its row, and so its note, when the two are linked again.
     with op.batch_alter_table("links") as links:
         links.drop_constraint(op.f("uq_links_a_tree_a_kind_a_key_b_tree_b_kind_b_key"), type_="unique")
