@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Table, or_, select
+from sqlalchemy import Integer, Table, or_, select
 
 import weft
 from weft.store import schema
@@ -48,7 +48,7 @@ def _rows(session: Any, table: Table) -> list[dict[str, Any]]:
         if name in table.c:
             visible = visible.where(table.c[name].is_(None))
     for name, whole in (("tree", schema.trees), ("document", schema.documents), ("project", schema.projects)):
-        if name in table.c:
+        if name in table.c and isinstance(table.c[name].type, Integer):
             away = select(whole.c.key).where(whole.c.hidden.is_not(None))
             visible = visible.where(or_(table.c[name].is_(None), table.c[name].not_in(away)))
     left_out = _MOVING.get(table.name, set())
