@@ -1,6 +1,7 @@
 """Has anyone built on it? What must not be so before something made is hidden, or shown again."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import and_, or_, select
 
@@ -78,16 +79,18 @@ def _require_unmarked(step: Step, row: NodeRow) -> None:
         if row.flags & flag:
             refuse(step, f"[{row.local_id}] was {done}", needle=row.ulid)
     if row.flags & Flag.HAS_ATTACHMENTS:
-        changed = select(_attachments.c.id).where(
-            _attachments.c.tree == step.tree.key,
-            _attachments.c.node == row.key,
-            or_(
-                and_(_attachments.c.attached_by.is_not(None), _attachments.c.detached_by.is_(None)),
-                and_(_attachments.c.attached_by.is_(None), _attachments.c.detached_by.is_not(None)),
-            ),
-        )
-        if step.scope.transaction.execute(changed).first() is not None:
+        items = step.scope.transaction.execute(
+            select(_attachments)
+            .where(_attachments.c.tree == step.tree.key, _attachments.c.node == row.key)
+            .order_by(_attachments.c.ordinal)
+        ).all()
+        born = [_item(item) for item in items if item.attached_by is None]
+        if [_item(item) for item in items if item.detached_by is None] != born:
             refuse(step, f"items on [{row.local_id}] were changed", needle=row.ulid)
+
+
+def _item(row: Any) -> tuple[object, ...]:
+    return row.id, row.type, row.sha256, row.recoverable
 
 
 def require_no_references(step: Step, kind: TargetKind, tree: int, key: int, name: str) -> None:
