@@ -45,7 +45,7 @@ class Paper(Written):
         self.future[who] = []
 
     def undo(self, who: Person) -> None:
-        entry = self._step(who, self.past)
+        entry = self._next(who, self.past)
         for number in entry.made:
             self._require_unbuilt(who, self.pieces[number], entry)
         entry.items = self._items_above(entry)
@@ -56,7 +56,7 @@ class Paper(Written):
         self.future.setdefault(who.name, []).append(entry)
 
     def redo(self, who: Person) -> None:
-        entry = self._step(who, self.future)
+        entry = self._next(who, self.future)
         for number in entry.made:
             piece = self.pieces[number]
             needed = {source for source, _ in piece.sources} | {piece.edited_from}
@@ -73,7 +73,7 @@ class Paper(Written):
         self.future[who.name].pop()
         self.past[who.name].append(entry)
 
-    def _step(self, who: Person, stack: dict[str, list[Entry]]) -> Entry:
+    def _next(self, who: Person, stack: dict[str, list[Entry]]) -> Entry:
         self._open(who, "loom_aware", archived=True)
         entries = stack.get(who.name)
         if not entries:

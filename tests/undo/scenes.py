@@ -311,8 +311,10 @@ CASES = [
         in_grove=True,
     ),
 ]
-ALIKE = {Exclude, Include, Bookmark, Unbookmark, Attach, Detach, Collapse, Expand, Uncollapse, Describe}
-ALIKE |= {LinkTogether, Unlink, TagTarget, Untag, Archive, Unarchive}
+ALIKE = {
+    *(Exclude, Include, Bookmark, Unbookmark, Attach, Detach, Collapse, Expand, Uncollapse),
+    *(LinkTogether, Unlink, TagTarget, Untag, Describe, Archive, Unarchive),
+}
 """Operations that do not mind the mode."""
 PLAYS = [
     (case, mode)

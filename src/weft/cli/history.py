@@ -91,19 +91,18 @@ def _tree(call: Call, reference: str | None, *, of_grove: bool) -> "TreeHandle |
 
 
 def _tell(call: Call, tree: "TreeHandle | None", steps: Sequence[Stepped]) -> None:
-    """One line for each step: stdout has what it was, stderr says it."""
-    if call.out.as_json:
-        call.out.json(steps)
+    """One line for each step: what it was for a script, what was done for a person."""
     here = "in the grove" if tree is None else where(tree.title)
+    plain: list[str] = []
+    told: list[str] = []
     for step in steps:
-        names = "" if tree is None else " ".join(_local_ids(call, tree, step))
-        if not call.out.as_json:
-            call.out.text(f"{step.kind} {names}".rstrip())
+        names = [] if tree is None else _local_ids(call, tree, step)
+        plain.append(" ".join([step.kind, *names]))
         done = "undid" if step.direction == "undo" else "redid"
-        shown = f" [{names.replace(' ', '] [')}]" if names else ""
-        call.out.talk(f"{done} {step.kind}{shown} {here}")
-    if steps and steps[-1].direction == "undo":
-        call.out.talk(f"weft redo{'' if tree else ' --in-grove'} does it again")
+        told.append(" ".join([done, step.kind, *(f"[{name}]" for name in names), here]))
+    if steps[0].direction == "undo":
+        told.append(f"weft redo{'' if tree else ' --in-grove'} does it again")
+    call.out.answer(steps, "\n".join(plain), "\n".join(told))
 
 
 def _local_ids(call: Call, tree: "TreeHandle", step: Stepped) -> list[str]:
