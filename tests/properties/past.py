@@ -97,12 +97,13 @@ class Paper(Written):
         marked = marked or piece.things != piece.born_with
         end = "node", number
         referred = any(end in pair for pair in self.links) or any(tagged == end for tagged, _ in self.tags)
-        others = [name for name in self.stands if name != who.name]
-        watched = any(self.stands[name] == number for name in others) or any(
+        watched = any(at == number for name, at in self.stands.items() if name != who.name) or any(
             number in chosen.values() for name, chosen in self.chosen.items() if name != who.name
         )
         folded = any(number in {fold.first, fold.last} for fold in self.folds.values())
-        if built or marked or referred or watched or folded:
+        others = [v for v in self.versions(piece.place) if v is not piece and v.pruned is None]
+        last = piece.place != number and piece.place not in entry.made and not others
+        if built or marked or referred or watched or folded or last:
             refuse("CONFLICT")
 
     def _turn(self, entry: Entry, *, forth: bool) -> None:

@@ -34,6 +34,7 @@ def require_unbuilt(step: Step, made: Sequence[NodeRow]) -> None:
     for row in made:
         _require_no_offspring(step, row, own)
         _require_unmarked(step, row)
+        _require_other_version(step, row, own)
         require_no_references(step, TargetKind.NODE, step.tree.key, row.key, f"[{row.local_id}]")
         _require_nobody_there(step, row)
 
@@ -87,6 +88,18 @@ def _require_unmarked(step: Step, row: NodeRow) -> None:
         born = [_item(item) for item in items if item.attached_by is None]
         if [_item(item) for item in items if item.detached_by is None] != born:
             refuse(step, f"items on [{row.local_id}] were changed", needle=row.ulid)
+
+
+def _require_other_version(step: Step, row: NodeRow, own: set[int]) -> None:
+    """What hangs from the position must not lose its last living version with an edit."""
+    if row.key == row.position or row.position in own:
+        return
+    transaction, tree = step.scope.transaction, step.tree.key
+    others = [transaction.node(tree, key) for key in transaction.versions(tree, row.position)]
+    if not any(other.live for other in others if other.key != row.key):
+        last = next(other for other in reversed(others) if other.pruned is not None)
+        pruner = event_at(transaction, tree, last.pruned or 0).agent
+        refuse(step, f"[{last.local_id}], which [{row.local_id}] stands in for, was pruned", agent=pruner)
 
 
 def _item(row: Any) -> tuple[object, ...]:
