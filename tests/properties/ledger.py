@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Column, Select, Table, bindparam, or_, select
 from tests.properties.model import Piece, Thing
-from tests.properties.moves import Paper
+from tests.properties.past import Paper
 
 from weft.provenance.chain import NodeFacts, content_hash, event_hash
 from weft.runtime.targets import KINDS as KINDS_OF_TARGET
@@ -201,7 +201,7 @@ class Ledger:
             assert bool(row.flags & Flag.EXCLUDED) == piece.excluded
             assert bool(row.flags & Flag.BOOKMARKED) == piece.bookmarked
             assert row.bookmark_label == piece.label
-            assert row.hidden is None
+            assert (row.hidden is not None) == piece.hidden
             assert prunes.setdefault(piece.pruned, row.pruned) == row.pruned, "one prune, one number"
         assert len(set(prunes.values())) == len(prunes), "two prunes, two numbers"
 
@@ -303,7 +303,7 @@ class Ledger:
         row = next(row for row in mine["trees"] if row.key == self.tree)
         assert (row.nodes, row.branches, row.depth) == paper.counters(), "counters are true"
         assert (row.root, row.root_ulid) == (self.keys[0], self.ids[0])
-        assert (row.archived_at is not None) == paper.archived
+        assert (row.archived_at is not None) == bool(paper.archived)
         for name, value in paper.about.items():
             assert getattr(row, name) == value
         folds = {row.name: (row.first, row.last, row.description, row.expanded) for row in mine["groups"]}

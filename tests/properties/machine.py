@@ -6,12 +6,13 @@ from functools import partial
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 from tests.properties.model import BUFFER, CONTEXT, INSTRUCTION, PRIMARY, Thing, Words
-from tests.properties.moves import Paper
+from tests.properties.past import Paper
 from tests.properties.stage import Pick, Stage
 from tests.properties.workshop import CONTENTS, PEOPLE, RESPONSES, TEXTS, THINGS, WRITERS, words_of
 
 from weft.runtime.operations.editing import Edit, Erase, Join, Split
 from weft.runtime.operations.histories import AppendHistory
+from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.items import Attach, Detach
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
@@ -403,16 +404,43 @@ class Operations(Stage):
             lambda paper, me: paper.describe(me, **fields),
         )
 
+    @rule(who=ANYONE)
+    def undo(self, who: str) -> None:
+        self.perform(who, Undo(tree=self.tree), Paper.undo)
+
+    @rule(who=ANYONE, times=st.integers(1, 3))
+    def undo_and_redo(self, who: str, times: int) -> None:
+        """Back and forth again: each step as on paper."""
+        for _ in range(times):
+            self.perform(who, Undo(tree=self.tree), Paper.undo)
+        for _ in range(times):
+            self.perform(who, Redo(tree=self.tree), Paper.redo)
+
+    @rule(who=ANYONE)
+    def redo(self, who: str) -> None:
+        self.perform(who, Redo(tree=self.tree), Paper.redo)
+
     @rule(who=ANYONE, how=st.sampled_from((Archive, Unarchive)))
     def put_away_or_take_out(self, who: str, how: type[Archive | Unarchive]) -> None:
         self.perform(who, how(tree=self.tree), lambda paper, me: paper.archive(me, away=how is Archive))
 
 
-_MAKING = {"append_at_cursor", "append_under", "note", "edit"}
+_MAKING = {"append_at_cursor", "append_under", "note", "edit", "undo", "redo"}
 FOCI = {
     "everything": None,
     "typing": _MAKING | {"type_text", "commit", "erase", "switch", "step", "prune", "put_away_or_take_out"},
     "versions": _MAKING | {"edit_with_other_sources", "split", "join", "switch", "step", "prune", "restore"},
+    "undoing": {
+        "append_under",
+        "edit",
+        "type_text",
+        "switch",
+        "prune",
+        "restore",
+        "exclude_or_include",
+        "collapse",
+    }
+    | {"expand_or_forget", "link", "unlink", "tag", "attach", "detach", "undo", "redo", "undo_and_redo"},
     "items": _MAKING | {"append_for_a_model", "attach", "detach", "merge", "prune", "restore"},
 }
 """Rules that have to do with each other: what goes wrong between them is seldom met among all."""

@@ -55,7 +55,8 @@ class Paper(Sight):
             case "foreign":
                 refuse(foreign)
             case _:
-                return self.pieces[int(ref)]
+                piece = self.pieces[int(ref)]
+                return refuse("NOT_FOUND") if piece.hidden else piece
 
     def _live(self, ref: Ref, foreign: str = "NOT_FOUND") -> Piece:
         piece = self._find(ref, foreign)
@@ -104,6 +105,7 @@ class Paper(Sight):
             response=response,
             born_with=things,
             things=things,
+            ever=things,
         )
         self.pieces.append(piece)
         return piece
@@ -340,7 +342,7 @@ class Paper(Sight):
         if not others:
             hidden += [
                 below
-                for below in self.pieces
+                for below in self.shown
                 if below.place != piece.place
                 and below.pruned is None
                 and self.is_at_or_below(below.place, piece.place)
@@ -373,7 +375,7 @@ class Paper(Sight):
         piece = self._live(ref)
         below = [
             each
-            for each in self.pieces
+            for each in self.shown
             if each.place != piece.place and self.is_at_or_below(each.place, piece.place)
         ]
         if any(each.author.type == "model" for each in (piece, *below)):
@@ -385,18 +387,19 @@ class Paper(Sight):
         piece = self._open_turn(ref)
         if any(there.id == thing.id for there in piece.things):
             refuse("CONFLICT")
-        piece.things = (*piece.things, thing)
+        piece.ever = (*piece.ever, thing)
+        rehang(piece)
         self.ever_attached.add(piece.number)
         return piece.things
 
     def detach(self, who: Person, ref: Ref, thing_id: str) -> tuple[Thing, ...]:
         self._open(who)
         piece = self._open_turn(ref)
-        left = tuple(thing for thing in piece.things if thing.id != thing_id)
-        if left == piece.things:
+        gone = [i for i, thing in enumerate(piece.ever) if thing.id == thing_id and i not in piece.off]
+        if not gone:
             refuse("NOT_FOUND")
-        piece.things = left
-        return left
+        piece.off |= set(gone)
+        return rehang(piece)
 
     def switch(self, who: Person, to: Ref, *, step: bool) -> Piece:
         """To a piece, or one step: next, previous, parent, child, leaf."""
@@ -464,7 +467,8 @@ class Paper(Sight):
         known = self.folds.get(name)
         if known is not None and (known.first, known.last) != (top.number, end.number):
             refuse("CONFLICT")
-        self.folds[name] = Fold(top.number, end.number, description)
+        self.stamps += 1
+        self.folds[name] = Fold(top.number, end.number, description, stamp=self.stamps)
 
     def expand(self, who: Person, name: str) -> None:
         self._open(who)
@@ -496,7 +500,8 @@ class Paper(Sight):
         ends = self._open_ends(who, one, other, apart=True)
         if ends in self.links:
             refuse("CONFLICT")
-        self.links[ends] = note
+        self.stamps += 1
+        self.links[ends], self.link_stamps[ends] = note, self.stamps
 
     def unlink(self, who: Person, one: EndRef, other: EndRef) -> None:
         ends = self._open_ends(who, one, other)
@@ -522,7 +527,15 @@ class Paper(Sight):
 
     def archive(self, who: Person, *, away: bool) -> None:
         self._open(who, archived=True)
-        self.archived = away
+        if away != bool(self.archived):
+            self.stamps += 1
+            self.archived = self.stamps if away else 0
+
+
+def rehang(piece: Piece) -> tuple[Thing, ...]:
+    """What hangs on a piece, of all that ever did."""
+    piece.things = tuple(thing for index, thing in enumerate(piece.ever) if index not in piece.off)
+    return piece.things
 
 
 def _plain(piece: Piece) -> str:

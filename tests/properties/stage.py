@@ -9,13 +9,15 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine
 from tests.properties.ledger import Dump, Ledger, count_events, dump, rows_left, without_chains
 from tests.properties.model import ANNOTATION, End, Person, Piece, RefusedError, Thing, Words
-from tests.properties.moves import Answer, EndRef, Paper, Ref
+from tests.properties.moves import Answer, EndRef, Ref
+from tests.properties.past import Paper
 from tests.properties.views import Elsewhere, Views
 from tests.properties.workshop import PEOPLE, Workshop
 
 import weft
 from weft.errors import InvalidInputError, WeftError
 from weft.runtime.operations.base import Operation
+from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.trees import DeleteTree, Plant, Unarchive
 from weft.runtime.targets import TargetRef
 from weft.tree.item import Item
@@ -56,6 +58,7 @@ class Stage(RuleBasedStateMachine):
     def set_up(self, who: str, words: Words) -> None:
         shop = self.workshop
         shop.follow_grove()
+        shop.keep_picture()
         side = shop.grove.plant("Beside", "Not here.")
         self.elsewhere = Elsewhere(side.id, side.say("Nor here.").id, shop.document)
         tree = shop.groves[who].perform(Plant(mode=self.mode, content=words.content))
@@ -93,9 +96,10 @@ class Stage(RuleBasedStateMachine):
         else:
             before = self.rows
             result = grove.perform(operation)
-            self.paper = paper
+            old, self.paper = self.paper, paper
             self._look()
             self._expect_one_event(who, before)
+            self._remember(who, operation, old, before)
             self._agree(result, answer)
             self._glance(who)
         self.steps += 1
@@ -106,7 +110,7 @@ class Stage(RuleBasedStateMachine):
             grove.perform(operation)
         assert caught.value.code == code, caught.value
         assert self._dump() == self.rows, "a refusal changes nothing"
-        self.refusals += self.paper.archived
+        self.refusals += bool(self.paper.archived)
 
     def _dump(self) -> Dump:
         return dump(self.workshop.grove.read.store, *self.trees)
@@ -128,6 +132,15 @@ class Stage(RuleBasedStateMachine):
         for row in self.rows["events"]:
             if (row.tree, row.ordinal) not in known:
                 assert row.agent == self.workshop.agent_keys[who]
+
+    def _remember(self, who: str, operation: Operation[Any], old: Paper, before: Dump) -> None:
+        """What has become an event of this tree can be undone."""
+        known = {row.ordinal for row in before["events"] if row.tree == self.ledger.tree}
+        new = [
+            row for row in self.rows["events"] if row.tree == self.ledger.tree and row.ordinal not in known
+        ]
+        if new and not isinstance(operation, Undo | Redo):
+            self.paper.remember(who, operation.verb, old)
 
     def _agree(self, result: object, answer: Answer) -> None:
         """What the operation returned is what the paper said."""
@@ -158,13 +171,14 @@ class Stage(RuleBasedStateMachine):
 
     def _glance(self, who: str) -> None:
         """One look at the tree with the eyes of who acted; the end looks at everything."""
-        piece = self.paper.pieces[-1 - self.steps % len(self.paper.pieces)]
+        shown = self.paper.shown
+        piece = shown[-1 - self.steps % len(shown)]
         self.views.glance(self.workshop.groves[who], who, piece, self.steps)
 
     def _pieces(self, kind: str) -> list[Piece]:
         """The pieces of a kind; where there is none, those that live."""
         paper = self.paper
-        living = [piece for piece in paper.pieces if piece.pruned is None]
+        living = [piece for piece in paper.shown if piece.pruned is None]
         match kind:
             case "any":
                 found = paper.pieces

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import select
 
@@ -29,6 +29,8 @@ def history_of(
         own = own.where(_events.c.agent == agent)
     rows = session.execute(own).all()[::-1]
     undone = _undone_among(session, chain, rows)
+    payloads: list[dict[str, Any]] = [json.loads(row.payload) for row in rows]
+    local = _local_ids(session, chain, {ulid for payload in payloads for ulid in _about(payload)})
     names = {key: agent_row(session, key) for key in {row.agent for row in rows}}
     return [
         Happening(
@@ -37,11 +39,29 @@ def history_of(
             agent_id=names[row.agent].ulid,
             agent_name=names[row.agent].name,
             created_at=from_microseconds(row.created_at),
-            payload=json.loads(row.payload),
+            payload=payload,
+            nodes=tuple(local[ulid] for ulid in _about(payload) if ulid in local),
             undone=row.ordinal in undone,
         )
-        for row in rows
+        for row, payload in zip(rows, payloads, strict=True)
     ]
+
+
+def _about(payload: dict[str, Any]) -> list[str]:
+    """Ids of the nodes that an event made or changed."""
+    for name in ("nodes", "node", "to"):
+        found = payload.get(name)
+        if isinstance(found, list) and found:
+            return cast("list[str]", found)
+        if isinstance(found, str):
+            return [found]
+    return []
+
+
+def _local_ids(session: Session, tree: int, ulids: set[str]) -> dict[str, str]:
+    nodes = schema.nodes
+    named = select(nodes.c.ulid, nodes.c.local_id).where(nodes.c.tree == tree, nodes.c.ulid.in_(ulids))
+    return {row.ulid: row.local_id for row in session.execute(named)}
 
 
 def _undone_among(session: Session, chain: int, rows: Sequence[Any]) -> set[int]:

@@ -36,5 +36,7 @@ class Happening:
     agent_name: str
     created_at: datetime
     payload: JsonObject
+    nodes: tuple[str, ...]
+    """Local ids of the nodes it is about."""
     undone: bool
     """Whether an undo has taken it back, and no redo done it again."""

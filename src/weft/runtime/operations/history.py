@@ -15,6 +15,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue
 from weft.tree.history import Stepped
+from weft.tree.marks import counted
 
 __all__ = ["Redo", "Undo"]
 
@@ -141,4 +142,4 @@ def _number(value: JsonValue) -> int:
 def _too_few(what: str, done: int) -> str:
     if done == 0:
         return f"there is nothing of yours to {what} here"
-    return f"there are only {done} steps to {what} here; nothing was changed"
+    return f"there is only so much to {what} here: {counted(done, 'step')}; nothing was changed"

@@ -1,6 +1,7 @@
 """Has anyone built on it? What must not be so before something made is hidden, or shown again."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import and_, or_, select
 
@@ -33,6 +34,7 @@ def require_unbuilt(step: Step, made: Sequence[NodeRow]) -> None:
     for row in made:
         _require_no_offspring(step, row, own)
         _require_unmarked(step, row)
+        _require_other_version(step, row, own)
         require_no_references(step, TargetKind.NODE, step.tree.key, row.key, f"[{row.local_id}]")
         _require_nobody_there(step, row)
 
@@ -78,16 +80,30 @@ def _require_unmarked(step: Step, row: NodeRow) -> None:
         if row.flags & flag:
             refuse(step, f"[{row.local_id}] was {done}", needle=row.ulid)
     if row.flags & Flag.HAS_ATTACHMENTS:
-        changed = select(_attachments.c.id).where(
-            _attachments.c.tree == step.tree.key,
-            _attachments.c.node == row.key,
-            or_(
-                and_(_attachments.c.attached_by.is_not(None), _attachments.c.detached_by.is_(None)),
-                and_(_attachments.c.attached_by.is_(None), _attachments.c.detached_by.is_not(None)),
-            ),
-        )
-        if step.scope.transaction.execute(changed).first() is not None:
+        items = step.scope.transaction.execute(
+            select(_attachments)
+            .where(_attachments.c.tree == step.tree.key, _attachments.c.node == row.key)
+            .order_by(_attachments.c.ordinal)
+        ).all()
+        born = [_item(item) for item in items if item.attached_by is None]
+        if [_item(item) for item in items if item.detached_by is None] != born:
             refuse(step, f"items on [{row.local_id}] were changed", needle=row.ulid)
+
+
+def _require_other_version(step: Step, row: NodeRow, own: set[int]) -> None:
+    """What hangs from the position must not lose its last living version with an edit."""
+    if row.key == row.position or row.position in own:
+        return
+    transaction, tree = step.scope.transaction, step.tree.key
+    others = [transaction.node(tree, key) for key in transaction.versions(tree, row.position)]
+    if not any(other.live for other in others if other.key != row.key):
+        last = next(other for other in reversed(others) if other.pruned is not None)
+        pruner = event_at(transaction, tree, last.pruned or 0).agent
+        refuse(step, f"[{last.local_id}], which [{row.local_id}] stands in for, was pruned", agent=pruner)
+
+
+def _item(row: Any) -> tuple[object, ...]:
+    return row.id, row.type, row.sha256, row.recoverable
 
 
 def require_no_references(step: Step, kind: TargetKind, tree: int, key: int, name: str) -> None:

@@ -6,9 +6,9 @@ from sqlalchemy import delete, select, update
 
 from weft.errors import ConflictError
 from weft.runtime.actor import require_access, require_permission
-from weft.runtime.operations.metadata import recount
 from weft.runtime.places import set_working_buffer, working_buffer
 from weft.runtime.undoing.building import items_seen, require_ground, require_unbuilt
+from weft.runtime.undoing.counting import Counting
 from weft.runtime.undoing.step import Step, cursor_now, node_named, put_cursor, refuse, visible_node
 from weft.runtime.values import contents_of
 from weft.store import schema
@@ -165,10 +165,13 @@ def _text(step: Step, row: NodeRow) -> str:
 
 
 def _set_hidden(step: Step, rows: list[NodeRow], by: int | None) -> None:
-    """Hide the nodes (or show them), and count the tree anew."""
+    """Hide the nodes, or show them."""
     if not rows:
         return
     transaction = step.scope.transaction
+    counting = Counting(step.scope, step.tree, rows)
+    if by is None:
+        counting.before_showing()
     transaction.execute(
         update(_nodes)
         .where(
@@ -178,5 +181,5 @@ def _set_hidden(step: Step, rows: list[NodeRow], by: int | None) -> None:
         .values(hidden=by)
     )
     transaction.forget_nodes()
-    recount(step.scope, step.tree)
+    counting.finish(shown=by is None)
     step.nodes.extend(row.ulid for row in rows)

@@ -117,17 +117,18 @@ class Folding(_Referring):
     """A folded range as it was: under its name, with its id, open or closed."""
 
     def undo(self, step: Step) -> JsonObject:
-        present = self._fields(step)
-        kind, name = step.event.kind, step.inverse["group"]
-        if kind == "uncollapse":
-            is_so = present is None
-        else:
-            is_so = (
-                present is not None
-                and present["id"] == step.payload["group"]
-                and present["expanded"] == (kind == "expand")
-                and (kind == "expand" or present["createdAt"] == step.event.created_at)
-            )
+        present, was, name = self._fields(step), step.inverse["was"], step.inverse["group"]
+        match step.event.kind:
+            case "collapse":
+                moment = None if present is None else present["createdAt"]
+                is_so = present is not None and (moment, present["expanded"]) == (
+                    step.event.created_at,
+                    False,
+                )
+            case "expand":
+                is_so = present == {**was, "expanded": True}
+            case _:
+                is_so = present is None
         if not is_so:
             refuse(step, f"the folded range {name!r} was changed", needle=step.payload["group"])
         self._put(step, step.inverse["was"])
