@@ -1,8 +1,6 @@
 """From what somebody wants to say to a node in its place: the one way nodes are made."""
 
-import gzip
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,8 +8,11 @@ from typing import Any, NamedTuple
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.ids import base_of, local_id_candidates
 from weft.provenance.chain import NodeFacts, content_hash
+from weft.provenance.facts import choice_fact, items_fact, response_fact
 from weft.runtime.scope import Scope
 from weft.store import schema
+from weft.store.contents import dump_content
+from weft.store.packing import pack
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,
@@ -32,11 +33,9 @@ from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
 from weft.tree.content import (
     Content,
-    Text,
     blob_refs,
     check_content,
     check_text,
-    content_to_wire,
     kind_of,
     plain_text,
 )
@@ -47,7 +46,7 @@ from weft.tree.node import Node, Role, Status, role_of
 from weft.tree.tree import Mode
 from weft.tree.wire import from_microseconds, to_microseconds
 
-__all__ = ["Draft", "Written", "add_body", "attachment_row", "dump_content", "write_node"]
+__all__ = ["Draft", "Written", "add_body", "add_response", "attachment_row", "write_node"]
 
 _SOURCE_LIMIT = 256
 _ITEM_LIMIT = 10_000
@@ -142,9 +141,9 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     _count(transaction, tree, row)
     transaction.add_node(row, dump_content(draft.content))
     _add_sources(transaction, row, draft)
-    _add_attachments(transaction, row, draft.attachments)
+    _add_attachments(scope, row, draft.attachments)
     if draft.response is not None and response_sha256 is not None:
-        _add_response(transaction, tree, row, draft, response_sha256)
+        _add_choice(scope, tree, row, draft, response_sha256)
     node = Node(
         id=ulid,
         local_id=local_id,
@@ -164,18 +163,10 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     return Written(node, row)
 
 
-def dump_content(content: Content) -> str:
-    """How `texts.content` holds it: text as it is, the rest as JSON."""
-    if isinstance(content, Text):
-        return content.text
-    return json.dumps(content_to_wire(content), separators=(",", ":"), ensure_ascii=False)
-
-
 def add_body(transaction: Transaction, tree: int, digest: bytes, body: bytes) -> None:
     """Keep bytes by their hash, once a tree."""
-    compressed = gzip.compress(body, compresslevel=6, mtime=0)
     transaction.add_missing(
-        schema.bodies, ("tree", "sha256"), {"tree": tree, "sha256": digest, "gzip": compressed}
+        schema.bodies, ("tree", "sha256"), {"tree": tree, "sha256": digest, "gzip": pack(body)}
     )
 
 
@@ -319,10 +310,14 @@ def _add_sources(transaction: Transaction, row: NodeRow, draft: Draft) -> None:
         )
 
 
-def _add_attachments(transaction: Transaction, row: NodeRow, items: Sequence[Item]) -> None:
-    for ordinal, item in enumerate(items):
+def _add_attachments(scope: Scope, row: NodeRow, items: Sequence[Item]) -> None:
+    transaction = scope.transaction
+    rows = [attachment_row(row, ordinal, item, None) for ordinal, item in enumerate(items)]
+    for item, attachment in zip(items, rows, strict=True):
         add_body(transaction, row.tree, bytes.fromhex(item.sha256), item.content.encode())
-        transaction.add(schema.attachments, attachment_row(row, ordinal, item, None))
+        transaction.add(schema.attachments, attachment)
+    if rows:
+        scope.note(items_fact(row.ulid, rows))
 
 
 def attachment_row(row: NodeRow, ordinal: int, item: Item, attached_by: int | None) -> dict[str, Any]:
@@ -339,14 +334,9 @@ def attachment_row(row: NodeRow, ordinal: int, item: Item, attached_by: int | No
     }
 
 
-def _add_response(
-    transaction: Transaction, tree: TreeState, row: NodeRow, draft: Draft, digest: bytes
-) -> None:
-    """Keep the wire bytes with the node; several choices of one response share it."""
-    response = draft.response
-    if response is None:
-        return
-    responses = schema.responses
+def add_response(scope: Scope, tree: TreeState, response: RawResponse, digest: bytes) -> dict[str, Any]:
+    """Keep the wire bytes, once for all choices that one response gave; return their row."""
+    transaction, responses = scope.transaction, schema.responses
     known = transaction.execute(
         responses.select().where(
             responses.c.tree == tree.key,
@@ -354,35 +344,40 @@ def _add_response(
             responses.c.request_id.is_not_distinct_from(response.request_id),
         )
     ).first()
-    if known is None:
-        add_body(transaction, tree.key, digest, response.body)
-        key = transaction.take_key(tree)
-        usage = response.usage
-        transaction.add(
-            responses,
-            {
-                "tree": tree.key,
-                "key": key,
-                "sha256": digest,
-                "provider": response.provider,
-                "model": response.model,
-                "request_id": response.request_id,
-                "status_code": response.status_code,
-                "requested_at": _microseconds(response.requested_at),
-                "responded_at": _microseconds(response.responded_at),
-                "prompt_tokens": usage.prompt,
-                "completion_tokens": usage.completion,
-                "total_tokens": usage.total,
-                "cached_read": usage.cached_read,
-                "cached_write": usage.cached_write,
-            },
-        )
-    else:
-        key = known.key
-    transaction.add(
+    if known is not None:
+        return known._asdict()
+    add_body(transaction, tree.key, digest, response.body)
+    usage = response.usage
+    row: dict[str, Any] = {
+        "tree": tree.key,
+        "key": transaction.take_key(tree),
+        "sha256": digest,
+        "provider": response.provider,
+        "model": response.model,
+        "request_id": response.request_id,
+        "status_code": response.status_code,
+        "requested_at": _microseconds(response.requested_at),
+        "responded_at": _microseconds(response.responded_at),
+        "prompt_tokens": usage.prompt,
+        "completion_tokens": usage.completion,
+        "total_tokens": usage.total,
+        "cached_read": usage.cached_read,
+        "cached_write": usage.cached_write,
+    }
+    transaction.add(responses, row)
+    scope.note(response_fact(row))
+    return row
+
+
+def _add_choice(scope: Scope, tree: TreeState, row: NodeRow, draft: Draft, digest: bytes) -> None:
+    if draft.response is None:
+        return
+    response = add_response(scope, tree, draft.response, digest)
+    scope.transaction.add(
         schema.node_responses,
-        {"tree": tree.key, "node": row.key, "response": key, "choice": draft.choice},
+        {"tree": tree.key, "node": row.key, "response": response["key"], "choice": draft.choice},
     )
+    scope.note(choice_fact(row.ulid, response, draft.choice))
 
 
 def _microseconds(moment: Any) -> int | None:

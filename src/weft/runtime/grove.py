@@ -12,6 +12,7 @@ from sqlalchemy import select, update
 
 from weft.errors import InvalidInputError
 from weft.ids import Entropy, new_ulid
+from weft.provenance.facts import agent_fact, grove_fact
 from weft.runtime.actor import Actor
 from weft.runtime.clock import Clock, system_clock
 from weft.runtime.gate import Gate
@@ -308,6 +309,8 @@ def _found(gate: Gate, transaction: Transaction) -> int:
         transaction, Actor(owner), MemberRole.OWNER, gate.clock, gate.entropy, gate.store.blobs, True
     )
     scope.open_grove()
+    founded = transaction.execute(select(schema.grove)).one()
+    scope.note(grove_fact(founded._mapping, ulid), agent_fact(transaction.agent(owner)._asdict()))
     scope.record(None, "found", {"owner": ulid}, {})
     return owner
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from sqlalchemy import func, select, update
 
 from weft.errors import ConflictError, PermissionDeniedError
+from weft.provenance.facts import agent_fact
 from weft.runtime.actor import Actor
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope, dump_json
@@ -68,6 +69,7 @@ class AddAgent(_Managing):
                 "archived_at": None,
             },
         )
+        scope.note(agent_fact(scope.transaction.agent(key)._asdict()))
         scope.record(None, "agent", {"agent": ulid}, {"archiveAgent": ulid})
         return agent_value(scope.transaction.agent(key))
 
@@ -105,6 +107,7 @@ class ChangeAgent(_Managing):
         if changed:
             scope.transaction.execute(update(_agents).where(_agents.c.key == row.key).values(**changed))
             scope.transaction.cache.agents.pop(row.key)
+            scope.note(agent_fact(scope.transaction.agent(row.key)._asdict()))
             scope.record(
                 None,
                 "change-agent",
@@ -135,6 +138,7 @@ class ArchiveAgent(_Managing):
         moment = None if self.restore else scope.now
         scope.transaction.execute(update(_agents).where(_agents.c.key == row.key).values(archived_at=moment))
         scope.transaction.cache.agents.pop(row.key)
+        scope.note(agent_fact(scope.transaction.agent(row.key)._asdict()))
         scope.record(
             None,
             "restore-agent" if self.restore else "archive-agent",

@@ -6,6 +6,7 @@ from typing import ClassVar
 from sqlalchemy import delete, func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
+from weft.provenance.facts import document_fact, revision_fact
 from weft.runtime.scope import Scope
 from weft.runtime.targets import KINDS
 from weft.runtime.values import document_value
@@ -103,6 +104,7 @@ class CreateDocument(_Writing):
             },
         )
         _add_revision(scope, key, 1, title, content)
+        _note(scope, ulid)
         scope.record(None, "document", {"document": ulid, "revision": 1}, {"archiveDocument": ulid})
         return load_document(scope.transaction, ulid)
 
@@ -141,6 +143,7 @@ class SaveDocument(_Writing):
             .values(title=title, revision=number, updated_at=scope.now)
         )
         _add_revision(scope, find_document(transaction, before.id), number, title, content)
+        _note(scope, before.id)
         scope.record(
             None,
             "save",
@@ -169,6 +172,7 @@ class ArchiveDocument(_Writing):
                 .where(_documents.c.ulid == before.id)
                 .values(archived_at=None if self.restore else scope.now)
             )
+            _note(scope, before.id)
             kind = "restore-document" if self.restore else "archive-document"
             scope.record(None, kind, {"document": before.id}, {"restore": not self.restore})
         return load_document(scope.transaction, before.id)
@@ -219,6 +223,15 @@ def _add_revision(scope: Scope, document: int, revision: int, title: str, conten
             "created_at": scope.now,
         },
     )
+
+
+def _note(scope: Scope, ulid: str) -> None:
+    """Let the event vouch for the document as it is now, and for its newest revision."""
+    row = scope.transaction.execute(select(_documents).where(_documents.c.ulid == ulid)).one()
+    newest = (_revisions.c.document == row.key) & (_revisions.c.revision == row.revision)
+    revision = scope.transaction.execute(select(_revisions).where(newest)).one()
+    author = scope.transaction.agent(revision.author).ulid
+    scope.note(document_fact(row._mapping), revision_fact(ulid, revision._mapping, author))
 
 
 def _require_free_title(scope: Scope, title: str) -> None:

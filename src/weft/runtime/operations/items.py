@@ -6,6 +6,7 @@ from typing import ClassVar
 from sqlalchemy import and_, bindparam, func, literal, select, update
 
 from weft.errors import ConflictError, NotFoundError
+from weft.provenance.facts import item_fact
 from weft.runtime.drafting import add_body, attachment_row
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope
@@ -47,7 +48,9 @@ class Attach(Editing):
             )
         ).scalar()
         ordinal = 0 if last is None else last + 1
-        transaction.add(_attachments, attachment_row(row, ordinal, item, tree.events + 1))
+        attachment = attachment_row(row, ordinal, item, tree.events + 1)
+        transaction.add(_attachments, attachment)
+        scope.note(item_fact(row.ulid, attachment))
         row = transaction.update_node(row, flags=row.flags | Flag.HAS_ATTACHMENTS)
         _point_here(scope, tree, row)
         scope.record(

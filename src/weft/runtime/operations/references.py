@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from sqlalchemy import delete, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
+from weft.provenance.facts import Fact, group_fact, link_fact, tag_fact
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope
 from weft.runtime.targets import Address, TargetRef, locate, open_chain, targets_of
@@ -71,6 +72,8 @@ class LinkTogether(Editing):
         else:
             transaction.execute(update(_links).where(_links.c.key == known.key).values(**row))
         targets = targets_of(transaction, {a, b})
+        ends_ids = (targets[a].id, targets[b].id)
+        scope.note(link_fact({"ulid": ulid, **row}, ends_ids, scope.agent.ulid))
         scope.record(
             chain,
             self.verb,
@@ -102,6 +105,10 @@ class Unlink(Editing):
         if known is None or known.removed is not None:
             raise NotFoundError("these two are not linked")
         transaction.execute(update(_links).where(_links.c.key == known.key).values(removed=scope.now))
+        targets = targets_of(transaction, {a, b})
+        author = transaction.agent(known.author).ulid
+        removed = {**known._mapping, "removed": scope.now}
+        scope.note(link_fact(removed, (targets[a].id, targets[b].id), author))
         scope.record(chain, self.verb, {"link": known.ulid}, {"link": known.ulid})
 
 
@@ -125,10 +132,13 @@ class TagTarget(Editing):
         if known is None:
             tree, kind, key = address
             row = {"tree": tree, "kind": kind, "target": key, "label": label}
-            number = transaction.insert(_tags, row | {"created_at": scope.now, "removed": None})
+            row |= {"created_at": scope.now, "removed": None}
+            number = transaction.insert(_tags, row)
         else:
             number = known.key
+            row = {**known._mapping, "removed": None}
             transaction.execute(update(_tags).where(_tags.c.key == number).values(removed=None))
+        scope.note(tag_fact(row, target.id))
         scope.record(chain, self.verb, {"target": target.id, "tag": number}, {"untag": number})
         return Tag(label, target)
 
@@ -151,6 +161,7 @@ class Untag(Editing):
             raise NotFoundError(f"no tag {label!r} there", hint="tags are case-sensitive")
         transaction.execute(update(_tags).where(_tags.c.key == known.key).values(removed=scope.now))
         target = targets_of(transaction, {address})[address]
+        scope.note(tag_fact({**known._mapping, "removed": scope.now}, target.id))
         scope.record(chain, self.verb, {"target": target.id, "tag": known.key}, {"tag": known.key})
 
 
@@ -199,20 +210,18 @@ class Collapse(Editing):
                 f"{name!r} folds another range", hint="choose another name, or remove it first"
             )
         ulid = scope.new_ulid() if known is None else known.ulid
-        transaction.replace(
-            _groups,
-            ("tree", "name"),
-            {
-                "tree": tree.key,
-                "name": name,
-                "ulid": ulid,
-                "description": description,
-                "first": first.key,
-                "last": last.key,
-                "expanded": False,
-                "created_at": scope.now,
-            },
-        )
+        group = {
+            "tree": tree.key,
+            "name": name,
+            "ulid": ulid,
+            "description": description,
+            "first": first.key,
+            "last": last.key,
+            "expanded": False,
+            "created_at": scope.now,
+        }
+        transaction.replace(_groups, ("tree", "name"), group)
+        scope.note(group_fact(group, first.ulid, last.ulid))
         scope.record(
             tree,
             self.verb,
@@ -245,6 +254,8 @@ class Expand(Editing):
         if not known.expanded:
             here = _groups.c.tree == tree.key, _groups.c.name == self.name
             scope.transaction.execute(update(_groups).where(*here).values(expanded=True))
+            first, last = scope.ulid_of(tree, known.first), scope.ulid_of(tree, known.last)
+            scope.note(group_fact({**known._mapping, "expanded": True}, first, last))
             scope.record(tree, self.verb, {"group": known.ulid}, {"expanded": False, "group": self.name})
 
 
@@ -262,6 +273,7 @@ class Uncollapse(Editing):
         scope.transaction.execute(
             delete(_groups).where(_groups.c.tree == tree.key, _groups.c.name == self.name)
         )
+        scope.note(Fact(f"group:{known.ulid}", None))
         scope.record(
             tree,
             self.verb,
