@@ -32,7 +32,7 @@ __all__ = [
     "tree_facts",
 ]
 
-Row = Mapping[str, Any]
+Row = Mapping[Any, Any]
 
 TREE_FIELDS = (
     "title",
@@ -73,8 +73,8 @@ def fingerprint(*values: Any) -> str:
 
 
 def _hex(value: object) -> str:
-    if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value).hex()
+    if isinstance(value, bytes):
+        return value.hex()
     raise TypeError(f"{type(value).__name__} has no fingerprint")
 
 
@@ -135,9 +135,7 @@ def response_name(row: Row) -> str:
 
 
 def response_fact(row: Row) -> Fact:
-    return Fact(
-        f"response:{response_name(row)}", fingerprint(*(row[name] for name in _RESPONSE_FIELDS))
-    )
+    return Fact(f"response:{response_name(row)}", fingerprint(*(row[name] for name in _RESPONSE_FIELDS)))
 
 
 def choice_fact(node: str, response: Row, choice: int) -> Fact:
@@ -153,7 +151,16 @@ def attempt_fact(row: Row, agent: str, parent: str, response: str | None, manife
 
 
 def timestamp_fact(row: Row) -> Fact:
-    """A timestamp as it was asked for, and as it was certified."""
-    fields = ("target", "digest", "authority", "token", "certificates", "certified_at")
-    values = [row[name] for name in fields]
-    return Fact(f"timestamp:{row['ulid']}", fingerprint(*values, row["statement"]))
+    """A timestamp as it was asked for, and as it was certified; tries and errors are passing."""
+    fields = (
+        "target",
+        "statement",
+        "digest",
+        "authority",
+        "token",
+        "certificates",
+        "certified_at",
+        "created_at",
+    )
+    certified = row["token"] is not None
+    return Fact(f"timestamp:{row['ulid']}", fingerprint(*(row[name] for name in fields), certified))

@@ -11,8 +11,8 @@ from weft.provenance.chain import NodeFacts, content_hash
 from weft.provenance.facts import choice_fact, items_fact, response_fact
 from weft.runtime.scope import Scope
 from weft.store import schema
+from weft.store.bodies import add_body
 from weft.store.contents import dump_content
-from weft.store.packing import pack
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,
@@ -46,7 +46,7 @@ from weft.tree.node import Node, Role, Status, role_of
 from weft.tree.tree import Mode
 from weft.tree.wire import from_microseconds, to_microseconds
 
-__all__ = ["Draft", "Written", "add_body", "add_response", "attachment_row", "write_node"]
+__all__ = ["Draft", "Written", "add_response", "attachment_row", "write_node"]
 
 _SOURCE_LIMIT = 256
 _ITEM_LIMIT = 10_000
@@ -161,13 +161,6 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
         depth=place.depth,
     )
     return Written(node, row)
-
-
-def add_body(transaction: Transaction, tree: int, digest: bytes, body: bytes) -> None:
-    """Keep bytes by their hash, once a tree."""
-    transaction.add_missing(
-        schema.bodies, ("tree", "sha256"), {"tree": tree, "sha256": digest, "gzip": pack(body)}
-    )
 
 
 def _parent(draft: Draft) -> NodeRow | None:
@@ -337,15 +330,19 @@ def attachment_row(row: NodeRow, ordinal: int, item: Item, attached_by: int | No
 def add_response(scope: Scope, tree: TreeState, response: RawResponse, digest: bytes) -> dict[str, Any]:
     """Keep the wire bytes, once for all choices that one response gave; return their row."""
     transaction, responses = scope.transaction, schema.responses
-    known = transaction.execute(
-        responses.select().where(
-            responses.c.tree == tree.key,
-            responses.c.sha256 == digest,
-            responses.c.request_id.is_not_distinct_from(response.request_id),
+    known = (
+        transaction.execute(
+            responses.select().where(
+                responses.c.tree == tree.key,
+                responses.c.sha256 == digest,
+                responses.c.request_id.is_not_distinct_from(response.request_id),
+            )
         )
-    ).first()
+        .mappings()
+        .first()
+    )
     if known is not None:
-        return known._asdict()
+        return dict(known)
     add_body(transaction, tree.key, digest, response.body)
     usage = response.usage
     row: dict[str, Any] = {

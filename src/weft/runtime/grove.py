@@ -309,8 +309,8 @@ def _found(gate: Gate, transaction: Transaction) -> int:
         transaction, Actor(owner), MemberRole.OWNER, gate.clock, gate.entropy, gate.store.blobs, True
     )
     scope.open_grove()
-    founded = transaction.execute(select(schema.grove)).one()
-    scope.note(grove_fact(founded._mapping, ulid), agent_fact(transaction.agent(owner)._asdict()))
+    founded = transaction.execute(select(schema.grove)).mappings().one()
+    scope.note(grove_fact(founded, ulid), agent_fact(transaction.agent(owner)._asdict()))
     scope.record(None, "found", {"owner": ulid}, {})
     return owner
 

@@ -68,6 +68,9 @@ class PostgresDialect:
     def insert_events(self) -> Insert:
         return _INSERT_EVENTS
 
+    def is_unreadable_text(self, error: Exception) -> bool:  # noqa: ARG002 - the database checks texts itself
+        return False
+
 
 @cache
 def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:

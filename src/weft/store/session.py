@@ -25,6 +25,10 @@ class Dialect(Protocol):
         """The insert that numbers events in an order that followers can rely on."""
         ...
 
+    def is_unreadable_text(self, error: Exception) -> bool:
+        """Whether the error says that a stored text is not text."""
+        ...
+
     @property
     def counts_events(self) -> bool:
         """Whether the writer numbers events itself."""

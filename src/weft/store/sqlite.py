@@ -66,6 +66,9 @@ class SqliteDialect:
     def insert_events(self) -> Insert:
         return _INSERT_EVENTS
 
+    def is_unreadable_text(self, error: Exception) -> bool:
+        return "Could not decode to UTF-8" in str(error)
+
 
 _INSERT_EVENTS = insert(schema.events)
 

@@ -227,11 +227,11 @@ def _add_revision(scope: Scope, document: int, revision: int, title: str, conten
 
 def _note(scope: Scope, ulid: str) -> None:
     """Let the event vouch for the document as it is now, and for its newest revision."""
-    row = scope.transaction.execute(select(_documents).where(_documents.c.ulid == ulid)).one()
-    newest = (_revisions.c.document == row.key) & (_revisions.c.revision == row.revision)
-    revision = scope.transaction.execute(select(_revisions).where(newest)).one()
-    author = scope.transaction.agent(revision.author).ulid
-    scope.note(document_fact(row._mapping), revision_fact(ulid, revision._mapping, author))
+    row = scope.transaction.execute(select(_documents).where(_documents.c.ulid == ulid)).mappings().one()
+    newest = (_revisions.c.document == row["key"]) & (_revisions.c.revision == row["revision"])
+    revision = scope.transaction.execute(select(_revisions).where(newest)).mappings().one()
+    author = scope.transaction.agent(revision["author"]).ulid
+    scope.note(document_fact(row), revision_fact(ulid, revision, author))
 
 
 def _require_free_title(scope: Scope, title: str) -> None:

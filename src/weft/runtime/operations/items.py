@@ -7,11 +7,12 @@ from sqlalchemy import and_, bindparam, func, literal, select, update
 
 from weft.errors import ConflictError, NotFoundError
 from weft.provenance.facts import item_fact
-from weft.runtime.drafting import add_body, attachment_row
+from weft.runtime.drafting import attachment_row
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope
 from weft.runtime.values import items_of
 from weft.store import schema
+from weft.store.bodies import add_body
 from weft.store.rows import AGENT_TYPES, Flag, NodeRow, TreeState
 from weft.store.statements import keys_below
 from weft.tree.agent import AgentType

@@ -24,6 +24,10 @@ _tags = schema.tags
 _groups = schema.groups
 
 
+def _values(row: Any) -> dict[str, Any]:
+    return row._asdict()
+
+
 def _between(a: Address, b: Address) -> tuple[Address, Address]:
     """Undirected: one order for both ways of saying it."""
     return (a, b) if a <= b else (b, a)
@@ -107,7 +111,7 @@ class Unlink(Editing):
         transaction.execute(update(_links).where(_links.c.key == known.key).values(removed=scope.now))
         targets = targets_of(transaction, {a, b})
         author = transaction.agent(known.author).ulid
-        removed = {**known._mapping, "removed": scope.now}
+        removed = {**_values(known), "removed": scope.now}
         scope.note(link_fact(removed, (targets[a].id, targets[b].id), author))
         scope.record(chain, self.verb, {"link": known.ulid}, {"link": known.ulid})
 
@@ -136,7 +140,7 @@ class TagTarget(Editing):
             number = transaction.insert(_tags, row)
         else:
             number = known.key
-            row = {**known._mapping, "removed": None}
+            row = {**_values(known), "removed": None}
             transaction.execute(update(_tags).where(_tags.c.key == number).values(removed=None))
         scope.note(tag_fact(row, target.id))
         scope.record(chain, self.verb, {"target": target.id, "tag": number}, {"untag": number})
@@ -161,7 +165,7 @@ class Untag(Editing):
             raise NotFoundError(f"no tag {label!r} there", hint="tags are case-sensitive")
         transaction.execute(update(_tags).where(_tags.c.key == known.key).values(removed=scope.now))
         target = targets_of(transaction, {address})[address]
-        scope.note(tag_fact({**known._mapping, "removed": scope.now}, target.id))
+        scope.note(tag_fact({**_values(known), "removed": scope.now}, target.id))
         scope.record(chain, self.verb, {"target": target.id, "tag": known.key}, {"tag": known.key})
 
 
@@ -255,7 +259,7 @@ class Expand(Editing):
             here = _groups.c.tree == tree.key, _groups.c.name == self.name
             scope.transaction.execute(update(_groups).where(*here).values(expanded=True))
             first, last = scope.ulid_of(tree, known.first), scope.ulid_of(tree, known.last)
-            scope.note(group_fact({**known._mapping, "expanded": True}, first, last))
+            scope.note(group_fact({**_values(known), "expanded": True}, first, last))
             scope.record(tree, self.verb, {"group": known.ulid}, {"expanded": False, "group": self.name})
 
 
