@@ -91,7 +91,7 @@ def plant_text(grove: weft.Grove) -> weft.runtime.handles.TreeHandle:
 def fill(grove: weft.Grove) -> None:
     """One of everything."""
     grove.add_agent("sage", model_ref="local:sample", temperature=0.5)
-    grove.perform(ChangeAgent(agent="sage", name="Sage"))
+    grove.perform(ChangeAgent(agent="sage", permissions=["loom_aware"]))
     grove.perform(ArchiveAgent(agent=grove.add_agent("gone", model_ref="local:x").id))
     talk, text = plant_dialogue(grove), plant_text(grove)
     one = grove.write_document("Notes", "# First")

@@ -12,7 +12,7 @@ from weft.provenance.events import Chain
 from weft.provenance.facts import Fact, attempt_fact, group_fact, link_fact, response_fact, tag_fact
 from weft.provenance.nodes import AgentFacts
 from weft.provenance.report import Findings
-from weft.provenance.rows import fetch, pages
+from weft.provenance.rows import fetch, pages, text_of
 from weft.store import schema
 from weft.store.packing import PackingError, unpack
 from weft.store.session import Session
@@ -250,7 +250,7 @@ def _target(session: Session, tree: int, kind: int, key: int) -> str:
             chosen = chosen.where(table.c.key == tree)
         elif tree != 0:
             return f"{tree}/{kind}/{key}"
-        found = session.execute(chosen).scalar_one_or_none()
+        found = text_of(session, chosen)
         if found is not None:
             return found
     return f"{tree}/{kind}/{key}"

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, select
+from sqlalchemy import ColumnElement, Select, Table, select
 from sqlalchemy.exc import DBAPIError
 
 from weft.provenance.report import Findings
 from weft.store.session import Session
 from weft.tree.wire import from_microseconds, iso
 
-__all__ = ["BATCH", "fetch", "pages", "stamp_of"]
+__all__ = ["BATCH", "fetch", "pages", "stamp_of", "text_of"]
 
 BATCH = 1_000
 
@@ -42,14 +42,22 @@ def fetch(session: Session, findings: Findings, table: Table, *where: ColumnElem
     return rows
 
 
+def text_of(session: Session, statement: Select[tuple[Any]]) -> str | None:
+    """The one text a statement finds; None where there is none, or none that can be read."""
+    try:
+        return session.execute(statement).scalars().first()
+    except DBAPIError as error:
+        if not session.dialect.is_unreadable_text(error):
+            raise
+        return None
+
+
 def _label(session: Session, table: Table, name: Any, chosen: list[ColumnElement[bool]]) -> str:
     """The ULID of a row whose texts cannot all be read, or at least its key."""
     if "ulid" in table.c:
-        try:
-            return str(session.execute(select(table.c.ulid).where(*chosen)).scalar_one())
-        except DBAPIError as error:
-            if not session.dialect.is_unreadable_text(error):
-                raise
+        ulid = text_of(session, select(table.c.ulid).where(*chosen))
+        if ulid is not None:
+            return ulid
     return "/".join(str(part) for part in name)
 
 

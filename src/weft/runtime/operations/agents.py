@@ -26,7 +26,7 @@ from weft.tree.agent import (
     parse_permissions,
 )
 
-__all__ = ["AddAgent", "ArchiveAgent", "ChangeAgent"]
+__all__ = ["AddAgent", "ArchiveAgent", "ChangeAgent", "require_person"]
 
 _agents = schema.agents
 
@@ -47,7 +47,7 @@ class AddAgent(_Managing):
     permissions: Iterable[str] | None = None
 
     def apply(self, scope: Scope) -> Agent:
-        _require_person(scope)
+        require_person(scope)
         scope.open_grove()
         check_agent(self.name, self.type, self.model_ref, self.configuration)
         if self.permissions is None:
@@ -86,7 +86,7 @@ class ChangeAgent(_Managing):
     permissions: Iterable[str] | None = None
 
     def apply(self, scope: Scope) -> Agent:
-        _require_person(scope)
+        require_person(scope)
         scope.open_grove()
         row = scope.transaction.agent(find_agent(scope.transaction, self.agent))
         before = agent_value(row)
@@ -126,7 +126,7 @@ class ArchiveAgent(_Managing):
     restore: bool = False
 
     def apply(self, scope: Scope) -> Agent:
-        _require_person(scope)
+        require_person(scope)
         grove = scope.open_grove()
         row = scope.transaction.agent(find_agent(scope.transaction, self.agent))
         if row.key == grove.owner and not self.restore:
@@ -159,7 +159,7 @@ def configuration_fields(configuration: Configuration) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _require_person(scope: Scope) -> None:
+def require_person(scope: Scope) -> None:
     """A model must not widen its own rights, or make an agent that has more."""
     chain: Iterable[Actor] = scope.actor.chain()
     for link in chain:
