@@ -45,6 +45,12 @@ def verify(
     bundle: Annotated[
         Path | None, typer.Option("--bundle", metavar="FILE", help="A bundle from anywhere; needs no grove.")
     ] = None,
+    trust: Annotated[
+        Path | None,
+        typer.Option(
+            "--trust", metavar="FILE", help="Certificates (PEM) to check a bundle's timestamps against."
+        ),
+    ] = None,
 ) -> None:
     """Check that everything is as it was written.
 
@@ -56,10 +62,17 @@ def verify(
 
         if reference is not None or only:
             raise InvalidInputError("--bundle takes no node or tree")
+        certificates = None if trust is None else _certificates(trust).encode()
         with progress_bar("verifying") as progress:
-            report = verify_bundle(bundle, progress)
+            report = verify_bundle(bundle, progress, trust=certificates)
+        if report.timestamps and trust is None:
+            call.out.talk("timestamps are checked against the bundle's own certificates; --trust names yours")
         _tell(call, report, f"in {bundle.name}")
         return
+    if trust is not None:
+        raise InvalidInputError(
+            "--trust goes with --bundle", hint="a grove knows its authorities' certificates"
+        )
     with progress_bar("verifying") as progress:
         if reference is None and call.choices.tree is None:
             report, place = call.grove.verify(progress), "in the grove"
@@ -280,16 +293,19 @@ def add(
     ],
 ) -> None:
     """Choose an authority; its certificates come from a file, never from the network."""
+    call.grove.set_authorities({**_authorities(call), url: _certificates(trust)})
+    call.out.answer({"url": url}, url, f"times may be certified by {url}")
+
+
+def _certificates(path: Path) -> str:
     try:
-        pem = trust.read_text(encoding="ascii")
+        return path.read_text(encoding="ascii")
     except OSError as error:
-        raise InvalidInputError(f"cannot read {trust}: {error.strerror}") from error
+        raise InvalidInputError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError:
         raise InvalidInputError(
-            f"{trust} holds no PEM certificates", hint="export the authority's certificate as PEM"
+            f"{path} holds no PEM certificates", hint="export the authority's certificate as PEM"
         ) from None
-    call.grove.set_authorities({**_authorities(call), url: pem})
-    call.out.answer({"url": url}, url, f"times may be certified by {url}")
 
 
 def remove(call: Call, url: Annotated[str, typer.Argument(metavar="URL")]) -> None:

@@ -21,7 +21,7 @@ import rfc8785
 
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
 from weft.ids import is_ulid
-from weft.provenance.authority import certified_time
+from weft.provenance.authority import certified_time, load_anchors
 from weft.provenance.report import Findings, Progress, Report
 from weft.store.packing import PackingError, unpack
 from weft.tree.content import blob_refs, content_from_wire
@@ -87,27 +87,35 @@ def _write(archive: zipfile.ZipFile, name: str, pieces: Iterator[bytes] | Sequen
     return digest.hexdigest()
 
 
-def verify_bundle(path: Path | str, progress: Progress | None = None) -> Report:
-    """Check a bundle from anywhere, with nothing but the file. Its content is not trusted."""
+def verify_bundle(
+    path: Path | str, progress: Progress | None = None, *, trust: bytes | None = None
+) -> Report:
+    """Check a bundle from anywhere, with nothing but the file. Its content is not trusted.
+
+    Timestamps are checked against the certificates in `trust` (PEM); without, against those
+    that came with the bundle, which says only that it is whole.
+    """
+    if trust is not None:
+        load_anchors(trust)
     findings = Findings()
     try:
         size = Path(path).stat().st_size
         if size > _FILE_LIMIT:
             raise LimitExceededError(f"a bundle has at most {_FILE_LIMIT:,} bytes, this one has {size:,}")
         with Path(path).open("rb") as file:
-            _check_file(findings, file, progress)
+            _check_file(findings, file, progress, trust)
     except OSError as error:
         raise InvalidInputError(f"cannot read {path}: {error.strerror}") from error
     return findings.report("bundle")
 
 
-def _check_file(findings: Findings, file: IO[bytes], progress: Progress | None) -> None:
+def _check_file(findings: Findings, file: IO[bytes], progress: Progress | None, trust: bytes | None) -> None:
     try:
         with zipfile.ZipFile(file) as archive:
             entries = _entries(archive)
             listing = _listing(findings, archive, entries)
             if listing is not None and _same_parts(findings, listing, entries):
-                _Opened(findings, archive, listing).check(progress)
+                _Opened(findings, archive, listing, trust).check(progress)
             _check_made_again(findings, archive, file)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         findings.differs_in("bundle", "file", "zip", str(error)[:120] or "it cannot be read")
@@ -210,6 +218,7 @@ class _Opened:
     findings: Findings
     archive: zipfile.ZipFile
     listing: Mapping[str, Any]
+    trust: bytes | None
     hashes: dict[str, str] = field(default_factory=dict[str, str])
     """Node → the hash its line claims."""
 
@@ -335,8 +344,8 @@ class _Opened:
         known = self.hashes.get(stamp["node"])
         findings.compare("timestamp", name, "digest", digest.hex(), known)
         try:
-            token, certificates = bytes.fromhex(stamp["token"]), stamp["certificates"].encode()
-            moment = iso(certified_time(token, digest, certificates))
+            certificates = self.trust or stamp["certificates"].encode()
+            moment = iso(certified_time(bytes.fromhex(stamp["token"]), digest, certificates))
         except WeftError as error:
             findings.differs_in("timestamp", name, "token", error.message)
             return

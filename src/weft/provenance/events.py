@@ -44,6 +44,7 @@ def read_chain(
 ) -> Iterator[EventRecord]:
     """Every event in order, each checked against its hash and the one before it."""
     number = 0
+    findings.chain = chain.ulid
     for page in pages(session, findings, schema.events, tree, schema.events.c.ordinal):
         for row in page:
             name = f"{chain.ulid}/{row.ordinal}"

@@ -73,6 +73,8 @@ class Findings:
     """Gathers findings and counts; keeps the first thousand."""
 
     tree_id: str | None = None
+    chain: str | None = None
+    """The tree, or the grove, whose rows are being read: rows without an id are named by it."""
     listed: list[Finding] = field(default_factory=list[Finding])
     more: int = 0
     differs: bool = False

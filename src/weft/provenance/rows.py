@@ -38,7 +38,8 @@ def fetch(session: Session, findings: Findings, table: Table, *where: ColumnElem
         except DBAPIError as error:
             if not session.dialect.is_unreadable_text(error):
                 raise
-            findings.differs_in(_noun(table), _label(session, table, name, chosen), _unreadable(error))
+            label = text_of(session, select(table.c.ulid).where(*chosen)) if "ulid" in table.c else None
+            findings.differs_in(_noun(table), label or _label(findings, table, name), _unreadable(error))
     return rows
 
 
@@ -52,13 +53,12 @@ def text_of(session: Session, statement: Select[tuple[Any]]) -> str | None:
         return None
 
 
-def _label(session: Session, table: Table, name: Any, chosen: list[ColumnElement[bool]]) -> str:
-    """The ULID of a row whose texts cannot all be read, or at least its key."""
-    if "ulid" in table.c:
-        ulid = text_of(session, select(table.c.ulid).where(*chosen))
-        if ulid is not None:
-            return ulid
-    return "/".join(str(part) for part in name)
+def _label(findings: Findings, table: Table, name: Any) -> str:
+    """The key of a row that has no id, or none that can be read."""
+    parts = [str(part) for part in name]
+    if "tree" in table.primary_key.columns and findings.chain is not None:
+        parts[0] = findings.chain
+    return "/".join(parts)
 
 
 def _unreadable(error: DBAPIError) -> str:
