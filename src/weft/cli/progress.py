@@ -17,6 +17,9 @@ def progress_bar(label: str) -> Generator[Callable[[int, int], None] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     console = Console(file=sys.stderr)
+    if console.is_dumb_terminal:
+        yield None
+        return
     columns = TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label, total=None)

@@ -199,9 +199,9 @@ def _response(shown: "Provenance") -> list[tuple[str, str, str]]:
         ]
         if parts:
             rows.append(("tokens", ", ".join(parts), ""))
-    rows.append(("response", f"{shown.response_sha256} (--raw prints it)", ""))
+    rows.append(("response", shown.response_sha256 or "", ""))
     if shown.request_sha256 is not None:
-        rows.append(("request", f"{shown.request_sha256} (--request prints it)", ""))
+        rows.append(("request", shown.request_sha256, ""))
     return rows
 
 
