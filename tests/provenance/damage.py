@@ -3,7 +3,7 @@
 import contextlib
 import random
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,7 +110,7 @@ class Vandal:
         self._connection.close()
 
     @contextlib.contextmanager
-    def change(self, place: Place, value: Any) -> Iterator[bool]:
+    def change(self, place: Place, value: Any) -> Generator[bool]:
         """The value in place of the true one for a while; False where the database refuses it."""
         names = [column.name for column in place.table.primary_key.columns]
         key = list(place.key)
