@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import weft
@@ -83,14 +84,24 @@ def _measure(address: str) -> dict[str, Any]:
     return json.loads(ended.stdout)
 
 
+def _most_kilobytes() -> int:
+    """The most memory this program had. Not from getrusage where it can be helped: that begins with
+    what the program had which started this one."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = status.read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def _verify(address: str) -> None:
     with weft.open(address) as grove:
         grove.evidence.verify_tree(grove.plant("Warm", "up").id)
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = _most_kilobytes()
         start = time.monotonic()
         report = grove.verify()
         seconds = time.monotonic() - start
-        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        after = _most_kilobytes()
     figures = {
         "seconds": seconds,
         "nodes": report.nodes,

@@ -235,6 +235,7 @@ class Stage(RuleBasedStateMachine):
                     self.views.check_all(grove, name)
                 else:
                     self.views.check_own(grove, name)
+            assert [str(finding) for finding in again.verify().findings] == []
         self._delete()
 
     def _delete(self) -> None:
