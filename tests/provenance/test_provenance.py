@@ -1,6 +1,7 @@
 """Where a node comes from: the view, the raw bytes, the requests."""
 
 import hashlib
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -15,18 +16,20 @@ from weft.provenance.report import Verdict
 from weft.runtime.operations.attempts import RecordAttempt
 from weft.store import schema
 from weft.store.bodies import load_body, manifest_of, request_segments
-from weft.tree.attempt import Outcome, RawResponse
+from weft.tree.attempt import Attempt, Outcome, RawResponse
 
 SEGMENTS = [b'{"system":"Calm","messages":[', b'{"role":"user"}', b"]}"]
 
 
-def record(grove: weft.Grove, parent: weft.runtime.handles.NodeHandle, response: RawResponse) -> None:
-    grove.perform(
+def record(
+    grove: weft.Grove, parent: weft.runtime.handles.NodeHandle, response: RawResponse | None = None
+) -> Attempt:
+    return grove.perform(
         RecordAttempt(
             tree=parent.value.tree_id,
             parent=parent.id,
             agent="sage",
-            outcome=Outcome.COMPLETE,
+            outcome=Outcome.RUNNING if response is None else Outcome.COMPLETE,
             segments=SEGMENTS,
             manifest=b'{"kept":1}',
             response=response,
@@ -39,8 +42,9 @@ def test_a_models_node_shows_its_chain_its_provider_and_the_bytes_on_demand(fres
     fresh_loom.add_agent("sage", model_ref="local:sample")
     tree = fresh_loom.plant("T", "one")
     asked = tree.root.say("Why?")
-    said = asked.say("Because.", author="sage", response=answer())
-    record(fresh_loom, asked, answer())
+    attempt = record(fresh_loom, asked)
+    said = asked.say("Because.", author="sage", response=replace(answer(), attempt=attempt.id))
+    assert fresh_loom.verify().findings == ()
     shown = said.provenance()
     value = shown.value
     assert (value.chain, value.report.nodes) == (Verdict.VALID, 3)

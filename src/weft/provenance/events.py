@@ -35,8 +35,8 @@ class Chain:
     head: bytes | None = None
     last: int = 0
     facts: dict[str, bytes | None] = field(default_factory=dict[str, "bytes | None"])
-    hashes: dict[int, bytes] = field(default_factory=dict[int, bytes])
-    """Of the events that somebody has asked to remember."""
+    used: set[str] = field(default_factory=set[str])
+    """Names of facts that a row was compared with."""
 
 
 def read_chain(

@@ -57,7 +57,16 @@ _RESPONSE_FIELDS = (
     "cached_write",
 )
 _ATTEMPT_FIELDS = ("outcome", "idempotency_key", "error", "started_at", "ended_at")
-_AGENT_FIELDS = ("name", "type", "model_ref", "configuration", "permissions", "created_at", "archived_at")
+_AGENT_FIELDS = (
+    "name",
+    "type",
+    "model_ref",
+    "configuration",
+    "permissions",
+    "created_at",
+    "archived_at",
+    "hidden",
+)
 
 
 class Fact(NamedTuple):
@@ -92,13 +101,13 @@ def agent_fact(row: Row) -> Fact:
 
 
 def document_fact(row: Row) -> Fact:
-    fields = ("title", "revision", "created_at", "updated_at", "archived_at")
+    fields = ("title", "revision", "created_at", "updated_at", "archived_at", "hidden")
     return Fact(f"document:{row['ulid']}", fingerprint(*(row[name] for name in fields)))
 
 
 def revision_fact(document: str, row: Row, author: str) -> Fact:
     name = f"revision:{document}:{row['revision']}"
-    return Fact(name, fingerprint(row["title"], row["content"], author, row["created_at"]))
+    return Fact(name, fingerprint(row["title"], row["content"], author, row["created_at"], row["hidden"]))
 
 
 def link_fact(row: Row, ends: Sequence[str], author: str) -> Fact:
@@ -131,11 +140,16 @@ def _item(row: Row) -> list[Any]:
 
 
 def response_name(row: Row) -> str:
-    return f"{bytes(row['sha256']).hex()}:{fingerprint(row['request_id'])[:16]}"
+    """Equal bytes of two calls are two responses; what is said of them tells them apart, if anything."""
+    return f"{row['sha256'].hex()}:{_said_of(row)[:16]}"
+
+
+def _said_of(row: Row) -> str:
+    return fingerprint(*(row[name] for name in _RESPONSE_FIELDS))
 
 
 def response_fact(row: Row) -> Fact:
-    return Fact(f"response:{response_name(row)}", fingerprint(*(row[name] for name in _RESPONSE_FIELDS)))
+    return Fact(f"response:{response_name(row)}", _said_of(row))
 
 
 def choice_fact(node: str, response: Row, choice: int) -> Fact:

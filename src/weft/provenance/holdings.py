@@ -50,7 +50,8 @@ def vouch(inspection: Inspection, kind: str, name: str, value: str, fact: Fact) 
     if fact.name not in chain.facts:
         findings.differs_in(kind, name, value, "no event speaks of it")
         return
-    recorded = chain.facts.pop(fact.name)
+    chain.used.add(fact.name)
+    recorded = chain.facts[fact.name]
     if recorded is None or fact.digest is None or bytes.fromhex(fact.digest) != recorded:
         findings.differs_in(kind, name, value, fact.digest, "nothing" if recorded is None else recorded.hex())
 
@@ -60,7 +61,7 @@ def tell_left_over(inspection: Inspection) -> None:
     session = inspection.session
     for name, recorded in inspection.chain.facts.items():
         kind, _, rest = name.partition(":")
-        if recorded is None or not rest:
+        if recorded is None or not rest or name in inspection.chain.used:
             continue
         parts = rest.split(":")
         if kind == "link" and not all(_exists(session, end) for end in parts[1:]):

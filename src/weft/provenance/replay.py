@@ -74,13 +74,41 @@ class Replay:
             case "exclude" | "include" | "bookmark" | "unbookmark":
                 self._mark(event)
             case "prune":
-                self._prune(event)
+                self._prune(payload.get("node"), event.ordinal)
             case "restore":
                 self._restore(payload.get("prune"))
             case "attach" | "detach":
                 self._hang_item(event)
+            case "undo" | "redo":
+                self._step(event)
             case _:
-                self._set(event)
+                pass
+
+    def _step(self, event: EventRecord) -> None:
+        """Steps back and forth say outright what became of what they touched."""
+        payload, undone = event.payload, event.kind == "undo"
+        if payload.get("kind") in _CREATE and isinstance(payload.get("nodes"), list):
+            for ulid in cast("list[object]", payload["nodes"]):
+                at = self.find(ulid)
+                if at is not None:
+                    self.mark(at).hidden = event.ordinal if undone else None
+        if "archivedAt" in payload:
+            self.archived_at = payload["archivedAt"]
+        if "restored" in payload:
+            self._restore(payload["restored"])
+        if isinstance(payload.get("pruned"), int):
+            self._prune(payload.get("node"), payload["pruned"])
+        self._step_item(event)
+        self._set(event)
+
+    def _step_item(self, event: EventRecord) -> None:
+        item = event.payload.get("item")
+        if not isinstance(item, dict):
+            return
+        told = cast("dict[str, Any]", item)
+        place = str(told.get("node")), int(told.get("ordinal", -1))
+        attached, _ = self.items.get(place, (None, None))
+        self.items[place] = (attached, None if told.get("hanging") else event.ordinal)
 
     def _hang_item(self, event: EventRecord) -> None:
         node, ordinal = event.payload.get("node"), event.payload.get("ordinal")
@@ -92,7 +120,6 @@ class Replay:
         )
 
     def _set(self, event: EventRecord) -> None:
-        """Events that are not one of these say outright what became of which node."""
         marks = event.payload.get("marks")
         if not isinstance(marks, dict):
             return
@@ -178,8 +205,8 @@ class Replay:
         mark = self.marks.get(at)
         return mark is None or (mark.pruned is None and mark.hidden is None)
 
-    def _prune(self, event: EventRecord) -> None:
-        at = self.find(event.payload.get("node"))
+    def _prune(self, node: object, number: int) -> None:
+        at = self.find(node)
         if at is None:
             return
         columns = self.columns
@@ -189,9 +216,8 @@ class Replay:
         if not any(other != at and self._live(other) for other in versions) and first is not None:
             chosen.extend(self._below(first))
         for each in chosen:
-            mark = self.mark(each)
-            if mark.pruned is None:
-                mark.pruned = event.ordinal
+            if self._live(each):
+                self.mark(each).pruned = number
 
     def _below(self, first: int) -> Iterator[int]:
         """Everything that hangs below a position, annotations and versions too."""

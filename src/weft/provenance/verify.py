@@ -60,6 +60,7 @@ def verify_grove(session: Session, blobs: BlobStore, progress: Progress | None =
     findings = Findings()
     total = int(session.execute(select(func.sum(schema.trees.c.nodes))).scalar() or 0)
     check = _Check(session, blobs, findings, _agents(session, findings), read_pledges(session, findings))
+    check.whole = True
     planted = check.grove()
     for row in fetch(session, findings, schema.trees):
         planted.discard(row.ulid)
@@ -113,6 +114,10 @@ class _Check:
     pledges: Pledges
     _seen: set[str] = field(default_factory=set[str])
     """Blobs looked at already."""
+    _hidden: dict[str, int | None] = field(default_factory=dict[str, "int | None"])
+    """Trees whose planting was undone, and by which of the grove's events."""
+    whole: bool = False
+    """Whether the grove's own chain was read too."""
 
     def grove(self) -> set[str]:
         """The grove's own chain, agents and documents; returns the trees that must be there."""
@@ -130,6 +135,8 @@ class _Check:
             ulid = event.payload.get("tree")
             if event.kind == "plant" and isinstance(ulid, str):
                 planted.add(ulid)
+            elif event.kind in {"undo", "redo"} and isinstance(ulid, str):
+                self._hidden[ulid] = event.ordinal if event.kind == "undo" else None
             elif event.kind == "delete" and isinstance(ulid, str):
                 planted.discard(ulid)
             elif event.kind == "delete-document":
@@ -164,6 +171,8 @@ class _Check:
         self.pledges.tell_missing(findings, tree.ulid, chain.count)
         for ulid in replay.unmade():
             findings.differs_in("node", ulid, "record", "no event made it")
+        if self.whole:
+            findings.compare("tree", tree.ulid, "hidden", tree.hidden, self._hidden.get(tree.ulid))
         _check_tree_row(mine, tree, replay)
         self._tree_nodes(mine, replay, progress)
         check_bodies(mine)
@@ -337,7 +346,9 @@ def _check_tree_row(mine: Inspection, tree: Any, replay: Replay) -> None:
     findings.compare("tree", tree.ulid, "count of nodes", tree.nodes, nodes)
     findings.compare("tree", tree.ulid, "count of branches", tree.branches, branches)
     findings.compare("tree", tree.ulid, "depth", tree.depth, depth)
-    findings.compare("tree", tree.ulid, "archived at", tree.archived_at, replay.archived_at)
+    if tree.hidden is None:
+        # Undoing a planting puts the tree away too; that is recorded in the grove.
+        findings.compare("tree", tree.ulid, "archived at", tree.archived_at, replay.archived_at)
     findings.compare("tree", tree.ulid, "updated at", tree.updated_at, max(chain.last, tree.created_at))
     highest = columns.keys[-1] if len(columns) else 0
     for table in (schema.attempts, schema.responses):

@@ -10,6 +10,7 @@ from weft.runtime.operations.documents import (
     SaveDocument,
 )
 from weft.runtime.operations.editing import Edit, Erase, Join, Split
+from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.items import Attach, Detach
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
@@ -19,8 +20,9 @@ from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchi
 from weft.tree.attempt import RawResponse
 from weft.tree.authorship import Span
 from weft.tree.content import Content
-from weft.tree.document import Document, section_of
+from weft.tree.document import Document, Revision, section_of, with_section
 from weft.tree.edge import Source, SourceRole
+from weft.tree.history import Happening, Stepped
 from weft.tree.item import Item
 from weft.tree.node import Metadata, Node, Role, Status
 from weft.tree.path import Path
@@ -426,6 +428,25 @@ class TreeHandle:
     def unarchive(self) -> None:
         self._grove.perform(Unarchive(tree=self.id))
 
+    def undo(self, steps: int = 1) -> list[Stepped]:
+        """Take back your own last operations in this tree; a conflict if others have built on them."""
+        return self._grove.perform(Undo(tree=self.id, steps=steps))
+
+    def redo(self, steps: int = 1) -> list[Stepped]:
+        """Do again what you have undone since your last operation here."""
+        return self._grove.perform(Redo(tree=self.id, steps=steps))
+
+    def history(
+        self, limit: int = 50, *, before: int | None = None, agent: str | None = None
+    ) -> list[Happening]:
+        """What was done here, by whom and when, oldest first; undone operations are marked."""
+        return self._grove.read.history(self.id, limit=limit, before=before, agent=agent)
+
+    @property
+    def hidden(self) -> list[NodeHandle]:
+        """Nodes whose making was undone: not lost, and in no other reading."""
+        return [NodeHandle(self._grove, node) for node in self._grove.read.hidden(self.id)]
+
     def delete(self, *, confirm: str) -> int:
         """Destroy the tree for good; `confirm` must be its id."""
         return self._grove.perform(DeleteTree(tree=self.id, confirm=confirm))
@@ -469,8 +490,23 @@ class DocumentHandle:
         operation = SaveDocument(document=self.id, revision=self.revision, content=content, title=title)
         return DocumentHandle(self._grove, self._grove.perform(operation))
 
+    def save_section(self, name: str, content: str) -> "DocumentHandle":
+        """Write one section anew; its heading stays, unless the text brings one."""
+        return self.save(with_section(self.text, name, content))
+
+    def revisions(self) -> list[Revision]:
+        """Every save, the latest first."""
+        return self._grove.read.revisions(self.id)
+
+    def at(self, revision: int) -> "DocumentHandle":
+        """As it was at a revision; saving from there is a conflict, unless it is the latest."""
+        return DocumentHandle(self._grove, self._grove.read.document(self.id, revision))
+
     def archive(self) -> None:
         self._grove.perform(ArchiveDocument(document=self.id))
+
+    def unarchive(self) -> None:
+        self._grove.perform(ArchiveDocument(document=self.id, restore=True))
 
     def delete(self, *, confirm: str) -> None:
         self._grove.perform(DeleteDocument(document=self.id, confirm=confirm))

@@ -1,9 +1,11 @@
 """Media bytes beside the database, named by their SHA-256."""
 
+import contextlib
 import hashlib
 import os
 import re
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
@@ -19,6 +21,9 @@ class BlobStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.grove: str | None = None
+        """The id of the grove that keeps its media here, once it is known."""
+        self._is_signed = False
 
     def put(self, data: bytes) -> str:
         """Keep the bytes; return their ref. The same bytes are kept once."""
@@ -26,11 +31,20 @@ class BlobStore:
             raise LimitExceededError(f"blob has {len(data):,} bytes, the limit is {BLOB_LIMIT:,}")
         ref = hashlib.sha256(data).hexdigest()
         path = self._path(ref)
-        if path.exists():
+        try:
+            # Younger than any delete under way, which therefore lets it be.
+            os.utime(path)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise StorageError(f"cannot reach a blob in {self.folder}: {error.strerror}") from error
+        else:
+            self._sign()
             return ref
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._write(path, data)
+            self._sign()
         except OSError as error:
             raise StorageError(
                 f"cannot store a blob in {self.folder}: {error.strerror}",
@@ -58,6 +72,87 @@ class BlobStore:
             return None
         except OSError as error:
             raise StorageError(f"cannot read blob {ref[:12]}…: {error.strerror}") from error
+
+    def all(self) -> Iterator[tuple[str, int]]:
+        """Every blob's ref, and when it was last stored, in nanoseconds."""
+        for path in sorted(self.folder.glob("[0-9a-f][0-9a-f]/*")):
+            ref = path.parent.name + path.name
+            if _REF.match(ref):
+                with contextlib.suppress(FileNotFoundError):
+                    yield ref, path.stat().st_mtime_ns
+
+    def announce(self, refs: Iterable[str]) -> None:
+        """Note durably that these may have to go, and of what age they are now."""
+        for ref in sorted(refs):
+            try:
+                stored_at = self._path(ref).stat().st_mtime_ns
+            except FileNotFoundError:
+                continue
+            try:
+                self._leaving.mkdir(parents=True, exist_ok=True, mode=0o700)
+                self._write(self._leaving / ref, str(stored_at).encode())
+            except OSError as error:
+                raise StorageError(
+                    f"cannot write in {self.folder}: {error.strerror}",
+                    hint="check free space and permissions; nothing was deleted",
+                ) from error
+
+    def leaving(self) -> dict[str, int]:
+        """What was announced and has not been dealt with: ref → its age then."""
+        found: dict[str, int] = {}
+        for path in sorted(self._leaving.glob("*")):
+            if _REF.match(path.name):
+                with contextlib.suppress(FileNotFoundError, ValueError):
+                    found[path.name] = int(path.read_bytes())
+        return found
+
+    def depart(self, ref: str, stored_at: int, *, stays: bool) -> bool:
+        """Remove a blob that was announced, unless it stays or was stored again since; whether it went."""
+        gone = False
+        try:
+            if not stays:
+                gone = self._remove(self._path(ref), stored_at)
+            (self._leaving / ref).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._leaving.rmdir()
+        except OSError:
+            # The note is still there: tried again with the next delete.
+            return False
+        return gone
+
+    @staticmethod
+    def _remove(path: Path, stored_at: int) -> bool:
+        """Out of the way first: whoever stores it at this moment either is seen here or writes it anew."""
+        aside = path.with_name(f".gone-{path.name}")
+        try:
+            path.replace(aside)
+        except FileNotFoundError:
+            aside.unlink(missing_ok=True)
+            return False
+        if aside.stat().st_mtime_ns == stored_at:
+            aside.unlink()
+            return True
+        with contextlib.suppress(FileExistsError):
+            path.hardlink_to(aside)
+        aside.unlink()
+        return False
+
+    def is_shared(self) -> bool:
+        """Whether another grove keeps its media here too: then nobody can tell that a blob is not needed."""
+        return any(path.name != self.grove for path in (self.folder / "groves").glob("*"))
+
+    def _sign(self) -> None:
+        """Leave a mark that this grove keeps media here."""
+        if self.grove is not None and not self._is_signed:
+            with contextlib.suppress(OSError):
+                signs = self.folder / "groves"
+                signs.mkdir(parents=True, exist_ok=True, mode=0o700)
+                (signs / self.grove).touch()
+                self._is_signed = True
+
+    @property
+    def _leaving(self) -> Path:
+        return self.folder / "leaving"
 
     def __contains__(self, ref: str) -> bool:
         return self._path(ref).is_file()

@@ -24,6 +24,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     column,
+    literal_column,
 )
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "metadata",
     "node_responses",
     "nodes",
+    "project_revisions",
     "projects",
     "records",
     "requests",
@@ -60,6 +62,7 @@ __all__ = [
     "timestamps",
     "tokens",
     "trees",
+    "typings",
     "users",
     "vaults",
 ]
@@ -108,6 +111,7 @@ agents = Table(
     Column("permissions", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("archived_at", BigInteger),
+    Column("hidden", BigInteger),
     Index(None, "name"),
 )
 
@@ -157,6 +161,21 @@ projects = Table(
     Column("context", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("archived_at", BigInteger),
+    Column("revision", Integer, nullable=False, server_default="1"),
+)
+
+project_revisions = Table(
+    "project_revisions",
+    metadata,
+    Column("project", Integer, primary_key=True, autoincrement=False),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+    Column("system_prompt", Text, nullable=False),
+    Column("context", Text, nullable=False),
+    Column("author", Integer, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["project"], ["projects.key"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["author"], ["agents.key"]),
 )
 
 vaults = Table(
@@ -193,6 +212,8 @@ trees = Table(
     Column("depth", Integer, nullable=False),
     Column("events", BigInteger, nullable=False),
     Column("head", _SHA256),
+    Column("leased_until", BigInteger),
+    Column("hidden", BigInteger),
     ForeignKeyConstraint(["project"], ["projects.key"]),
     Index(None, "updated_at"),
     sqlite_autoincrement=True,
@@ -247,6 +268,13 @@ nodes = Table(
         "pruned",
         sqlite_where=column("pruned").is_not(None),
         postgresql_where=column("pruned").is_not(None),
+    ),
+    Index(
+        "ix_nodes_hidden",
+        "tree",
+        "hidden",
+        sqlite_where=column("hidden").is_not(None),
+        postgresql_where=column("hidden").is_not(None),
     ),
     sqlite_with_rowid=False,
 )
@@ -388,7 +416,7 @@ events = Table(
     Column("previous", _SHA256),
     Column("hash", _SHA256, nullable=False),
     Index(None, "transaction", "number"),
-    sqlite_with_rowid=False,
+    Index(None, "tree", "agent", "ordinal"),
 )
 
 timestamps = Table(
@@ -445,6 +473,18 @@ buffers = Table(
     ForeignKeyConstraint(["tree"], ["trees.key"]),
 )
 
+typings = Table(
+    "typings",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("kept", Integer, nullable=False),
+    Column("removed", Text, nullable=False),
+    Column("added", Text, nullable=False),
+    ForeignKeyConstraint(["tree"], ["trees.key"]),
+)
+"""What one `type` changed in a working buffer, after the characters it kept: events hold no text."""
+
 leases = Table(
     "leases",
     metadata,
@@ -469,6 +509,8 @@ idempotency = Table(
     Column("holder", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
+    Column("held_until", BigInteger),
+    Index(None, "expires_at"),
 )
 
 jobs = Table(
@@ -488,6 +530,15 @@ jobs = Table(
     Column("created_at", BigInteger, nullable=False),
     Index(None, "state", "run_after"),
     Index(None, "tree"),
+    Index(
+        "ix_jobs_waiting",
+        "tree",
+        "kind",
+        "target",
+        unique=True,
+        sqlite_where=column("state") == literal_column("0"),
+        postgresql_where=column("state") == literal_column("0"),
+    ),
 )
 
 memory = Table(
@@ -515,6 +566,7 @@ documents = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Column("archived_at", BigInteger),
+    Column("hidden", BigInteger),
     Index(None, "title"),
 )
 
@@ -527,6 +579,7 @@ revisions = Table(
     Column("content", Text, nullable=False),
     Column("author", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("hidden", BigInteger),
     ForeignKeyConstraint(["document"], ["documents.key"], ondelete="CASCADE"),
     ForeignKeyConstraint(["author"], ["agents.key"]),
 )
@@ -547,7 +600,18 @@ links = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("removed", BigInteger),
     ForeignKeyConstraint(["author"], ["agents.key"]),
-    UniqueConstraint("a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key"),
+    Index(
+        "ix_links_ends",
+        "a_tree",
+        "a_kind",
+        "a_key",
+        "b_tree",
+        "b_kind",
+        "b_key",
+        unique=True,
+        sqlite_where=column("removed").is_(None),
+        postgresql_where=column("removed").is_(None),
+    ),
     Index(None, "b_tree", "b_kind", "b_key"),
 )
 

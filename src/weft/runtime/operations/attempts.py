@@ -8,21 +8,20 @@ from typing import Any, ClassVar
 
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.provenance.facts import attempt_fact
-from weft.runtime.drafting import add_response
+from weft.runtime.answers import Answer, add_response
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope
 from weft.store import schema
 from weft.store.bodies import save_request
 from weft.store.references import find_agent
+from weft.store.rows import OUTCOMES
 from weft.tree.agent import Permission
 from weft.tree.attempt import Attempt, Outcome, RawResponse
 from weft.tree.content import check_text
 from weft.tree.wire import from_microseconds, to_microseconds
 
-__all__ = ["OUTCOMES", "RecordAttempt"]
+__all__ = ["RecordAttempt"]
 
-OUTCOMES = (Outcome.RUNNING, Outcome.COMPLETE, Outcome.INTERRUPTED, Outcome.FAILED)
-"""Stored as their index."""
 _SEGMENT_LIMIT = 100_000
 
 
@@ -56,7 +55,7 @@ class RecordAttempt(Editing):
         response = None
         if self.response is not None:
             digest = hashlib.sha256(self.response.body).digest()
-            response = add_response(scope, tree, self.response, digest)
+            response = add_response(scope, tree, Answer(self.response, digest, 0))
         row: dict[str, Any] = {
             "tree": tree.key,
             "key": key,
