@@ -17,10 +17,11 @@ CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 _CREATE = frozenset(
     {"plant", "append", "annotate", "merge", "edit", "erase", "split", "join", "commit", "switch"}
 )
-_VERSIONS = frozenset({"edit", "erase"})
 _UNMADE = 0
 _MADE = 1
 _MADE_BY_EDIT = 2
+_MADE_BY_JOIN = 3
+_MADE_BY = {"edit": _MADE_BY_EDIT, "erase": _MADE_BY_EDIT, "join": _MADE_BY_JOIN}
 _NONE = -1
 
 
@@ -142,6 +143,10 @@ class Replay:
             return None
         return self.buffer_mode and self.made[index] == _MADE_BY_EDIT
 
+    def is_joined(self, index: int) -> bool:
+        """Whether the node came of a join; or is the text that was committed before one."""
+        return self.made[index] == _MADE_BY_JOIN
+
     def counters(self) -> tuple[int, int, int]:
         """Live nodes, branches and depth."""
         columns = self.columns
@@ -176,7 +181,7 @@ class Replay:
         self._next = at + 1
         if self.made[at]:
             return
-        self.made[at] = _MADE_BY_EDIT if event.kind in _VERSIONS else _MADE
+        self.made[at] = _MADE_BY.get(event.kind, _MADE)
         self._hang(at)
 
     def _hang(self, at: int) -> None:

@@ -53,6 +53,14 @@ __all__ = ["verify_grove", "verify_nodes", "verify_tree"]
 
 _UNMARKED = Mark()
 _SOME = 500
+_FLAGS = (
+    Flag.EXCLUDED
+    | Flag.BOOKMARKED
+    | Flag.HAS_SOURCES
+    | Flag.HAS_ATTACHMENTS
+    | Flag.HAS_RESPONSE
+    | Flag.JOINED
+)
 
 
 def verify_grove(session: Session, blobs: BlobStore, progress: Progress | None = None) -> Report:
@@ -400,11 +408,12 @@ def _check_marks(findings: Findings, row: NodeRow, replay: Replay) -> None:
         ("excluded", bool(row.flags & Flag.EXCLUDED), mark.excluded),
         ("bookmarked", bool(row.flags & Flag.BOOKMARKED), mark.bookmarked),
         ("bookmark label", row.bookmark_label, mark.label),
+        ("joined", bool(row.flags & Flag.JOINED), replay.is_joined(at) and row.edited_from is not None),
         ("pruned", row.pruned, mark.pruned),
         ("hidden", row.hidden, mark.hidden),
     ):
         findings.compare("node", row.ulid, name, stored, computed)
-    if row.flags & ~31:
+    if row.flags & ~_FLAGS:
         findings.differs_in("node", row.ulid, "flags", row.flags)
     version = bool(replay.is_version(at)) and row.edited_from is not None
     if version != (row.position != row.key):
