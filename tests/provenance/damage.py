@@ -27,7 +27,7 @@ SPARED = {
     *(("links", "key"), ("tags", "key"), ("documents", "key"), ("agents", "key")),
     # Made by models or from other values, and made again at any time.
     *(("texts", "summary"), ("trees", "summary"), ("documents", "summary")),
-    ("trees", "project"),
+    *(("trees", "project"), ("trees", "leased_until")),
     # Working state while a model speaks, or until an authority answers.
     ("attempts", "partial"),
     *(("timestamps", "attempts"), ("timestamps", "next_try"), ("timestamps", "error")),
