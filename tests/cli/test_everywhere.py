@@ -62,6 +62,12 @@ EVERY = {
     "agents ls": "agents ls",
     "agents add": "agents add Ada",
     "agents archive": "agents archive Muse",
+    "verify": "verify",
+    "provenance": "provenance ONE",
+    "timestamp": "timestamp",
+    "authority": "authority",
+    "authority add": "authority add http://localhost/other --trust TRUST",
+    "authority remove": "authority remove http://localhost/tsa",
     "events": "events --limit 1",
     "jobs": "jobs",
     "jobs ls": "jobs ls",
@@ -95,7 +101,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     gone = desk.ok("say", "gone")
     desk.ok("prune", gone)
     desk.ok("collapse", two, two, "fold")
-    return folder, {"ONE": one, "TWO": two, "GONE": gone}
+    trust = str(Path(__file__).with_name("trust.pem"))
+    desk.ok("authority", "add", "http://localhost/tsa", "--trust", trust)
+    return folder, {"ONE": one, "TWO": two, "GONE": gone, "TRUST": trust}
 
 
 @pytest.fixture

@@ -236,6 +236,8 @@ class Stage(RuleBasedStateMachine):
                     self.views.check_all(grove, name)
                 else:
                     self.views.check_own(grove, name)
+            found = again.evidence.verify_tree(self.tree).findings
+            assert not found, [str(finding) for finding in found]
         self._delete()
 
     def _delete(self) -> None:

@@ -19,6 +19,7 @@ from weft.cli import (
     marking,
     places,
     projects,
+    provenance,
     reading,
     references,
     trees,
@@ -115,6 +116,7 @@ for family in (
     projects,
     agents,
     events,
+    provenance,
 ):
     family.add_to(app)
 

@@ -1,17 +1,19 @@
 """From what somebody wants to say to a node in its place: the one way nodes are made."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.ids import base_of, local_id_candidates
 from weft.provenance.chain import NodeFacts, content_hash
-from weft.runtime.answers import Answer, add_body, check_response, keep_response
+from weft.provenance.facts import items_fact
+from weft.runtime.answers import Answer, check_response, keep_response
 from weft.runtime.scope import Scope
 from weft.store import schema
 from weft.store.ancestry import comes_from
+from weft.store.bodies import add_body
+from weft.store.contents import dump_content
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,
@@ -31,10 +33,8 @@ from weft.store.transaction import Transaction
 from weft.tree.attempt import RawResponse
 from weft.tree.content import (
     Content,
-    Text,
     blob_refs,
     check_content,
-    content_to_wire,
     kind_of,
     plain_text,
 )
@@ -45,7 +45,7 @@ from weft.tree.node import Node, Role, Status, role_of
 from weft.tree.tree import Mode
 from weft.tree.wire import from_microseconds
 
-__all__ = ["Draft", "Written", "attachment_row", "dump_content", "write_node"]
+__all__ = ["Draft", "Written", "attachment_row", "write_node"]
 
 _SOURCE_LIMIT = 256
 
@@ -141,7 +141,7 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     _count(transaction, tree, row)
     transaction.add_node(row, dump_content(draft.content))
     _add_sources(transaction, row, draft)
-    _add_attachments(transaction, row, draft.attachments)
+    _add_attachments(scope, row, draft.attachments)
     if draft.response is not None and response_sha256 is not None:
         keep_response(scope, tree, row, Answer(draft.response, response_sha256, draft.choice))
     node = Node(
@@ -161,13 +161,6 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
         depth=place.depth,
     )
     return Written(node, row)
-
-
-def dump_content(content: Content) -> str:
-    """How `texts.content` holds it: text as it is, the rest as JSON."""
-    if isinstance(content, Text):
-        return content.text
-    return json.dumps(content_to_wire(content), separators=(",", ":"), ensure_ascii=False)
 
 
 def _parent(draft: Draft) -> NodeRow | None:
@@ -345,10 +338,14 @@ def _add_sources(transaction: Transaction, row: NodeRow, draft: Draft) -> None:
         )
 
 
-def _add_attachments(transaction: Transaction, row: NodeRow, items: Sequence[Item]) -> None:
-    for ordinal, item in enumerate(items):
+def _add_attachments(scope: Scope, row: NodeRow, items: Sequence[Item]) -> None:
+    transaction = scope.transaction
+    rows = [attachment_row(row, ordinal, item, None) for ordinal, item in enumerate(items)]
+    for item, attachment in zip(items, rows, strict=True):
         add_body(transaction, row.tree, bytes.fromhex(item.sha256), item.content.encode())
-        transaction.add(schema.attachments, attachment_row(row, ordinal, item, None))
+        transaction.add(schema.attachments, attachment)
+    if rows:
+        scope.note(items_fact(row.ulid, rows))
 
 
 def attachment_row(row: NodeRow, ordinal: int, item: Item, attached_by: int | None) -> dict[str, Any]:

@@ -5,12 +5,13 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from sqlalchemy import select, update
 
 from weft.errors import InvalidInputError
 from weft.ids import Entropy, new_ulid, random_bytes
+from weft.provenance.facts import agent_fact, grove_fact
 from weft.runtime.actor import Actor
 from weft.runtime.clock import Clock, system_clock
 from weft.runtime.events import EventBatch, EventLog
@@ -44,6 +45,11 @@ from weft.tree.history import Happening, Stepped
 from weft.tree.project import ProjectItem
 from weft.tree.reference import Link, Tag, TargetKind
 from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.provenance.report import Progress, Report
+    from weft.runtime.evidence import Evidence
+    from weft.runtime.stamping import Stamped
 
 __all__ = ["Grove", "open_grove"]
 
@@ -113,6 +119,36 @@ class Grove:
     def read(self) -> Reading:
         """Everything that can be looked at."""
         return self._read
+
+    @property
+    def evidence(self) -> "Evidence":
+        """Verifying, provenance, timestamps, bundles."""
+        from weft.runtime.evidence import Evidence  # noqa: PLC0415 - brings cryptography along
+
+        return Evidence(self._gate.store, self._actor)
+
+    def verify(self, progress: "Progress | None" = None) -> "Report":
+        """Whether everything in this grove is as it was written."""
+        return self.evidence.verify_grove(progress)
+
+    def timestamp(self, *authorities: str) -> list[str]:
+        """Ask for the heads of all chains to be certified, by all authorities or by these."""
+        from weft.runtime.operations.timestamps import RequestTimestamp  # noqa: PLC0415
+
+        return self.perform(RequestTimestamp(authorities=authorities))
+
+    def set_authorities(self, certificates: Mapping[str, str]) -> None:
+        """Choose who certifies times: address → the PEM certificates its answers are checked against."""
+        from weft.runtime.operations.timestamps import Authority, SetAuthorities  # noqa: PLC0415
+
+        self.perform(SetAuthorities(authorities=[Authority(*each) for each in certificates.items()]))
+
+    def fetch_timestamps(self, *, everything: bool = False, timeout: float = 10.0) -> "Stamped":
+        """Ask the authorities for what is due; with `everything`, for all that is pending."""
+        from weft.runtime.stamping import stamp_pending  # noqa: PLC0415
+
+        now = self._gate.clock()
+        return stamp_pending(self._gate, self._actor, now, everything=everything, timeout=timeout)
 
     @property
     def me(self) -> Agent:
@@ -381,6 +417,8 @@ def _found(gate: Gate, transaction: Transaction) -> int:
         transaction, Actor(owner), MemberRole.OWNER, gate.clock, gate.entropy, gate.store.blobs, True
     )
     scope.open_grove()
+    founded = transaction.execute(select(schema.grove)).mappings().one()
+    scope.note(grove_fact(founded, ulid), agent_fact(transaction.agent(owner)._asdict()))
     scope.record(None, "found", {"owner": ulid}, {})
     return owner
 

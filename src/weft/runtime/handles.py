@@ -30,6 +30,8 @@ from weft.tree.reference import Group
 from weft.tree.tree import Counters, Mode, Tree
 
 if TYPE_CHECKING:
+    from weft.provenance.report import Progress, Report
+    from weft.runtime.evidence import ProvenanceHandle
     from weft.runtime.grove import Grove
 
 __all__ = ["DocumentHandle", "NodeHandle", "TreeHandle"]
@@ -221,6 +223,24 @@ class NodeHandle:
         self._grove.perform(Detach(tree=self.value.tree_id, node=self.id, item_id=item_id))
         return self.refresh()
 
+    def verify(self, *, path: bool = False, progress: "Progress | None" = None) -> "Report":
+        """Whether this node (with `path`: and all it was written from) is as it was written."""
+        return self._grove.evidence.verify_node(self.value.tree_id, self.id, path=path, progress=progress)
+
+    def provenance(self) -> "ProvenanceHandle":
+        """Where this node comes from, with the evidence."""
+        from weft.runtime.evidence import ProvenanceHandle  # noqa: PLC0415 - only who asks needs it
+
+        evidence = self._grove.evidence
+        return ProvenanceHandle(evidence, evidence.provenance(self.value.tree_id, self.id))
+
+    def timestamp(self, *authorities: str) -> list[str]:
+        """Ask for this node's hash to be certified, by all of the grove's authorities or by these."""
+        from weft.runtime.operations.timestamps import RequestTimestamp  # noqa: PLC0415
+
+        operation = RequestTimestamp(tree=self.value.tree_id, node=self.id, authorities=authorities)
+        return self._grove.perform(operation)
+
     def switch(self) -> "NodeHandle":
         """Stand here."""
         self._grove.perform(Switch(tree=self.value.tree_id, to=self.id))
@@ -397,6 +417,10 @@ class TreeHandle:
             Describe(tree=self.id, title=title, description=description, system_context=system_context)
         )
         return self.refresh()
+
+    def verify(self, progress: "Progress | None" = None) -> "Report":
+        """Whether all of this tree is as it was written."""
+        return self._grove.evidence.verify_tree(self.id, progress)
 
     def archive(self) -> None:
         self._grove.perform(Archive(tree=self.id))

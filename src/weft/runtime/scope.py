@@ -13,6 +13,7 @@ import orjson
 from weft.errors import ConflictError, NotFoundError
 from weft.ids import Entropy, new_ulid, normalise_reference
 from weft.provenance.chain import event_hash
+from weft.provenance.facts import Fact
 from weft.runtime.actor import Actor, require_access
 from weft.runtime.clock import Clock, next_moment
 from weft.store.blobs import BlobStore
@@ -42,6 +43,7 @@ class Scope:
     accept_clock: bool = False
     events: int = field(default=0, init=False)
     """How many events it has recorded."""
+    _facts: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue], init=False)
     _leased: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]], init=False)
     """Positions that it may extend by the lease it has shown."""
     _now: int | None = field(default=None, init=False)
@@ -112,9 +114,15 @@ class Scope:
             )
         return row
 
+    def note(self, *facts: Fact) -> None:
+        """Let the next event vouch for values that no hash covers."""
+        self._facts.update(facts)
+
     def record(self, tree: TreeState | None, kind: str, payload: JsonObject, inverse: JsonObject) -> None:
-        """Append the operation's event to its chain."""
+        """Append the operation's event to its chain, with the facts noted since the last one."""
         transaction = self.transaction
+        if self._facts:
+            payload, self._facts = {**payload, "facts": self._facts}, {}
         state = transaction.grove_state() if tree is None else tree
         agent = self.agent
         state.events += 1

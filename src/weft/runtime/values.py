@@ -9,11 +9,11 @@ from sqlalchemy import and_, select
 
 from weft.runtime.actor import agent_row
 from weft.store import schema
+from weft.store.contents import load_content
 from weft.store.queries import node_rows, versions_at
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,
-    KINDS,
     MODES,
     ROLES,
     SOURCE_ROLES,
@@ -26,7 +26,7 @@ from weft.store.rows import (
 from weft.store.session import Session
 from weft.store.statements import texts_by_keys
 from weft.tree.agent import Agent, Configuration
-from weft.tree.content import Content, Text, content_from_wire
+from weft.tree.content import Content
 from weft.tree.document import Document
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
 from weft.tree.item import Item
@@ -41,17 +41,11 @@ __all__ = [
     "document_value",
     "heading_of",
     "items_of",
-    "load_content",
     "metadata_of",
     "node_values",
     "sources_of",
     "tree_value",
 ]
-
-
-def load_content(kind: int, stored: str) -> Content:
-    """The content that `texts.content` holds."""
-    return Text(stored) if KINDS[kind] == "text" else content_from_wire(json.loads(stored))
 
 
 def metadata_of(row: NodeRow) -> Metadata:

@@ -63,6 +63,16 @@ class BlobStore:
             raise StorageError(f"blob {ref[:12]}… is damaged", hint="restore it from a backup")
         return data
 
+    def digest(self, ref: str) -> str | None:
+        """SHA-256 of the bytes as they are now, read piece by piece; None where there are none."""
+        try:
+            with self._path(ref).open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise StorageError(f"cannot read blob {ref[:12]}…: {error.strerror}") from error
+
     def all(self) -> Iterator[tuple[str, int]]:
         """Every blob's ref, and when it was last stored, in nanoseconds."""
         for path in sorted(self.folder.glob("[0-9a-f][0-9a-f]/*")):

@@ -90,6 +90,9 @@ class PostgresDialect:
     def insert_events(self) -> Insert:
         return _INSERT_EVENTS
 
+    def is_unreadable_text(self, error: Exception) -> bool:  # noqa: ARG002 - the database checks texts itself
+        return False
+
     def leave_traces(self) -> None:
         """The server's own vacuum frees what deleted rows held."""
 

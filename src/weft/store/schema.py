@@ -59,6 +59,7 @@ __all__ = [
     "sources",
     "tags",
     "texts",
+    "timestamps",
     "tokens",
     "trees",
     "typings",
@@ -419,6 +420,26 @@ events = Table(
     Column("hash", _SHA256, nullable=False),
     Index(None, "transaction", "number"),
     Index(None, "tree", "agent", "ordinal"),
+)
+
+timestamps = Table(
+    "timestamps",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("ulid", _ULID, primary_key=True),
+    Column("target", _ULID, nullable=False),
+    Column("statement", Text),
+    Column("digest", _SHA256, nullable=False),
+    Column("authority", Text, nullable=False),
+    Column("status", SmallInteger, nullable=False),
+    Column("token", LargeBinary),
+    Column("certificates", LargeBinary),
+    Column("certified_at", BigInteger),
+    Column("attempts", Integer, nullable=False),
+    Column("next_try", BigInteger),
+    Column("error", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Index(None, "tree", "target"),
 )
 
 cursors = Table(

@@ -52,6 +52,10 @@ class Dialect(Protocol):
         """The insert that numbers events in an order that followers can rely on."""
         ...
 
+    def is_unreadable_text(self, error: Exception) -> bool:
+        """Whether the error says that a stored text is not text."""
+        ...
+
     def leave_traces(self) -> Executable | None:
         """Says, with the delete itself, that the files must be purged of it; None where that is not ours to do."""
         ...

@@ -87,6 +87,9 @@ class SqliteDialect:
     def insert_events(self) -> Insert:
         return _INSERT_EVENTS
 
+    def is_unreadable_text(self, error: Exception) -> bool:
+        return "Could not decode to UTF-8" in str(error)
+
     def leave_traces(self) -> Executable:
         return _LEAVE_TRACES
 

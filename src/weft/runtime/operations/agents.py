@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from sqlalchemy import func, select, update
 
 from weft.errors import ConflictError, PermissionDeniedError
+from weft.provenance.facts import agent_fact
 from weft.runtime.actor import Actor
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope, digest_of, dump_json
@@ -69,6 +70,7 @@ class AddAgent(_Managing):
             },
         )
         row = scope.transaction.agent(key)
+        scope.note(agent_fact(row._asdict()))
         scope.record(None, "agent", {"agent": ulid}, {"hide": ulid, "is": agent_digest(row)})
         return agent_value(row)
 
@@ -106,6 +108,7 @@ class ChangeAgent(_Managing):
         if changed:
             scope.transaction.execute(update(_agents).where(_agents.c.key == row.key).values(**changed))
             scope.transaction.cache.agents.pop(row.key)
+            scope.note(agent_fact(scope.transaction.agent(row.key)._asdict()))
             scope.record(
                 None,
                 "change-agent",
@@ -139,6 +142,7 @@ class ArchiveAgent(_Managing):
         moment = None if self.restore else scope.now
         scope.transaction.execute(update(_agents).where(_agents.c.key == row.key).values(archived_at=moment))
         scope.transaction.cache.agents.pop(row.key)
+        scope.note(agent_fact(scope.transaction.agent(row.key)._asdict()))
         scope.record(
             None,
             "restore-agent" if self.restore else "archive-agent",

@@ -6,6 +6,7 @@ from typing import ClassVar
 from sqlalchemy import delete, func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
+from weft.provenance.facts import document_fact, revision_fact
 from weft.runtime.deletions import announce_deletion
 from weft.runtime.operations.base import Destroying
 from weft.runtime.scope import Scope
@@ -30,6 +31,7 @@ __all__ = [
     "load_document",
     "load_documents",
     "load_revisions",
+    "note_document",
     "require_free_title",
 ]
 
@@ -138,6 +140,7 @@ class CreateDocument(_Writing):
             },
         )
         _add_revision(scope, key, 1, title, content)
+        note_document(scope, ulid)
         scope.record(None, "document", {"document": ulid, "revision": 1}, {"hide": ulid})
         return load_document(scope.transaction, ulid)
 
@@ -179,6 +182,7 @@ class SaveDocument(_Writing):
             .values(title=title, revision=number, updated_at=scope.now)
         )
         _add_revision(scope, key, number, title, content)
+        note_document(scope, before.id)
         scope.record(
             None,
             "save",
@@ -207,6 +211,7 @@ class ArchiveDocument(_Writing):
                 .where(_documents.c.ulid == before.id)
                 .values(archived_at=None if self.restore else scope.now)
             )
+            note_document(scope, before.id)
             kind = "restore-document" if self.restore else "archive-document"
             moment = None if before.archived_at is None else to_microseconds(before.archived_at)
             scope.record(None, kind, {"document": before.id}, {"archivedAt": moment})
@@ -259,6 +264,16 @@ def _add_revision(scope: Scope, document: int, revision: int, title: str, conten
             "created_at": scope.now,
         },
     )
+
+
+def note_document(scope: Scope, ulid: str, revision: int | None = None) -> None:
+    """Let the event vouch for a document as it is now: itself, its revision, and one more if named."""
+    row = scope.transaction.execute(select(_documents).where(_documents.c.ulid == ulid)).mappings().one()
+    scope.note(document_fact(row))
+    for number in {row["revision"], row["revision"] if revision is None else revision}:
+        there = (_revisions.c.document == row["key"]) & (_revisions.c.revision == number)
+        kept = scope.transaction.execute(select(_revisions).where(there)).mappings().one()
+        scope.note(revision_fact(ulid, kept, scope.transaction.agent(kept["author"]).ulid))
 
 
 def require_free_title(scope: Scope, title: str) -> None:

@@ -9,6 +9,7 @@ from weft.runtime.scope import Scope
 from weft.runtime.undoing.kinds import FINAL, REVERSALS_IN_GROVE, REVERSALS_IN_TREE
 from weft.runtime.undoing.stack import REDO, UNDO, Recorded, event_at, tops_before, tops_now
 from weft.runtime.undoing.step import Reversal, Step
+from weft.runtime.undoing.vouching import vouch_for
 from weft.store.rows import TreeState
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
@@ -116,6 +117,7 @@ def _begin(scope: Scope, chain: TreeState | None, event: Recorded, direction: st
 
 def _record(step: Step, payload: dict[str, JsonValue], inverse: JsonObject) -> Stepped:
     nodes: list[JsonValue] = list(step.nodes)
+    payload = {**payload, **vouch_for(step)}
     step.scope.record(
         step.chain, step.direction, {**payload, "kind": step.event.kind, "nodes": nodes}, inverse
     )

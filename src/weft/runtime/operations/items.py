@@ -6,12 +6,13 @@ from typing import ClassVar
 from sqlalchemy import and_, bindparam, case, func, literal, select, update
 
 from weft.errors import ConflictError, LimitExceededError, NotFoundError
-from weft.runtime.answers import add_body
+from weft.provenance.facts import item_fact
 from weft.runtime.drafting import attachment_row
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope
 from weft.runtime.values import items_of
 from weft.store import schema
+from weft.store.bodies import add_body
 from weft.store.rows import AGENT_TYPES, Flag, NodeRow, TreeState
 from weft.store.statements import keys_below
 from weft.store.transaction import Transaction
@@ -42,7 +43,9 @@ class Attach(Editing):
         transaction = scope.transaction
         ordinal = _free_ordinal(transaction, tree, row, item)
         add_body(transaction, tree.key, bytes.fromhex(item.sha256), item.content.encode())
-        transaction.add(_attachments, attachment_row(row, ordinal, item, tree.events + 1))
+        attachment = attachment_row(row, ordinal, item, tree.events + 1)
+        transaction.add(_attachments, attachment)
+        scope.note(item_fact(row.ulid, attachment))
         row = transaction.update_node(row, flags=row.flags | Flag.HAS_ATTACHMENTS)
         _point_here(scope, tree, row)
         scope.record(

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from sqlalchemy import delete, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
+from weft.provenance.facts import Fact, group_fact, link_fact, tag_fact
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope
 from weft.runtime.targets import Address, TargetRef, locate, open_chain, targets_of
@@ -34,6 +35,10 @@ __all__ = [
 _links = schema.links
 _tags = schema.tags
 _groups = schema.groups
+
+
+def _values(row: Any) -> dict[str, Any]:
+    return row._asdict()
 
 
 def _between(a: Address, b: Address) -> tuple[Address, Address]:
@@ -87,6 +92,8 @@ class LinkTogether(Editing):
         ends = dict(zip(("a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key"), (*a, *b), strict=True))
         transaction.add(_links, {"ulid": ulid, **ends, **row})
         targets = targets_of(transaction, {a, b})
+        ends_ids = (targets[a].id, targets[b].id)
+        scope.note(link_fact({"ulid": ulid, **row}, ends_ids, scope.agent.ulid))
         scope.record(
             chain,
             self.verb,
@@ -118,6 +125,10 @@ class Unlink(Editing):
         if known is None:
             raise NotFoundError("these two are not linked")
         transaction.execute(update(_links).where(_links.c.key == known.key).values(removed=scope.now))
+        targets = targets_of(transaction, {a, b})
+        author = transaction.agent(known.author).ulid
+        removed = {**_values(known), "removed": scope.now}
+        scope.note(link_fact(removed, (targets[a].id, targets[b].id), author))
         scope.record(chain, self.verb, {"link": known.ulid}, {"link": known.ulid})
 
 
@@ -141,10 +152,13 @@ class TagTarget(Editing):
         if known is None:
             tree, kind, key = address
             row = {"tree": tree, "kind": kind, "target": key, "label": label}
-            number = transaction.insert(_tags, row | {"created_at": scope.now, "removed": None})
+            row |= {"created_at": scope.now, "removed": None}
+            number = transaction.insert(_tags, row)
         else:
             number = known.key
+            row = {**_values(known), "removed": None}
             transaction.execute(update(_tags).where(_tags.c.key == number).values(removed=None))
+        scope.note(tag_fact(row, target.id))
         scope.record(chain, self.verb, {"target": target.id, "tag": number}, {"untag": label_digest(label)})
         return Tag(label, target)
 
@@ -167,6 +181,7 @@ class Untag(Editing):
             raise NotFoundError(f"no tag {label!r} there", hint="tags are case-sensitive")
         transaction.execute(update(_tags).where(_tags.c.key == known.key).values(removed=scope.now))
         target = targets_of(transaction, {address})[address]
+        scope.note(tag_fact({**_values(known), "removed": scope.now}, target.id))
         scope.record(chain, self.verb, {"target": target.id, "tag": known.key}, {"tag": label_digest(label)})
 
 
@@ -215,20 +230,18 @@ class Collapse(Editing):
                 f"{name!r} folds another range", hint="choose another name, or remove it first"
             )
         ulid = scope.new_ulid() if known is None else known.ulid
-        transaction.replace(
-            _groups,
-            ("tree", "name"),
-            {
-                "tree": tree.key,
-                "name": name,
-                "ulid": ulid,
-                "description": description,
-                "first": first.key,
-                "last": last.key,
-                "expanded": False,
-                "created_at": scope.now,
-            },
-        )
+        group = {
+            "tree": tree.key,
+            "name": name,
+            "ulid": ulid,
+            "description": description,
+            "first": first.key,
+            "last": last.key,
+            "expanded": False,
+            "created_at": scope.now,
+        }
+        transaction.replace(_groups, ("tree", "name"), group)
+        scope.note(group_fact(group, first.ulid, last.ulid))
         scope.record(
             tree,
             self.verb,
@@ -273,6 +286,8 @@ class Expand(Editing):
         if not known.expanded:
             here = _groups.c.tree == tree.key, _groups.c.name == self.name
             scope.transaction.execute(update(_groups).where(*here).values(expanded=True))
+            first, last = scope.ulid_of(tree, known.first), scope.ulid_of(tree, known.last)
+            scope.note(group_fact({**_values(known), "expanded": True}, first, last))
             was = group_fields(scope, tree, known)
             scope.record(tree, self.verb, {"group": known.ulid}, {"group": self.name, "was": was})
 
@@ -291,6 +306,7 @@ class Uncollapse(Editing):
         scope.transaction.execute(
             delete(_groups).where(_groups.c.tree == tree.key, _groups.c.name == self.name)
         )
+        scope.note(Fact(f"group:{known.ulid}", None))
         scope.record(
             tree,
             self.verb,

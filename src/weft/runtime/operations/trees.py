@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from sqlalchemy import delete, or_, select, update
 
 from weft.errors import InvalidInputError
+from weft.provenance.facts import tree_facts
 from weft.runtime.deletions import announce_deletion
 from weft.runtime.drafting import Draft, write_node
 from weft.runtime.operations.base import Destroying, Editing
@@ -83,6 +84,7 @@ class Plant(Editing):
         root, root_row = write_node(scope, state, Draft(content=content))
         transaction.execute(update(_trees).where(_trees.c.key == key).values(root_ulid=root.id))
         move_cursor(scope, state, root_row.key)
+        scope.note(*tree_facts(row))
         scope.record(state, self.verb, {"tree": ulid, "nodes": [root.id]}, {})
         scope.record(None, self.verb, {"tree": ulid}, {"hide": ulid})
         transaction.flush()
@@ -120,6 +122,7 @@ class Describe(Editing):
         changed = {name: value for name, value in changes.items() if getattr(before, name) != value}
         if changed:
             transaction.execute(update(_trees).where(_trees.c.key == tree.key).values(**changed))
+            scope.note(*tree_facts(changed))
             scope.record(
                 tree,
                 self.verb,
