@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
 
 from sqlalchemy import select, update
 
@@ -16,6 +16,7 @@ from weft.runtime.actor import Actor
 from weft.runtime.clock import Clock, system_clock
 from weft.runtime.gate import Gate
 from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
+from weft.runtime.moving.progress import Progress, silent
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.base import Operation
 from weft.runtime.operations.documents import CreateDocument
@@ -35,6 +36,9 @@ from weft.tree.agent import ALL_PERMISSIONS, Agent, AgentType, Configuration
 from weft.tree.content import Content, JsonValue
 from weft.tree.reference import Link, Tag, TargetKind
 from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.runtime.moving.files import Exported, Imported
 
 __all__ = ["Grove", "open_grove"]
 
@@ -213,6 +217,30 @@ class Grove:
 
     def blob(self, ref: str) -> bytes:
         return self._gate.store.blobs.get(ref)
+
+    def export(
+        self,
+        target: FilePath | str | BinaryIO,
+        trees: Sequence[TreeHandle | str] | None = None,
+        *,
+        overwrite: bool = False,
+        progress: Progress = silent,
+    ) -> "Exported":
+        """Write trees, or the whole grove, to a file in Weft's own JSON; `.gz` is compressed."""
+        from weft.runtime.moving.files import export_file  # noqa: PLC0415 - few calls move a grove
+
+        named = None if trees is None else [tree if isinstance(tree, str) else tree.id for tree in trees]
+        place = FilePath(target) if isinstance(target, str) else target
+        return export_file(
+            self._gate, self._actor, place, named, overwrite=overwrite, progress=progress
+        )
+
+    def import_(self, source: FilePath | str | BinaryIO, *, progress: Progress = silent) -> "Imported":
+        """Take in a file in Weft's own JSON: all of it, checked against its hashes, or nothing."""
+        from weft.runtime.moving.files import import_file  # noqa: PLC0415 - few calls move a grove
+
+        place = FilePath(source) if isinstance(source, str) else source
+        return import_file(self._gate, self._actor, place, progress=progress)
 
     def link(
         self,

@@ -1,16 +1,19 @@
 """Media bytes beside the database, named by their SHA-256."""
 
+import contextlib
 import hashlib
 import os
 import re
 import tempfile
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
 
-__all__ = ["BLOB_LIMIT", "BlobStore"]
+__all__ = ["BLOB_LIMIT", "BlobStore", "IncomingBlob"]
 
 BLOB_LIMIT = 512 * 1024 * 1024
+_NEW = ".new-"
 _REF = re.compile(r"[0-9a-f]{64}\Z")
 
 
@@ -49,6 +52,24 @@ class BlobStore:
             raise StorageError(f"blob {ref[:12]}… is damaged", hint="restore it from a backup")
         return data
 
+    def receive(self, ref: str) -> "IncomingBlob":
+        """Take a blob in pieces; it is there once it is finished."""
+        return IncomingBlob(self._path(ref), ref)
+
+    def refs(self) -> Iterator[str]:
+        """Everything that is kept, whether anything points to it or not."""
+        for folder in sorted(self.folder.glob("[0-9a-f][0-9a-f]")):
+            for path in sorted(folder.iterdir()):
+                if _REF.match(folder.name + path.name):
+                    yield folder.name + path.name
+
+    def leftovers(self) -> Iterator[Path]:
+        """Files of writers that were stopped halfway."""
+        yield from sorted(self.folder.glob(f"[0-9a-f][0-9a-f]/{_NEW}*"))
+
+    def remove(self, ref: str) -> None:
+        self._path(ref).unlink(missing_ok=True)
+
     def __contains__(self, ref: str) -> bool:
         return self._path(ref).is_file()
 
@@ -58,7 +79,7 @@ class BlobStore:
         return self.folder / ref[:2] / ref[2:]
 
     def _write(self, path: Path, data: bytes) -> None:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=_NEW)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
@@ -68,8 +89,60 @@ class BlobStore:
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        folder = os.open(path.parent, os.O_RDONLY)
+        _sync_folder(path.parent)
+
+
+class IncomingBlob:
+    """A blob on its way in. Unless it is finished, nothing of it stays."""
+
+    def __init__(self, path: Path, ref: str) -> None:
+        self._path = path
+        self._ref = ref
+        self._digest = hashlib.sha256()
+        with self._explained():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=_NEW)
+        self._temporary = Path(name)
+        self._file = os.fdopen(descriptor, "wb")
+
+    def write(self, data: bytes) -> None:
+        self._digest.update(data)
+        with self._explained():
+            self._file.write(data)
+
+    def finish(self) -> None:
+        """Keep it, if the bytes are what the ref says."""
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            if self._digest.hexdigest() != self._ref:
+                raise InvalidInputError(f"blob {self._ref[:12]}… has other bytes than its name says")
+            with self._explained():
+                self._file.flush()
+                os.fsync(self._file.fileno())
+                self._file.close()
+                self._temporary.replace(self._path)
+                _sync_folder(self._path.parent)
+        except BaseException:
+            self.drop()
+            raise
+
+    def drop(self) -> None:
+        self._file.close()
+        self._temporary.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Generator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StorageError(
+                f"cannot store a blob in {self._path.parent.parent}: {error.strerror}",
+                hint="check free space and permissions",
+            ) from error
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

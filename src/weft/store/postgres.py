@@ -68,6 +68,16 @@ class PostgresDialect:
     def insert_events(self) -> Insert:
         return _INSERT_EVENTS
 
+    def last_key(self, session: Session, table: Table) -> int:
+        sequence = f"{table.name}_{table.c.key.name}_seq"
+        found = text(f'SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM "{sequence}"')
+        return int(session.execute(found).scalar_one())
+
+    def reserve_keys(self, session: Session, table: Table, last: int) -> None:
+        sequence = f"{table.name}_{table.c.key.name}_seq"
+        if last > self.last_key(session, table):
+            session.execute(select(func.setval(sequence, last)))
+
 
 @cache
 def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:

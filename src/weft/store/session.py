@@ -25,6 +25,14 @@ class Dialect(Protocol):
         """The insert that numbers events in an order that followers can rely on."""
         ...
 
+    def last_key(self, session: "Session", table: Table) -> int:
+        """The highest key that was given to a row of the table, as far as the database knows."""
+        ...
+
+    def reserve_keys(self, session: "Session", table: Table, last: int) -> None:
+        """Keys up to this one will not be given to new rows; whoever asks puts them in."""
+        ...
+
     @property
     def counts_events(self) -> bool:
         """Whether the writer numbers events itself."""

@@ -66,6 +66,12 @@ class SqliteDialect:
     def insert_events(self) -> Insert:
         return _INSERT_EVENTS
 
+    def last_key(self, session: Session, table: Table) -> int:
+        return int(session.execute(select(func.coalesce(func.max(table.c.key), 0))).scalar_one())
+
+    def reserve_keys(self, session: Session, table: Table, last: int) -> None:
+        """New rows go above the highest there is, so putting them in is enough."""
+
 
 _INSERT_EVENTS = insert(schema.events)
 
