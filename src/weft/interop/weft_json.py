@@ -154,8 +154,9 @@ class Reader:
             raise self._wrong("a record is a JSON object")
         return cast("Record", record)
 
-    def _line(self, limit: int = _LINE_LIMIT) -> bytes:
+    def _line(self, limit: int | None = None) -> bytes:
         self._number += 1
+        limit = limit or _LINE_LIMIT
         raw = self._read_line(limit + 1)
         if not raw:
             raise self._wrong("the file ends too early" if self._number > 1 else "the file is empty")

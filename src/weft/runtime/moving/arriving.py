@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, LimitExceededError
 from weft.interop.weft_json import Line, open_file
 from weft.runtime.moving.fields import Fields
 from weft.runtime.moving.growth import KnownAgent
@@ -116,7 +116,16 @@ class Arrival:
         }
 
     def take(self, line: Line) -> None:
+        """One record; whatever is wrong with it is named with its line."""
         fields = Fields.of(line)
+        try:
+            self._take(fields)
+        except (InvalidInputError, LimitExceededError) as error:
+            if error.message.startswith(("line ", "tree ", "events ")):
+                raise
+            raise type(error)(f"{fields.where}: {error.message}", hint=error.hint) from None
+
+    def _take(self, fields: Fields) -> None:
         record = fields.get("record")
         if not isinstance(record, str):
             raise fields.wrong("record must say what this is")

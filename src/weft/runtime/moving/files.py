@@ -12,7 +12,7 @@ from typing import BinaryIO, ClassVar, cast
 
 from sqlalchemy import func, select
 
-from weft.errors import ConflictError, StorageError
+from weft.errors import ConflictError, NotFoundError, StorageError
 from weft.interop.weft_json import Writer
 from weft.runtime.actor import Actor, require_access, require_permission
 from weft.runtime.gate import Gate
@@ -169,7 +169,7 @@ def _on_disk(source: Path | BinaryIO) -> Generator[Path]:
             yield source
             return
         if not source.exists() or source.is_dir():
-            raise StorageError(f"there is no file {source}", hint="name a file that weft export wrote")
+            raise NotFoundError(f"there is no file {source}", hint="name a file that weft export wrote")
     with tempfile.NamedTemporaryFile(prefix="weft-import-") as kept:
         try:
             with contextlib.ExitStack() as stack:
