@@ -38,6 +38,7 @@ from weft.tree.reference import Link, Tag, TargetKind
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
+    from weft.runtime.moving.backup import BackedUp
     from weft.runtime.moving.files import Exported, Imported
 
 __all__ = ["Grove", "open_grove"]
@@ -241,6 +242,22 @@ class Grove:
 
         place = FilePath(source) if isinstance(source, str) else source
         return import_file(self._gate, self._actor, place, progress=progress)
+
+    def backup(
+        self,
+        path: FilePath | str,
+        *,
+        overwrite: bool = False,
+        verify: bool = False,
+        progress: Progress = silent,
+    ) -> "BackedUp":
+        """Copy the grove to a file while others write; to restore it, open the file."""
+        from weft.runtime.moving.backup import back_up  # noqa: PLC0415 - few calls move a grove
+
+        place = FilePath(path)
+        return back_up(
+            self._gate, self._actor, place, overwrite=overwrite, verify=verify, progress=progress
+        )
 
     def link(
         self,

@@ -78,6 +78,10 @@ class PostgresDialect:
         if last > self.last_key(session, table):
             session.execute(select(func.setval(sequence, last)))
 
+    def reserve_event_numbers(self, session: Session, last: int) -> None:
+        if last:
+            session.execute(select(func.setval(schema.event_numbers.name, last)))
+
 
 @cache
 def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:
@@ -161,6 +165,10 @@ class PostgresStore(Store):
             except _RunAgainError:
                 time.sleep(0.005 * 2**attempt)
         raise UnavailableError("too many others are writing the same place", hint="try again in a moment")
+
+    def copy_file(self, path: Path, progress: Callable[[int, int], None]) -> bool:
+        del path, progress
+        return False
 
     def close(self) -> None:
         self._engine.dispose()

@@ -33,6 +33,10 @@ class Dialect(Protocol):
         """Keys up to this one will not be given to new rows; whoever asks puts them in."""
         ...
 
+    def reserve_event_numbers(self, session: "Session", last: int) -> None:
+        """Events are numbered from above this one on."""
+        ...
+
     @property
     def counts_events(self) -> bool:
         """Whether the writer numbers events itself."""
@@ -45,6 +49,11 @@ class Session:
     def __init__(self, connection: Connection, dialect: Dialect) -> None:
         self._connection = connection
         self.dialect = dialect
+
+    @property
+    def connection(self) -> Connection:
+        """For what only one database can do; its own module asks."""
+        return self._connection
 
     def execute(self, statement: Executable, values: Values | None = None) -> CursorResult[Any]:
         return self._connection.execute(statement, values)

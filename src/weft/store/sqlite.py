@@ -39,7 +39,7 @@ from weft.store.session import Session
 from weft.store.transaction import Cache, Transaction
 from weft.store.writer import Group, GroupWriter
 
-__all__ = ["SqliteDialect", "SqliteStore"]
+__all__ = ["SqliteDialect", "SqliteStore", "find_damage", "peek"]
 
 T = TypeVar("T")
 
@@ -48,6 +48,7 @@ APPLICATION_ID = 0x57454654
 _CHECKPOINT_BYTES = 32 * 1024 * 1024
 _BUSY_MILLISECONDS = 5_000
 _READERS = 32
+_COPY_PAGES = 1_000
 
 
 class SqliteDialect:
@@ -71,6 +72,9 @@ class SqliteDialect:
 
     def reserve_keys(self, session: Session, table: Table, last: int) -> None:
         """New rows go above the highest there is, so putting them in is enough."""
+
+    def reserve_event_numbers(self, session: Session, last: int) -> None:
+        """The writer counts on from the highest there is."""
 
 
 _INSERT_EVENTS = insert(schema.events)
@@ -122,6 +126,27 @@ class SqliteStore(Store):
         except (DBAPIError, sqlite3.Error, TimeoutError) as error:
             raise explain(error, self.path) from error
 
+    def copy_file(self, path: Path, progress: Callable[[int, int], None]) -> bool:
+        """Page by page, while others write.
+
+        A read transaction is held meanwhile: the copy is of one moment, and never
+        begins anew because somebody wrote. It reads only, so no lock is needed.
+        """
+        with self.read() as session:
+            session.execute(select(schema.grove.c.ulid))
+            source = _driver(session.connection)
+            target = sqlite3.connect(path, isolation_level=None)
+            try:
+                # A copy that is cut off is thrown away; when it is whole, the caller makes it safe.
+                target.execute("PRAGMA synchronous = OFF")
+                target.execute("PRAGMA journal_mode = OFF").close()
+                source.backup(
+                    target, pages=_COPY_PAGES, progress=lambda _, left, total: progress(total - left, total)
+                )
+            finally:
+                target.close()
+        return True
+
     def close(self) -> None:
         with self._guard:
             self._closed = True
@@ -169,6 +194,34 @@ class SqliteStore(Store):
             self._readers.dispose(close=False)
         self._readers = None
         self._file = None
+
+
+@contextlib.contextmanager
+def peek(path: Path) -> Generator[Session]:
+    """Look into a grove file that nobody has open, without leaving anything beside it."""
+    address = f"{path.absolute().as_uri()}?immutable=1"
+    engine = create_engine(
+        "sqlite+pysqlite://",
+        creator=lambda: sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False),
+        poolclass=StaticPool,
+    )
+    try:
+        with engine.connect() as connection:
+            yield Session(connection, SqliteDialect())
+    except (DBAPIError, sqlite3.Error) as error:
+        raise explain(error, path) from error
+    finally:
+        engine.dispose()
+
+
+def find_damage(session: Session) -> list[str]:
+    """What SQLite itself finds wrong with a file; nothing, if it is sound."""
+    driver = _driver(session.connection)
+    found = [str(row[0]) for row in driver.execute("PRAGMA integrity_check(20)")]
+    broken = driver.execute("PRAGMA foreign_key_check").fetchmany(20)
+    return [line for line in found if line != "ok"] + [
+        f"row {row[1]} of {row[0]} points to a {row[2]} that is not there" for row in broken
+    ]
 
 
 def _identity_of(path: Path) -> tuple[int, int] | None:

@@ -5,7 +5,7 @@ keeps what hot paths need in a cache that the store clears whenever somebody els
 may have changed the database.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -135,6 +135,12 @@ class Transaction(Session):
         if key is None:
             raise RuntimeError(f"{table.name} has no key of one column")
         return int(key[0])
+
+    def put(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows of one shape as they are: keys, numbers and all."""
+        self.flush_rows()
+        self.writes += len(rows)
+        Prepared.of(self._connection, _INSERTS[table], tuple(rows[0])).many(self._connection, rows)
 
     def add_missing(self, table: Table, key: Iterable[str], row: dict[str, Any]) -> None:
         """Insert a row unless its key is there."""
