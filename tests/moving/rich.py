@@ -105,9 +105,7 @@ def _add_evidence(transaction: Transaction, tree: str) -> None:
     body = b'{"role":"user"}'
     digest = hashlib.sha256(body).digest()
     transaction.add(schema.bodies, {**place, "sha256": digest, "gzip": gzip.compress(body, mtime=0)})
-    muse = transaction.execute(
-        select(schema.agents.c.key).where(schema.agents.c.name == "Muse")
-    ).scalar_one()
+    muse = transaction.execute(select(schema.agents.c.key).where(schema.agents.c.name == "Muse")).scalar_one()
     response = transaction.execute(
         select(schema.responses.c.key).where(schema.responses.c.tree == row.key)
     ).scalar_one()

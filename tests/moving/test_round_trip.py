@@ -19,8 +19,16 @@ from weft.store import schema
 from weft.tree.tree import Mode
 
 BOTH = ("sqlite", "postgres")
-KEYS = ("key", "position", "parent", "jump", "written_after", "edited_from", "near_attachments")
-KEYS = (*KEYS, "near_instruction")
+KEYS = (
+    "key",
+    "position",
+    "parent",
+    "jump",
+    "written_after",
+    "edited_from",
+    "near_attachments",
+    "near_instruction",
+)
 OUTSIDE = {"tree", "author", "hash"}
 
 
@@ -165,7 +173,12 @@ def test_who_may_enter_is_never_written(tmp_path: Path):
                 schema.users,
                 {"ulid": "0" * 26, "name": "canary-user", "agent": 1, "created_at": 1, "archived_at": None},
             )
-            token = {"ulid": "1" * 26, "user": user, "hash": b"canary-hash-32-bytes-canary-hash", "label": "c"}
+            token = {
+                "ulid": "1" * 26,
+                "user": user,
+                "hash": b"canary-hash-32-bytes-canary-hash",
+                "label": "c",
+            }
             token |= {"service": False, "created_at": 1, "expires_at": None, "revoked_at": None}
             transaction.insert(schema.tokens, token)
 

@@ -232,9 +232,7 @@ class Grove:
 
         named = None if trees is None else [tree if isinstance(tree, str) else tree.id for tree in trees]
         place = FilePath(target) if isinstance(target, str) else target
-        return export_file(
-            self._gate, self._actor, place, named, overwrite=overwrite, progress=progress
-        )
+        return export_file(self._gate, self._actor, place, named, overwrite=overwrite, progress=progress)
 
     def import_(self, source: FilePath | str | BinaryIO, *, progress: Progress = silent) -> "Imported":
         """Take in a file in Weft's own JSON: all of it, checked against its hashes, or nothing."""
@@ -255,9 +253,7 @@ class Grove:
         from weft.runtime.moving.backup import back_up  # noqa: PLC0415 - few calls move a grove
 
         place = FilePath(path)
-        return back_up(
-            self._gate, self._actor, place, overwrite=overwrite, verify=verify, progress=progress
-        )
+        return back_up(self._gate, self._actor, place, overwrite=overwrite, verify=verify, progress=progress)
 
     def link(
         self,

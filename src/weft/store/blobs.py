@@ -10,7 +10,7 @@ from pathlib import Path
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
 
-__all__ = ["BLOB_LIMIT", "BlobStore", "IncomingBlob"]
+__all__ = ["BLOB_LIMIT", "BlobStore", "IncomingBlob", "blobs_beside"]
 
 BLOB_LIMIT = 512 * 1024 * 1024
 _NEW = ".new-"
@@ -29,7 +29,7 @@ class BlobStore:
         if len(data) > BLOB_LIMIT:
             raise LimitExceededError(f"blob has {len(data):,} bytes, the limit is {BLOB_LIMIT:,}")
         ref = hashlib.sha256(data).hexdigest()
-        path = self._path(ref)
+        path = self.path(ref)
         if path.exists():
             return ref
         try:
@@ -44,7 +44,7 @@ class BlobStore:
 
     def get(self, ref: str) -> bytes:
         try:
-            data = self._path(ref).read_bytes()
+            data = self.path(ref).read_bytes()
         except FileNotFoundError:
             raise NotFoundError(f"no blob {ref[:12]}…", hint="store the bytes first") from None
         except OSError as error:
@@ -56,7 +56,7 @@ class BlobStore:
     def pieces(self, ref: str) -> Iterator[bytes]:
         """A blob's bytes, a little at a time; whoever takes them checks them."""
         try:
-            with self._path(ref).open("rb") as file:
+            with self.path(ref).open("rb") as file:
                 while piece := file.read(_PIECE):
                     yield piece
         except FileNotFoundError:
@@ -79,7 +79,7 @@ class BlobStore:
 
     def receive(self, ref: str) -> "IncomingBlob":
         """Take a blob in pieces; it is there once it is finished."""
-        return IncomingBlob(self._path(ref), ref)
+        return IncomingBlob(self.path(ref), ref)
 
     def refs(self) -> Iterator[str]:
         """Everything that is kept, whether anything points to it or not."""
@@ -93,12 +93,13 @@ class BlobStore:
         yield from sorted(self.folder.glob(f"[0-9a-f][0-9a-f]/{_NEW}*"))
 
     def remove(self, ref: str) -> None:
-        self._path(ref).unlink(missing_ok=True)
+        self.path(ref).unlink(missing_ok=True)
 
     def __contains__(self, ref: str) -> bool:
-        return self._path(ref).is_file()
+        return self.path(ref).is_file()
 
-    def _path(self, ref: str) -> Path:
+    def path(self, ref: str) -> Path:
+        """Where a blob lies, or would lie."""
         if _REF.match(ref) is None:
             raise InvalidInputError(f"{ref[:80]!r} is not a blob ref")
         return self.folder / ref[:2] / ref[2:]
@@ -115,6 +116,11 @@ class BlobStore:
             Path(temporary).unlink(missing_ok=True)
             raise
         _sync_folder(path.parent)
+
+
+def blobs_beside(database: Path) -> Path:
+    """The folder with the blobs of a grove that is a file."""
+    return database.with_name(database.name + "-blobs")
 
 
 class IncomingBlob:
@@ -137,9 +143,10 @@ class IncomingBlob:
 
     def finish(self) -> None:
         """Keep it, if the bytes are what the ref says."""
+        if self._digest.hexdigest() != self._ref:
+            self.drop()
+            raise StorageError(f"blob {self._ref[:12]}… is damaged", hint="restore it from a backup")
         try:
-            if self._digest.hexdigest() != self._ref:
-                raise InvalidInputError(f"blob {self._ref[:12]}… has other bytes than its name says")
             with self._explained():
                 self._file.flush()
                 os.fsync(self._file.fileno())

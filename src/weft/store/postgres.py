@@ -30,7 +30,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
@@ -42,7 +42,7 @@ from weft.store.migrate import migrate
 from weft.store.session import Session
 from weft.store.transaction import Cache, Transaction
 
-__all__ = ["PostgresDialect", "PostgresStore"]
+__all__ = ["PostgresDialect", "PostgresStore", "blobs_of_server", "explain"]
 
 T = TypeVar("T")
 
@@ -147,7 +147,7 @@ class PostgresStore(Store):
 
     @property
     def name(self) -> str:
-        return self._address._replace(drivername="postgresql", password=None).render_as_string()
+        return _shown(self._address)
 
     @contextlib.contextmanager
     def read(self) -> Generator[Session]:
@@ -233,7 +233,7 @@ class PostgresStore(Store):
         try:
             yield
         except (DBAPIError, psycopg.Error) as error:
-            raise _explain(error, self.name) from error
+            raise explain(error, self.name) from error
         except PoolTimeoutError as error:
             raise UnavailableError(
                 f"all connections to {self.name} are busy", hint="try again in a moment"
@@ -253,7 +253,7 @@ def _state_of(error: DBAPIError | psycopg.Error) -> str:
     return (origin.sqlstate or "") if isinstance(origin, psycopg.Error) else ""
 
 
-def _explain(error: DBAPIError | psycopg.Error, name: str) -> WeftError:
+def explain(error: DBAPIError | psycopg.Error, name: str) -> WeftError:
     state = _state_of(error)
     lost = isinstance(_origin(error), psycopg.OperationalError | psycopg.InterfaceError) and not state
     if lost or state[:2] in {"08", "57"}:
@@ -274,6 +274,15 @@ def _explain(error: DBAPIError | psycopg.Error, name: str) -> WeftError:
 
 def _first_line(error: DBAPIError | psycopg.Error) -> str:
     return (str(_origin(error)).strip().splitlines() or ["no reason given"])[0]
+
+
+def blobs_of_server(url: str) -> BlobStore:
+    """The blobs of a grove, without connecting to it."""
+    return BlobStore(_blob_folder(_shown(make_url(url))))
+
+
+def _shown(address: URL) -> str:
+    return address._replace(drivername="postgresql", password=None).render_as_string()
 
 
 def _blob_folder(name: str) -> Path:

@@ -31,7 +31,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from weft.errors import StorageError, UnavailableError, WeftError
 from weft.store import schema
 from weft.store.base import Store
-from weft.store.blobs import BlobStore
+from weft.store.blobs import BlobStore, blobs_beside
 from weft.store.lock import GroveLock
 from weft.store.migrate import migrate
 from weft.store.planning import teach_planner
@@ -39,7 +39,7 @@ from weft.store.session import Session
 from weft.store.transaction import Cache, Transaction
 from weft.store.writer import Group, GroupWriter
 
-__all__ = ["SqliteDialect", "SqliteStore", "find_damage", "peek"]
+__all__ = ["SqliteDialect", "SqliteStore", "explain", "find_damage", "peek"]
 
 T = TypeVar("T")
 
@@ -95,7 +95,7 @@ class SqliteStore(Store):
 
     def __init__(self, path: Path, *, timeout: float = 30.0, create: bool = True) -> None:
         self.path = path.expanduser().absolute()
-        self.blobs = BlobStore(self.path.with_name(self.path.name + "-blobs"))
+        self.blobs = BlobStore(blobs_beside(self.path))
         self._dialect = SqliteDialect()
         self._timeout = timeout
         self._guard = threading.Lock()

@@ -10,13 +10,13 @@ from pathlib import Path
 from weft.errors import InvalidInputError, LimitExceededError, StorageError
 from weft.runtime.actor import Actor, require_access
 from weft.runtime.gate import Gate
+from weft.runtime.moving.beside import blobs_of
 from weft.runtime.moving.checks import broken_chains, check_all
 from weft.runtime.moving.copying import copy_grove
-from weft.runtime.moving.exporting import blobs_of
 from weft.runtime.moving.files import refuse_existing, sync_folder
 from weft.runtime.moving.progress import Progress, silent
 from weft.store.base import Store
-from weft.store.blobs import BlobStore
+from weft.store.blobs import BlobStore, blobs_beside
 from weft.store.sqlite import SqliteStore, find_damage, peek
 from weft.tree.access import MemberRole
 
@@ -62,7 +62,7 @@ def back_up(
     with _temporary(path) as temporary:
         if not gate.store.copy_file(temporary, progress):
             _copy_rows(gate.store, temporary, progress)
-        blobs = BlobStore(path.with_name(path.name + "-blobs"))
+        blobs = BlobStore(blobs_beside(path))
         count, notes = _examine(temporary, gate.store, blobs, verify=verify, progress=progress)
         _make_safe(temporary)
         size = temporary.stat().st_size

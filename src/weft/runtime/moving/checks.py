@@ -24,9 +24,11 @@ def broken_chains(session: Session) -> Iterator[str]:
     """Chains whose head is not their last event, or that miss some: by number and hash, without recomputing."""
     events, trees = schema.events, schema.trees
     counts = {
-        row[0]: (int(row[1]), int(row[2]))
+        row.tree: (int(row.there), int(row.last))
         for row in session.execute(
-            select(events.c.tree, func.count(), func.max(events.c.ordinal)).group_by(events.c.tree)
+            select(
+                events.c.tree, func.count().label("there"), func.max(events.c.ordinal).label("last")
+            ).group_by(events.c.tree)
         )
     }
     last = and_(events.c.tree == trees.c.key, events.c.ordinal == trees.c.events)

@@ -14,7 +14,7 @@ import orjson
 from sqlalchemy import Integer, Table, delete, func, select
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
-from weft.runtime.moving.exporting import blobs_of
+from weft.runtime.moving.beside import blobs_of
 from weft.runtime.moving.landing import is_pristine
 from weft.runtime.moving.progress import Progress, silent
 from weft.store import schema
@@ -23,7 +23,7 @@ from weft.store.opening import open_store
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
-__all__ = ["Copied", "NOT_COPIED", "copy_blobs", "copy_grove", "migrate_grove"]
+__all__ = ["NOT_COPIED", "Copied", "copy_blobs", "copy_grove", "migrate_grove"]
 
 NOT_COPIED: frozenset[str] = frozenset()
 """Tables that follow from others, and are made anew where they are needed."""

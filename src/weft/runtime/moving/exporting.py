@@ -4,10 +4,7 @@ Everything is read in one snapshot and given out as it is read: memory holds the
 one tree's nodes, and no more than a few hundred rows.
 """
 
-import base64
-import gzip
-import zlib
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +13,16 @@ from sqlalchemy import Select, Table, and_, func, select
 
 from weft.errors import NotFoundError, StorageError
 from weft.interop.weft_json import Record
+from weft.runtime.moving.beside import BATCH, Beside, Names, blobs_of
+from weft.runtime.moving.notation import (
+    base64_of,
+    compact,
+    hex_of,
+    in_parts,
+    item_record,
+    time_of,
+    unpack,
+)
 from weft.runtime.moving.progress import Progress, silent
 from weft.runtime.targets import KINDS as TARGET_KINDS
 from weft.runtime.targets import Address, targets_of
@@ -25,7 +32,6 @@ from weft.store.blobs import BlobStore
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,
-    KINDS,
     MODES,
     ROLES,
     SOURCE_ROLES,
@@ -36,19 +42,13 @@ from weft.store.rows import (
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.attempt import Outcome
-from weft.tree.content import JsonValue, blob_refs, content_to_wire
+from weft.tree.content import content_to_wire
 from weft.tree.reference import TargetKind
-from weft.tree.wire import from_microseconds, iso
 
-__all__ = ["BATCH", "OUTCOMES", "Export", "blobs_of", "unpack"]
+__all__ = ["OUTCOMES", "Export"]
 
-PART = 3 * 256 * 1024
-"""Bytes in one record of a body or blob; a multiple of three, so that base64 does not pad between."""
-BATCH = 500
 OUTCOMES = tuple(Outcome)
 """Stored as their index."""
-_ULID_LENGTH = 26
-_WITH_BLOBS = tuple(KINDS.index(kind) for kind in ("image", "audio", "mixed"))
 
 
 @dataclass(slots=True)
@@ -105,23 +105,23 @@ class Export:
         statement = select(trees).order_by(trees.c.ulid)
         if self.trees is not None:
             statement = statement.where(self.session.dialect.among(trees.c.key, self.trees))
-        counts = select(nodes.c.tree, func.count()).group_by(nodes.c.tree)
+        counts = select(nodes.c.tree, func.count().label("there")).group_by(nodes.c.tree)
         if self.trees is not None:
             counts = counts.where(self.session.dialect.among(nodes.c.tree, self.trees))
-        sizes = {row[0]: int(row[1]) for row in self.session.execute(counts)}
+        sizes = {row.tree: int(row.there) for row in self.session.execute(counts)}
         return [(row, sizes.get(row.key, 0)) for row in self.session.execute(statement)]
 
     def _grove(self) -> Record:
         row = self.session.execute(schema.grove.select()).one()
-        return _compact(
+        return compact(
             record="grove",
             id=row.ulid,
             ownerId=self._agents.get(row.owner),
             preferences=orjson.loads(row.preferences),
-            createdAt=_time(row.created_at),
-            updatedAt=_time(row.updated_at),
+            createdAt=time_of(row.created_at),
+            updatedAt=time_of(row.updated_at),
             events=row.events,
-            head=_hex(row.head),
+            head=hex_of(row.head),
         )
 
     def _agent_records(self) -> Iterator[Record]:
@@ -130,16 +130,16 @@ class Export:
         for row in self._rows(agents.select().order_by(agents.c.ulid)):
             if wanted is not None and row.key not in wanted:
                 continue
-            yield _compact(
+            yield compact(
                 record="agent",
                 id=row.ulid,
                 name=row.name,
-                type=AGENT_TYPES[row.type].value,
+                type=AGENT_TYPES[int(row.type)].value,
                 modelRef=row.model_ref,
                 configuration=orjson.loads(row.configuration),
                 permissions=sorted(permission.value for permission in permissions_from(row.permissions)),
-                createdAt=_time(row.created_at),
-                archivedAt=_time(row.archived_at),
+                createdAt=time_of(row.created_at),
+                archivedAt=time_of(row.archived_at),
             )
 
     def _referred_agents(self, trees: Sequence[int]) -> set[int]:
@@ -163,38 +163,38 @@ class Export:
             used = select(trees.c.project).where(self.session.dialect.among(trees.c.key, self.trees))
             statement = statement.where(projects.c.key.in_(used))
         for row in self._rows(statement):
-            yield _compact(
+            yield compact(
                 record="project",
                 id=row.ulid,
                 name=row.name,
                 systemPrompt=row.system_prompt,
                 context=row.context,
-                createdAt=_time(row.created_at),
-                archivedAt=_time(row.archived_at),
+                createdAt=time_of(row.created_at),
+                archivedAt=time_of(row.archived_at),
             )
 
     def _documents(self) -> Iterator[Record]:
         documents, revisions = schema.documents, schema.revisions
         for row in self._rows(documents.select().order_by(documents.c.ulid)):
-            yield _compact(
+            yield compact(
                 record="document",
                 id=row.ulid,
                 title=row.title,
                 summary=row.summary,
                 revision=row.revision,
-                createdAt=_time(row.created_at),
-                updatedAt=_time(row.updated_at),
-                archivedAt=_time(row.archived_at),
+                createdAt=time_of(row.created_at),
+                updatedAt=time_of(row.updated_at),
+                archivedAt=time_of(row.archived_at),
             )
             statement = revisions.select().where(revisions.c.document == row.key)
             for revision in self._rows(statement.order_by(revisions.c.revision)):
-                yield _compact(
+                yield compact(
                     record="revision",
                     revision=revision.revision,
                     title=revision.title,
                     content=revision.content,
                     authorId=self._agents[revision.author],
-                    createdAt=_time(revision.created_at),
+                    createdAt=time_of(revision.created_at),
                 )
 
     def _tree(self, tree: Any) -> Iterator[Record]:
@@ -205,31 +205,31 @@ class Export:
             project = self.session.execute(
                 select(projects.c.ulid).where(projects.c.key == tree.project)
             ).scalar_one()
-        yield _compact(
+        yield compact(
             record="tree",
             id=tree.ulid,
             title=tree.title,
             description=tree.description or None,
             summary=tree.summary,
-            mode=MODES[tree.mode].value,
+            mode=MODES[int(tree.mode)].value,
             systemContext=tree.system_context or None,
             bufferModeSystemContext=tree.buffer_mode_system_context or None,
             preferences=orjson.loads(tree.preferences),
             projectId=project,
-            createdAt=_time(tree.created_at),
-            updatedAt=_time(tree.updated_at),
-            archivedAt=_time(tree.archived_at),
+            createdAt=time_of(tree.created_at),
+            updatedAt=time_of(tree.updated_at),
+            archivedAt=time_of(tree.archived_at),
             nodes=self._count(schema.nodes, key),
             responses=self._count(schema.responses, key),
             attempts=self._count(schema.attempts, key),
             events=tree.events,
-            head=_hex(tree.head),
+            head=hex_of(tree.head),
         )
         yield from self._bodies(key)
         yield from self._blob_records(key)
         responses = self._response_numbers(key)
         yield from self._responses(key)
-        names = _Names()
+        names = Names()
         yield from self._nodes(key, responses, names)
         yield from self._attempts(key, responses, names)
         yield from self._events(key)
@@ -245,7 +245,7 @@ class Export:
     def _bodies(self, tree: int) -> Iterator[Record]:
         bodies = schema.bodies
         for row in self._rows(bodies.select().where(bodies.c.tree == tree).order_by(bodies.c.sha256)):
-            yield from _parts("body", row.sha256.hex(), unpack(row.gzip))
+            yield from in_parts("body", row.sha256.hex(), unpack(row.gzip))
 
     def _blob_records(self, tree: int) -> Iterator[Record]:
         found = sorted(set(blobs_of(self.session, tree)) - self._blobs)
@@ -257,7 +257,7 @@ class Export:
                 self._missing += 1
                 yield {"record": "blob", "sha256": ref, "missing": True}
             else:
-                yield from _parts("blob", ref, data)
+                yield from in_parts("blob", ref, data)
 
     def _response_numbers(self, tree: int) -> dict[int, int]:
         responses = schema.responses
@@ -267,15 +267,15 @@ class Export:
     def _responses(self, tree: int) -> Iterator[Record]:
         responses = schema.responses
         for row in self._rows(responses.select().where(responses.c.tree == tree).order_by(responses.c.key)):
-            yield _compact(
+            yield compact(
                 record="response",
                 sha256=row.sha256.hex(),
                 provider=row.provider,
                 model=row.model,
                 requestId=row.request_id,
                 statusCode=row.status_code,
-                requestedAt=_time(row.requested_at),
-                respondedAt=_time(row.responded_at),
+                requestedAt=time_of(row.requested_at),
+                respondedAt=time_of(row.responded_at),
                 promptTokens=row.prompt_tokens,
                 completionTokens=row.completion_tokens,
                 totalTokens=row.total_tokens,
@@ -283,7 +283,7 @@ class Export:
                 cachedWrite=row.cached_write,
             )
 
-    def _nodes(self, tree: int, responses: dict[int, int], names: "_Names") -> Iterator[Record]:
+    def _nodes(self, tree: int, responses: dict[int, int], names: Names) -> Iterator[Record]:
         nodes, texts = schema.nodes, schema.texts
         joined = and_(texts.c.tree == nodes.c.tree, texts.c.node == nodes.c.key)
         statement = (
@@ -292,22 +292,22 @@ class Export:
             .where(nodes.c.tree == tree)
             .order_by(nodes.c.key)
         )
-        sources = _Beside(self._beside(schema.sources, tree, "target"), "target")
-        items = _Beside(self._beside(schema.attachments, tree, "node"), "node")
-        answers = _Beside(self._beside(schema.node_responses, tree, "node"), "node")
+        sources = Beside(self._beside(schema.sources, tree, "target"), "target")
+        items = Beside(self._beside(schema.attachments, tree, "node"), "node")
+        answers = Beside(self._beside(schema.node_responses, tree, "node"), "node")
         for row in self._rows(statement):
             names.add(row.key, row.ulid, row.hash)
             parent = row.parent if row.written_after is None else row.written_after
-            listed = [(s.source, SOURCE_ROLES[s.role]) for s in sources.of(row.key)]
+            listed = [(s.source, SOURCE_ROLES[int(s.role)]) for s in sources.of(row.key)]
             if not listed and parent is not None:
                 listed = [(parent, SOURCE_ROLES[0])]
             answer = next(iter(answers.of(row.key)), None)
-            yield _compact(
+            yield compact(
                 record="node",
                 id=row.ulid,
                 localId=row.local_id,
                 versionOf=None if row.position == row.key else names.ulid(row.position),
-                edgeType=None if row.parent is None else EDGE_TYPES[row.edge_type].value,
+                edgeType=None if row.parent is None else EDGE_TYPES[int(row.edge_type)].value,
                 sources=[
                     {"id": names.ulid(key), "role": role.value, "hash": names.hash(key)}
                     for key, role in listed
@@ -315,14 +315,14 @@ class Export:
                 or None,
                 editedFrom=None if row.edited_from is None else names.ulid(row.edited_from),
                 authorId=self._agents[row.author],
-                role=ROLES[row.role].value,
-                status=STATUSES[row.status].value,
+                role=ROLES[int(row.role)].value,
+                status=STATUSES[int(row.status)].value,
                 content=content_to_wire(load_content(row.kind, row.content)),
                 summary=row.summary,
-                attachments=[_item(item) for item in items.of(row.key)] or None,
+                attachments=[item_record(item) for item in items.of(row.key)] or None,
                 response=None if answer is None else responses[answer.response],
                 choice=None if answer is None else answer.choice,
-                createdAt=_time(row.created_at),
+                createdAt=time_of(row.created_at),
                 excluded=bool(row.flags & Flag.EXCLUDED) or None,
                 bookmarked=bool(row.flags & Flag.BOOKMARKED) or None,
                 bookmarkLabel=row.bookmark_label,
@@ -338,29 +338,29 @@ class Export:
         order = [table.c[name], *([table.c.ordinal] if "ordinal" in table.c else [])]
         return self._rows(table.select().where(table.c.tree == tree).order_by(*order))
 
-    def _attempts(self, tree: int, responses: dict[int, int], names: "_Names") -> Iterator[Record]:
+    def _attempts(self, tree: int, responses: dict[int, int], names: Names) -> Iterator[Record]:
         attempts, manifests = schema.attempts, schema.manifests
-        segments = _Beside(self._beside(schema.requests, tree, "attempt"), "attempt")
+        segments = Beside(self._beside(schema.requests, tree, "attempt"), "attempt")
         for row in self._rows(attempts.select().where(attempts.c.tree == tree).order_by(attempts.c.key)):
             manifest = self.session.execute(
                 manifests.select().where(manifests.c.tree == tree, manifests.c.attempt == row.key)
             ).one_or_none()
-            yield _compact(
+            yield compact(
                 record="attempt",
                 id=row.ulid,
                 agentId=self._agents[row.agent],
                 parent=names.ulid(row.parent),
-                outcome=OUTCOMES[row.outcome].value,
+                outcome=OUTCOMES[int(row.outcome)].value,
                 idempotencyKey=row.idempotency_key,
-                request=_hex(row.request),
+                request=hex_of(row.request),
                 segments=[segment.segment.hex() for segment in segments.of(row.key)] or None,
                 manifestSha256=None if manifest is None else manifest.sha256.hex(),
-                manifest=None if manifest is None else _base64(unpack(manifest.gzip)),
+                manifest=None if manifest is None else base64_of(unpack(manifest.gzip)),
                 response=None if row.response is None else responses[row.response],
-                partial=None if row.partial is None else _base64(row.partial),
+                partial=None if row.partial is None else base64_of(row.partial),
                 error=row.error,
-                startedAt=_time(row.started_at),
-                endedAt=_time(row.ended_at),
+                startedAt=time_of(row.started_at),
+                endedAt=time_of(row.ended_at),
             )
 
     def _events(self, tree: int) -> Iterator[Record]:
@@ -372,18 +372,18 @@ class Export:
                 "agentId": self._agents[row.agent],
                 "payload": orjson.loads(row.payload),
                 "inverse": orjson.loads(row.inverse),
-                "createdAt": _time(row.created_at),
+                "createdAt": time_of(row.created_at),
                 "hash": row.hash.hex(),
             }
 
-    def _places(self, tree: int, names: "_Names") -> Iterator[Record]:
+    def _places(self, tree: int, names: Names) -> Iterator[Record]:
         """Where agents stand and what they have under way; ordered by the agents' ids."""
         for row in self._by_agent(schema.cursors, tree):
             yield {
                 "record": "cursor",
                 "agentId": row.agent_ulid,
                 "node": names.ulid(row.node),
-                "updatedAt": _time(row.updated_at),
+                "updatedAt": time_of(row.updated_at),
             }
         for row in self._by_agent(schema.selections, tree, schema.selections.c.position):
             yield {
@@ -397,11 +397,11 @@ class Export:
                 "record": "buffer",
                 "agentId": row.agent_ulid,
                 "text": row.text,
-                "updatedAt": _time(row.updated_at),
+                "updatedAt": time_of(row.updated_at),
             }
         groups = schema.groups
         for row in self._rows(groups.select().where(groups.c.tree == tree).order_by(groups.c.ulid)):
-            yield _compact(
+            yield compact(
                 record="group",
                 id=row.ulid,
                 name=row.name,
@@ -409,17 +409,17 @@ class Export:
                 first=names.ulid(row.first),
                 last=names.ulid(row.last),
                 expanded=row.expanded or None,
-                createdAt=_time(row.created_at),
+                createdAt=time_of(row.created_at),
             )
         for row in self._by_agent(schema.memory, tree, schema.memory.c.ordinal):
-            yield _compact(
+            yield compact(
                 record="memory",
                 agentId=row.agent_ulid,
                 ordinal=row.ordinal,
                 kind=row.kind,
                 label=row.label,
                 body=row.body,
-                createdAt=_time(row.created_at),
+                createdAt=time_of(row.created_at),
             )
 
     def _by_agent(self, table: Table, tree: int, *order: Any) -> Iterator[Any]:
@@ -450,14 +450,14 @@ class Export:
 
     def _links(self) -> Iterator[Record]:
         for row, ends in self._link_rows():
-            yield _compact(
+            yield compact(
                 record="link",
                 id=row.ulid,
                 ends=ends,
                 note=row.note or None,
                 authorId=self._agents[row.author],
-                createdAt=_time(row.created_at),
-                removedAt=_time(row.removed),
+                createdAt=time_of(row.created_at),
+                removedAt=time_of(row.removed),
             )
 
     def _tags(self) -> Iterator[Record]:
@@ -465,13 +465,13 @@ class Export:
         for row in self._rows(tags.select().order_by(tags.c.key)):
             address = Address(row.tree, row.kind, row.target)
             for target in self._targets([address]) if self._is_inside(address) else ():
-                yield _compact(
+                yield compact(
                     record="tag",
                     number=row.key,
                     target=target,
                     label=row.label,
-                    createdAt=_time(row.created_at),
-                    removedAt=_time(row.removed),
+                    createdAt=time_of(row.created_at),
+                    removedAt=time_of(row.removed),
                 )
 
     def _is_inside(self, address: Address) -> bool:
@@ -496,7 +496,7 @@ class Export:
     def _kept_records(self) -> Iterator[Record]:
         records = schema.records
         for row in self._rows(records.select().order_by(records.c.key)):
-            yield _compact(
+            yield compact(
                 record="record",
                 user=row.user,
                 project=row.project,
@@ -507,110 +507,3 @@ class Export:
                 createTime=row.create_time,
                 value=row.value,
             )
-
-
-class _Names:
-    """Ids and hashes of a tree's nodes by key, in as few bytes as they have."""
-
-    def __init__(self) -> None:
-        self._places: dict[int, int] | None = None
-        self._ulids = bytearray()
-        self._hashes = bytearray()
-        self._count = 0
-
-    def add(self, key: int, ulid: str, digest: bytes) -> None:
-        if self._places is None and key != self._count + 1:
-            # Keys are given to responses and attempts too; until one was, no index is needed.
-            self._places = {index + 1: index for index in range(self._count)}
-        if self._places is not None:
-            self._places[key] = self._count
-        self._ulids += ulid.encode()
-        self._hashes += digest
-        self._count += 1
-
-    def ulid(self, key: int) -> str:
-        start = self._place(key) * _ULID_LENGTH
-        return self._ulids[start : start + _ULID_LENGTH].decode()
-
-    def hash(self, key: int) -> str:
-        start = self._place(key) * 32
-        return self._hashes[start : start + 32].hex()
-
-    def _place(self, key: int) -> int:
-        return key - 1 if self._places is None else self._places[key]
-
-
-class _Beside:
-    """Rows of a second table that run along the nodes, in the same order."""
-
-    def __init__(self, rows: Iterator[Any], name: str) -> None:
-        self._rows = rows
-        self._name = name
-        self._next: Any = next(rows, None)
-
-    def of(self, key: int) -> list[Any]:
-        found: list[Any] = []
-        while self._next is not None and getattr(self._next, self._name) <= key:
-            if getattr(self._next, self._name) == key:
-                found.append(self._next)
-            self._next = next(self._rows, None)
-        return found
-
-
-def blobs_of(session: Session, tree: int | None = None) -> Generator[str]:
-    """The blobs that nodes point to, of one tree or of all."""
-    nodes, texts = schema.nodes, schema.texts
-    statement = (
-        select(nodes.c.kind, texts.c.content)
-        .join(texts, and_(texts.c.tree == nodes.c.tree, texts.c.node == nodes.c.key))
-        .where(nodes.c.kind.in_(_WITH_BLOBS))
-        .execution_options(yield_per=BATCH)
-    )
-    if tree is not None:
-        statement = statement.where(nodes.c.tree == tree)
-    for row in session.execute(statement):
-        yield from blob_refs(load_content(row.kind, row.content))
-
-
-def unpack(data: bytes) -> bytes:
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise StorageError("a stored body is damaged", hint="restore a backup") from error
-
-
-def _parts(record: str, name: str, data: bytes) -> Iterator[Record]:
-    """Bytes in pieces: a line stays short whatever they are."""
-    for start in range(0, max(1, len(data)), PART):
-        part: Record = {"record": record, "sha256": name, "size": len(data)}
-        if start:
-            part["offset"] = start
-        part["data"] = _base64(data[start : start + PART])
-        yield part
-
-
-def _item(row: Any) -> Record:
-    return _compact(
-        id=row.id,
-        type=row.type,
-        sha256=row.sha256.hex(),
-        recoverable=None if row.recoverable else False,
-        attachedBy=row.attached_by,
-        detachedBy=row.detached_by,
-    )
-
-
-def _compact(**fields: JsonValue) -> Record:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _time(value: int | None) -> str | None:
-    return None if value is None else iso(from_microseconds(value))
-
-
-def _hex(value: bytes | None) -> str | None:
-    return None if value is None else value.hex()
-
-
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()

@@ -5,7 +5,7 @@ import binascii
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.ids import is_ulid
@@ -46,7 +46,7 @@ class Fields:
         unknown = self._value.keys() - self._seen
         if unknown:
             raise InvalidInputError(
-                f"{self.where}: {sorted(unknown)[0][:60]!r} is not known here",
+                f"{self.where}: {min(unknown)[:60]!r} is not known here",
                 hint="the file may come from a newer Weft; nothing is dropped silently",
             )
 
@@ -139,8 +139,10 @@ class Fields:
         if not isinstance(value, list):
             raise self.wrong(f"{name} must be a list")
         if len(value) > limit:
-            raise LimitExceededError(f"{self.where}: {name} has {len(value):,} entries, the limit is {limit:,}")
-        return cast("list[JsonValue]", value)
+            raise LimitExceededError(
+                f"{self.where}: {name} has {len(value):,} entries, the limit is {limit:,}"
+            )
+        return value
 
     def object(self, name: str) -> JsonObject:
         value = self.get(name)
@@ -158,7 +160,7 @@ class Fields:
                 if isinstance(item, Mapping):
                     inner.extend(item.values())
                 elif isinstance(item, list):
-                    inner.extend(cast("list[JsonValue]", item))
+                    inner.extend(item)
             if not inner:
                 return
             level = inner

@@ -120,7 +120,9 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
     if path.is_dir():
         raise ConflictError(f"{path} is a folder", hint="name a file in it")
     if not overwrite and path.exists():
-        raise ConflictError(f"{path} is there already", hint="name another file, or pass --force (overwrite=True)")
+        raise ConflictError(
+            f"{path} is there already", hint="name another file, or pass --force (overwrite=True)"
+        )
 
 
 def sync_folder(path: Path) -> None:

@@ -17,8 +17,16 @@ from weft.runtime.moving.differing import differing_input
 from weft.runtime.moving.fields import Fields
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, KINDS, ROLES, SOURCE_ROLES, STATUSES, Flag, NodeRow
 from weft.tree.agent import AgentType
-from weft.tree.content import Content, Text, blob_refs, check_content, content_from_wire, content_to_wire
-from weft.tree.content import kind_of, plain_text
+from weft.tree.content import (
+    Content,
+    Text,
+    blob_refs,
+    check_content,
+    content_from_wire,
+    content_to_wire,
+    kind_of,
+    plain_text,
+)
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import measure
 from weft.tree.path import jump_depth
@@ -81,6 +89,19 @@ class _Source:
     role: SourceRole
 
 
+class _Shape(NamedTuple):
+    """What decides about a node's place, besides its sources."""
+
+    local_id: str
+    edge_type: EdgeType
+    tokens: int
+    has_items: bool
+
+
+def _parent_of(sources: Sequence[_Source]) -> int | None:
+    return next((source.key for source in sources if source.role is SourceRole.PRIMARY), None)
+
+
 class Growth:
     """One tree while its nodes come in: a hundred-odd bytes for each, whatever it says."""
 
@@ -130,7 +151,7 @@ class Growth:
         if ulid in self.keys:
             raise fields.wrong(f"node {ulid} is there twice")
         where = f"{fields.where}: node [{local_id}]"
-        sources = self._sources(fields, where)
+        sources = self._sources(fields)
         author_id = fields.ulid("authorId")
         author = self._agents.get(author_id)
         if author is None:
@@ -165,8 +186,8 @@ class Growth:
                 hint="the file was changed after it was exported; nothing was imported",
             )
         size = measure(plain_text(content))
-        place = self._place(fields, key, sources, edge_type, size.tokens, where, has_items=bool(items))
-        parent = next((source.key for source in sources if source.role is SourceRole.PRIMARY), None)
+        place = self._place(fields, key, sources, _Shape(local_id, edge_type, size.tokens, bool(items)))
+        parent = _parent_of(sources)
         row = NodeRow(
             tree=self._tree,
             key=key,
@@ -233,15 +254,14 @@ class Growth:
             raise fields.wrong(f"local id [{local_id}] is there twice")
         return local_id
 
-    def _sources(self, fields: Fields, where: str) -> list[_Source]:
+    def _sources(self, fields: Fields) -> list[_Source]:
         found: list[_Source] = []
         for item in fields.many("sources", limit=_SOURCE_LIMIT):
             ulid = item.ulid("id")
             source = _Source(self._known(item, ulid, "id"), ulid, item.choice("role", SOURCE_ROLES))
             if item.digest("hash").hex() != self._hash(source.key):
                 raise item.wrong(
-                    f"{where.rpartition(': ')[2]} was written after another {ulid} than this file has: "
-                    "its source differs",
+                    f"the node was written after another {ulid} than this file has: its source differs",
                     hint="the file was changed after it was exported; nothing was imported",
                 )
             item.done()
@@ -294,39 +314,17 @@ class Growth:
             raise fields.wrong("only a model's node carries a response")
         return number
 
-    def _place(
-        self,
-        fields: Fields,
-        key: int,
-        sources: Sequence[_Source],
-        edge_type: EdgeType,
-        tokens: int,
-        where: str,
-        *,
-        has_items: bool,
-    ) -> Place:
-        parent = next((source.key for source in sources if source.role is SourceRole.PRIMARY), _NONE)
+    def _place(self, fields: Fields, key: int, sources: Sequence[_Source], node: "_Shape") -> Place:
+        parent = _parent_of(sources) or _NONE
         above = self.positions[parent]
         first_id = fields.optional_ulid("versionOf")
         if first_id is not None:
-            first = self._known(fields, first_id, "versionOf")
-            fits = self.positions[first] == first and self._parents[first] == above
-            if self._mode is not Mode.BUFFER or not fits or EDGE_TYPES[self._edges[first]] is not edge_type:
-                raise fields.wrong(f"{where.rpartition(': ')[2]} cannot be a version of {first_id}")
-            return Place(
-                first,
-                self._parents[first],
-                self._depths[first],
-                self._jumps[first],
-                self._rulers[first],
-                self._attachments[first],
-                self._instructions[first],
-            )
-        own = key if has_items else _NONE
+            return self._place_of_version(fields, first_id, above, node)
+        own = key if node.has_items else _NONE
         if parent == _NONE:
             if key != 1:
                 raise fields.wrong("a tree has exactly one root, and it comes first")
-            return Place(key, _NONE, 0, key, tokens, own, _NONE)
+            return Place(key, _NONE, 0, key, node.tokens, own, _NONE)
         depth = self._depths[above] + 1
         if depth > _DEPTH_LIMIT:
             raise LimitExceededError(f"{fields.where}: the path is too deep")
@@ -337,9 +335,26 @@ class Growth:
             above,
             depth,
             jump,
-            self._rulers[above] + tokens,
+            self._rulers[above] + node.tokens,
             own or self._attachments[above],
             told or self._instructions[above],
+        )
+
+    def _place_of_version(self, fields: Fields, first_id: str, above: int, node: "_Shape") -> Place:
+        """Versions share everything but what they say."""
+        first = self._known(fields, first_id, "versionOf")
+        fits = self.positions[first] == first and self._parents[first] == above
+        same_edge = EDGE_TYPES[self._edges[first]] is node.edge_type
+        if self._mode is not Mode.BUFFER or not fits or not same_edge:
+            raise fields.wrong(f"node [{node.local_id}] cannot be a version of {first_id}")
+        return Place(
+            first,
+            self._parents[first],
+            self._depths[first],
+            self._jumps[first],
+            self._rulers[first],
+            self._attachments[first],
+            self._instructions[first],
         )
 
     def _keep(self, row: NodeRow, place: Place, *, has_items: bool) -> None:

@@ -54,7 +54,8 @@ class Nowhere:
         self._blobs = blobs
         self._keys = 0
 
-    def _next(self, _row: dict[str, Any]) -> int:
+    def _next(self, row: dict[str, Any]) -> int:
+        del row
         self._keys += 1
         return self._keys
 
@@ -137,7 +138,9 @@ class Ground:
             known = transaction.execute(found).scalar_one_or_none()
             if known is not None:
                 if column is projects.c.name:
-                    self.notes.append(f"project {row['name']!r} is there already, and was taken for the file's")
+                    self.notes.append(
+                        f"project {row['name']!r} is there already, and was taken for the file's"
+                    )
                 return known
         return transaction.insert(projects, row)
 
@@ -182,9 +185,7 @@ class Ground:
             transaction.execute(update(nodes).where(*here).values(near_attachments=near))
         found = transaction.execute(_COUNT_LIVE, {"in_tree": tree}).one()
         counters = {"nodes": found.nodes, "branches": found.branches, "depth": found.depth}
-        transaction.execute(
-            update(trees).where(trees.c.key == tree).values(root_ulid=root_ulid, **counters)
-        )
+        transaction.execute(update(trees).where(trees.c.key == tree).values(root_ulid=root_ulid, **counters))
 
     def add(self, table: Table, row: dict[str, Any]) -> None:
         self._transaction.add(table, row)

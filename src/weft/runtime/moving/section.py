@@ -363,4 +363,3 @@ class Section:
         if key in self._taken:
             raise fields.wrong(f"this {key[0]} is there twice")
         self._taken.add(key)
-
