@@ -50,6 +50,11 @@ EVERY = {
     "agents ls": "agents ls",
     "agents add": "agents add Ada",
     "agents archive": "agents archive Muse",
+    "export": "export Marie --out FILE",
+    "import": "import EXPORTED --grove OTHER",
+    "backup": "backup FILE",
+    "migrate": "migrate HERE OTHER",
+    "doctor": "doctor",
 }
 
 
@@ -74,6 +79,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     gone = desk.ok("say", "gone")
     desk.ok("prune", gone)
     desk.ok("collapse", two, two, "fold")
+    desk.ok("export", "--out", str(folder / "exported.json"))
     return folder, {"ONE": one, "TWO": two, "GONE": gone}
 
 
@@ -84,7 +90,8 @@ def grove(prepared: tuple[Path, dict[str, str]], tmp_path: Path) -> tuple[Desk, 
     shutil.copytree(folder, tmp_path / "copy")
     desk = Desk(str(tmp_path / "copy" / "grove.db"))
     desk.clock.pass_by(seconds=60)
-    return desk, ids
+    files = {"FILE": "new", "OTHER": "other.db", "EXPORTED": "copy/exported.json", "HERE": "copy/grove.db"}
+    return desk, ids | {name: str(tmp_path / path) for name, path in files.items()}
 
 
 def test_the_list_of_commands_is_whole() -> None:

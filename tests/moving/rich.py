@@ -16,17 +16,17 @@ from weft.tree.content import Audio, Image, Mixed, Text, Thinking, ToolCall, Too
 from weft.tree.item import Item
 from weft.tree.node import Role, Status
 
-PICTURE = b"\x89 a picture, as far as anyone here knows" * 40_000
+PICTURE = b"\x89 a picture, as far as anyone here knows" * 20_000
 """More than one record of a file holds."""
 MOMENT = datetime(2026, 2, 3, 4, 5, 6, 789, UTC)
 
 
-def fill(grove: weft.Grove) -> None:
+def fill(grove: weft.Grove, picture: bytes = PICTURE) -> None:
     """Both modes, every kind of content, every mark, documents, links, tags, evidence."""
     grove.add_agent("Muse", model_ref="local:small", temperature=0.7, custom={"b": [1, 2.5], "a": None})
     grove.add_agent("Ada", type="human")
     notes = grove.write_document("Notes", "# One\nfirst").save("# One\nsecond 🧵")
-    ref = grove.put_blob(PICTURE)
+    ref = grove.put_blob(picture)
     tree = _dialogue(grove, ref)
     story = _buffer(grove)
     old = grove.plant("Old", "put away")

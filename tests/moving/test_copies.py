@@ -138,7 +138,8 @@ def killed(*words: str) -> bool:
     return ended.returncode != 0
 
 
-@covers("store.migrate", "import.bad-file")
+@covers("store.migrate", "import.bad-file", "import.all-or-nothing")
+@pytest.mark.long
 @pytest.mark.parametrize("there", BOTH)
 @pytest.mark.parametrize("what", ["migrate", "import"])
 def test_killed_halfway_nothing_is_there_and_a_second_try_succeeds(places: Places, what: str, there: str):
@@ -235,6 +236,7 @@ def test_a_backup_restores_to_an_equal_grove(address: str, tmp_path: Path):
         assert (tmp_path / "copy.db").stat().st_mode & 0o077 == 0
 
 
+@covers("backup.never-overwrites")
 def test_a_backup_never_overwrites_unasked(tmp_path: Path):
     with weft.open(tmp_path / "grove.db") as grove:
         fill(grove)

@@ -164,6 +164,7 @@ def test_a_compressed_file_holds_the_same(tmp_path: Path):
         assert exported(other) == exported(grove)
 
 
+@covers("export.no-secrets")
 def test_who_may_enter_is_never_written(tmp_path: Path):
     with weft.open(tmp_path / "a.db") as grove:
         fill(grove)

@@ -13,7 +13,7 @@ from weft.cli.output import Piece
 from weft.cli.progress import progress_bar
 from weft.cli.texts import STDIN
 from weft.cli.wording import quoted
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, NotFoundError
 from weft.tree.marks import counted
 
 __all__ = ["add_to"]
@@ -66,6 +66,9 @@ def import_(
 
     Every hash is checked first. Prints the ids of the trees that came.
     """
+    if file != STDIN and not Path(file).exists():
+        # Before a grove is made for it.
+        raise NotFoundError(f"there is no file {file}", hint="name a file that weft export wrote")
     with progress_bar("importing") as progress:
         done = call.grove.import_(sys.stdin.buffer if file == STDIN else Path(file), progress=progress)
     for note in done.notes:
@@ -112,7 +115,9 @@ def migrate(
         done = migrate_grove(source, target, progress=progress)
     for note in done.notes:
         call.out.talk(f"note: {note}")
-    tables = {name: {"rows": count, "sha256": digest} for name, (count, digest) in done.tables.items()}
+    tables = [
+        {"table": name, "rows": count, "sha256": digest} for name, (count, digest) in done.tables.items()
+    ]
     value = {"rows": done.rows, "blobs": done.blobs, "tables": tables, "notes": done.notes}
     told = f"copied {counted(done.rows, 'row')} and {counted(done.blobs, 'blob')}; both sides are equal"
     call.out.answer(value, str(done.rows), told)

@@ -1,6 +1,7 @@
 """A bar on stderr while long work is under way, where a person watches."""
 
 import contextlib
+import os
 import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING
@@ -15,8 +16,8 @@ __all__ = ["progress_bar"]
 
 @contextlib.contextmanager
 def progress_bar(what: str) -> "Generator[Progress]":
-    """What long work is told to report to; nothing is drawn where stderr is not a terminal."""
-    if not sys.stderr.isatty():
+    """What long work is told to report to; nothing is drawn where nothing can move."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield silent
         return
     from rich.console import Console  # noqa: PLC0415 - only terminals need it

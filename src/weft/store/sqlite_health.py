@@ -75,8 +75,14 @@ def _library() -> Finding:
 
 @contextlib.contextmanager
 def look_inside(path: Path) -> Generator[Session]:
-    """A session that cannot write. Closing it is done under the lock, like any close."""
-    address = f"{path.absolute().as_uri()}?mode=ro"
+    """A session that does not write. Closing it is done under the lock, like any close.
+
+    Where a log lies beside the file it is opened read-only, so that the log stays as it is;
+    where none does, so that closing takes away again what looking has put there.
+    """
+    log = path.with_name(path.name + "-wal")
+    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    address = f"{path.absolute().as_uri()}?mode={'rw' if writable and not log.exists() else 'ro'}"
     engine = create_engine(
         "sqlite+pysqlite://",
         creator=lambda: sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False),
@@ -85,6 +91,8 @@ def look_inside(path: Path) -> Generator[Session]:
     try:
         connection = engine.connect()
         try:
+            connection.exec_driver_sql("PRAGMA query_only = ON")
+            connection.exec_driver_sql("BEGIN")
             yield Session(connection, SqliteDialect())
         finally:
             with _locked(path):
