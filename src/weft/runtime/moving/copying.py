@@ -74,7 +74,7 @@ def copy_grove(source: Store, target: Store, progress: Progress = silent) -> Cop
                 transaction.execute(delete(table))
             transaction.cache.clear()
             done = _Done(progress, 2 * total)
-            return {table.name: _copy_table(session, transaction, table, done) for table in tables}
+            return {str(table.name): _copy_table(session, transaction, table, done) for table in tables}
 
         copied = target.write(work)
     progress(2 * total, 2 * total)
