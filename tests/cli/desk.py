@@ -15,23 +15,7 @@ from typer.testing import CliRunner
 from weft.cli.app import app
 from weft.cli.settings import Settings
 from weft.errors import CODES
-
-START = 1_700_000_000_000_000
-"""November 2023, in microseconds: before now, so that the real program may go on in the same grove."""
-
-
-@dataclass
-class SteppingClock:
-    """A moment later each time it is looked at."""
-
-    moment: int = START
-
-    def __call__(self) -> int:
-        self.moment += 1_000
-        return self.moment
-
-    def pass_by(self, *, seconds: int) -> None:
-        self.moment += seconds * 1_000_000
+from weft.testing import SteppingClock
 
 
 @dataclass(frozen=True)

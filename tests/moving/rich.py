@@ -5,16 +5,18 @@ import hashlib
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 import weft
 from weft.ids import new_ulid
+from weft.runtime.operations.projects import AssignProject, ChangeProject, CreateProject
 from weft.store import schema
 from weft.store.transaction import Transaction
 from weft.tree.attempt import RawResponse, Usage
 from weft.tree.content import Audio, Image, Mixed, Text, Thinking, ToolCall, ToolResult
 from weft.tree.item import Item
-from weft.tree.node import Role, Status
+from weft.tree.node import Status
+from weft.tree.project import ProjectItem, ProjectItemKind
 
 PICTURE = b"\x89 a picture, as far as anyone here knows" * 20_000
 """More than one record of a file holds."""
@@ -30,16 +32,23 @@ def fill(grove: weft.Grove, picture: bytes = PICTURE) -> None:
     tree = _dialogue(grove, ref)
     story = _buffer(grove)
     old = grove.plant("Old", "put away")
-    old.archive()
     grove.link(tree.root, notes, note="see there")
     grove.link(tree.root, story)
     grove.link(old, story)
     grove.unlink(old, story)
+    old.archive()
     grove.tag(tree, "good")
     grove.tag(story.root, "Good")
     grove.tag(notes, "good")
     grove.tag(tree.root, "gone")
     grove.untag(tree.root, "gone")
+    items = [
+        ProjectItem(ProjectItemKind.DOCUMENT, "Notes"),
+        ProjectItem(ProjectItemKind.URL, "https://a.b/c"),
+    ]
+    grove.perform(CreateProject(name="Novel", system_prompt="Be kind.", context=items))
+    grove.perform(ChangeProject(project="Novel", system_prompt="Be kinder.", revision=1))
+    grove.perform(AssignProject(tree=tree.id, project="Novel"))
     grove.read.store.write(lambda transaction: _add_evidence(transaction, tree.id))
 
 
@@ -63,7 +72,7 @@ def _dialogue(grove: weft.Grove, ref: str) -> weft.runtime.handles.TreeHandle:
     picture = Image(ref=ref, mime_type="image/png", width=1, height=2, alt_text="a")
     call = ToolCall(id="c", name="look", arguments={"x": [1, -0.0, 1e22, 1.5], "y": None})
     one.say(Mixed((Text("t"), picture, call)))
-    one.say(ToolResult(call_id="c", content=[1, {"k": "v"}], is_error=True), role=Role.TOOL)
+    one.say(ToolResult(call_id="c", content=[1, {"k": "v"}], is_error=True))
     one.say(Thinking(text="hm", opaque={"sig": "x" * 50}), author="Muse")
     one.say(Audio(ref=ref, mime_type="audio/wav", duration_ms=5, transcript="la"))
     third = two.say("Go on.", attachments=[Item(id="n1", type="note", content="text", recoverable=False)])
@@ -107,7 +116,7 @@ def _add_evidence(transaction: Transaction, tree: str) -> None:
     transaction.add(schema.bodies, {**place, "sha256": digest, "gzip": gzip.compress(body, mtime=0)})
     muse = transaction.execute(select(schema.agents.c.key).where(schema.agents.c.name == "Muse")).scalar_one()
     response = transaction.execute(
-        select(schema.responses.c.key).where(schema.responses.c.tree == row.key)
+        select(func.min(schema.responses.c.key)).where(schema.responses.c.tree == row.key)
     ).scalar_one()
     for answered in (response, None):
         key = transaction.take_key(state)
@@ -138,20 +147,7 @@ def _add_evidence(transaction: Transaction, tree: str) -> None:
         schema.memory,
         {**place, "agent": muse, "ordinal": 1, "kind": 0, "label": None, "body": "x", "created_at": 5},
     )
-    project = transaction.insert(
-        schema.projects,
-        {
-            "ulid": new_ulid(row.created_at),
-            "name": "Novel",
-            "system_prompt": "Be kind.",
-            "context": "[]",
-            "created_at": row.created_at,
-            "archived_at": None,
-        },
-    )
-    transaction.execute(
-        schema.trees.update().where(schema.trees.c.key == row.key).values(project=project, summary="s")
-    )
+    transaction.execute(schema.trees.update().where(schema.trees.c.key == row.key).values(summary="s"))
     transaction.add(
         schema.records,
         {

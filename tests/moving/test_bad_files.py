@@ -153,7 +153,7 @@ BAD: dict[str, tuple[Callable[[list[Record]], None], str]] = {
     "an agent's type": (change("agent", type="ghost"), "type must be one of"),
     "a model without a model": (change("agent", type="model"), "model_ref"),
     "a permission": (change("agent", permissions=["root"]), "is not a permission"),
-    "no project": (drop("project"), "project is not in the file"),
+    "no project": (drop("project"), "a revision stands below its project"),
     "a cursor elsewhere": (change("cursor", node="0" * 26), "not a node before"),
     "a cursor twice": (double("cursor"), "is there twice"),
     "a selection": (change("selection", position="0" * 26), "not a node before"),
@@ -244,7 +244,7 @@ def test_nothing_of_a_bad_file_is_imported(good: bytes, tmp_path: Path):
             grove.import_(io.BytesIO(written(records)))
         assert grove.trees(archived=True) == []
         assert len(grove.agents()) == 1
-        assert list(grove.read.store.blobs.refs()) == []
+        assert list(grove.read.store.blobs.all()) == []
         grove.import_(io.BytesIO(good))
         check_sound(grove)
 

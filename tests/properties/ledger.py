@@ -252,6 +252,10 @@ class Ledger:
                 response.usage.completion,
             )
         assert len(kept) == len({row.key for row in found.values()}), "no response without its node"
+        calls = [response for response in given.values() if isinstance(response, RawResponse)]
+        shared = {response.attempt for response in calls} - {None}
+        alone = sum(response.attempt is None for response in calls)
+        assert len(kept) == alone + len(shared), "one response for each call"
 
     def _check_hashes(self, paper: Paper, mine: Dump, nodes: dict[int, Any]) -> None:
         """Each hash from what the paper says; what was hashed once cannot change."""

@@ -11,6 +11,7 @@ from tests.properties.stage import Pick, Stage
 from tests.properties.workshop import CONTENTS, PEOPLE, RESPONSES, TEXTS, THINGS, WRITERS, words_of
 
 from weft.runtime.operations.editing import Edit, Erase, Join, Split
+from weft.runtime.operations.histories import AppendHistory
 from weft.runtime.operations.items import Attach, Detach
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
@@ -121,7 +122,7 @@ class Operations(Stage):
         things: list[Thing],
     ) -> None:
         under, name = self.choose(parent)
-        chosen = self.choose_extra(extra, under, may_repeat=True)
+        chosen = self.choose_extra(extra)
         self.perform(
             who,
             Append(
@@ -140,14 +141,28 @@ class Operations(Stage):
             ),
         )
 
-    @rule(who=ANYONE, content=WORDS, parent=PICKS, role=st.sampled_from(Role), status=st.sampled_from(Status))
-    def append_as(self, who: str, content: str | Content, parent: Pick, role: Role, status: Status) -> None:
+    @rule(
+        who=ANYONE,
+        content=WORDS,
+        parent=PICKS,
+        role=st.sampled_from(Role),
+        status=st.sampled_from(Status),
+        how=st.sampled_from((Append, AppendHistory, AppendHistory)),
+    )
+    def append_as(
+        self, who: str, content: str | Content, parent: Pick, role: Role, status: Status, how: type[Append]
+    ) -> None:
         under, name = self.choose(parent)
         self.perform(
             who,
-            Append(tree=self.tree, content=content, parent=name, role=role, status=status),
+            how(tree=self.tree, content=content, parent=name, role=role, status=status),
             lambda paper, me: paper.append(
-                me, words_of(content), parent=under, role=role.value, status=status.value
+                me,
+                words_of(content),
+                parent=under,
+                role=role.value,
+                status=status.value,
+                history=how is AppendHistory,
             ),
         )
 
@@ -193,8 +208,7 @@ class Operations(Stage):
         self, who: str, node: Pick, content: str | Content, extra: list[tuple[Pick, str]]
     ) -> None:
         ref, name = self.choose(node)
-        original = self.paper.pieces[ref] if isinstance(ref, int) else None
-        chosen = self.choose_extra(extra, original and original.parent)
+        chosen = self.choose_extra(extra)
         self.perform(
             who,
             Edit(tree=self.tree, node=name, content=content, sources=_sources(chosen)),
@@ -218,7 +232,7 @@ class Operations(Stage):
         self, who: str, nodes: list[Pick], content: str | Content, extra: list[tuple[Pick, str]]
     ) -> None:
         merged = [self.choose(node) for node in nodes]
-        chosen = self.choose_extra(extra, *(one for one, _ in merged))
+        chosen = self.choose_extra(extra)
         self.perform(
             who,
             Merge(

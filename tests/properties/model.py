@@ -157,6 +157,16 @@ class Sight:
     def is_at_or_below(self, place: int, top: int) -> bool:
         return top in self.places_to(place)
 
+    def all_above(self, place: int) -> set[int]:
+        """A place and all that any version at it comes from, by whatever way."""
+        found, pending = {place}, [place]
+        while pending:
+            for version in self.versions(pending.pop()):
+                places = {self.pieces[source].place for source, _ in version.sources} - found
+                found |= places
+                pending.extend(places)
+        return found
+
     def path(self, who: str, piece: Piece) -> list[Piece]:
         """Root to a piece, each place above it as the version the agent sees."""
         return [*(self.seen(who, place) for place in self.places_to(piece.place)[:-1]), piece]

@@ -12,7 +12,7 @@ from tests.properties.model import (
     BUFFER,
     CONTINUATION,
     DIALOGUE,
-    ELSEWHERE,
+    HERE,
     PRIMARY,
     End,
     Fold,
@@ -85,6 +85,9 @@ class Paper(Sight):
             refuse("INVALID_INPUT")
         if len({thing.id for thing in things}) < len(things):
             refuse("INVALID_INPUT")
+        primary = [self.pieces[source].place for source, role in sources if role == PRIMARY]
+        if len(set(primary)) < len(primary):
+            refuse("INVALID_INPUT")
         if response is not None and author.type != "model":
             refuse("INVALID_INPUT")
         number = len(self.pieces)
@@ -122,6 +125,7 @@ class Paper(Sight):
         role: str | None = None,
         status: str = "complete",
         response: object | None = None,
+        history: bool = False,
     ) -> Piece:
         self._open(who)
         named = None if parent is None else self._source(parent)
@@ -132,11 +136,11 @@ class Paper(Sight):
         if at.edge == ANNOTATION:
             refuse("INVALID_INPUT")
         others = self._extra(extra)
-        if any(self.pieces[n].place == at.place for n, role in others if role == PRIMARY):
-            refuse("INVALID_INPUT")
         writer = author or who
         if writer != who and (who.type, writer.type) != ("human", "model"):
             refuse("PERMISSION_DENIED")
+        if not history and role not in {None, "assistant" if writer.type == "model" else "user"}:
+            refuse("INVALID_INPUT")
         piece = self._write(
             writer,
             words,
@@ -208,22 +212,21 @@ class Paper(Sight):
         """The original's sources, its parent as the version that the editor sees now."""
         parent = original.parent
         if parent is None:
-            # Weft drops what is given as sources of a new root version: it should refuse, and this
-            # be `return refuse("INVALID_INPUT") if extra else ()`.
-            return ()
+            return refuse("INVALID_INPUT") if self._extra(extra or ()) else ()
+        if extra is None:
+            return tuple(
+                (self.seen(who.name, self.pieces[number].place).number, role)
+                if role == PRIMARY and original.edge == CONTINUATION
+                else (number, role)
+                for number, role in original.sources
+            )
         if original.edge == CONTINUATION:
             parent = self.seen(who.name, self.pieces[parent].place).number
-        if extra is not None:
-            others = self._extra(extra)
-            for number, role in others:
-                place = self.pieces[number].place
-                if role == PRIMARY and place == self.pieces[parent].place:
-                    refuse("INVALID_INPUT")
-                if self.mode == BUFFER and self.is_at_or_below(place, original.place):
-                    refuse("INVALID_INPUT")
-            return ((parent, PRIMARY), *others)
-        index = original.sources.index((original.parent or 0, PRIMARY))
-        return (*original.sources[:index], (parent, PRIMARY), *original.sources[index + 1 :])
+        others = self._extra(extra)
+        for number, _ in others:
+            if self.mode == BUFFER and original.place in self.all_above(self.pieces[number].place):
+                refuse("INVALID_INPUT")
+        return ((parent, PRIMARY), *others)
 
     def merge(self, who: Person, refs: Sequence[Ref], words: Words, extra: Extra = ()) -> Piece:
         self._open(who)
@@ -235,8 +238,6 @@ class Paper(Sight):
             refuse("INVALID_INPUT")
         self._commit(who)
         others = self._extra(extra)
-        if any(self.pieces[n].place in places for n, role in others if role == PRIMARY):
-            refuse("INVALID_INPUT")
         piece = self._write(who, words, (*((each.number, PRIMARY) for each in merged), *others))
         self.stands[who.name] = piece.number
         return piece
@@ -248,12 +249,19 @@ class Paper(Sight):
         return piece
 
     def _beside(self, who: Person, *originals: Piece, text: str) -> Piece:
-        """A branch beside the first, with what hangs on any of them."""
+        """A branch beside the first, with what hangs on any of them and what else the second came from."""
         things = {thing.id: thing for original in originals for thing in original.things}
+        sources = list(self._sources_again(who, originals[0], None))
+        for original in originals[1:]:
+            for number, role in self._sources_again(who, original, None):
+                known = {(self.pieces[n].place, r) for n, r in sources}
+                place = self.pieces[number].place
+                if (place, role) not in known and (place, role) != (originals[0].place, PRIMARY):
+                    sources.append((number, role))
         return self._write(
             who,
             Words.plain(text),
-            self._sources_again(who, originals[0], None),
+            sources,
             edited_from=originals[0],
             things=tuple(things.values()),
             role=originals[0].role,
@@ -415,14 +423,11 @@ class Paper(Sight):
                 while below := self.hanging(places[-1]):
                     places = [below[-1]]
             case _:
-                beside = [] if above is None else self.hanging(above)
-                index = beside.index(at.place) if at.place in beside else None
-                if index is None:
-                    places = []
-                elif direction == "next":
-                    places = beside[index + 1 : index + 2]
+                beside = [] if above is None else self.hanging(above, at.edge)
+                if direction == "next":
+                    places = [place for place in beside if place > at.place][:1]
                 else:
-                    places = beside[max(0, index - 1) : index]
+                    places = [place for place in beside if place < at.place][-1:]
         return self.seen(who.name, places[0]) if places else refuse("NOT_FOUND")
 
     def type_text(self, who: Person, text: str) -> None:
@@ -478,12 +483,12 @@ class Paper(Sight):
         return kind, self._find(ref).number if kind == "node" else int(ref)
 
     def _open_ends(self, who: Person, *ends: EndRef, apart: bool = False) -> frozenset[End]:
-        """Links are on the older tree's chain, so an archived younger one does not mind."""
+        """Nothing in an archived tree is linked, unlinked or tagged, whatever is at the other end."""
         self._open(who, archived=True)
         found = frozenset(self._end(end) for end in ends)
         if apart and len(found) < 2:
             refuse("INVALID_INPUT")
-        if self.archived and ("tree", ELSEWHERE) not in found:
+        if self.archived and any(kind == "node" or (kind, which) == ("tree", HERE) for kind, which in found):
             refuse("CONFLICT")
         return found
 

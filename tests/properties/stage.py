@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine
 from tests.properties.ledger import Dump, Ledger, count_events, dump, rows_left, without_chains
-from tests.properties.model import ANNOTATION, BUFFER, PRIMARY, End, Person, Piece, RefusedError, Thing, Words
+from tests.properties.model import ANNOTATION, End, Person, Piece, RefusedError, Thing, Words
 from tests.properties.moves import Answer, EndRef, Paper, Ref
 from tests.properties.views import Elsewhere, Views
 from tests.properties.workshop import PEOPLE, Workshop
@@ -205,22 +205,9 @@ class Stage(RuleBasedStateMachine):
         ref, name = self.choose(pick)
         return ("node", ref), self.views.target_of_node(name)
 
-    def choose_extra(
-        self, extra: Sequence[tuple[Pick, str]], *besides: Ref | None, may_repeat: bool = False
-    ) -> list[tuple[tuple[Ref, str], str]]:
-        """Further sources beside those that are primary already: (for the paper, as written)."""
-        chosen = [((ref, role), name) for pick, role in extra for ref, name in [self.choose(pick)]]
-        places = {self.paper.pieces[ref].place for ref in besides if isinstance(ref, int)}
-
-        # In a buffer, Weft shows a parent that is a context as well as all its versions in both
-        # roles; and edits and merges take a primary source twice, which appending refuses. Return
-        # `chosen` (and drop the other parameters) once both are as on paper.
-        def is_told_apart(ref: Ref, role: str) -> bool:
-            if not isinstance(ref, int) or self.paper.pieces[ref].place not in places:
-                return True
-            return may_repeat if role == PRIMARY else self.paper.mode != BUFFER
-
-        return [(source, name) for source, name in chosen if is_told_apart(*source)]
+    def choose_extra(self, extra: Sequence[tuple[Pick, str]]) -> list[tuple[tuple[Ref, str], str]]:
+        """Further sources: (for the paper, as written)."""
+        return [((ref, role), name) for pick, role in extra for ref, name in [self.choose(pick)]]
 
     def teardown(self) -> None:
         if not self.sound:

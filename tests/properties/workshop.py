@@ -148,10 +148,10 @@ THINGS = st.builds(
     recoverable=st.booleans(),
 )
 RESPONSES = st.sampled_from(
-    # Equal bytes from two calls without a request id are kept as one call; once they are kept
-    # apart, add a second RawResponse(body=b"{}", provider="test", model="other").
     (
         RawResponse(body=b"{}", provider="test", model="model"),
+        RawResponse(body=b"{}", provider="test", model="other"),
+        RawResponse(body=b"{}", provider="test", model="model", attempt="01M7GTSB9ENNJ2DY2RQ37W8NN9"),
         RawResponse(
             body=b'{"text": "so"}',
             provider="test",

@@ -10,7 +10,8 @@ from tests.growing import grow
 import weft
 from weft.runtime.values import heading_of, node_values
 from weft.store import schema
-from weft.store.queries import ancestor_at_depth, children, lineage, node_row, versions_at, walk_up
+from weft.store.ancestry import origins_of
+from weft.store.queries import ancestor_at_depth, children, node_row, versions_at, walk_up
 from weft.store.sqlite import SqliteStore, _driver
 
 DEPTH = 100_000
@@ -152,7 +153,7 @@ def _sqlite_steps(deep, tree, leaf):
                 )
                 assert len(children(session, key, start)) <= 3
                 assert versions_at(session, key, [start]) == {}
-                assert lineage(session, key, start) == [start]
+                assert [row.key for row, _ in origins_of(session, key, start)] == [start]
             finally:
                 driver.set_progress_handler(None, 0)
             found[name] = steps[0]

@@ -6,7 +6,7 @@ follows. It does not stop someone who redoes everything; timestamps do.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import orjson
 import rfc8785
@@ -19,8 +19,7 @@ NODE_ALGORITHM = "weft-node-1"
 EVENT_ALGORITHM = "weft-event-1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeFacts:
+class NodeFacts(NamedTuple):
     """Everything a node's hash stands for."""
 
     tree_id: str

@@ -1,7 +1,6 @@
 """A grove: one database, everything a person or team owns."""
 
 import atexit
-import os
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
@@ -11,17 +10,24 @@ from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
 from sqlalchemy import select, update
 
 from weft.errors import InvalidInputError
-from weft.ids import Entropy, new_ulid
+from weft.ids import Entropy, new_ulid, random_bytes
 from weft.runtime.actor import Actor
 from weft.runtime.clock import Clock, system_clock
+from weft.runtime.events import EventBatch, EventLog
+from weft.runtime.following import Subscription, follow, stop_following
 from weft.runtime.gate import Gate
 from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
+from weft.runtime.idempotency import Idempotency
+from weft.runtime.jobs import JobBoard
+from weft.runtime.leases import Leases
 from weft.runtime.moving.progress import Progress, silent
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.base import Operation
 from weft.runtime.operations.documents import CreateDocument
+from weft.runtime.operations.projects import CreateProject
 from weft.runtime.operations.references import LinkTogether, TagTarget, Unlink, Untag
 from weft.runtime.operations.trees import Plant
+from weft.runtime.projects import ProjectHandle, items_of, read_project, read_projects
 from weft.runtime.reading import Reading
 from weft.runtime.scope import Scope
 from weft.runtime.targets import TargetRef
@@ -34,6 +40,7 @@ from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import ALL_PERMISSIONS, Agent, AgentType, Configuration
 from weft.tree.content import Content, JsonValue
+from weft.tree.project import ProjectItem
 from weft.tree.reference import Link, Tag, TargetKind
 from weft.tree.tree import Mode
 
@@ -53,7 +60,7 @@ def open_grove(
     timeout: float = 30.0,
     create: bool = True,
     clock: Clock = system_clock,
-    entropy: Entropy = os.urandom,
+    entropy: Entropy = random_bytes,
     accept_clock: bool = False,
 ) -> "Grove":
     """Open a grove: a path, or postgresql://…; the default one if nothing is named.
@@ -99,7 +106,7 @@ class Grove:
 
     def close(self) -> None:
         """Let the database go. What was acknowledged is safe with or without this."""
-        self._gate.store.close()
+        _close(self._gate.store)
 
     @property
     def name(self) -> str:
@@ -212,6 +219,35 @@ class Grove:
         """A new document."""
         return DocumentHandle(self, self.perform(CreateDocument(title=title, content=content)))
 
+    def create_project(
+        self, name: str, *, system_prompt: str = "", context: Sequence[ProjectItem | str] = ()
+    ) -> ProjectHandle:
+        """A system prompt and context for trees to share: `doc:TITLE`, `folder:VAULT/PATH`, urls."""
+        operation = CreateProject(name=name, system_prompt=system_prompt, context=items_of(context))
+        return ProjectHandle(self, self.perform(operation))
+
+    def project(self, reference: str) -> ProjectHandle:
+        """A project by name or id."""
+        return ProjectHandle(self, read_project(self._read, reference))
+
+    def projects(self, *, archived: bool = False) -> list[ProjectHandle]:
+        return [ProjectHandle(self, project) for project in read_projects(self._read, archived=archived)]
+
+    @property
+    def jobs(self) -> JobBoard:
+        """What is to be done in the background, and what could not be."""
+        return JobBoard(self._gate, self._actor)
+
+    @property
+    def leases(self) -> Leases:
+        """The right to extend a position, for a while."""
+        return Leases(self._gate, self._actor)
+
+    @property
+    def idempotency(self) -> Idempotency:
+        """Calls that do their work once, however often they are made."""
+        return Idempotency(self._gate, self._actor)
+
     def put_blob(self, data: bytes) -> str:
         """Keep media bytes; the result is the `ref` of an image or audio block."""
         return self._gate.store.blobs.put(data)
@@ -254,6 +290,23 @@ class Grove:
 
         place = FilePath(path)
         return back_up(self._gate, self._actor, place, overwrite=overwrite, verify=verify, progress=progress)
+
+    def events(
+        self, *, after: str | None = None, trees: Sequence[str] | None = None, limit: int = 1_000
+    ) -> EventBatch:
+        """What happened behind a cursor (from the beginning, without one), and the cursor to go on from."""
+        return EventLog(self._gate.store, self._actor).read(after=after, trees=trees, limit=limit)
+
+    def follow(
+        self,
+        *,
+        after: str | None = None,
+        trees: Sequence[str] | None = None,
+        timeout: float | None = None,
+    ) -> Subscription:
+        """The same as it happens: iterate over it, and close it. `after="now"` leaves out the past."""
+        log = EventLog(self._gate.store, self._actor)
+        return follow(log, after=after, trees=trees, timeout=timeout)
 
     def link(
         self,
@@ -304,8 +357,11 @@ def _mode(mode: Mode | str) -> Mode:
 def _owner(gate: Gate) -> int:
     """The key of the grove's owner; the grove is made if it is not there."""
     with gate.store.read() as session:
-        found = session.execute(select(schema.grove.c.owner)).scalar_one_or_none()
-    return found if found is not None else gate.store.write(lambda transaction: _found(gate, transaction))
+        found = session.execute(select(schema.grove.c.owner, schema.grove.c.ulid)).one_or_none()
+    if found is None or found.owner is None:
+        return gate.store.write(lambda transaction: _found(gate, transaction))
+    gate.store.blobs.grove = found.ulid
+    return found.owner
 
 
 def _found(gate: Gate, transaction: Transaction) -> int:
@@ -327,6 +383,7 @@ def _found(gate: Gate, transaction: Transaction) -> int:
     )
     # Waits for whoever made the row, should that be somebody else at this moment.
     owner = transaction.grove_state().owner
+    gate.store.blobs.grove = transaction.grove_state().ulid
     if owner is not None:
         return owner
     ulid = new_ulid(now, gate.entropy)
@@ -359,4 +416,9 @@ _open_stores: "weakref.WeakSet[Store]" = weakref.WeakSet()
 @atexit.register
 def _close_all() -> None:
     for store in list(_open_stores):
-        store.close()
+        _close(store)
+
+
+def _close(store: Store) -> None:
+    stop_following(store)
+    store.close()

@@ -19,7 +19,7 @@ from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchi
 from weft.tree.attempt import RawResponse
 from weft.tree.authorship import Span
 from weft.tree.content import Content
-from weft.tree.document import Document, section_of
+from weft.tree.document import Document, Revision, section_of, with_section
 from weft.tree.edge import Source, SourceRole
 from weft.tree.item import Item
 from weft.tree.node import Metadata, Node, Role, Status
@@ -445,8 +445,23 @@ class DocumentHandle:
         operation = SaveDocument(document=self.id, revision=self.revision, content=content, title=title)
         return DocumentHandle(self._grove, self._grove.perform(operation))
 
+    def save_section(self, name: str, content: str) -> "DocumentHandle":
+        """Write one section anew; its heading stays, unless the text brings one."""
+        return self.save(with_section(self.text, name, content))
+
+    def revisions(self) -> list[Revision]:
+        """Every save, the latest first."""
+        return self._grove.read.revisions(self.id)
+
+    def at(self, revision: int) -> "DocumentHandle":
+        """As it was at a revision; saving from there is a conflict, unless it is the latest."""
+        return DocumentHandle(self._grove, self._grove.read.document(self.id, revision))
+
     def archive(self) -> None:
         self._grove.perform(ArchiveDocument(document=self.id))
+
+    def unarchive(self) -> None:
+        self._grove.perform(ArchiveDocument(document=self.id, restore=True))
 
     def delete(self, *, confirm: str) -> None:
         self._grove.perform(DeleteDocument(document=self.id, confirm=confirm))

@@ -12,18 +12,19 @@ from sqlalchemy import and_, func, or_, select
 from weft.errors import CrossTreeError, NotFoundError
 from weft.ids import is_ulid
 from weft.runtime.actor import Actor, agent_row, require_access, require_permission, trees_allowed
-from weft.runtime.operations.documents import load_document, load_documents
+from weft.runtime.operations.documents import load_document, load_documents, load_revisions
 from weft.runtime.targets import Address, TargetRef, locate, targets_of
 from weft.runtime.values import Heading, agent_value, heading_of, node_values, tree_value
 from weft.store import schema
+from weft.store.ancestry import origins_of
 from weft.store.base import Store
+from weft.store.counting import count_below, count_notes
 from weft.store.queries import (
     Selections,
     ancestor_at_depth,
     children,
     find_node,
     find_nodes_anywhere,
-    lineage,
     node_row,
     node_rows,
     resolve,
@@ -37,9 +38,9 @@ from weft.store.session import Session
 from weft.store.statements import CONTINUATION, LIVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, Permission
-from weft.tree.authorship import Span, authorship
+from weft.tree.authorship import Span, Version, authorship_of
 from weft.tree.content import JsonObject
-from weft.tree.document import Document
+from weft.tree.document import Document, Revision
 from weft.tree.edge import EdgeType
 from weft.tree.node import Node
 from weft.tree.path import Cursor, Path
@@ -66,7 +67,7 @@ class Event(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """A node in a drawing of the tree: how far in, what hangs below, what is not drawn."""
+    """A node in a drawing of the tree: how far in, what hangs below, how much of it is not drawn."""
 
     node: Node
     indent: int
@@ -330,10 +331,15 @@ class Reading:
     def authorship(self, tree: str, node: str) -> tuple[Span, ...]:
         """Who wrote which characters of a node, through all its edits."""
         with self._tree(tree) as opened:
-            keys = lineage(opened.session, opened.key, self._row(opened, node).key)
-            rows = node_rows(opened.session, opened.key, keys)
-            nodes = self._nodes(opened, [rows[key] for key in keys])
-            return authorship([(each.author_id, each.text) for each in nodes])
+            origins = origins_of(opened.session, opened.key, self._row(opened, node).key)
+            places = {row.key: place for place, (row, _) in enumerate(origins)}
+            nodes = self._nodes(opened, [row for row, _ in origins])
+            return authorship_of(
+                [
+                    Version(each.author_id, each.text, tuple(places[key] for key in keys))
+                    for each, (_, keys) in zip(nodes, origins, strict=True)
+                ]
+            )
 
     def outline(self, tree: str, *, node: str | None = None, limit: int = 2_000) -> list[Outline]:
         """The tree from a node down, in drawing order, breadth cut at `limit` nodes."""
@@ -344,24 +350,27 @@ class Reading:
     def _draw(self, tree: _Opened, top: int, limit: int) -> list[Outline]:
         rows = {top: node_row(tree.session, tree.key, top)}
         below: dict[int, list[int]] = {}
-        notes: dict[int, int] = {}
         frontier = [top]
         while frontier and len(rows) < limit:
             found = tree.session.execute(
                 select(_nodes)
-                .where(_nodes.c.tree == tree.key, tree.session.dialect.among(_nodes.c.parent, frontier), LIVE)
+                .where(
+                    _nodes.c.tree == tree.key,
+                    tree.session.dialect.among(_nodes.c.parent, frontier),
+                    _nodes.c.edge_type == CONTINUATION,
+                    LIVE,
+                )
                 .order_by(_nodes.c.parent, _nodes.c.key)
             )
             frontier = list[int]()
             for record in found:
                 row = NodeRow._make(record)
-                parent = row.parent or 0
-                if row.edge_type == _ANNOTATION:
-                    notes[parent] = notes.get(parent, 0) + 1
-                elif row.position not in rows:
+                if row.position not in rows:
                     rows[row.position] = row
-                    below.setdefault(parent, []).append(row.position)
+                    below.setdefault(row.parent or 0, []).append(row.position)
                     frontier.append(row.position)
+        notes = count_notes(tree.session, tree.key, list(rows))
+        hidden = count_below(tree.session, tree.key, frontier)
         shown = self._resolved(tree, [rows[key] for key in rows])
         values = dict(zip(rows, self._nodes(tree, shown), strict=True))
         drawing: list[Outline] = []
@@ -369,8 +378,9 @@ class Reading:
         while pending:
             position, indent = pending.pop()
             kids = below.get(position, [])
-            uncut = 0 if position not in frontier else 1
-            drawing.append(Outline(values[position], indent, len(kids), notes.get(position, 0), uncut))
+            drawing.append(
+                Outline(values[position], indent, len(kids), notes.get(position, 0), hidden.get(position, 0))
+            )
             step = 1 if len(kids) > 1 else 0
             pending.extend((kid, indent + step) for kid in reversed(kids))
         return drawing
@@ -489,6 +499,12 @@ class Reading:
         with self._session(Permission.DOC_READ) as session:
             require_access(session, self.actor, MemberRole.READER)
             return load_documents(session, archived=archived)
+
+    def revisions(self, document: str) -> list[Revision]:
+        """Every save of a document, the latest first."""
+        with self._session(Permission.DOC_READ) as session:
+            require_access(session, self.actor, MemberRole.READER)
+            return load_revisions(session, document)
 
     def events(self, tree: str, *, after: int = 0, limit: int = 1_000) -> list[Event]:
         """A tree's operations in order."""

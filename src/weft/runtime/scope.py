@@ -14,15 +14,15 @@ from weft.ids import Entropy, new_ulid, normalise_reference
 from weft.provenance.chain import event_hash
 from weft.runtime.actor import Actor, require_access
 from weft.runtime.clock import Clock, next_moment
-from weft.store import schema
 from weft.store.blobs import BlobStore
+from weft.store.leases import LeaseRow, lease_at
 from weft.store.queries import find_node
 from weft.store.references import find_tree
 from weft.store.rows import AgentRow, NodeRow, TreeState
 from weft.store.transaction import GROVE, GroveState, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.content import JsonObject, JsonValue
-from weft.tree.wire import from_microseconds, iso
+from weft.tree.wire import iso_moment
 
 __all__ = ["Scope", "dump_json"]
 
@@ -41,6 +41,8 @@ class Scope:
     accept_clock: bool = False
     events: int = field(default=0, init=False)
     """How many events it has recorded."""
+    _leased: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]], init=False)
+    """Positions that it may extend by the lease it has shown."""
     _now: int | None = field(default=None, init=False)
     _stamp: str | None = field(default=None, init=False)
 
@@ -82,7 +84,7 @@ class Scope:
     def stamp(self) -> str:
         """Now, as it is hashed."""
         if self._stamp is None:
-            self._stamp = iso(from_microseconds(self.now))
+            self._stamp = iso_moment(self.now)
         return self._stamp
 
     def new_ulid(self) -> str:
@@ -124,21 +126,17 @@ class Scope:
             payload=payload,
             inverse=inverse,
         )
-        row: dict[str, object] = {
-            "tree": GROVE if tree is None else tree.key,
-            "ordinal": state.events,
-            "kind": kind,
-            "agent": agent.key,
-            "payload": dump_json(payload),
-            "inverse": dump_json(inverse),
-            "created_at": self.now,
-            "previous": state.head,
-            "hash": digest,
-        }
-        if transaction.dialect.counts_events:
-            row["number"] = transaction.next_event_number()
-            row["transaction"] = 0
-        transaction.add(schema.events, row)
+        transaction.add_event(
+            tree=GROVE if tree is None else tree.key,
+            ordinal=state.events,
+            kind=kind,
+            agent=agent.key,
+            payload=dump_json(payload),
+            inverse=dump_json(inverse),
+            created_at=self.now,
+            previous=state.head,
+            digest=digest,
+        )
         self.events += 1
         state.head = digest
         state.updated_at = max(state.updated_at, self.now)
@@ -146,6 +144,31 @@ class Scope:
 
     def ulid_of(self, tree: TreeState, key: int | None) -> str | None:
         return None if key is None else self.transaction.node(tree.key, key).ulid
+
+    def refuse_if_leased(self, tree: TreeState, position: int) -> None:
+        """Nothing is written under a position that somebody else's run is extending."""
+        if tree.leased_until is None or tree.leased_until <= self.now or (tree.key, position) in self._leased:
+            return
+        held = lease_at(self.transaction, tree.key, position, self.now)
+        if held is not None:
+            raise self.lease_taken(held)
+
+    def require_lease(self, tree: TreeState, position: int, run: str, token: int) -> None:
+        """Refuse unless the run still holds the position by its token: now, in the transaction that writes."""
+        held = lease_at(self.transaction, tree.key, position, self.now)
+        if held is None:
+            raise ConflictError("the lease has run out", hint="take it again before writing")
+        if (held.run, held.token) != (run, token):
+            raise self.lease_taken(held)
+        self._leased.add((tree.key, position))
+
+    def lease_taken(self, held: LeaseRow) -> ConflictError:
+        node = self.transaction.node(held.tree, held.position)
+        until = iso_moment(held.expires_at)
+        return ConflictError(
+            f"{self.transaction.agent(held.agent).name!r} is extending [{node.local_id}] until {until}",
+            hint="wait for it, or go on from another node",
+        )
 
 
 def dump_json(value: Mapping[str, JsonValue] | Sequence[JsonValue]) -> str:

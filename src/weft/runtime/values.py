@@ -24,6 +24,7 @@ from weft.store.rows import (
     permissions_from,
 )
 from weft.store.session import Session
+from weft.store.statements import texts_by_keys
 from weft.tree.agent import Agent, Configuration
 from weft.tree.content import Content, Text, content_from_wire
 from weft.tree.document import Document
@@ -69,14 +70,11 @@ def contents_of(
     """Content and summary of many nodes, in one query."""
     if not rows:
         return {}
-    texts = schema.texts
     kinds = {row.key: row.kind for row in rows}
-    statement = select(texts.c.node, texts.c.content, texts.c.summary).where(
-        texts.c.tree == tree, session.dialect.among(texts.c.node, list(kinds))
-    )
+    values = {"in_tree": tree, "wanted": session.dialect.keys(list(kinds))}
     return {
-        row.node: (load_content(kinds[row.node], row.content), row.summary)
-        for row in session.execute(statement)
+        node: (load_content(kinds[node], content), summary)
+        for node, content, summary in session.rows(texts_by_keys(session.dialect), values)
     }
 
 
@@ -214,7 +212,8 @@ def _edge_sources(
     listed: list[Source] = []
     for key, role in sources:
         versions = parents.get(row.parent or 0)
-        if key == row.parent_node and versions and edge_type is EdgeType.CONTINUATION:
+        is_parent = key == row.parent_node and role is SourceRole.PRIMARY
+        if is_parent and versions and edge_type is EdgeType.CONTINUATION:
             listed.extend(Source(ulid, role) for ulid in versions)
         else:
             listed.append(Source(names[key], role))

@@ -19,6 +19,14 @@ class Store(ABC):
     """A grove's database and its blobs."""
 
     blobs: BlobStore
+    watchers: tuple[Callable[[], None], ...] = ()
+    """Called after what this process committed through the gate; they only take note."""
+
+    def watch(self, watcher: Callable[[], None]) -> None:
+        self.watchers = (*self.watchers, watcher)
+
+    def unwatch(self, watcher: Callable[[], None]) -> None:
+        self.watchers = tuple(other for other in self.watchers if other != watcher)
 
     @property
     @abstractmethod
@@ -36,6 +44,13 @@ class Store(ABC):
         `work` may be run again after a conflict, so it must not change anything
         but through the transaction.
         """
+
+    def purge(self) -> bool:
+        """Leave no trace of deleted rows in the store's files; whether none is left.
+
+        What cannot be done now, because somebody still reads the old state, is done later.
+        """
+        return True
 
     @abstractmethod
     def copy_file(self, path: Path, progress: Callable[[int, int], None]) -> bool:

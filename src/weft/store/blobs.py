@@ -5,7 +5,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
@@ -23,18 +23,22 @@ class BlobStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.grove: str | None = None
+        """The id of the grove that keeps its media here, once it is known."""
+        self._is_signed = False
 
     def put(self, data: bytes) -> str:
         """Keep the bytes; return their ref. The same bytes are kept once."""
         if len(data) > BLOB_LIMIT:
             raise LimitExceededError(f"blob has {len(data):,} bytes, the limit is {BLOB_LIMIT:,}")
         ref = hashlib.sha256(data).hexdigest()
-        path = self.path(ref)
-        if path.exists():
+        if self._has_again(ref):
             return ref
+        path = self.path(ref)
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._write(path, data)
+            self._sign()
         except OSError as error:
             raise StorageError(
                 f"cannot store a blob in {self.folder}: {error.strerror}",
@@ -42,16 +46,22 @@ class BlobStore:
             ) from error
         return ref
 
-    def get(self, ref: str) -> bytes:
+    def receive(self, ref: str) -> "IncomingBlob | None":
+        """Take a blob in pieces; it is there once it is finished. None: it is there already."""
+        return None if self._has_again(ref) else IncomingBlob(self.path(ref), ref, self._sign)
+
+    def copy(self, ref: str, source: "BlobStore") -> None:
+        """Take a blob over from another store, unless it is here."""
+        incoming = self.receive(ref)
+        if incoming is None:
+            return
         try:
-            data = self.path(ref).read_bytes()
-        except FileNotFoundError:
-            raise NotFoundError(f"no blob {ref[:12]}…", hint="store the bytes first") from None
-        except OSError as error:
-            raise StorageError(f"cannot read blob {ref[:12]}…: {error.strerror}") from error
-        if hashlib.sha256(data).hexdigest() != ref:
-            raise StorageError(f"blob {ref[:12]}… is damaged", hint="restore it from a backup")
-        return data
+            for piece in source.pieces(ref):
+                incoming.write(piece)
+        except BaseException:
+            incoming.drop()
+            raise
+        incoming.finish()
 
     def pieces(self, ref: str) -> Iterator[bytes]:
         """A blob's bytes, a little at a time; whoever takes them checks them."""
@@ -64,36 +74,127 @@ class BlobStore:
         except OSError as error:
             raise StorageError(f"cannot read blob {ref[:12]}…: {error.strerror}") from error
 
-    def copy(self, ref: str, source: "BlobStore") -> None:
-        """Take a blob over from another store, unless it is here."""
-        if ref in self:
-            return
-        incoming = self.receive(ref)
-        try:
-            for piece in source.pieces(ref):
-                incoming.write(piece)
-        except BaseException:
-            incoming.drop()
-            raise
-        incoming.finish()
-
-    def receive(self, ref: str) -> "IncomingBlob":
-        """Take a blob in pieces; it is there once it is finished."""
-        return IncomingBlob(self.path(ref), ref)
-
-    def refs(self) -> Iterator[str]:
-        """Everything that is kept, whether anything points to it or not."""
-        for folder in sorted(self.folder.glob("[0-9a-f][0-9a-f]")):
-            for path in sorted(folder.iterdir()):
-                if _REF.match(folder.name + path.name):
-                    yield folder.name + path.name
-
     def leftovers(self) -> Iterator[Path]:
         """Files of writers that were stopped halfway."""
         yield from sorted(self.folder.glob(f"[0-9a-f][0-9a-f]/{_NEW}*"))
 
-    def remove(self, ref: str) -> None:
-        self.path(ref).unlink(missing_ok=True)
+    def _has_again(self, ref: str) -> bool:
+        """Whether a blob that is being stored is there; it is as young as if it had been stored now."""
+        try:
+            # Younger than any delete under way, which therefore lets it be.
+            os.utime(self.path(ref))
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise StorageError(f"cannot reach a blob in {self.folder}: {error.strerror}") from error
+        self._sign()
+        return True
+
+    def get(self, ref: str) -> bytes:
+        try:
+            data = self.path(ref).read_bytes()
+        except FileNotFoundError:
+            raise NotFoundError(f"no blob {ref[:12]}…", hint="store the bytes first") from None
+        except OSError as error:
+            raise StorageError(f"cannot read blob {ref[:12]}…: {error.strerror}") from error
+        if hashlib.sha256(data).hexdigest() != ref:
+            raise StorageError(f"blob {ref[:12]}… is damaged", hint="restore it from a backup")
+        return data
+
+    def all(self) -> Iterator[tuple[str, int]]:
+        """Every blob's ref, and when it was last stored, in nanoseconds."""
+        for path in sorted(self.folder.glob("[0-9a-f][0-9a-f]/*")):
+            ref = path.parent.name + path.name
+            if _REF.match(ref):
+                with contextlib.suppress(FileNotFoundError):
+                    yield ref, path.stat().st_mtime_ns
+
+    def announce(self, refs: Iterable[str]) -> None:
+        """Note durably that these may have to go, and of what age they are now."""
+        for ref in sorted(refs):
+            try:
+                stored_at = self.path(ref).stat().st_mtime_ns
+            except FileNotFoundError:
+                continue
+            try:
+                self._leaving.mkdir(parents=True, exist_ok=True, mode=0o700)
+                self._write(self._leaving / ref, str(stored_at).encode())
+            except OSError as error:
+                raise StorageError(
+                    f"cannot write in {self.folder}: {error.strerror}",
+                    hint="check free space and permissions; nothing was deleted",
+                ) from error
+
+    def leaving(self) -> dict[str, int]:
+        """What was announced and has not been dealt with: ref → its age then."""
+        found: dict[str, int] = {}
+        for path in sorted(self._leaving.glob("*")):
+            if _REF.match(path.name):
+                with contextlib.suppress(FileNotFoundError, ValueError):
+                    found[path.name] = int(path.read_bytes())
+        return found
+
+    def depart(self, ref: str, stored_at: int, *, stays: bool) -> bool:
+        """Remove a blob that was announced, unless it stays or was stored again since; whether it went."""
+        gone = False
+        try:
+            if not stays:
+                gone = self._remove(self.path(ref), stored_at)
+            (self._leaving / ref).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._leaving.rmdir()
+        except OSError:
+            # The note is still there: tried again with the next delete.
+            return False
+        return gone
+
+    @staticmethod
+    def _remove(path: Path, stored_at: int) -> bool:
+        """Out of the way first: whoever stores it at this moment either is seen here or writes it anew."""
+        aside = path.with_name(f".gone-{path.name}")
+        try:
+            path.replace(aside)
+        except FileNotFoundError:
+            aside.unlink(missing_ok=True)
+            return False
+        if aside.stat().st_mtime_ns == stored_at:
+            aside.unlink()
+            return True
+        with contextlib.suppress(FileExistsError):
+            path.hardlink_to(aside)
+        aside.unlink()
+        return False
+
+    def is_shared(self) -> bool:
+        """Whether another grove keeps its media here too: then nobody can tell that a blob is not needed."""
+        return any(path.name != self.grove for path in (self.folder / "groves").glob("*"))
+
+    def take_name(self, grove: str) -> None:
+        """The grove that keeps its media here is called otherwise from now on."""
+        if self.grove is not None and self.grove != grove:
+            (self.folder / "groves" / self.grove).unlink(missing_ok=True)
+        self.grove = grove
+        self._is_signed = False
+
+    def share(self) -> None:
+        """A copy of the grove, with the same id, keeps its media here as well: none may go any more."""
+        signs = self.folder / "groves"
+        if self.folder.exists():
+            signs.mkdir(exist_ok=True, mode=0o700)
+            (signs / "copies").touch()
+
+    def _sign(self) -> None:
+        """Leave a mark that this grove keeps media here."""
+        if self.grove is not None and not self._is_signed:
+            with contextlib.suppress(OSError):
+                signs = self.folder / "groves"
+                signs.mkdir(parents=True, exist_ok=True, mode=0o700)
+                (signs / self.grove).touch()
+                self._is_signed = True
+
+    @property
+    def _leaving(self) -> Path:
+        return self.folder / "leaving"
 
     def __contains__(self, ref: str) -> bool:
         return self.path(ref).is_file()
@@ -126,9 +227,10 @@ def blobs_beside(database: Path) -> Path:
 class IncomingBlob:
     """A blob on its way in. Unless it is finished, nothing of it stays."""
 
-    def __init__(self, path: Path, ref: str) -> None:
+    def __init__(self, path: Path, ref: str, sign: Callable[[], None]) -> None:
         self._path = path
         self._ref = ref
+        self._sign = sign
         self._digest = hashlib.sha256()
         with self._explained():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -156,6 +258,7 @@ class IncomingBlob:
         except BaseException:
             self.drop()
             raise
+        self._sign()
 
     def drop(self) -> None:
         self._file.close()

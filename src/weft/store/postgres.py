@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from platformdirs import user_data_path
@@ -20,8 +20,10 @@ from sqlalchemy import (
     Table,
     Text,
     any_,
+    bindparam,
     cast,
     create_engine,
+    event,
     func,
     insert,
     inspect,
@@ -31,8 +33,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from weft.errors import InvalidInputError, StorageError, UnavailableError, WeftError
 from weft.store import schema
@@ -46,10 +49,12 @@ __all__ = ["PostgresDialect", "PostgresStore", "blobs_of_server", "explain"]
 
 T = TypeVar("T")
 
-_SETTINGS = "-c jit=off -c plan_cache_mode=force_custom_plan"
-"""A generic plan, made without a tree's size in view, may read a whole tree to find one node."""
+_SETTINGS = "-c jit=off -c plan_cache_mode=force_custom_plan -c random_page_cost=1.1"
+"""A generic plan, made without a tree's size in view, may read a whole tree to find one node; so may one
+that takes an index for four times as dear as a scan, as on a turning disk."""
 _MIGRATION_LOCK = 0x57454654
 _TRIES = 5
+_FRESH_SECONDS = 1.0
 _AGAIN = {"40001", "40P01"}
 """Serialization failure, deadlock: the transaction changed nothing and may be run again."""
 
@@ -61,6 +66,23 @@ class PostgresDialect:
 
     def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
         return column == any_(literal(list(keys), ARRAY(Integer)))
+
+    def among_given(self, column: ColumnElement[int], name: str) -> ColumnElement[bool]:
+        return column == any_(cast(bindparam(name, type_=Text()), ARRAY(Integer)))
+
+    def keys(self, keys: Sequence[int]) -> object:
+        # As text, which the server reads: the driver would look at every item in Python.
+        return f"{{{','.join(map(str, keys))}}}"
+
+    def fetch(self, driver: Any, sql: str, parameters: Any) -> list[tuple[Any, ...]]:
+        return driver.execute(sql, parameters, binary=True).fetchall()
+
+    def send(self, driver: Any, sql: str, rows: Sequence[Any]) -> None:
+        with driver.cursor() as cursor:
+            cursor.executemany(sql, rows)
+
+    def together(self, driver: Any) -> contextlib.AbstractContextManager[object]:
+        return driver.pipeline()
 
     def upsert(self, table: Table, key: Sequence[str], update: Sequence[str]) -> Insert:
         return _upsert(table, tuple(key), tuple(update))
@@ -82,12 +104,26 @@ class PostgresDialect:
         if last:
             session.execute(select(func.setval(schema.event_numbers.name, last)))
 
+    def leave_traces(self) -> None:
+        """The server's own vacuum frees what deleted rows held."""
+
+    def settled(self, transaction: ColumnElement[int]) -> ColumnElement[bool]:
+        return transaction < _number(func.pg_snapshot_xmin(func.pg_current_snapshot()))
+
+    def horizon(self) -> ColumnElement[int]:
+        return _number(func.pg_snapshot_xmax(func.pg_current_snapshot()))
+
+
+def _number(transaction: ColumnElement[Any]) -> ColumnElement[int]:
+    """PostgreSQL's type for transaction ids has no direct way to a number."""
+    return cast(cast(transaction, Text), BigInteger)
+
 
 @cache
 def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:
     statement = postgres_insert(table)
     if not update:
-        return statement.on_conflict_do_nothing(index_elements=key)
+        return statement.on_conflict_do_nothing(index_elements=key or None)
     return statement.on_conflict_do_update(
         index_elements=key, set_={name: statement.excluded[name] for name in update}
     )
@@ -95,8 +131,12 @@ def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Inse
 
 _INSERT_EVENTS = insert(schema.events).values(
     number=schema.event_numbers.next_value(),
-    transaction=cast(cast(func.pg_current_xact_id(), Text), BigInteger),
+    transaction=_number(func.pg_current_xact_id()),
 )
+
+
+_DIALECT = PostgresDialect()
+"""One for all: statements are kept by it."""
 
 
 class PostgresStore(Store):
@@ -110,7 +150,7 @@ class PostgresStore(Store):
                 "that is not a PostgreSQL address", hint="postgresql://user@host:5432/database"
             ) from None
         self._address = address.set(drivername="postgresql+psycopg")
-        self._dialect = PostgresDialect()
+        self._dialect = _DIALECT
         self._process = os.getpid()
         self.blobs = BlobStore(_blob_folder(self.name))
         self._engine = create_engine(
@@ -118,9 +158,10 @@ class PostgresStore(Store):
             pool_size=16,
             max_overflow=64,
             pool_timeout=timeout,
-            pool_pre_ping=True,
             connect_args={"connect_timeout": int(max(2, timeout)), "options": _SETTINGS},
         )
+        event.listen(self._engine, "checkin", _note_idle)
+        event.listen(self._engine, "checkout", _look_after_idling)
         try:
             if not create:
                 self._require_grove()
@@ -238,6 +279,22 @@ class PostgresStore(Store):
             raise UnavailableError(
                 f"all connections to {self.name} are busy", hint="try again in a moment"
             ) from error
+
+
+def _note_idle(_driver: object, record: ConnectionPoolEntry) -> None:
+    record.info["idle_since"] = time.monotonic()
+
+
+def _look_after_idling(driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
+    """Ask whether the server is still there, unless it answered a moment ago: asking costs a round trip."""
+    since: float | None = record.info.get("idle_since")
+    if since is None or time.monotonic() - since < _FRESH_SECONDS:
+        return
+    try:
+        driver.execute("")
+        driver.rollback()
+    except psycopg.Error as error:
+        raise DisconnectionError from error
 
 
 class _RunAgainError(Exception):

@@ -24,6 +24,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     column,
+    literal_column,
 )
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "metadata",
     "node_responses",
     "nodes",
+    "project_revisions",
     "projects",
     "records",
     "requests",
@@ -156,6 +158,21 @@ projects = Table(
     Column("context", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("archived_at", BigInteger),
+    Column("revision", Integer, nullable=False, server_default="1"),
+)
+
+project_revisions = Table(
+    "project_revisions",
+    metadata,
+    Column("project", Integer, primary_key=True, autoincrement=False),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+    Column("system_prompt", Text, nullable=False),
+    Column("context", Text, nullable=False),
+    Column("author", Integer, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["project"], ["projects.key"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["author"], ["agents.key"]),
 )
 
 vaults = Table(
@@ -192,6 +209,7 @@ trees = Table(
     Column("depth", Integer, nullable=False),
     Column("events", BigInteger, nullable=False),
     Column("head", _SHA256),
+    Column("leased_until", BigInteger),
     ForeignKeyConstraint(["project"], ["projects.key"]),
     Index(None, "updated_at"),
     sqlite_autoincrement=True,
@@ -387,7 +405,6 @@ events = Table(
     Column("previous", _SHA256),
     Column("hash", _SHA256, nullable=False),
     Index(None, "transaction", "number"),
-    sqlite_with_rowid=False,
 )
 
 cursors = Table(
@@ -448,6 +465,8 @@ idempotency = Table(
     Column("holder", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
+    Column("held_until", BigInteger),
+    Index(None, "expires_at"),
 )
 
 jobs = Table(
@@ -467,6 +486,15 @@ jobs = Table(
     Column("created_at", BigInteger, nullable=False),
     Index(None, "state", "run_after"),
     Index(None, "tree"),
+    Index(
+        "ix_jobs_waiting",
+        "tree",
+        "kind",
+        "target",
+        unique=True,
+        sqlite_where=column("state") == literal_column("0"),
+        postgresql_where=column("state") == literal_column("0"),
+    ),
 )
 
 memory = Table(

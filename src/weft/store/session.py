@@ -1,9 +1,13 @@
 """Statements against one connection, the same on every database."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, Insert, Table
+from sqlalchemy.sql.elements import ClauseElement
+
+from weft.store.prepared import Prepared
 
 __all__ = ["Dialect", "Session"]
 
@@ -17,8 +21,31 @@ class Dialect(Protocol):
         """The column's value is one of many integers, passed as one parameter."""
         ...
 
+    def among_given(self, column: ColumnElement[int], name: str) -> ColumnElement[bool]:
+        """The same with the integers given when it runs: `keys` makes the parameter of that name."""
+        ...
+
+    def keys(self, keys: Sequence[int]) -> object:
+        """Many integers as one parameter."""
+        ...
+
+    def fetch(self, driver: Any, sql: str, parameters: Any) -> list[tuple[Any, ...]]:
+        """All rows of a query, as the driver gives them."""
+        ...
+
+    def send(self, driver: Any, sql: str, rows: Sequence[Any]) -> None:
+        """Run a statement once for each row."""
+        ...
+
+    def together(self, driver: Any) -> AbstractContextManager[object]:
+        """What is sent inside travels together, where the driver can do that."""
+        ...
+
     def upsert(self, table: Table, key: Sequence[str], update: Sequence[str]) -> Insert:
-        """Insert, or update these columns where the key is there already (none: leave it)."""
+        """Insert, or update these columns where the key is there already (none: leave it).
+
+        Without a key: leave whatever it would collide with.
+        """
         ...
 
     def insert_events(self) -> Insert:
@@ -35,6 +62,18 @@ class Dialect(Protocol):
 
     def reserve_event_numbers(self, session: "Session", last: int) -> None:
         """Events are numbered from above this one on."""
+        ...
+
+    def leave_traces(self) -> Executable | None:
+        """Says, with the delete itself, that the files must be purged of it; None where that is not ours to do."""
+        ...
+
+    def settled(self, transaction: ColumnElement[int]) -> ColumnElement[bool]:
+        """No event of an earlier transaction than this one can still appear."""
+        ...
+
+    def horizon(self) -> ColumnElement[int]:
+        """A transaction that is later than every one whose events can be seen."""
         ...
 
     @property
@@ -57,3 +96,13 @@ class Session:
 
     def execute(self, statement: Executable, values: Values | None = None) -> CursorResult[Any]:
         return self._connection.execute(statement, values)
+
+    def rows(self, statement: ClauseElement, values: Values) -> list[tuple[Any, ...]]:
+        """All rows of what is asked often, as plain tuples: compiled once, then straight to the driver."""
+        prepared = Prepared.of(self._connection, statement)
+        return self.dialect.fetch(self.driver, prepared.sql, prepared.parameters(values))
+
+    @property
+    def driver(self) -> Any:
+        """The driver's own connection."""
+        return self._connection.connection.driver_connection

@@ -7,7 +7,16 @@ from datetime import datetime
 
 from weft.errors import InvalidInputError, NotFoundError
 
-__all__ = ["Document", "Section", "lines_of", "section_of", "sections_of", "slug"]
+__all__ = [
+    "Document",
+    "Revision",
+    "Section",
+    "lines_of",
+    "section_of",
+    "sections_of",
+    "slug",
+    "with_section",
+]
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -23,6 +32,18 @@ class Document:
     created_at: datetime
     updated_at: datetime
     archived_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """One save of a document, without its text."""
+
+    document_id: str
+    revision: int
+    title: str
+    author_id: str
+    characters: int
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +114,23 @@ def section_of(text: str, name: str) -> Section:
             return section
     known = ", ".join(section.slug for section in sections[:12]) or "none: the document has no headings"
     raise NotFoundError(f"no section {name!r}", hint=f"sections: {known}")
+
+
+def with_section(text: str, name: str, new: str) -> str:
+    """The text with one section written anew.
+
+    The heading stays, unless the new text begins with one of its own. What follows
+    still begins on a line of its own.
+    """
+    found = section_of(text, name)
+    heading, _, _ = new.partition("\n")
+    if new and _HEADING.match(heading.rstrip("\r")) is None:
+        line = text[found.start : found.end].splitlines(keepends=True)[0]
+        new = (line if line.endswith("\n") else line + "\n") + new
+    rest = text[found.end :]
+    if new and rest and not new.endswith("\n"):
+        new += "\n"
+    return text[: found.start] + new + rest
 
 
 def lines_of(text: str, first: int, last: int) -> str:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.interop.weft_json import Line, open_file
 from weft.runtime.moving.fields import Fields
@@ -20,6 +22,7 @@ from weft.store import schema
 from weft.store.rows import AGENT_TYPES, permission_bits
 from weft.store.transaction import GROVE
 from weft.tree.agent import Configuration, check_agent, parse_permissions
+from weft.tree.project import ProjectItem, ProjectItemKind, check_items, items_to_wire
 from weft.tree.reference import TargetKind
 
 __all__ = ["Arrival", "Imported", "read_records"]
@@ -50,6 +53,8 @@ _INNER = {
     )
 }
 """The order of records, in a file and within a tree: what is named comes before what names it."""
+_BELOW = {"revision": "document", "projectRevision": "project"}
+_CONTEXT_LIMIT = 10_000
 _EVERY = 500
 
 
@@ -93,6 +98,8 @@ class Arrival:
         self._chain: Chain | None = None
         self._announced: tuple[int, bytes | None] = (0, None)
         self._adopted = False
+        self._project: tuple[int, bool, int] | None = None
+        """Key, whether it is new here, the last revision seen."""
         self._document: tuple[int, int, int] | None = None
         """Key, revisions announced, revisions seen."""
         self._tree: Section | None = None
@@ -106,6 +113,7 @@ class Arrival:
             "grove": self._take_grove,
             "agent": self._take_agent,
             "project": self._take_project,
+            "projectRevision": self._take_project_revision,
             "event": self._take_event,
             "document": self._take_document,
             "revision": self._take_revision,
@@ -144,7 +152,7 @@ class Arrival:
                 f"{record[:40]!r} is not a record that is known here",
                 hint="the file may come from a newer Weft; nothing was imported",
             )
-        rank = _ORDER["document" if record == "revision" else record]
+        rank = _ORDER[_BELOW.get(record, record)]
         self._require_order(fields, record, rank, self._rank)
         self._rank = rank
         self._end_tree()
@@ -242,12 +250,38 @@ class Arrival:
             "ulid": ulid,
             "name": name,
             "system_prompt": fields.text("systemPrompt"),
-            "context": fields.text("context"),
+            "context": _context(fields),
+            "revision": fields.count("revision"),
             "created_at": fields.time("createdAt"),
             "archived_at": fields.optional_time("archivedAt"),
         }
         fields.done()
-        self._projects[ulid] = self._landing.project(row)
+        self._projects[ulid], is_new = self._landing.project(row)
+        self._project = self._projects[ulid], is_new, 0
+
+    def _take_project_revision(self, fields: Fields) -> None:
+        if self._project is None:
+            raise fields.wrong("a revision stands below its project")
+        key, is_new, last = self._project
+        number = fields.count("revision")
+        if number <= last:
+            raise fields.wrong(f"revision {number} does not follow revision {last}")
+        author = self._agents.get(fields.ulid("authorId"))
+        if author is None:
+            raise fields.wrong("the revision's author is not in the file")
+        row: dict[str, Any] = {
+            "project": key,
+            "revision": number,
+            "name": fields.text("name", limit=_NAME_LIMIT),
+            "system_prompt": fields.text("systemPrompt"),
+            "context": _context(fields),
+            "author": author.key,
+            "created_at": fields.time("createdAt"),
+        }
+        fields.done()
+        self._project = key, is_new, number
+        if is_new:
+            self._landing.add(schema.project_revisions, row)
 
     def _take_event(self, fields: Fields) -> None:
         if self._chain is None:
@@ -377,3 +411,12 @@ class Arrival:
             self._landing.add(schema.records, row)
         else:
             self._left_out += 1
+
+
+def _context(fields: Fields) -> str:
+    """What a project brings along, as it is kept."""
+    items: list[ProjectItem] = []
+    for item in fields.many("context", limit=_CONTEXT_LIMIT):
+        items.append(ProjectItem(item.choice("kind", tuple(ProjectItemKind)), item.text("reference")))
+        item.done()
+    return orjson.dumps(items_to_wire(check_items(items))).decode()

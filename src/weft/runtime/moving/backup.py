@@ -7,16 +7,19 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sqlalchemy import select
+
 from weft.errors import InvalidInputError, LimitExceededError, StorageError
 from weft.runtime.actor import Actor, require_access
 from weft.runtime.gate import Gate
-from weft.runtime.moving.beside import blobs_of
 from weft.runtime.moving.checks import broken_chains, check_all
 from weft.runtime.moving.copying import copy_grove
 from weft.runtime.moving.files import refuse_existing, sync_folder
 from weft.runtime.moving.progress import Progress, silent
+from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside
+from weft.store.media import media_of_grove
 from weft.store.sqlite import SqliteStore, find_damage, peek
 from weft.tree.access import MemberRole
 
@@ -120,7 +123,8 @@ def _examine(
             raise StorageError(
                 f"the copy is not sound: {damage[0]}", hint="weft doctor examines the grove itself"
             )
-        for ref in sorted(set(blobs_of(session))):
+        blobs.take_name(session.execute(select(schema.grove.c.ulid)).scalar_one())
+        for ref in sorted(media_of_grove(session)):
             if ref in store.blobs:
                 blobs.copy(ref, store.blobs)
                 count += 1

@@ -1,22 +1,13 @@
 """Reading along: a tree's nodes with what other tables have about them, in as little memory as it takes."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import and_, select
-
-from weft.runtime.values import load_content
-from weft.store import schema
-from weft.store.rows import KINDS
-from weft.store.session import Session
-from weft.tree.content import blob_refs
-
-__all__ = ["BATCH", "Beside", "Names", "blobs_of"]
+__all__ = ["BATCH", "Beside", "Names"]
 
 BATCH = 500
 """Rows that are read at once."""
 _ULID_LENGTH = 26
-_WITH_BLOBS = tuple(KINDS.index(kind) for kind in ("image", "audio", "mixed"))
 
 
 class Names:
@@ -65,18 +56,3 @@ class Beside:
                 found.append(self._next)
             self._next = next(self._rows, None)
         return found
-
-
-def blobs_of(session: Session, tree: int | None = None) -> Generator[str]:
-    """The blobs that nodes point to, of one tree or of all."""
-    nodes, texts = schema.nodes, schema.texts
-    statement = (
-        select(nodes.c.kind, texts.c.content)
-        .join(texts, and_(texts.c.tree == nodes.c.tree, texts.c.node == nodes.c.key))
-        .where(nodes.c.kind.in_(_WITH_BLOBS))
-        .execution_options(yield_per=BATCH)
-    )
-    if tree is not None:
-        statement = statement.where(nodes.c.tree == tree)
-    for row in session.execute(statement):
-        yield from blob_refs(load_content(row.kind, row.content))

@@ -14,11 +14,11 @@ import orjson
 from sqlalchemy import Integer, Table, delete, func, select
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
-from weft.runtime.moving.beside import blobs_of
 from weft.runtime.moving.landing import is_pristine
 from weft.runtime.moving.progress import Progress, silent
 from weft.store import schema
 from weft.store.base import Store
+from weft.store.media import media_of_grove
 from weft.store.opening import open_store
 from weft.store.session import Session
 from weft.store.transaction import Transaction
@@ -84,7 +84,10 @@ def copy_grove(source: Store, target: Store, progress: Progress = silent) -> Cop
 def copy_blobs(session: Session, source: Store, target: Store) -> tuple[int, tuple[str, ...]]:
     """Every blob that a node points to. One that is missing here is told, and does not stop the rest."""
     count = missing = 0
-    for ref in sorted(set(blobs_of(session))):
+    if source.blobs.folder == target.blobs.folder:
+        source.blobs.share()
+    target.blobs.take_name(session.execute(select(schema.grove.c.ulid)).scalar_one())
+    for ref in sorted(media_of_grove(session)):
         try:
             target.blobs.copy(ref, source.blobs)
             count += 1

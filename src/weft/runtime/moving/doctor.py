@@ -10,7 +10,6 @@ from sqlalchemy import Select, func, select, update
 
 from weft.errors import StorageError, WeftError
 from weft.runtime.clock import Clock, system_clock
-from weft.runtime.moving.beside import blobs_of
 from weft.runtime.moving.checks import broken_chains, wrong_counters
 from weft.runtime.moving.exporting import OUTCOMES
 from weft.runtime.moving.progress import Progress, silent
@@ -18,6 +17,7 @@ from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore
 from weft.store.health import Finding, Level, good, note, wrong
+from weft.store.media import media_of_grove
 from weft.store.migrate import HEAD, schema_version
 from weft.store.opening import blobs_at, default_address, open_store, path_of
 from weft.store.session import Session
@@ -187,8 +187,9 @@ def _look_at_clock(session: Session, now: int) -> Iterator[Finding]:
 
 
 def _look_at_blobs(session: Session, blobs: BlobStore) -> Iterator[Finding]:
-    wanted = set(blobs_of(session))
-    there = set(blobs.refs())
+    blobs.grove = session.execute(select(schema.grove.c.ulid)).scalar()
+    wanted = media_of_grove(session)
+    there = {ref for ref, _ in blobs.all()}
     if missing := wanted - there:
         yield wrong(
             "blobs",
@@ -197,7 +198,9 @@ def _look_at_blobs(session: Session, blobs: BlobStore) -> Iterator[Finding]:
         )
     else:
         yield good("blobs", f"{len(wanted):,} blobs are pointed to, and there")
-    if unused := there - wanted:
+    if blobs.is_shared():
+        yield note("blobs", f"other groves keep their media in {blobs.folder} too")
+    elif unused := there - wanted:
         yield note(
             "blobs",
             f"{len(unused):,} blobs are not pointed to by any node",
@@ -235,12 +238,18 @@ def _sweep_blobs(store: Store) -> Iterator[str]:
         if _is_older(leftover, _DAY):
             leftover.unlink(missing_ok=True)
             yield f"removed half-written {leftover.name}"
-    old = [ref for ref in store.blobs.refs() if _is_older(store.blobs.path(ref), _DAY)]
     with store.read() as session:
-        wanted = set(blobs_of(session))
-    for ref in old:
-        if ref not in wanted:
-            store.blobs.remove(ref)
+        store.blobs.grove = session.execute(select(schema.grove.c.ulid)).scalar()
+    if store.blobs.is_shared():
+        # Nobody can tell what another grove needs.
+        return
+    old = [(ref, stored) for ref, stored in store.blobs.all() if _is_older(store.blobs.path(ref), _DAY)]
+    with store.read() as session:
+        wanted = media_of_grove(session)
+    unused = [(ref, stored) for ref, stored in old if ref not in wanted]
+    store.blobs.announce(ref for ref, _ in unused)
+    for ref, stored in unused:
+        if store.blobs.depart(ref, stored, stays=False):
             yield f"removed blob {ref}"
 
 

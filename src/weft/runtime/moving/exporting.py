@@ -13,7 +13,7 @@ from sqlalchemy import Select, Table, and_, func, select
 
 from weft.errors import NotFoundError, StorageError
 from weft.interop.weft_json import Record
-from weft.runtime.moving.beside import BATCH, Beside, Names, blobs_of
+from weft.runtime.moving.beside import BATCH, Beside, Names
 from weft.runtime.moving.notation import (
     base64_of,
     compact,
@@ -29,6 +29,7 @@ from weft.runtime.targets import Address, targets_of
 from weft.runtime.values import load_content
 from weft.store import schema
 from weft.store.blobs import BlobStore
+from weft.store.media import media_of_tree
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,
@@ -154,24 +155,43 @@ class Export:
                     self.session.execute(select(column).where(table.c.tree == tree).distinct()).scalars()
                 )
         found.update(row.author for row, _ in self._link_rows())
+        revisions = schema.project_revisions
+        authors = select(revisions.c.author).where(revisions.c.project.in_(self._used_projects(trees)))
+        found.update(self.session.execute(authors).scalars())
         return found
 
+    def _used_projects(self, trees: Sequence[int]) -> Select[int]:
+        there = self.session.dialect.among(schema.trees.c.key, trees)
+        return select(schema.trees.c.project).where(there)
+
     def _projects(self) -> Iterator[Record]:
-        projects, trees = schema.projects, schema.trees
+        projects = schema.projects
         statement = projects.select().order_by(projects.c.ulid)
         if self.trees is not None:
-            used = select(trees.c.project).where(self.session.dialect.among(trees.c.key, self.trees))
-            statement = statement.where(projects.c.key.in_(used))
+            statement = statement.where(projects.c.key.in_(self._used_projects(self.trees)))
         for row in self._rows(statement):
             yield compact(
                 record="project",
                 id=row.ulid,
                 name=row.name,
                 systemPrompt=row.system_prompt,
-                context=row.context,
+                context=orjson.loads(row.context),
+                revision=row.revision,
                 createdAt=time_of(row.created_at),
                 archivedAt=time_of(row.archived_at),
             )
+            revisions = schema.project_revisions
+            statement = revisions.select().where(revisions.c.project == row.key)
+            for revision in self._rows(statement.order_by(revisions.c.revision)):
+                yield compact(
+                    record="projectRevision",
+                    revision=revision.revision,
+                    name=revision.name,
+                    systemPrompt=revision.system_prompt,
+                    context=orjson.loads(revision.context),
+                    authorId=self._agents[revision.author],
+                    createdAt=time_of(revision.created_at),
+                )
 
     def _documents(self) -> Iterator[Record]:
         documents, revisions = schema.documents, schema.revisions
@@ -248,7 +268,7 @@ class Export:
             yield from in_parts("body", row.sha256.hex(), unpack(row.gzip))
 
     def _blob_records(self, tree: int) -> Iterator[Record]:
-        found = sorted(set(blobs_of(self.session, tree)) - self._blobs)
+        found = sorted(media_of_tree(self.session, tree) - self._blobs)
         self._blobs.update(found)
         for ref in found:
             try:

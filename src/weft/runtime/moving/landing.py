@@ -30,7 +30,10 @@ class Landing(Protocol):
         ...
 
     def agent(self, row: dict[str, Any]) -> int: ...
-    def project(self, row: dict[str, Any]) -> int: ...
+    def project(self, row: dict[str, Any]) -> tuple[int, bool]:
+        """Its key, and whether it is new here."""
+        ...
+
     def document(self, row: dict[str, Any]) -> int: ...
     def tree(self, row: dict[str, Any]) -> int: ...
     def end_tree(self, tree: int, root_ulid: str, moved: dict[int, int]) -> None: ...
@@ -59,7 +62,10 @@ class Nowhere:
         self._keys += 1
         return self._keys
 
-    agent = project = document = tree = _next
+    agent = document = tree = _next
+
+    def project(self, row: dict[str, Any]) -> tuple[int, bool]:
+        return self._next(row), True
 
     def adopt(self, row: dict[str, Any], owner: str) -> bool:
         del row, owner
@@ -106,6 +112,7 @@ class Ground:
         transaction.execute(update(schema.grove).values(**row))
         transaction.cache.clear()
         transaction.cache.event_number = number
+        self._scope.blobs.take_name(row["ulid"])
         self._adopting = owner
         # What is recorded here is the chain that came along.
         self._scope.events += 1
@@ -131,7 +138,7 @@ class Ground:
             raise ConflictError(f"agent {row['ulid']} is a person in one place and a model in the other")
         return known.key
 
-    def project(self, row: dict[str, Any]) -> int:
+    def project(self, row: dict[str, Any]) -> tuple[int, bool]:
         projects, transaction = schema.projects, self._transaction
         for column in (projects.c.ulid, projects.c.name):
             found = select(projects.c.key).where(column == row[column.name])
@@ -141,8 +148,8 @@ class Ground:
                     self.notes.append(
                         f"project {row['name']!r} is there already, and was taken for the file's"
                     )
-                return known
-        return transaction.insert(projects, row)
+                return known, False
+        return transaction.insert(projects, row), True
 
     def document(self, row: dict[str, Any]) -> int:
         documents = schema.documents
@@ -201,7 +208,7 @@ class Ground:
         self.add(schema.events, row)
 
     def blob(self, ref: str) -> IncomingBlob | None:
-        return None if ref in self._scope.blobs else self._scope.blobs.receive(ref)
+        return self._scope.blobs.receive(ref)
 
     def has_blob(self, ref: str) -> bool:
         return ref in self._scope.blobs

@@ -6,6 +6,8 @@ from typing import ClassVar
 from sqlalchemy import delete, func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
+from weft.runtime.deletions import announce_deletion
+from weft.runtime.operations.base import Destroying
 from weft.runtime.scope import Scope
 from weft.runtime.targets import KINDS
 from weft.runtime.values import document_value
@@ -16,8 +18,9 @@ from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import check_text
-from weft.tree.document import Document
+from weft.tree.document import Document, Revision
 from weft.tree.reference import TargetKind
+from weft.tree.wire import from_microseconds
 
 __all__ = [
     "ArchiveDocument",
@@ -26,6 +29,7 @@ __all__ = [
     "SaveDocument",
     "load_document",
     "load_documents",
+    "load_revisions",
 ]
 
 _documents = schema.documents
@@ -68,6 +72,36 @@ def load_documents(session: Session, *, archived: bool) -> list[Document]:
         statement = statement.where(_documents.c.archived_at.is_(None))
     ordered = statement.order_by(_documents.c.title, _documents.c.key)
     return [document_value(row) for row in session.execute(ordered)]
+
+
+def load_revisions(session: Session, reference: str) -> list[Revision]:
+    """Every save of a document, the latest first."""
+    key = find_document(session, reference)
+    statement = (
+        select(
+            _documents.c.ulid,
+            _revisions.c.revision,
+            _revisions.c.title,
+            schema.agents.c.ulid.label("author"),
+            func.length(_revisions.c.content).label("characters"),
+            _revisions.c.created_at,
+        )
+        .join(_revisions, _revisions.c.document == _documents.c.key)
+        .join(schema.agents, schema.agents.c.key == _revisions.c.author)
+        .where(_documents.c.key == key)
+        .order_by(_revisions.c.revision.desc())
+    )
+    return [
+        Revision(
+            document_id=row.ulid,
+            revision=row.revision,
+            title=row.title,
+            author_id=row.author,
+            characters=row.characters,
+            created_at=from_microseconds(row.created_at),
+        )
+        for row in session.execute(statement)
+    ]
 
 
 def _check_title(title: str) -> str:
@@ -175,7 +209,7 @@ class ArchiveDocument(_Writing):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteDocument:
+class DeleteDocument(Destroying):
     """Destroy a document with all its revisions, for good. `confirm` must be its id."""
 
     verb: ClassVar[str] = "delete a document"
@@ -193,6 +227,7 @@ class DeleteDocument:
                 "deleting a document cannot be undone: confirm it with the document's id",
                 hint=f"confirm with {found.id}",
             )
+        announce_deletion(scope)
         key = find_document(transaction, found.id)
         kind = KINDS.index(TargetKind.DOCUMENT)
         links, tags = schema.links, schema.tags

@@ -107,12 +107,13 @@ def _may_write(scope: Scope, tree: TreeState) -> bool:
 def _sibling(scope: Scope, tree: TreeState, at: NodeRow, step: int) -> int:
     if at.parent is None:
         raise NotFoundError(f"[{at.local_id}] is the root: it has no siblings")
-    places = sorted({row.position for row in children(scope.transaction, tree.key, at.parent)})
-    index = places.index(at.position) + step if at.position in places else -1
-    if not 0 <= index < len(places):
+    beside = children(scope.transaction, tree.key, at.parent, edge_type=at.edge_type)
+    # By order, not by index: who stands at a pruned node goes on from where it was.
+    places = [row.position for row in beside if (row.position - at.position) * step > 0]
+    if not places:
         which = "next" if step > 0 else "previous"
         raise NotFoundError(f"[{at.local_id}] has no {which} sibling")
-    return places[index]
+    return min(places) if step > 0 else max(places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

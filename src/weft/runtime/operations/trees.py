@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 from sqlalchemy import delete, or_, select, update
 
 from weft.errors import InvalidInputError
+from weft.runtime.deletions import announce_deletion
 from weft.runtime.drafting import Draft, write_node
-from weft.runtime.operations.base import Editing
+from weft.runtime.operations.base import Destroying, Editing
 from weft.runtime.places import move_cursor
 from weft.runtime.scope import Scope, dump_json
 from weft.runtime.values import tree_value
@@ -163,8 +164,10 @@ def _set_archived(scope: Scope, tree: TreeState, moment: int | None) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteTree:
+class DeleteTree(Destroying):
     """Destroy a tree and all that belongs to it, for good. Returns how many nodes went.
+
+    Images and recordings that no other tree points to go too.
 
     `confirm` must be the tree's id: whoever asks has looked it up.
     """
@@ -186,6 +189,7 @@ class DeleteTree:
         transaction.flush()
         # Numbers are never given twice, also when the event with the highest one goes.
         number = transaction.last_event_number() if transaction.dialect.counts_events else None
+        announce_deletion(scope, tree.key)
         links = schema.links
         transaction.execute(delete(links).where(or_(links.c.a_tree == tree.key, links.c.b_tree == tree.key)))
         for table in reversed(schema.metadata.sorted_tables):

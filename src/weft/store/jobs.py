@@ -1,0 +1,220 @@
+"""Work to be done later, as rows: put there by the transaction that makes it due, taken by one process at a time."""
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Row, and_, delete, or_, select, update
+
+from weft.store import schema
+from weft.store.session import Session
+from weft.store.transaction import GROVE, Transaction
+
+__all__ = [
+    "JobRow",
+    "JobState",
+    "cancel_job",
+    "claim_job",
+    "enqueue",
+    "fail_job",
+    "finish_job",
+    "hold_job",
+    "job_row",
+    "list_jobs",
+    "retry_job",
+]
+
+_jobs = schema.jobs
+NO_TARGET = 0
+"""Stands for none: an index takes two missing values for different ones."""
+
+
+class JobState(IntEnum):
+    """Stored as it is: append only. A job that is done has no row any more."""
+
+    WAITING = 0
+    """Nobody has tried yet. One for each kind, tree and target: the next such wish joins it."""
+    RUNNING = 1
+    RETRYING = 2
+    """Tried, failed, and due again."""
+    FAILED = 3
+    """Tried often enough; waits for a person."""
+
+
+_OPEN = (JobState.WAITING, JobState.RETRYING)
+
+
+class JobRow(NamedTuple):
+    key: int
+    tree: int
+    kind: str
+    target: int | None
+    payload: str
+    state: JobState
+    attempts: int
+    run_after: int
+    holder: str | None
+    held_until: int | None
+    error: str | None
+    created_at: int
+
+
+def _row(found: Row[*tuple[Any, ...]]) -> JobRow:
+    row = JobRow._make(found)
+    return row._replace(state=JobState(row.state), target=None if row.target == NO_TARGET else row.target)
+
+
+def enqueue(
+    transaction: Transaction,
+    kind: str,
+    *,
+    now: int,
+    tree: int = GROVE,
+    target: int | None = None,
+    payload: str = "{}",
+    run_after: int | None = None,
+) -> None:
+    """Have something done later: exactly if this transaction commits.
+
+    Where the same kind of job for the same target waits already, that one will do;
+    it is run at the earlier of both times, with its own payload.
+    """
+    due = now if run_after is None else run_after
+    same = (
+        _jobs.c.tree == tree,
+        _jobs.c.kind == kind,
+        _jobs.c.target == (NO_TARGET if target is None else target),
+    )
+    retrying = select(_jobs.c.key).where(*same, _jobs.c.state == JobState.RETRYING).limit(1)
+    if transaction.execute(retrying).first() is None:
+        transaction.add_missing(
+            _jobs,
+            (),
+            {
+                "tree": tree,
+                "kind": kind,
+                "target": NO_TARGET if target is None else target,
+                "payload": payload,
+                "state": JobState.WAITING,
+                "attempts": 0,
+                "run_after": due,
+                "holder": None,
+                "held_until": None,
+                "error": None,
+                "created_at": now,
+            },
+        )
+    transaction.execute(
+        update(_jobs).where(*same, _jobs.c.state.in_(_OPEN), _jobs.c.run_after > due).values(run_after=due)
+    )
+
+
+def claim_job(
+    transaction: Transaction, kinds: Sequence[str], holder: str, *, now: int, held_until: int
+) -> JobRow | None:
+    """Take the job that is due the longest, or one whose holder died; None if there is nothing to do.
+
+    Rows that another process is just taking are passed over, not waited for.
+    """
+    other = _jobs.alias("other")
+    twin = (
+        select(other.c.key)
+        .where(
+            other.c.tree == _jobs.c.tree,
+            other.c.kind == _jobs.c.kind,
+            other.c.target == _jobs.c.target,
+            other.c.key != _jobs.c.key,
+            other.c.state == JobState.RUNNING,
+            other.c.held_until > now,
+        )
+        .exists()
+    )
+    chosen = (
+        select(_jobs.c.key)
+        .where(_jobs.c.kind.in_(kinds), _is_due(now), ~twin)
+        .order_by(_jobs.c.run_after, _jobs.c.key)
+        .limit(1)
+        .with_for_update(skip_locked=True, of=_jobs)
+    )
+    key = transaction.execute(chosen).scalar()
+    if key is None:
+        return None
+    transaction.execute(
+        update(_jobs)
+        .where(_jobs.c.key == key)
+        .values(state=JobState.RUNNING, holder=holder, held_until=held_until, attempts=_jobs.c.attempts + 1)
+    )
+    return job_row(transaction, key)
+
+
+def _is_due(now: int) -> ColumnElement[bool]:
+    return or_(
+        and_(_jobs.c.state.in_(_OPEN), _jobs.c.run_after <= now),
+        and_(_jobs.c.state == JobState.RUNNING, _jobs.c.held_until <= now),
+    )
+
+
+def _held(job: JobRow) -> ColumnElement[bool]:
+    """It is still ours: nobody took it over, and it was not cancelled or deleted."""
+    return and_(_jobs.c.key == job.key, _jobs.c.holder == job.holder, _jobs.c.state == JobState.RUNNING)
+
+
+def hold_job(transaction: Transaction, job: JobRow, held_until: int) -> bool:
+    """Say that it is still being worked on; False if it was lost."""
+    return _hit(transaction, update(_jobs).where(_held(job)).values(held_until=held_until))
+
+
+def finish_job(transaction: Transaction, job: JobRow) -> bool:
+    """It is done: its row goes; False if it was lost."""
+    return _hit(transaction, delete(_jobs).where(_held(job)))
+
+
+def fail_job(
+    transaction: Transaction, job: JobRow, error: str | None, *, run_after: int | None, attempts: int
+) -> bool:
+    """It did not work: try again at a time, or (None) leave it to a person."""
+    values: dict[str, Any] = {
+        "state": JobState.FAILED if run_after is None else JobState.RETRYING,
+        "run_after": job.run_after if run_after is None else run_after,
+        "attempts": attempts,
+        "error": error,
+        "holder": None,
+        "held_until": None,
+    }
+    return _hit(transaction, update(_jobs).where(_held(job)).values(**values))
+
+
+def retry_job(transaction: Transaction, key: int, now: int) -> bool:
+    """Try it again now, as if it had never failed; False if it is not there or being run."""
+    return _hit(
+        transaction,
+        update(_jobs)
+        .where(_jobs.c.key == key, _jobs.c.state != JobState.RUNNING)
+        .values(state=JobState.RETRYING, attempts=0, run_after=now, error=None, holder=None, held_until=None),
+    )
+
+
+def cancel_job(transaction: Transaction, key: int) -> bool:
+    """Take it away, also from under who runs it; False if it is not there."""
+    return _hit(transaction, delete(_jobs).where(_jobs.c.key == key))
+
+
+def _hit(transaction: Transaction, statement: Any) -> bool:
+    return transaction.execute(statement).rowcount > 0
+
+
+def job_row(session: Session, key: int) -> JobRow | None:
+    found = session.execute(select(_jobs).where(_jobs.c.key == key)).one_or_none()
+    return None if found is None else _row(found)
+
+
+def list_jobs(
+    session: Session, *, states: Sequence[JobState] | None = None, kind: str | None = None, limit: int = 1_000
+) -> list[JobRow]:
+    """Jobs in the order they are due."""
+    statement = select(_jobs).order_by(_jobs.c.run_after, _jobs.c.key).limit(limit)
+    if states is not None:
+        statement = statement.where(_jobs.c.state.in_(states))
+    if kind is not None:
+        statement = statement.where(_jobs.c.kind == kind)
+    return [_row(row) for row in session.execute(statement)]

@@ -1,0 +1,566 @@
+"""Following what happens: none missed, none twice, wherever one begins again."""
+
+import asyncio
+import contextlib
+import itertools
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import event as hook
+from sqlalchemy import select, update
+from tests import postgres
+from tests.covers import covers
+
+import weft
+from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError, UnavailableError
+from weft.runtime import following
+from weft.runtime.actor import ROLE_RANKS, Actor
+from weft.runtime.event_cursors import read_cursor, write_cursor
+from weft.runtime.events import EventLog
+from weft.store import schema
+from weft.store.events import Place
+from weft.tree.access import MemberRole
+
+WRITERS = 100
+PATIENCE = 30.0
+"""Seconds a test waits for what must come; never a measure of anything."""
+
+
+def all_events(grove, *, after=None, trees=None, limit=1_000):
+    """Everything behind a cursor, batch by batch."""
+    found = []
+    while True:
+        batch = grove.events(after=after, trees=trees, limit=limit)
+        found += batch.events
+        if batch.cursor == after:
+            return found
+        after = batch.cursor
+
+
+def stored(grove):
+    """(tree, ordinal) of every event in the store."""
+    with grove._gate.store.read() as session:
+        events = schema.events
+        return sorted(tuple(row) for row in session.execute(select(events.c.tree, events.c.ordinal)))
+
+
+def first(live, count):
+    """The next so many events, and not one more."""
+    return list(itertools.islice(live, count))
+
+
+def chain_of(event):
+    return event.tree_id, event.ordinal
+
+
+@covers("event.every-change")
+def test_every_operation_is_an_event_with_a_number_of_its_own(fresh_loom):
+    tree = fresh_loom.plant("Marie")
+    node = tree.say("Why?")
+    node.bookmark("here")
+    events = fresh_loom.events().events
+    assert [event.kind for event in events] == ["found", "plant", "plant", "append", "bookmark"]
+    assert [event.tree_id for event in events] == [None, tree.id, None, tree.id, tree.id]
+    assert [event.ordinal for event in events] == [1, 1, 2, 2, 3]
+    numbers = [event.number for event in events]
+    assert len(set(numbers)) == 5
+    assert numbers == sorted(numbers)
+    assert {event.agent_id for event in events} == {fresh_loom.me.id}
+    assert events[3].payload["nodes"] == [node.id]
+    assert events[3].hash == fresh_loom.read.events(tree.id)[1].hash
+
+
+@covers("event.every-change")
+def test_what_is_refused_is_no_event(fresh_loom):
+    tree = fresh_loom.plant("Marie")
+    before = fresh_loom.events()
+    with pytest.raises(NotFoundError):
+        tree.node("zzzz").say("lost")
+    assert fresh_loom.events(after=before.cursor).events == ()
+
+
+@covers("event.resume", "proof.stream-reconnected-everywhere")
+def test_a_stream_taken_up_at_any_offset_gives_the_same(fresh_loom):
+    trees = [fresh_loom.plant(f"Tree {number}") for number in range(3)]
+    for number in range(20):
+        trees[number % 3].say(str(number))
+    whole = all_events(fresh_loom)
+    assert len(whole) == len(stored(fresh_loom)) == 1 + 6 + 20
+    for offset, event in enumerate(whole):
+        assert all_events(fresh_loom, after=event.cursor, limit=7) == whole[offset + 1 :]
+        with fresh_loom.follow(after=event.cursor) as following_:
+            rest = first(following_, len(whole) - offset - 1)
+        assert rest == whole[offset + 1 :]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 1_000])
+def test_batches_of_any_size_give_the_same(loom, limit):
+    tree = loom.plant("Marie")
+    for number in range(5):
+        tree.say(str(number))
+    assert all_events(loom, limit=limit) == all_events(loom)
+
+
+def test_a_batch_without_events_still_has_a_cursor_that_goes_on(fresh_loom):
+    end = fresh_loom.events()
+    again = fresh_loom.events(after=end.cursor)
+    assert again.events == ()
+    assert again.cursor == end.cursor
+    tree = fresh_loom.plant("Marie")
+    assert [event.kind for event in fresh_loom.events(after=again.cursor).events] == ["plant", "plant"]
+    assert fresh_loom.events(after="now").events == ()
+    assert tree.id
+
+
+def test_events_of_some_trees_only(fresh_loom):
+    one, other = fresh_loom.plant("One"), fresh_loom.plant("Other")
+    for number in range(3):
+        one.say(str(number))
+        other.say(str(number))
+    mine = all_events(fresh_loom, trees=["One"], limit=2)
+    assert [event.tree_id for event in mine] == [one.id] * 4
+    behind = fresh_loom.events(trees=["One"])
+    assert behind.cursor == fresh_loom.events().cursor
+    with pytest.raises(NotFoundError):
+        fresh_loom.events(trees=["None"])
+
+
+def test_how_many_events_at_once_is_bounded(loom):
+    for limit in (0, -1, 10**9):
+        with pytest.raises(InvalidInputError, match="is not a number of events"):
+            loom.events(limit=limit)
+
+
+@covers("event.opaque-cursor")
+@pytest.mark.parametrize("cursor", ["", "x", "now ", "A" * 36, "é" * 36, "A" * 10_000, "AAAA-_==", "0"])
+def test_what_is_no_cursor_is_refused(loom, cursor):
+    with pytest.raises(InvalidInputError, match="is not an event cursor") as caught:
+        loom.events(after=cursor)
+    assert len(str(caught.value)) < 250
+    with pytest.raises(InvalidInputError):
+        loom.follow(after=cursor)
+
+
+@covers("event.opaque-cursor")
+def test_a_cursor_of_another_grove_is_refused(loom, tmp_path):
+    with weft.open(tmp_path / "other.db") as other:
+        with pytest.raises(InvalidInputError, match="another grove's"):
+            loom.events(after=other.events().cursor)
+
+
+@covers("event.opaque-cursor")
+def test_a_cursor_ahead_of_the_grove_is_refused(loom):
+    loom.plant("Marie")
+    with loom._gate.store.read() as session:
+        grove = session.execute(select(schema.grove.c.ulid)).scalar_one()
+    place = read_cursor(grove, loom.events().cursor)
+    for ahead in (Place(place.transaction, place.number + 1), Place(place.transaction + 10**9, 1)):
+        if ahead.transaction == place.transaction > 0:
+            continue  # On PostgreSQL a number alone says nothing.
+        with pytest.raises(InvalidInputError, match="ahead of the grove"):
+            loom.events(after=write_cursor(grove, ahead))
+
+
+@covers("event.opaque-cursor")
+@given(st.integers(-1, 2**63 - 1), st.integers(0, 2**63 - 1), st.data())
+def test_a_cursor_comes_back_as_it_was_and_no_letter_of_it_can_change(transaction, number, data):
+    cursor = write_cursor("01M7GTWNDWDETHQA5XXT7JZD4G", Place(transaction, number))
+    assert len(cursor) == 36
+    assert read_cursor("01M7GTWNDWDETHQA5XXT7JZD4G", cursor) == Place(transaction, number)
+    index = data.draw(st.integers(0, 35))
+    letter = data.draw(st.sampled_from([c for c in "ABCDEFxyz019-_" if c != cursor[index]]))
+    with pytest.raises(InvalidInputError):
+        read_cursor("01M7GTWNDWDETHQA5XXT7JZD4G", cursor[:index] + letter + cursor[index + 1 :])
+
+
+def member(grove, role, *trees):
+    """An actor for a user who may only look at these trees."""
+
+    def work(transaction):
+        owner = transaction.grove_state().owner
+        name = f"user {time.monotonic_ns()}"
+        row = {"ulid": name[-26:], "name": name, "agent": owner, "created_at": 0, "archived_at": None}
+        user = transaction.insert(schema.users, row)
+        for tree in trees:
+            key = transaction.execute(
+                select(schema.trees.c.key).where(schema.trees.c.ulid == tree)
+            ).scalar_one()
+            transaction.add(schema.memberships, {"tree": key, "user": user, "role": ROLE_RANKS.index(role)})
+        return Actor(owner, user=user)
+
+    return grove._gate.store.write(work)
+
+
+def test_events_of_trees_one_may_not_read_are_left_out(loom):
+    mine, theirs = loom.plant("Mine"), loom.plant("Theirs")
+    actor = member(loom, MemberRole.READER, mine.id)
+    log = EventLog(loom._gate.store, actor)
+    start = loom.events(after="now").cursor
+    mine.say("yes")
+    theirs.say("no")
+    mine.say("yes")
+    assert {event.tree_id for event in log.read().events} == {mine.id}
+    with pytest.raises(PermissionDeniedError):
+        log.read(trees=[theirs.id])
+    with following.follow(log, after=start, timeout=0.2) as live:
+        assert [event.tree_id for event in live] == [mine.id, mine.id]
+    stranger = member(loom, MemberRole.READER)
+    with pytest.raises(PermissionDeniedError):
+        EventLog(loom._gate.store, stranger).read()
+
+
+def test_whoever_loses_the_right_gets_no_more(loom):
+    tree = loom.plant("Mine")
+    spare = loom.plant("Spare")
+    actor = member(loom, MemberRole.READER, tree.id, spare.id)
+    with following.follow(EventLog(loom._gate.store, actor), after="now", timeout=PATIENCE) as live:
+        tree.say("one")
+        assert next(iter(live)).tree_id == tree.id
+        memberships = schema.memberships
+        loom._gate.store.write(
+            lambda transaction: transaction.execute(
+                memberships.delete().where(
+                    memberships.c.user == actor.user,
+                    memberships.c.tree
+                    == select(schema.trees.c.key).where(schema.trees.c.ulid == tree.id).scalar_subquery(),
+                )
+            )
+        )
+        tree.say("two")
+        spare.say("three")
+        assert next(iter(live)).tree_id == spare.id
+
+
+def test_a_deleted_trees_events_are_gone_and_its_end_is_heard(fresh_loom):
+    tree, other = fresh_loom.plant("Marie"), fresh_loom.plant("Other")
+    with fresh_loom.follow(after="now", trees=[tree.id], timeout=PATIENCE) as live:
+        told = iter(live)
+        tree.say("secret")
+        assert next(told).kind == "append"
+        other.delete(confirm=other.id)
+        tree.delete(confirm=tree.id)
+        last = next(told)
+    assert (last.kind, last.tree_id, last.payload["tree"]) == ("delete", None, tree.id)
+    left = all_events(fresh_loom)
+    assert {event.tree_id for event in left} == {None}
+    assert [event.kind for event in left] == ["found", "plant", "plant", "delete", "delete"]
+    # A cursor from before the deletion still works.
+    assert fresh_loom.events(after=left[0].cursor).events == tuple(left[1:])
+
+
+@covers("event.one-poller")
+def test_all_who_follow_share_one_poller(fresh_loom):
+    tree = fresh_loom.plant("Marie")
+    others = fresh_loom.acting_as("human")
+    with contextlib.ExitStack() as stack:
+        live = [
+            stack.enter_context((fresh_loom if number % 2 else others).follow(after="now", timeout=PATIENCE))
+            for number in range(20)
+        ]
+        pollers = {each._poller for each in live}
+        assert len(pollers) == 1
+        names = [thread.name for thread in threading.enumerate()]
+        assert names.count("weft-events") == 1
+        for number in range(5):
+            tree.say(str(number))
+        heard = [first(each, 5) for each in live]
+    assert all(events == heard[0] for events in heard)
+    assert [event.kind for event in heard[0]] == ["append"] * 5
+
+
+@covers("event.one-poller")
+def test_a_slow_follower_loses_nothing_and_holds_nobody_up(fresh_loom, monkeypatch):
+    monkeypatch.setattr(following, "_RING", 8)
+    tree = fresh_loom.plant("Marie")
+    with fresh_loom.follow(after="now", timeout=PATIENCE) as slow, fresh_loom.follow(after="now") as quick:
+        assert quick.take() == []
+        for number in range(60):
+            tree.say(str(number))
+        swift = first(quick, 60)
+        poller = slow._poller
+        assert len(poller._ring) <= 16
+        late = first(slow, 60)
+    assert late == swift
+    assert len({chain_of(event) for event in late}) == 60
+
+
+def test_a_follower_that_stops_halfway_knows_where_it_was(fresh_loom):
+    tree = fresh_loom.plant("Marie")
+    for number in range(10):
+        tree.say(str(number))
+    whole = all_events(fresh_loom)
+    with fresh_loom.follow() as live:
+        some = first(live, 4)
+        assert live.cursor == some[-1].cursor
+    assert some + all_events(fresh_loom, after=live.cursor) == whole
+
+
+def test_closing_ends_the_waiting(fresh_loom):
+    tree = fresh_loom.plant("Marie")
+    live = fresh_loom.follow(after="now")
+    ended = threading.Event()
+
+    def wait_for_it():
+        assert list(live) == []
+        ended.set()
+
+    waiter = threading.Thread(target=wait_for_it)
+    waiter.start()
+    live.close()
+    assert ended.wait(PATIENCE)
+    other = fresh_loom.follow(after="now")
+    tree.say("so that it is under way")
+    assert len(first(other, 1)) == 1
+    waiter = threading.Thread(target=lambda: list(other))
+    waiter.start()
+    fresh_loom.close()
+    waiter.join(PATIENCE)
+    assert not waiter.is_alive()
+    assert list(other) == []
+    assert "weft-events" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_nobody_follows_a_closed_grove(address):
+    grove = weft.open(address)
+    with grove.follow(after="now"):
+        pass
+    grove.close()
+    if not address.startswith("postgresql"):
+        with pytest.raises(UnavailableError, match="closed"):
+            grove.follow(after="now")
+
+
+def test_the_poller_rests_when_nobody_follows_and_comes_back(fresh_loom):
+    tree = fresh_loom.plant("Marie")
+    for number in range(3):
+        with fresh_loom.follow(after="now", timeout=PATIENCE) as live:
+            poller = live._poller
+            tree.say(str(number))
+            assert next(iter(live)).kind == "append"
+        thread = poller._thread
+        if thread is not None:
+            thread.join(PATIENCE)
+        assert poller._thread is None
+
+
+def test_an_asyncio_program_follows_too(fresh_loom):
+    tree = fresh_loom.plant("Marie")
+
+    async def main():
+        live = fresh_loom.follow(after=fresh_loom.events(after="now").cursor)
+        for number in range(10):
+            await asyncio.to_thread(tree.say, str(number))
+        heard = []
+        async with asyncio.timeout(PATIENCE):
+            async for batch in live.batches(limit=3):
+                assert len(batch) <= 3
+                heard += batch
+                if len(heard) >= 10:
+                    break
+            ended = asyncio.create_task(anext_of(fresh_loom.follow(after="now")))
+            await asyncio.sleep(0)
+            tree.say("wakes it")
+            assert await ended == "append"
+        return heard
+
+    async def anext_of(live):
+        async for batch in live.batches():
+            return batch[0].kind
+
+    heard = asyncio.run(main())
+    assert [event.ordinal for event in heard] == list(range(2, 12))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a platform without fork")
+def test_a_forked_child_follows_on_its_own(fresh_loom):
+    tree = fresh_loom.plant("Marie")
+    live = fresh_loom.follow(after="now", timeout=PATIENCE)
+    tree.say("one")
+    assert next(iter(live)).ordinal == 2
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        # Nothing may escape into the test runner's copy.
+        try:
+            tree.say("two")
+            os.write(write_end, str([event.ordinal for event in first(live, 1)]).encode())
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end) as told:
+        assert told.read() == "[3]"
+    assert os.waitpid(child, 0)[1] == 0
+    assert next(iter(live)).ordinal == 3
+    live.close()
+
+
+@covers("event.no-notify-in-write")
+def test_no_write_notifies(postgres_server):
+    with postgres.database(postgres_server) as address, weft.open(address) as grove:
+        said = []
+        hook.listen(
+            grove._gate.store._engine,
+            "before_cursor_execute",
+            lambda _c, _cursor, statement, *_rest: said.append(statement.lower()),
+        )
+        with grove.follow(after="now"):
+            tree = grove.plant("Marie")
+            tree.say("Why?").edit("How?").prune()
+    assert said
+    assert not [statement for statement in said if "notify" in statement or "listen" in statement]
+
+
+@covers("event.opaque-cursor", "event.resume")
+def test_an_event_behind_a_transaction_still_open_waits_for_it(postgres_server):
+    """The lower transaction commits last: whoever read on must still get it, and in its place."""
+    with postgres.database(postgres_server) as address, weft.open(address) as grove:
+        early, late = grove.plant("Early"), grove.plant("Late")
+        start = grove.events(after="now").cursor
+        drawn, free = threading.Event(), threading.Event()
+
+        def slow_write():
+            def work(transaction):
+                # Draws its transaction id and a number now, commits when it is let.
+                transaction.execute(
+                    update(schema.trees).where(schema.trees.c.ulid == early.id).values(title="E")
+                )
+                drawn.set()
+                assert free.wait(PATIENCE)
+
+            grove._gate.store.write(work)
+            early.say("after all")
+
+        writer = threading.Thread(target=slow_write)
+        writer.start()
+        assert drawn.wait(PATIENCE)
+        for number in range(5):
+            late.say(str(number))
+        # Committed and visible, but not settled: something earlier may still come.
+        held_back = grove.events(after=start)
+        assert held_back.events == ()
+        with grove.follow(after=start, timeout=PATIENCE) as live:
+            free.set()
+            heard = first(live, 6)
+        writer.join()
+    assert [event.tree_id for event in heard] == [late.id] * 5 + [early.id]
+
+
+def hold_open(grove, tree_id, seconds, never):
+    """An operation whose event is written early and committed late, with others in between."""
+
+    class Slow:
+        verb = "describe"
+        permission = "loom_write"
+        access = MemberRole.EDITOR
+
+        def apply(self, scope):
+            tree = scope.open_tree(tree_id)
+            scope.record(tree, "slow", {"fields": []}, {})
+            scope.transaction.flush()
+            never.wait(seconds)
+
+    grove.perform(Slow())
+
+
+@covers("proof.stream-reconnected-everywhere", "event.resume")
+@pytest.mark.long
+def test_a_follower_that_reconnects_at_random_misses_and_doubles_nothing(postgres_server):
+    """A hundred writers with overlapping transactions on ten trees; the follower breaks off all the time."""
+    chance = random.Random(20)
+    each = 40 if os.environ.get("WEFT_PROVE") else 6
+    with postgres.database(postgres_server) as address, weft.open(address) as grove:
+        trees = [grove.plant(f"Tree {number}").id for number in range(10)]
+        start = grove.events(after="now").cursor
+        done = threading.Event()
+        heard = []
+
+        def follower():
+            cursor = start
+            dice = random.Random(7)
+            with weft.open(address) as mine:
+                while True:
+                    finished = done.is_set()
+                    before = cursor
+                    if dice.random() < 0.5:
+                        batch = mine.events(after=cursor, limit=dice.randrange(1, 50))
+                        heard.extend(batch.events)
+                        cursor = batch.cursor
+                    else:
+                        with mine.follow(after=cursor, timeout=0.05) as live:
+                            heard.extend(first(live, dice.randrange(1, 80)))
+                            cursor = live.cursor
+                    if finished and cursor == before:
+                        return
+
+        def writer(number):
+            dice = random.Random(number)
+            pause = threading.Event()
+            for turn in range(each):
+                tree = trees[dice.randrange(10)]
+                if dice.random() < 0.2:
+                    hold_open(grove, tree, dice.random() * 0.02, pause)
+                else:
+                    grove.tree(tree).root.say(f"{number}.{turn}")
+
+        following_thread = threading.Thread(target=follower)
+        following_thread.start()
+        writers = [threading.Thread(target=writer, args=(number,)) for number in range(WRITERS)]
+        chance.shuffle(writers)
+        for thread in writers:
+            thread.start()
+        for thread in writers:
+            thread.join()
+        done.set()
+        following_thread.join(PATIENCE * 4)
+        assert not following_thread.is_alive()
+        expected = all_events(grove, after=start)
+    assert len(expected) == WRITERS * each
+    assert [chain_of(event) for event in heard] == [chain_of(event) for event in expected]
+    assert len({event.number for event in heard}) == WRITERS * each
+
+
+SAY = """
+import sys, weft
+with weft.open(sys.argv[1]) as grove:
+    tree = grove.tree(sys.argv[2])
+    for number in range(int(sys.argv[3])):
+        tree.say(f"{sys.argv[4]}.{number}")
+"""
+
+
+@covers("event.resume")
+def test_what_other_processes_write_is_followed(fresh_loom, address):
+    tree, other = fresh_loom.plant("Marie"), fresh_loom.plant("Theo")
+    with fresh_loom.follow(after="now", timeout=PATIENCE) as live:
+        told = iter(live)
+        writers = [
+            subprocess.Popen([sys.executable, "-c", SAY, address, tree.id, "25", "a"]),
+            subprocess.Popen([sys.executable, "-c", SAY, address, other.id, "25", "b"]),
+        ]
+        heard = [next(told) for _ in range(50)]
+        assert [writer.wait() for writer in writers] == [0, 0]
+    for each in (tree, other):
+        assert [event.ordinal for event in heard if event.tree_id == each.id] == list(range(2, 27))
+
+
+def test_a_database_that_goes_away_for_a_while_is_waited_for(postgres_server):
+    with postgres.database(postgres_server) as address, weft.open(address) as grove:
+        tree = grove.plant("Marie")
+        with grove.follow(after="now", timeout=PATIENCE) as live:
+            tree.say("one")
+            assert next(iter(live)).ordinal == 2
+            with psycopg.connect(address, autocommit=True) as connection:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+            tree.say("two")
+            assert next(iter(live)).ordinal == 3
