@@ -7,15 +7,21 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from typer import testing as typer_testing
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from weft.cli.app import app
 from weft.cli.settings import Settings
 from weft.errors import CODES
 from weft.testing import SteppingClock
+
+# The runner builds all commands anew for each it runs, which takes longer than most of them.
+setattr(typer_testing, "_get_command", cache(get_command))  # noqa: B010 - not a name it exports
 
 
 @dataclass(frozen=True)

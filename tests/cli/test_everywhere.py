@@ -14,6 +14,7 @@ from typer.main import get_command
 import weft
 from weft.cli.app import app
 from weft.errors import CODES
+from weft.store.jobs import enqueue
 
 EVERY = {
     "new": "new Another",
@@ -45,7 +46,18 @@ EVERY = {
     "doc ls": "doc ls",
     "doc read": "doc read Notes",
     "doc write": "doc write Notes hello --revision 1",
+    "doc history": "doc history Notes",
+    "doc rename": "doc rename Notes Better",
+    "doc archive": "doc archive Notes",
     "doc delete": "doc delete Notes --yes",
+    "project": "project",
+    "project ls": "project ls",
+    "project new": "project new Essay",
+    "project show": "project show Novel",
+    "project change": "project change Novel --name Tale",
+    "project add": "project add Novel",
+    "project remove": "project remove Novel Story",
+    "project archive": "project archive Novel",
     "agents": "agents",
     "agents ls": "agents ls",
     "agents add": "agents add Ada",
@@ -55,6 +67,11 @@ EVERY = {
     "backup": "backup FILE",
     "migrate": "migrate HERE OTHER",
     "doctor": "doctor",
+    "events": "events --limit 1",
+    "jobs": "jobs",
+    "jobs ls": "jobs ls",
+    "jobs retry": "jobs retry 1",
+    "jobs cancel": "jobs cancel 1",
 }
 
 
@@ -73,6 +90,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("new", "Story", "--mode", "buffer", "--text", "Once")
     desk.ok("doc", "new", "Notes", "text")
     desk.ok("agents", "add", "Muse", "--model", "local:small")
+    desk.ok("project", "new", "Novel")
+    desk.ok("project", "add", "Novel", "Story")
+    with weft.open(desk.address, clock=desk.clock) as opened:
+        opened._gate.store.write(lambda transaction: enqueue(transaction, "summary", now=desk.clock()))
     desk.ok("new", "Marie")
     one = desk.ok("say", "Why?")
     two = desk.ok("say", "Because.")

@@ -104,6 +104,7 @@ def test_a_job_survives_the_process_that_wished_for_it(address):
         assert desk.jobs == []
 
 
+@covers("job.same-wish-once")
 def test_the_same_wish_twice_is_one_job(desk):
     tree = desk.grove.plant("Marie")
     key = tree_key(desk.grove, tree.id)
@@ -179,6 +180,7 @@ def test_pauses_have_an_end():
     assert kind.pause_after(10**6, 0.0) == 50.0
 
 
+@covers("job.error-kept-without-secrets")
 def test_a_failed_job_is_tried_again_when_a_person_says_so(desk):
     desk.put()
     assert desk.runner(fail, max_attempts=1).run_pending() == 1
@@ -225,6 +227,7 @@ def test_a_write_goes_through_while_a_job_runs(desk):
     assert desk.jobs == []
 
 
+@covers("job.error-kept-without-secrets")
 def test_secrets_do_not_stay_in_errors(desk):
     canary = "sk-ant-canary0123456789abcdef"
     said = (
@@ -262,6 +265,7 @@ def test_a_dead_holders_job_is_taken_over_after_its_hold_ran_out(desk):
     assert not store.write(lambda transaction: finish_job(transaction, dead))
 
 
+@covers("job.dead-holder")
 def test_a_job_that_kills_its_process_every_time_is_given_up(desk):
     desk.put()
     for _ in range(3):

@@ -18,6 +18,7 @@ from weft.runtime.operations import (
     metadata,
     nodes,
     places,
+    projects,
     references,
     trees,
 )
@@ -26,7 +27,7 @@ from weft.store import schema
 from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
 
-MODULES = (agents, documents, editing, items, metadata, nodes, places, references, trees)
+MODULES = (agents, documents, editing, items, metadata, nodes, places, projects, references, trees)
 OPERATIONS = [
     value
     for module in MODULES

@@ -112,7 +112,7 @@ def test_reading_does_not_create_a_grove(tmp_path):
 
 
 def test_a_postgres_database_without_a_grove_is_not_filled_by_reading(postgres_server):
-    with postgres.database(postgres_server) as address:
+    with postgres.database(postgres_server, empty=True) as address:
         with pytest.raises(StorageError, match="there is no grove in"):
             weft.open(address, create=False)
         with psycopg.connect(address) as connection:

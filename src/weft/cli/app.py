@@ -11,7 +11,19 @@ import typer
 from typer.core import TyperGroup
 
 from weft import __version__
-from weft.cli import agents, documents, marking, moving, places, reading, references, trees, writing
+from weft.cli import (
+    agents,
+    documents,
+    events,
+    marking,
+    moving,
+    places,
+    projects,
+    reading,
+    references,
+    trees,
+    writing,
+)
 from weft.cli.call import choices_of, settings_of
 from weft.cli.command import flag, with_common
 from weft.cli.output import Output, hush, tell_error
@@ -91,7 +103,19 @@ def _root(
 app.callback(invoke_without_command=True)(
     with_common(_root, [inspect.signature(_root).parameters["version"]])
 )
-for family in (trees, reading, places, writing, marking, references, documents, agents, moving):
+for family in (
+    trees,
+    reading,
+    places,
+    writing,
+    marking,
+    references,
+    documents,
+    projects,
+    agents,
+    events,
+    moving,
+):
     family.add_to(app)
 
 

@@ -10,7 +10,14 @@ from weft.cli.output import visible
 from weft.cli.wording import shortened, typable
 from weft.errors import WeftError
 
-__all__ = ["complete_agents", "complete_documents", "complete_nodes", "complete_places", "complete_trees"]
+__all__ = [
+    "complete_agents",
+    "complete_documents",
+    "complete_nodes",
+    "complete_places",
+    "complete_projects",
+    "complete_trees",
+]
 
 Offers = list[tuple[str, str]]
 
@@ -51,6 +58,14 @@ def complete_documents(ctx: typer.Context) -> Offers:
     with _looking(ctx) as call:
         for document in call.grove.read.documents():
             offers.append((_nameable(document.title, document.id), _short(document.title)))
+    return offers
+
+
+def complete_projects(ctx: typer.Context) -> Offers:
+    offers: Offers = []
+    with _looking(ctx) as call:
+        for project in call.grove.projects():
+            offers.append((_nameable(project.name, project.id), _short(project.system_prompt)))
     return offers
 
 

@@ -1,4 +1,4 @@
-"""Documents: doc new, ls, read, write, delete."""
+"""Documents: doc new, ls, read, write, history, rename, archive, delete."""
 
 import re
 from typing import TYPE_CHECKING, Annotated
@@ -129,11 +129,14 @@ def write(
     reference: DocumentName,
     text: Words = None,
     *,
+    section: Annotated[
+        str | None, typer.Option("--section", "-s", metavar="HEADING", help="Only this section, anew.")
+    ] = None,
     revision: Annotated[
         int | None, typer.Option("--revision", "-r", min=1, help="The revision you started from.")
     ] = None,
 ) -> None:
-    """Save a new text.
+    """Save a new text. A section keeps its heading, unless the text begins with one.
 
     Name the revision you started from: if somebody saved since, nothing is overwritten. The editor knows it.
     """
@@ -144,8 +147,9 @@ def write(
             hint=f"pass --revision {found.revision} if that is the text you read",
         )
     started = found if revision is None else _at(call, found, revision)
-    with text_given(text, initial=started.text, exact=True) as words:
-        saved = started.save(words)
+    initial = started.text if section is None else started.section(section)
+    with text_given(text, initial=initial, exact=True) as words:
+        saved = started.save(words) if section is None else started.save_section(section, words)
     call.out.answer(saved.value, str(saved.revision), f"saved {_told(saved)}")
 
 
@@ -156,6 +160,68 @@ def _at(call: Call, document: "DocumentHandle", revision: int) -> "DocumentHandl
             hint="read it again",
         )
     return type(document)(call.grove, call.grove.read.document(document.id, revision))
+
+
+def history(call: Call, reference: DocumentName) -> None:
+    """List every save of a document, the latest first.
+
+    In a pipe: revision, time, author, characters and title, with tabs between.
+    """
+    saves = call.grove.read.revisions(reference)
+    if call.out.as_json:
+        call.out.json(saves)
+        return
+    names = {agent.id: agent.name for agent in call.grove.read.agents(archived=True)}
+    call.out.table(
+        (
+            Column("revision", number=True),
+            Column("title", gives=True),
+            Column("characters", number=True),
+            Column("by"),
+            Column("when"),
+        ),
+        (
+            (
+                str(each.revision),
+                each.title,
+                f"{each.characters:,}",
+                names[each.author_id],
+                ago(each.created_at, call.now),
+            )
+            for each in saves
+        ),
+        (
+            (str(each.revision), iso(each.created_at), each.author_id, str(each.characters), each.title)
+            for each in saves
+        ),
+    )
+
+
+def rename(
+    call: Call,
+    reference: DocumentName,
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="One line; no other document has it.")],
+) -> None:
+    """Give a document another title; that is a revision too."""
+    saved = call.grove.document(reference).save(title=title)
+    call.out.answer(_without_content(saved.value), str(saved.revision), f"saved {_told(saved)}")
+
+
+def archive(
+    call: Call,
+    reference: DocumentName,
+    *,
+    undo: Annotated[bool, flag("--undo", help="Take it out again.")] = False,
+) -> None:
+    """Put a document away; nothing is lost."""
+    found = call.grove.document(reference)
+    if undo:
+        found.unarchive()
+    else:
+        found.archive()
+    after = call.grove.document(found.id)
+    done = "took out" if undo else "put away"
+    call.out.answer(_without_content(after.value), after.id, f"{done} {quoted(after.title)}")
 
 
 def delete(
@@ -177,4 +243,7 @@ def add_to(app: typer.Typer) -> None:
     command(family, "ls", ls)
     command(family, "read", read)
     command(family, "write", write)
+    command(family, "history", history)
+    command(family, "rename", rename)
+    command(family, "archive", archive)
     command(family, "delete", delete)

@@ -91,6 +91,11 @@ class Output:
         shown = json.dumps(to_wire(value), ensure_ascii=False, indent=indent)
         sys.stdout.write(visible(shown) + "\n" if self.terminal else shown + "\n")
 
+    def json_line(self, value: object) -> None:
+        """One of several JSON values, each on a line of its own, wherever it goes."""
+        shown = json.dumps(to_wire(value), ensure_ascii=False)
+        sys.stdout.write(visible(shown) + "\n" if self.terminal else shown + "\n")
+
     def text(self, text: str, style: str = "") -> None:
         """A text as it is, and a line end that is not part of it."""
         self.pieces([Piece(text, style)])

@@ -322,7 +322,8 @@ def _edge(transaction: Transaction, tree: TreeState, target: str, draft: Draft) 
         parent = _parent(draft)
         if parent is not None:
             versions = transaction.versions(tree.key, parent.position)
-            others = [transaction.node(tree.key, key).ulid for key in versions]
+            rows = (transaction.node(tree.key, key) for key in versions)
+            others = [row.ulid for row in rows if row.hidden is None]
             index = next(i for i, (_, role) in enumerate(draft.sources) if role is SourceRole.PRIMARY)
             sources[index : index + 1] = [Source(ulid, SourceRole.PRIMARY) for ulid in others]
     return Edge(target, draft.edge_type, tuple(sources))

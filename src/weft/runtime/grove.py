@@ -24,6 +24,7 @@ from weft.runtime.moving.progress import Progress, silent
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.base import Operation
 from weft.runtime.operations.documents import CreateDocument
+from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.projects import CreateProject
 from weft.runtime.operations.references import LinkTogether, TagTarget, Unlink, Untag
 from weft.runtime.operations.trees import Plant
@@ -40,6 +41,7 @@ from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import ALL_PERMISSIONS, Agent, AgentType, Configuration
 from weft.tree.content import Content, JsonValue
+from weft.tree.history import Happening, Stepped
 from weft.tree.project import ProjectItem
 from weft.tree.reference import Link, Tag, TargetKind
 from weft.tree.tree import Mode
@@ -335,6 +337,20 @@ class Grove:
 
     def tags(self, target: TreeHandle | NodeHandle | DocumentHandle) -> list[str]:
         return [tag.label for tag in self._read.tags(target_of(target))]
+
+    def undo(self, steps: int = 1) -> list[Stepped]:
+        """Take back your own last operations on documents, agents and the planting of trees."""
+        return self.perform(Undo(steps=steps))
+
+    def redo(self, steps: int = 1) -> list[Stepped]:
+        """Do again what you have undone in the grove itself since your last operation there."""
+        return self.perform(Redo(steps=steps))
+
+    def history(
+        self, limit: int = 50, *, before: int | None = None, agent: str | None = None
+    ) -> list[Happening]:
+        """What was done in the grove itself, oldest first; a tree has a history of its own."""
+        return self._read.history(None, limit=limit, before=before, agent=agent)
 
 
 def target_of(thing: TreeHandle | NodeHandle | DocumentHandle) -> TargetRef:

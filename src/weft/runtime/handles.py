@@ -10,6 +10,7 @@ from weft.runtime.operations.documents import (
     SaveDocument,
 )
 from weft.runtime.operations.editing import Edit, Erase, Join, Split
+from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.items import Attach, Detach
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
@@ -21,6 +22,7 @@ from weft.tree.authorship import Span
 from weft.tree.content import Content
 from weft.tree.document import Document, Revision, section_of, with_section
 from weft.tree.edge import Source, SourceRole
+from weft.tree.history import Happening, Stepped
 from weft.tree.item import Item
 from weft.tree.node import Metadata, Node, Role, Status
 from weft.tree.path import Path
@@ -401,6 +403,25 @@ class TreeHandle:
 
     def unarchive(self) -> None:
         self._grove.perform(Unarchive(tree=self.id))
+
+    def undo(self, steps: int = 1) -> list[Stepped]:
+        """Take back your own last operations in this tree; a conflict if others have built on them."""
+        return self._grove.perform(Undo(tree=self.id, steps=steps))
+
+    def redo(self, steps: int = 1) -> list[Stepped]:
+        """Do again what you have undone since your last operation here."""
+        return self._grove.perform(Redo(tree=self.id, steps=steps))
+
+    def history(
+        self, limit: int = 50, *, before: int | None = None, agent: str | None = None
+    ) -> list[Happening]:
+        """What was done here, by whom and when, oldest first; undone operations are marked."""
+        return self._grove.read.history(self.id, limit=limit, before=before, agent=agent)
+
+    @property
+    def hidden(self) -> list[NodeHandle]:
+        """Nodes whose making was undone: not lost, and in no other reading."""
+        return [NodeHandle(self._grove, node) for node in self._grove.read.hidden(self.id)]
 
     def delete(self, *, confirm: str) -> int:
         """Destroy the tree for good; `confirm` must be its id."""

@@ -4,6 +4,7 @@ The only door to the tables for operations: opening a tree or the grove checks t
 acting user's role, and whatever is changed must be recorded as an event.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -24,7 +25,7 @@ from weft.tree.access import MemberRole
 from weft.tree.content import JsonObject, JsonValue
 from weft.tree.wire import iso_moment
 
-__all__ = ["Scope", "dump_json"]
+__all__ = ["Scope", "digest_of", "dump_json"]
 
 
 @dataclass(slots=True)
@@ -97,17 +98,18 @@ class Scope:
         key = known.get((tree.key, name))
         if key is None:
             return self.transaction.remember(find_node(self.transaction, tree.key, reference))
-        return self.transaction.node(tree.key, key)
+        row = self.transaction.node(tree.key, key)
+        if row.hidden is not None:
+            raise NotFoundError(f"node [{row.local_id}] was undone", hint="redo brings it back")
+        return row
 
     def live_node(self, tree: TreeState, reference: str, verb: str) -> NodeRow:
-        """The same, refused if it is pruned or undone."""
+        """The same, refused if it is pruned."""
         row = self.node(tree, reference)
         if row.pruned is not None:
             raise ConflictError(
                 f"[{row.local_id}] is pruned: cannot {verb} it", hint=f"restore {row.local_id} first"
             )
-        if row.hidden is not None:
-            raise NotFoundError(f"node [{row.local_id}] was undone", hint="redo brings it back")
         return row
 
     def record(self, tree: TreeState | None, kind: str, payload: JsonObject, inverse: JsonObject) -> None:
@@ -169,6 +171,11 @@ class Scope:
             f"{self.transaction.agent(held.agent).name!r} is extending [{node.local_id}] until {until}",
             hint="wait for it, or go on from another node",
         )
+
+
+def digest_of(value: JsonValue) -> str:
+    """A value that an event does not tell, but must know again."""
+    return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def dump_json(value: Mapping[str, JsonValue] | Sequence[JsonValue]) -> str:

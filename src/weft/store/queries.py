@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import and_, select
+from sqlalchemy import ColumnElement, Select, and_, select
 
 from weft.errors import InvalidInputError, NotFoundError
 from weft.ids import PRIME, is_ulid, normalise_reference
@@ -44,6 +44,7 @@ Selections = Mapping[int, int]
 _nodes = schema.nodes
 _UNBOUNDED = 2**31 - 1
 _CANDIDATES = 6
+_SEEN = _nodes.c.hidden.is_(None)
 
 
 def node_row(session: Session, tree: int, key: int) -> NodeRow:
@@ -87,13 +88,15 @@ def children(
     return [NodeRow._make(row) for row in session.rows(statement, values)]
 
 
-def versions_at(session: Session, tree: int, positions: Sequence[int]) -> dict[int, list[NodeRow]]:
-    """Later versions at each position (not the first node itself), oldest first."""
+def versions_at(
+    session: Session, tree: int, positions: Sequence[int], *, hidden: bool = False
+) -> dict[int, list[NodeRow]]:
+    """Later versions at each position (not the first node itself), oldest first; undone ones if asked."""
     if not positions:
         return {}
     values = {"in_tree": tree, "wanted": session.dialect.keys(positions)}
     found: dict[int, list[NodeRow]] = {}
-    for row in session.rows(versions_by_positions(session.dialect), values):
+    for row in session.rows(versions_by_positions(session.dialect, hidden=hidden), values):
         node = NodeRow._make(row)
         found.setdefault(node.position, []).append(node)
     return found
@@ -116,28 +119,39 @@ def resolve(session: Session, tree: int, rows: Sequence[NodeRow], selections: Se
     return resolved
 
 
-def find_node(session: Session, tree: int, reference: str) -> NodeRow:
-    """The node that a local id, ULID or unambiguous prefix of four names in a tree."""
+def find_node(session: Session, tree: int, reference: str, *, hidden: bool = False) -> NodeRow:
+    """The node that a local id, ULID or unambiguous prefix of four names in a tree; undone ones if asked."""
     wanted = normalise_reference(reference)
-    found = _matches(session, wanted, _nodes.c.tree == tree)
+    here = select(_nodes).where(_nodes.c.tree == tree)
+    found = _matches(session, wanted, here if hidden else here.where(_SEEN))
+    if not found:
+        _refuse_hidden(session, wanted, here)
     return _only(found, wanted)
 
 
 def find_nodes_anywhere(session: Session, reference: str) -> NodeRow:
     """The same across all trees of the grove."""
     wanted = normalise_reference(reference)
-    return _only(_matches(session, wanted, _nodes.c.tree == schema.trees.c.key), wanted)
+    trees = schema.trees
+    anywhere = select(_nodes).select_from(trees).join(_nodes, _nodes.c.tree == trees.c.key)
+    return _only(_matches(session, wanted, anywhere.where(trees.c.hidden.is_(None), _SEEN)), wanted)
 
 
-def _matches(session: Session, wanted: str, where: Any) -> list[NodeRow]:
+def _refuse_hidden(session: Session, wanted: str, source: Select[Any]) -> None:
+    """Say of a node that was undone that it was: it is not nowhere."""
+    row = session.execute(source.where(_exact(wanted))).first()
+    if row is not None:
+        raise NotFoundError(f"node [{row.local_id}] was undone", hint="redo brings it back")
+
+
+def _exact(wanted: str) -> ColumnElement[bool]:
+    return _nodes.c.ulid == wanted.upper() if is_ulid(wanted.upper()) else _nodes.c.local_id == wanted
+
+
+def _matches(session: Session, wanted: str, source: Select[Any]) -> list[NodeRow]:
     """Exact matches, else those that begin so. Primes are never guessed."""
-    source = select(_nodes)
-    if where.right is schema.trees.c.key:
-        source = source.select_from(schema.trees).join(_nodes, where)
-    else:
-        source = source.where(where)
-    exact = _nodes.c.ulid == wanted.upper() if is_ulid(wanted.upper()) else _nodes.c.local_id == wanted
-    found = [NodeRow._make(row) for row in session.execute(source.where(exact).limit(_CANDIDATES))]
+    exact = source.where(_exact(wanted)).limit(_CANDIDATES)
+    found = [NodeRow._make(row) for row in session.execute(exact)]
     if found or PRIME in wanted:
         return found
     by_local = and_(_nodes.c.local_id > wanted, _nodes.c.local_id < wanted + "~")

@@ -180,3 +180,4 @@ class AgentRow(NamedTuple):
     permissions: int
     created_at: int
     archived_at: int | None
+    hidden: int | None = None

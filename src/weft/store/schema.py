@@ -61,6 +61,7 @@ __all__ = [
     "texts",
     "tokens",
     "trees",
+    "typings",
     "users",
     "vaults",
 ]
@@ -109,6 +110,7 @@ agents = Table(
     Column("permissions", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("archived_at", BigInteger),
+    Column("hidden", BigInteger),
     Index(None, "name"),
 )
 
@@ -210,6 +212,7 @@ trees = Table(
     Column("events", BigInteger, nullable=False),
     Column("head", _SHA256),
     Column("leased_until", BigInteger),
+    Column("hidden", BigInteger),
     ForeignKeyConstraint(["project"], ["projects.key"]),
     Index(None, "updated_at"),
     sqlite_autoincrement=True,
@@ -264,6 +267,13 @@ nodes = Table(
         "pruned",
         sqlite_where=column("pruned").is_not(None),
         postgresql_where=column("pruned").is_not(None),
+    ),
+    Index(
+        "ix_nodes_hidden",
+        "tree",
+        "hidden",
+        sqlite_where=column("hidden").is_not(None),
+        postgresql_where=column("hidden").is_not(None),
     ),
     sqlite_with_rowid=False,
 )
@@ -405,6 +415,7 @@ events = Table(
     Column("previous", _SHA256),
     Column("hash", _SHA256, nullable=False),
     Index(None, "transaction", "number"),
+    Index(None, "tree", "agent", "ordinal"),
 )
 
 cursors = Table(
@@ -440,6 +451,18 @@ buffers = Table(
     Column("updated_at", BigInteger, nullable=False),
     ForeignKeyConstraint(["tree"], ["trees.key"]),
 )
+
+typings = Table(
+    "typings",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("kept", Integer, nullable=False),
+    Column("removed", Text, nullable=False),
+    Column("added", Text, nullable=False),
+    ForeignKeyConstraint(["tree"], ["trees.key"]),
+)
+"""What one `type` changed in a working buffer, after the characters it kept: events hold no text."""
 
 leases = Table(
     "leases",
@@ -522,6 +545,7 @@ documents = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Column("archived_at", BigInteger),
+    Column("hidden", BigInteger),
     Index(None, "title"),
 )
 
@@ -534,6 +558,7 @@ revisions = Table(
     Column("content", Text, nullable=False),
     Column("author", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("hidden", BigInteger),
     ForeignKeyConstraint(["document"], ["documents.key"], ondelete="CASCADE"),
     ForeignKeyConstraint(["author"], ["agents.key"]),
 )
@@ -554,7 +579,18 @@ links = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("removed", BigInteger),
     ForeignKeyConstraint(["author"], ["agents.key"]),
-    UniqueConstraint("a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key"),
+    Index(
+        "ix_links_ends",
+        "a_tree",
+        "a_kind",
+        "a_key",
+        "b_tree",
+        "b_kind",
+        "b_key",
+        unique=True,
+        sqlite_where=column("removed").is_(None),
+        postgresql_where=column("removed").is_(None),
+    ),
     Index(None, "b_tree", "b_kind", "b_key"),
 )
 

@@ -133,9 +133,9 @@ def nodes_by_keys(dialect: Dialect) -> Select[Any]:
 
 
 @cache
-def versions_by_positions(dialect: Dialect) -> Select[Any]:
-    """Later versions at many positions, oldest first."""
-    return (
+def versions_by_positions(dialect: Dialect, *, hidden: bool) -> Select[Any]:
+    """Later versions at many positions, oldest first; undone ones if asked."""
+    statement = (
         select(_nodes)
         .where(
             _nodes.c.tree == _tree,
@@ -144,6 +144,7 @@ def versions_by_positions(dialect: Dialect) -> Select[Any]:
         )
         .order_by(_nodes.c.position, _nodes.c.key)
     )
+    return statement if hidden else statement.where(_nodes.c.hidden.is_(None))
 
 
 @cache

@@ -44,6 +44,7 @@ _INNER = {
             "node",
             "attempt",
             "event",
+            "typing",
             "cursor",
             "selection",
             "buffer",
@@ -237,6 +238,7 @@ class Arrival:
             "permissions": permission_bits(parse_permissions(names)),
             "created_at": fields.time("createdAt"),
             "archived_at": fields.optional_time("archivedAt"),
+            "hidden": fields.optional_mark("hidden"),
         }
         fields.done()
         self._agents[ulid] = KnownAgent(self._landing.agent(row), kind)
@@ -294,19 +296,20 @@ class Arrival:
         ulid = fields.ulid("id")
         if ulid in self._documents:
             raise fields.wrong(f"document {ulid} is there twice")
-        last = fields.count("revision")
+        current, last = fields.count("revision"), fields.count("revisions")
         row: dict[str, Any] = {
             "ulid": ulid,
             "title": fields.text("title", limit=_NAME_LIMIT),
             "summary": fields.optional_text("summary"),
-            "revision": last,
+            "revision": current,
             "created_at": fields.time("createdAt"),
             "updated_at": fields.time("updatedAt"),
             "archived_at": fields.optional_time("archivedAt"),
+            "hidden": fields.optional_mark("hidden"),
         }
         fields.done()
-        if last < 1:
-            raise fields.wrong("a document has at least one revision")
+        if not 1 <= current <= last:
+            raise fields.wrong("a document has at least one revision, and is at one of them")
         self._documents[ulid] = key = self._landing.document(row)
         self._document = key, last, 0
 
@@ -327,6 +330,7 @@ class Arrival:
             "content": fields.text("content"),
             "author": author.key,
             "created_at": fields.time("createdAt"),
+            "hidden": fields.optional_mark("hidden"),
         }
         fields.done()
         self._document = key, last, number

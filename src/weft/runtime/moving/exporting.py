@@ -141,6 +141,7 @@ class Export:
                 permissions=sorted(permission.value for permission in permissions_from(row.permissions)),
                 createdAt=time_of(row.created_at),
                 archivedAt=time_of(row.archived_at),
+                hidden=row.hidden,
             )
 
     def _referred_agents(self, trees: Sequence[int]) -> set[int]:
@@ -202,9 +203,11 @@ class Export:
                 title=row.title,
                 summary=row.summary,
                 revision=row.revision,
+                revisions=self._count(revisions, row.key, "document"),
                 createdAt=time_of(row.created_at),
                 updatedAt=time_of(row.updated_at),
                 archivedAt=time_of(row.archived_at),
+                hidden=row.hidden,
             )
             statement = revisions.select().where(revisions.c.document == row.key)
             for revision in self._rows(statement.order_by(revisions.c.revision)):
@@ -215,6 +218,7 @@ class Export:
                     content=revision.content,
                     authorId=self._agents[revision.author],
                     createdAt=time_of(revision.created_at),
+                    hidden=revision.hidden,
                 )
 
     def _tree(self, tree: Any) -> Iterator[Record]:
@@ -239,6 +243,7 @@ class Export:
             createdAt=time_of(tree.created_at),
             updatedAt=time_of(tree.updated_at),
             archivedAt=time_of(tree.archived_at),
+            hidden=tree.hidden,
             nodes=self._count(schema.nodes, key),
             responses=self._count(schema.responses, key),
             attempts=self._count(schema.attempts, key),
@@ -253,14 +258,12 @@ class Export:
         yield from self._nodes(key, responses, names)
         yield from self._attempts(key, responses, names)
         yield from self._events(key)
+        yield from self._typings(key)
         yield from self._places(key, names)
 
-    def _count(self, table: Table, tree: int) -> int:
-        return int(
-            self.session.execute(
-                select(func.count()).select_from(table).where(table.c.tree == tree)
-            ).scalar_one()
-        )
+    def _count(self, table: Table, key: int, column: str = "tree") -> int:
+        counted = select(func.count()).select_from(table).where(table.c[column] == key)
+        return int(self.session.execute(counted).scalar_one())
 
     def _bodies(self, tree: int) -> Iterator[Record]:
         bodies = schema.bodies
@@ -394,6 +397,17 @@ class Export:
                 "inverse": orjson.loads(row.inverse),
                 "createdAt": time_of(row.created_at),
                 "hash": row.hash.hex(),
+            }
+
+    def _typings(self, tree: int) -> Iterator[Record]:
+        typings = schema.typings
+        for row in self._rows(typings.select().where(typings.c.tree == tree).order_by(typings.c.ordinal)):
+            yield {
+                "record": "typing",
+                "event": row.ordinal,
+                "kept": row.kept,
+                "removed": row.removed,
+                "added": row.added,
             }
 
     def _places(self, tree: int, names: Names) -> Iterator[Record]:

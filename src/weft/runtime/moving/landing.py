@@ -224,7 +224,9 @@ class Ground:
         names = ("a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key")
         places = dict(zip(names, (*a, *b), strict=True))
         where = [schema.links.c[name] == value for name, value in places.items()]
-        if self._transaction.execute(select(schema.links.c.key).where(*where)).first() is not None:
+        live = schema.links.c.removed.is_(None)
+        there = self._transaction.execute(select(schema.links.c.key).where(*where, live)).first()
+        if row["removed"] is None and there is not None:
             raise InvalidInputError(f"link {row['ulid']} joins two that are linked already")
         self._transaction.insert(schema.links, {**row, **places})
 

@@ -121,6 +121,7 @@ class Section:
             "created_at": fields.time("createdAt"),
             "updated_at": fields.time("updatedAt"),
             "archived_at": fields.optional_time("archivedAt"),
+            "hidden": fields.optional_mark("hidden"),
             "next_key": self._nodes + self._responses + self._attempts + 1,
             "nodes": 0,
             "branches": 0,
@@ -158,6 +159,7 @@ class Section:
             "node": self._take_node,
             "attempt": self._take_attempt,
             "event": self._take_event,
+            "typing": self._take_typing,
             "cursor": self._take_cursor,
             "selection": self._take_selection,
             "buffer": self._take_buffer,
@@ -296,6 +298,16 @@ class Section:
 
     def _take_event(self, fields: Fields) -> None:
         self._landing.add_event(self._chain.add(fields, self.key))
+
+    def _take_typing(self, fields: Fields) -> None:
+        number = fields.count("event", limit=2**62)
+        if not 1 <= number <= self._chain.count:
+            raise fields.wrong(f"event {number:,} is not in the file")
+        self._once(fields, "typing", number)
+        row = {"tree": self.key, "ordinal": number, "kept": fields.count("kept")}
+        row |= {"removed": fields.text("removed"), "added": fields.text("added")}
+        fields.done()
+        self._landing.add(schema.typings, row)
 
     def _take_cursor(self, fields: Fields) -> None:
         agent, node = self._agent(fields), self._growth.key_of(fields, "node")

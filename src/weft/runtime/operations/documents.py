@@ -20,7 +20,7 @@ from weft.tree.agent import Permission
 from weft.tree.content import check_text
 from weft.tree.document import Document, Revision
 from weft.tree.reference import TargetKind
-from weft.tree.wire import from_microseconds
+from weft.tree.wire import from_microseconds, to_microseconds
 
 __all__ = [
     "ArchiveDocument",
@@ -30,6 +30,7 @@ __all__ = [
     "load_document",
     "load_documents",
     "load_revisions",
+    "require_free_title",
 ]
 
 _documents = schema.documents
@@ -58,7 +59,7 @@ def load_document(session: Session, reference: str, revision: int | None = None)
     key = find_document(session, reference)
     wanted = _documents.c.revision if revision is None else revision
     row = session.execute(
-        _WHOLE.where(_documents.c.key == key, _revisions.c.revision == wanted)
+        _WHOLE.where(_documents.c.key == key, _revisions.c.revision == wanted, _revisions.c.hidden.is_(None))
     ).one_or_none()
     if row is None:
         raise NotFoundError(f"{reference!r} has no revision {revision}")
@@ -67,7 +68,7 @@ def load_document(session: Session, reference: str, revision: int | None = None)
 
 def load_documents(session: Session, *, archived: bool) -> list[Document]:
     """All documents as they are, by title."""
-    statement = _WHOLE.where(_revisions.c.revision == _documents.c.revision)
+    statement = _WHOLE.where(_revisions.c.revision == _documents.c.revision, _documents.c.hidden.is_(None))
     if not archived:
         statement = statement.where(_documents.c.archived_at.is_(None))
     ordered = statement.order_by(_documents.c.title, _documents.c.key)
@@ -122,7 +123,7 @@ class CreateDocument(_Writing):
     def apply(self, scope: Scope) -> Document:
         scope.open_grove()
         title, content = _check_title(self.title), check_text(self.content)
-        _require_free_title(scope, title)
+        require_free_title(scope, title)
         ulid = scope.new_ulid()
         key = scope.transaction.insert(
             _documents,
@@ -137,7 +138,7 @@ class CreateDocument(_Writing):
             },
         )
         _add_revision(scope, key, 1, title, content)
-        scope.record(None, "document", {"document": ulid, "revision": 1}, {"archiveDocument": ulid})
+        scope.record(None, "document", {"document": ulid, "revision": 1}, {"hide": ulid})
         return load_document(scope.transaction, ulid)
 
 
@@ -167,14 +168,17 @@ class SaveDocument(_Writing):
         if (title, content) == (before.title, before.content):
             return before
         if title != before.title:
-            _require_free_title(scope, title)
-        number = before.revision + 1
+            require_free_title(scope, title)
+        key = find_document(transaction, before.id)
+        # One more than there ever was: a number that was undone still means the text it meant.
+        highest = select(func.max(_revisions.c.revision)).where(_revisions.c.document == key)
+        number = transaction.execute(highest).scalar_one() + 1
         transaction.execute(
             update(_documents)
             .where(_documents.c.ulid == before.id)
             .values(title=title, revision=number, updated_at=scope.now)
         )
-        _add_revision(scope, find_document(transaction, before.id), number, title, content)
+        _add_revision(scope, key, number, title, content)
         scope.record(
             None,
             "save",
@@ -197,14 +201,15 @@ class ArchiveDocument(_Writing):
         before = load_document(scope.transaction, self.document)
         if (before.archived_at is None) != self.restore:
             if self.restore:
-                _require_free_title(scope, before.title)
+                require_free_title(scope, before.title)
             scope.transaction.execute(
                 update(_documents)
                 .where(_documents.c.ulid == before.id)
                 .values(archived_at=None if self.restore else scope.now)
             )
             kind = "restore-document" if self.restore else "archive-document"
-            scope.record(None, kind, {"document": before.id}, {"restore": not self.restore})
+            moment = None if before.archived_at is None else to_microseconds(before.archived_at)
+            scope.record(None, kind, {"document": before.id}, {"archivedAt": moment})
         return load_document(scope.transaction, before.id)
 
 
@@ -256,7 +261,7 @@ def _add_revision(scope: Scope, document: int, revision: int, title: str, conten
     )
 
 
-def _require_free_title(scope: Scope, title: str) -> None:
+def require_free_title(scope: Scope, title: str) -> None:
     taken = scope.transaction.execute(
         select(_documents.c.key).where(
             func.lower(_documents.c.title) == title.lower(), _documents.c.archived_at.is_(None)

@@ -18,7 +18,7 @@ from weft.store.transaction import Transaction
 from weft.tree.agent import AgentType
 from weft.tree.item import ITEM_LIMIT, Item, check_item
 
-__all__ = ["Attach", "Detach"]
+__all__ = ["Attach", "Detach", "open_turn"]
 
 _attachments = schema.attachments
 _nodes = schema.nodes
@@ -38,7 +38,7 @@ class Attach(Editing):
     def apply(self, scope: Scope) -> tuple[Item, ...]:
         tree = scope.open_tree(self.tree)
         item = check_item(self.item)
-        row = _open_turn(scope, tree, self.node)
+        row = open_turn(scope, tree, self.node)
         transaction = scope.transaction
         ordinal = _free_ordinal(transaction, tree, row, item)
         add_body(transaction, tree.key, bytes.fromhex(item.sha256), item.content.encode())
@@ -88,7 +88,7 @@ class Detach(Editing):
 
     def apply(self, scope: Scope) -> tuple[Item, ...]:
         tree = scope.open_tree(self.tree)
-        row = _open_turn(scope, tree, self.node)
+        row = open_turn(scope, tree, self.node)
         transaction = scope.transaction
         ordinal = transaction.execute(
             select(_attachments.c.ordinal).where(
@@ -115,7 +115,7 @@ class Detach(Editing):
         return tuple(items_of(transaction, tree.key, [row]).get(row.key, ()))
 
 
-def _open_turn(scope: Scope, tree: TreeState, reference: str) -> NodeRow:
+def open_turn(scope: Scope, tree: TreeState, reference: str) -> NodeRow:
     """A human node below which no model has spoken."""
     row = scope.live_node(tree, reference, "attach to")
     answered = AGENT_TYPES[row.author_type] is AgentType.MODEL
@@ -125,7 +125,7 @@ def _open_turn(scope: Scope, tree: TreeState, reference: str) -> NodeRow:
             select(literal(1))
             .select_from(below)
             .join(_nodes, and_(_nodes.c.tree == bindparam("in_tree"), _nodes.c.key == below.c.key))
-            .where(_nodes.c.author_type == AGENT_TYPES.index(AgentType.MODEL))
+            .where(_nodes.c.author_type == AGENT_TYPES.index(AgentType.MODEL), _nodes.c.hidden.is_(None))
             .limit(1)
         )
         values = {"in_tree": tree.key, "at_position": row.position}

@@ -11,7 +11,7 @@ from weft.runtime.deletions import announce_deletion
 from weft.runtime.drafting import Draft, write_node
 from weft.runtime.operations.base import Destroying, Editing
 from weft.runtime.places import move_cursor
-from weft.runtime.scope import Scope, dump_json
+from weft.runtime.scope import Scope, digest_of, dump_json
 from weft.runtime.values import tree_value
 from weft.store import schema
 from weft.store.references import find_project
@@ -20,7 +20,7 @@ from weft.tree.access import MemberRole
 from weft.tree.content import Content, JsonValue, as_content, check_content, check_text, plain_text
 from weft.tree.tree import Mode, Tree, title_from
 
-__all__ = ["Archive", "DeleteTree", "Describe", "Plant", "Unarchive"]
+__all__ = ["Archive", "DeleteTree", "Describe", "Plant", "Unarchive", "set_archived"]
 
 _trees = schema.trees
 _TITLE_LIMIT = 1_000
@@ -84,7 +84,7 @@ class Plant(Editing):
         transaction.execute(update(_trees).where(_trees.c.key == key).values(root_ulid=root.id))
         move_cursor(scope, state, root_row.key)
         scope.record(state, self.verb, {"tree": ulid, "nodes": [root.id]}, {})
-        scope.record(None, self.verb, {"tree": ulid}, {"archive": ulid})
+        scope.record(None, self.verb, {"tree": ulid}, {"hide": ulid})
         transaction.flush()
         return tree_value(transaction.execute(select(_trees).where(_trees.c.key == key)).one(), self.project)
 
@@ -124,7 +124,10 @@ class Describe(Editing):
                 tree,
                 self.verb,
                 {"fields": sorted(changed)},
-                {name: getattr(before, name) for name in changed},
+                {
+                    "was": {name: getattr(before, name) for name in changed},
+                    "is": {name: digest_of(value) for name, value in changed.items()},
+                },
             )
             transaction.flush()
         return tree_value(transaction.execute(chosen).one())
@@ -140,7 +143,7 @@ class Archive(Editing):
     def apply(self, scope: Scope) -> None:
         tree = scope.open_tree(self.tree, archived=True)
         if tree.archived_at is None:
-            _set_archived(scope, tree, scope.now)
+            set_archived(scope, tree, scope.now)
             scope.record(tree, self.verb, {"tree": tree.ulid}, {"unarchive": tree.ulid})
 
 
@@ -154,11 +157,12 @@ class Unarchive(Editing):
     def apply(self, scope: Scope) -> None:
         tree = scope.open_tree(self.tree, archived=True)
         if tree.archived_at is not None:
-            _set_archived(scope, tree, None)
-            scope.record(tree, self.verb, {"tree": tree.ulid}, {"archive": tree.ulid})
+            before = tree.archived_at
+            set_archived(scope, tree, None)
+            scope.record(tree, self.verb, {"tree": tree.ulid}, {"archive": tree.ulid, "archivedAt": before})
 
 
-def _set_archived(scope: Scope, tree: TreeState, moment: int | None) -> None:
+def set_archived(scope: Scope, tree: TreeState, moment: int | None) -> None:
     scope.transaction.execute(update(_trees).where(_trees.c.key == tree.key).values(archived_at=moment))
     tree.archived_at = moment
 

@@ -1,0 +1,67 @@
+"""What happened in a tree or in the grove: who, when, what, and whether it still holds."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select
+
+from weft.runtime.actor import agent_row
+from weft.runtime.undoing.stack import REDO, UNDO
+from weft.store import schema
+from weft.store.session import Session
+from weft.tree.history import Happening
+from weft.tree.wire import from_microseconds
+
+__all__ = ["history_of"]
+
+_events = schema.events
+
+
+def history_of(
+    session: Session, chain: int, *, limit: int, before: int | None = None, agent: int | None = None
+) -> list[Happening]:
+    """The latest events of a chain (before an ordinal, by an agent), oldest first."""
+    own = select(_events).where(_events.c.tree == chain).order_by(_events.c.ordinal.desc()).limit(limit)
+    if before is not None:
+        own = own.where(_events.c.ordinal < before)
+    if agent is not None:
+        own = own.where(_events.c.agent == agent)
+    rows = session.execute(own).all()[::-1]
+    undone = _undone_among(session, chain, rows)
+    names = {key: agent_row(session, key) for key in {row.agent for row in rows}}
+    return [
+        Happening(
+            ordinal=row.ordinal,
+            kind=row.kind,
+            agent_id=names[row.agent].ulid,
+            agent_name=names[row.agent].name,
+            created_at=from_microseconds(row.created_at),
+            payload=json.loads(row.payload),
+            undone=row.ordinal in undone,
+        )
+        for row in rows
+    ]
+
+
+def _undone_among(session: Session, chain: int, rows: Sequence[Any]) -> set[int]:
+    """Which of the events do not hold any more: the last undo or redo that names one decides."""
+    if not rows:
+        return set()
+    steps = session.execute(
+        select(_events.c.payload)
+        .where(
+            _events.c.tree == chain,
+            _events.c.ordinal > rows[0].ordinal,
+            _events.c.kind.in_((UNDO, REDO)),
+        )
+        .order_by(_events.c.ordinal)
+    )
+    undone: set[int] = set()
+    for step in steps:
+        payload = json.loads(step.payload)
+        if "undoes" in payload:
+            undone.add(payload["undoes"])
+        else:
+            undone.discard(payload["redoes"])
+    return undone
