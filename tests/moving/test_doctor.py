@@ -31,6 +31,11 @@ def levels(found: Examination) -> dict[str, Level]:
     return worst
 
 
+def is_sound(found: Examination) -> bool:
+    """Apart from what the tests' own server is told, which may be not to wait for the disk."""
+    return all(f.level is not Level.WRONG for f in found.findings if f.about != "durability")
+
+
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("template") / "grove.db"
@@ -57,8 +62,8 @@ def state_of(folder: Path) -> dict[str, tuple[int, str]]:
 def test_a_sound_grove_is_said_to_be_sound_and_left_as_it_is(filled: str, tmp_path: Path):
     before = state_of(tmp_path)
     found = examine(filled)
-    assert found.sound, found.findings
-    assert set(levels(found).values()) == {Level.GOOD}
+    assert is_sound(found), found.findings
+    assert {level for about, level in levels(found).items() if about != "durability"} == {Level.GOOD}
     assert {"events", "counters", "work", "clock", "blobs", "schema"} < set(levels(found))
     assert state_of(tmp_path) == before
 
@@ -117,7 +122,7 @@ def test_counters_are_counted_and_repaired_on_request(filled: str):
     assert levels(examine(filled))["counters"] is Level.WRONG
     found = examine(filled, repair=True)
     assert len(found.repaired) == 3
-    assert found.sound
+    assert is_sound(found)
     with weft.open(filled) as grove:
         check_sound(grove)
 
@@ -214,7 +219,7 @@ def test_a_server_that_does_not_answer_is_told():
 def test_a_grove_in_use_can_be_looked_at(filled: str):
     with weft.open(filled) as grove:
         grove.plant("Meanwhile")
-        assert examine(filled).sound
+        assert is_sound(examine(filled))
         grove.plant("After")
         check_sound(grove)
 
@@ -229,5 +234,5 @@ def test_a_setting_that_loses_writes_is_told(filled: str, postgres_server: str):
     with psycopg.connect(postgres_server, autocommit=True) as connection:
         connection.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = off'.encode())
     found = examine(filled)
-    assert levels(found)["durability"] is Level.WRONG
+    assert any(finding.words.startswith("synchronous_commit is off") for finding in found.findings)
     assert not found.sound
