@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests import postgres
 
-from bench import edit, forest, paths, size, verify, writes
+from bench import edit, forest, moving, paths, size, verify, writes
 from bench.report import Section, render, render_all
 from bench.scene import Scene
 
@@ -23,6 +23,7 @@ BENCHES: dict[str, Callable[[Scene], Section]] = {
     "size": size.run,
     "edit": edit.run,
     "verify": verify.run,
+    "moving": moving.run,
 }
 _RESULTS = Path(__file__).parent / "RESULTS.md"
 

@@ -68,6 +68,11 @@ EVERY = {
     "authority": "authority",
     "authority add": "authority add http://localhost/other --trust TRUST",
     "authority remove": "authority remove http://localhost/tsa",
+    "export": "export Marie --out FILE",
+    "import": "import EXPORTED --grove OTHER",
+    "backup": "backup FILE",
+    "migrate": "migrate HERE OTHER",
+    "doctor": "doctor",
     "events": "events --limit 1",
     "jobs": "jobs",
     "jobs ls": "jobs ls",
@@ -103,6 +108,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("collapse", two, two, "fold")
     trust = str(Path(__file__).with_name("trust.pem"))
     desk.ok("authority", "add", "http://localhost/tsa", "--trust", trust)
+    desk.ok("export", "--out", str(folder / "exported.json"))
     return folder, {"ONE": one, "TWO": two, "GONE": gone, "TRUST": trust}
 
 
@@ -113,7 +119,8 @@ def grove(prepared: tuple[Path, dict[str, str]], tmp_path: Path) -> tuple[Desk, 
     shutil.copytree(folder, tmp_path / "copy")
     desk = Desk(str(tmp_path / "copy" / "grove.db"))
     desk.clock.pass_by(seconds=60)
-    return desk, ids
+    files = {"FILE": "new", "OTHER": "other.db", "EXPORTED": "copy/exported.json", "HERE": "copy/grove.db"}
+    return desk, ids | {name: str(tmp_path / path) for name, path in files.items()}
 
 
 def test_the_list_of_commands_is_whole() -> None:

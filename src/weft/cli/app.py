@@ -17,6 +17,7 @@ from weft.cli import (
     events,
     history,
     marking,
+    moving,
     places,
     projects,
     provenance,
@@ -117,6 +118,7 @@ for family in (
     agents,
     events,
     provenance,
+    moving,
 ):
     family.add_to(app)
 

@@ -1,26 +1,39 @@
-"""A moving bar on stderr for what takes long; nothing where no person watches."""
+"""A bar on stderr while long work is under way, where a person watches."""
 
 import contextlib
+import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from weft.runtime.moving.progress import silent
+
+if TYPE_CHECKING:
+    from weft.runtime.moving.progress import Progress
 
 __all__ = ["progress_bar"]
 
 
 @contextlib.contextmanager
-def progress_bar(label: str) -> Generator[Callable[[int, int], None] | None]:
-    """A callback that moves the bar; None where stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
+def progress_bar(what: str) -> "Generator[Progress]":
+    """What long work is told to report to; nothing is drawn where nothing can move."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield silent
         return
     from rich.console import Console  # noqa: PLC0415 - only terminals need it
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    console = Console(file=sys.stderr)
-    if console.is_dumb_terminal:
-        yield None
-        return
-    columns = TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+
+        def told(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total or None)
+
+        yield told

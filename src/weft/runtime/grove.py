@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
 
 from sqlalchemy import select, update
 
@@ -21,6 +21,7 @@ from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
 from weft.runtime.idempotency import Idempotency
 from weft.runtime.jobs import JobBoard
 from weft.runtime.leases import Leases
+from weft.runtime.moving.progress import Progress, silent
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.base import Operation
 from weft.runtime.operations.documents import CreateDocument
@@ -49,6 +50,8 @@ from weft.tree.tree import Mode
 if TYPE_CHECKING:
     from weft.provenance.report import Progress, Report
     from weft.runtime.evidence import Evidence
+    from weft.runtime.moving.backup import BackedUp
+    from weft.runtime.moving.files import Exported, Imported
     from weft.runtime.stamping import Stamped
 
 __all__ = ["Grove", "open_grove"]
@@ -287,6 +290,42 @@ class Grove:
 
     def blob(self, ref: str) -> bytes:
         return self._gate.store.blobs.get(ref)
+
+    def export(
+        self,
+        target: FilePath | str | BinaryIO,
+        trees: Sequence[TreeHandle | str] | None = None,
+        *,
+        overwrite: bool = False,
+        progress: Progress = silent,
+    ) -> "Exported":
+        """Write trees, or the whole grove, to a file in Weft's own JSON; `.gz` is compressed."""
+        from weft.runtime.moving.files import export_file  # noqa: PLC0415 - few calls move a grove
+
+        named = None if trees is None else [tree if isinstance(tree, str) else tree.id for tree in trees]
+        place = FilePath(target) if isinstance(target, str) else target
+        return export_file(self._gate, self._actor, place, named, overwrite=overwrite, progress=progress)
+
+    def import_(self, source: FilePath | str | BinaryIO, *, progress: Progress = silent) -> "Imported":
+        """Take in a file in Weft's own JSON: all of it, checked against its hashes, or nothing."""
+        from weft.runtime.moving.files import import_file  # noqa: PLC0415 - few calls move a grove
+
+        place = FilePath(source) if isinstance(source, str) else source
+        return import_file(self._gate, self._actor, place, progress=progress)
+
+    def backup(
+        self,
+        path: FilePath | str,
+        *,
+        overwrite: bool = False,
+        verify: bool = False,
+        progress: Progress = silent,
+    ) -> "BackedUp":
+        """Copy the grove to a file while others write; to restore it, open the file."""
+        from weft.runtime.moving.backup import back_up  # noqa: PLC0415 - few calls move a grove
+
+        place = FilePath(path)
+        return back_up(self._gate, self._actor, place, overwrite=overwrite, verify=verify, progress=progress)
 
     def events(
         self, *, after: str | None = None, trees: Sequence[str] | None = None, limit: int = 1_000

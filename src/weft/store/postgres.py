@@ -32,7 +32,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -45,7 +45,7 @@ from weft.store.migrate import migrate
 from weft.store.session import Session
 from weft.store.transaction import Cache, Transaction
 
-__all__ = ["PostgresDialect", "PostgresStore"]
+__all__ = ["PostgresDialect", "PostgresStore", "blobs_of_server", "explain"]
 
 T = TypeVar("T")
 
@@ -92,6 +92,20 @@ class PostgresDialect:
 
     def is_unreadable_text(self, error: Exception) -> bool:  # noqa: ARG002 - the database checks texts itself
         return False
+
+    def last_key(self, session: Session, table: Table) -> int:
+        sequence = f"{table.name}_{table.c.key.name}_seq"
+        found = text(f'SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM "{sequence}"')
+        return int(session.execute(found).scalar_one())
+
+    def reserve_keys(self, session: Session, table: Table, last: int) -> None:
+        sequence = f"{table.name}_{table.c.key.name}_seq"
+        if last > self.last_key(session, table):
+            session.execute(select(func.setval(sequence, last)))
+
+    def reserve_event_numbers(self, session: Session, last: int) -> None:
+        if last:
+            session.execute(select(func.setval(schema.event_numbers.name, last)))
 
     def leave_traces(self) -> None:
         """The server's own vacuum frees what deleted rows held."""
@@ -177,7 +191,7 @@ class PostgresStore(Store):
 
     @property
     def name(self) -> str:
-        return self._address._replace(drivername="postgresql", password=None).render_as_string()
+        return _shown(self._address)
 
     @contextlib.contextmanager
     def read(self) -> Generator[Session]:
@@ -195,6 +209,10 @@ class PostgresStore(Store):
             except _RunAgainError:
                 time.sleep(0.005 * 2**attempt)
         raise UnavailableError("too many others are writing the same place", hint="try again in a moment")
+
+    def copy_file(self, path: Path, progress: Callable[[int, int], None]) -> bool:
+        del path, progress
+        return False
 
     def close(self) -> None:
         self._engine.dispose()
@@ -259,7 +277,7 @@ class PostgresStore(Store):
         try:
             yield
         except (DBAPIError, psycopg.Error) as error:
-            raise _explain(error, self.name) from error
+            raise explain(error, self.name) from error
         except PoolTimeoutError as error:
             raise UnavailableError(
                 f"all connections to {self.name} are busy", hint="try again in a moment"
@@ -295,7 +313,7 @@ def _state_of(error: DBAPIError | psycopg.Error) -> str:
     return (origin.sqlstate or "") if isinstance(origin, psycopg.Error) else ""
 
 
-def _explain(error: DBAPIError | psycopg.Error, name: str) -> WeftError:
+def explain(error: DBAPIError | psycopg.Error, name: str) -> WeftError:
     state = _state_of(error)
     lost = isinstance(_origin(error), psycopg.OperationalError | psycopg.InterfaceError) and not state
     if lost or state[:2] in {"08", "57"}:
@@ -316,6 +334,15 @@ def _explain(error: DBAPIError | psycopg.Error, name: str) -> WeftError:
 
 def _first_line(error: DBAPIError | psycopg.Error) -> str:
     return (str(_origin(error)).strip().splitlines() or ["no reason given"])[0]
+
+
+def blobs_of_server(url: str) -> BlobStore:
+    """The blobs of a grove, without connecting to it."""
+    return BlobStore(_blob_folder(_shown(make_url(url))))
+
+
+def _shown(address: URL) -> str:
+    return address._replace(drivername="postgresql", password=None).render_as_string()
 
 
 def _blob_folder(name: str) -> Path:

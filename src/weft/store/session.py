@@ -56,6 +56,18 @@ class Dialect(Protocol):
         """Whether the error says that a stored text is not text."""
         ...
 
+    def last_key(self, session: "Session", table: Table) -> int:
+        """The highest key that was given to a row of the table, as far as the database knows."""
+        ...
+
+    def reserve_keys(self, session: "Session", table: Table, last: int) -> None:
+        """Keys up to this one will not be given to new rows; whoever asks puts them in."""
+        ...
+
+    def reserve_event_numbers(self, session: "Session", last: int) -> None:
+        """Events are numbered from above this one on."""
+        ...
+
     def leave_traces(self) -> Executable | None:
         """Says, with the delete itself, that the files must be purged of it; None where that is not ours to do."""
         ...
@@ -80,6 +92,11 @@ class Session:
     def __init__(self, connection: Connection, dialect: Dialect) -> None:
         self._connection = connection
         self.dialect = dialect
+
+    @property
+    def connection(self) -> Connection:
+        """For what only one database can do; its own module asks."""
+        return self._connection
 
     def execute(self, statement: Executable, values: Values | None = None) -> CursorResult[Any]:
         return self._connection.execute(statement, values)

@@ -35,7 +35,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from weft.errors import StorageError, UnavailableError, WeftError
 from weft.store import schema
 from weft.store.base import Store
-from weft.store.blobs import BlobStore
+from weft.store.blobs import BlobStore, blobs_beside
 from weft.store.lock import GroveLock
 from weft.store.migrate import migrate
 from weft.store.planning import teach_planner
@@ -43,7 +43,7 @@ from weft.store.session import Session
 from weft.store.transaction import Cache, Transaction
 from weft.store.writer import Group, GroupWriter
 
-__all__ = ["SqliteDialect", "SqliteStore"]
+__all__ = ["SqliteDialect", "SqliteStore", "explain", "find_damage", "peek"]
 
 T = TypeVar("T")
 
@@ -54,6 +54,7 @@ _BUSY_MILLISECONDS = 5_000
 _PATIENCE_MILLISECONDS = 500
 _READERS = 32
 _TEMPORARY = "MEMORY"
+_COPY_PAGES = 1_000
 
 
 class SqliteDialect:
@@ -89,6 +90,15 @@ class SqliteDialect:
 
     def is_unreadable_text(self, error: Exception) -> bool:
         return "Could not decode to UTF-8" in str(error)
+
+    def last_key(self, session: Session, table: Table) -> int:
+        return int(session.execute(select(func.coalesce(func.max(table.c.key), 0))).scalar_one())
+
+    def reserve_keys(self, session: Session, table: Table, last: int) -> None:
+        """New rows go above the highest there is, so putting them in is enough."""
+
+    def reserve_event_numbers(self, session: Session, last: int) -> None:
+        """The writer counts on from the highest there is."""
 
     def leave_traces(self) -> Executable:
         return _LEAVE_TRACES
@@ -129,7 +139,7 @@ class SqliteStore(Store):
 
     def __init__(self, path: Path, *, timeout: float = 30.0, create: bool = True) -> None:
         self.path = path.expanduser().absolute()
-        self.blobs = BlobStore(self.path.with_name(self.path.name + "-blobs"))
+        self.blobs = BlobStore(blobs_beside(self.path))
         self._dialect = _DIALECT
         self._timeout = timeout
         self._guard = threading.Lock()
@@ -169,6 +179,27 @@ class SqliteStore(Store):
                 yield Session(connection, self._dialect)
         except (DBAPIError, sqlite3.Error, TimeoutError) as error:
             raise explain(error, self.path) from error
+
+    def copy_file(self, path: Path, progress: Callable[[int, int], None]) -> bool:
+        """Page by page, while others write.
+
+        A read transaction is held meanwhile: the copy is of one moment, and never
+        begins anew because somebody wrote. It reads only, so no lock is needed.
+        """
+        with self.read() as session:
+            session.execute(select(schema.grove.c.ulid))
+            source = _driver(session.connection)
+            target = sqlite3.connect(path, isolation_level=None)
+            try:
+                # A copy that is cut off is thrown away; when it is whole, the caller makes it safe.
+                target.execute("PRAGMA synchronous = OFF")
+                target.execute("PRAGMA journal_mode = OFF").close()
+                source.backup(
+                    target, pages=_COPY_PAGES, progress=lambda _, left, total: progress(total - left, total)
+                )
+            finally:
+                target.close()
+        return True
 
     def purge(self) -> bool:
         self._connect()
@@ -222,6 +253,34 @@ class SqliteStore(Store):
             self._readers.dispose(close=False)
         self._readers = None
         self._file = None
+
+
+@contextlib.contextmanager
+def peek(path: Path) -> Generator[Session]:
+    """Look into a grove file that nobody has open, without leaving anything beside it."""
+    address = f"{path.absolute().as_uri()}?immutable=1"
+    engine = create_engine(
+        "sqlite+pysqlite://",
+        creator=lambda: sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False),
+        poolclass=StaticPool,
+    )
+    try:
+        with engine.connect() as connection:
+            yield Session(connection, _DIALECT)
+    except (DBAPIError, sqlite3.Error) as error:
+        raise explain(error, path) from error
+    finally:
+        engine.dispose()
+
+
+def find_damage(session: Session) -> list[str]:
+    """What SQLite itself finds wrong with a file; nothing, if it is sound."""
+    driver = _driver(session.connection)
+    found = [str(row[0]) for row in driver.execute("PRAGMA integrity_check(20)")]
+    broken = driver.execute("PRAGMA foreign_key_check").fetchmany(20)
+    return [line for line in found if line != "ok"] + [
+        f"row {row[1]} of {row[0]} points to a {row[2]} that is not there" for row in broken
+    ]
 
 
 def _identity_of(path: Path) -> tuple[int, int] | None:

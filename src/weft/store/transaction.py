@@ -151,6 +151,12 @@ class Transaction(Session):
             raise RuntimeError(f"{table.name} has no key of one column")
         return int(key[0])
 
+    def put(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows of one shape as they are: keys, numbers and all."""
+        self.flush_rows()
+        self.writes += len(rows)
+        self._send(_INSERTS[table], rows, tuple(map(str, rows[0])))
+
     def add_missing(self, table: Table, key: Iterable[str], row: dict[str, Any]) -> None:
         """Insert a row unless its key is there."""
         self.execute(self.dialect.upsert(table, tuple(key), ()), row)
