@@ -7,6 +7,7 @@ from typing import TypeVar
 from weft.ids import Entropy
 from weft.runtime.actor import Actor, require_permission
 from weft.runtime.clock import Clock, system_clock
+from weft.runtime.indexing import wake_follower
 from weft.runtime.operations.base import Operation
 from weft.runtime.scope import Scope
 from weft.store.base import Store
@@ -46,4 +47,6 @@ class Gate:
                 raise RuntimeError(f"{operation.verb} changed something without recording it")
             return result
 
-        return self.store.write(work)
+        done = self.store.write(work)
+        wake_follower(self.store)
+        return done

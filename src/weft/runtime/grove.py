@@ -3,7 +3,7 @@
 import atexit
 import os
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import Self, TypeVar
@@ -12,10 +12,13 @@ from sqlalchemy import select, update
 
 from weft.errors import InvalidInputError
 from weft.ids import Entropy, new_ulid
-from weft.runtime.actor import Actor
+from weft.runtime.actor import Actor, require_access
 from weft.runtime.clock import Clock, system_clock
 from weft.runtime.gate import Gate
 from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
+from weft.runtime.hits import HitKind, Hits
+from weft.runtime.indexing import Progress, reindex, stop_following
+from weft.runtime.narrowing import Moment, Search
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.base import Operation
 from weft.runtime.operations.documents import CreateDocument
@@ -23,6 +26,7 @@ from weft.runtime.operations.references import LinkTogether, TagTarget, Unlink, 
 from weft.runtime.operations.trees import Plant
 from weft.runtime.reading import Reading
 from weft.runtime.scope import Scope
+from weft.runtime.searching import search
 from weft.runtime.targets import TargetRef
 from weft.store import schema
 from weft.store.base import Store
@@ -94,6 +98,7 @@ class Grove:
 
     def close(self) -> None:
         """Let the database go. What was acknowledged is safe with or without this."""
+        stop_following(self._gate.store)
         self._gate.store.close()
 
     @property
@@ -207,6 +212,50 @@ class Grove:
         """A new document."""
         return DocumentHandle(self, self.perform(CreateDocument(title=title, content=content)))
 
+    def search(
+        self,
+        query: str,
+        *,
+        tree: str | None = None,
+        author: str | None = None,
+        author_type: AgentType | str | None = None,
+        model: str | None = None,
+        after: Moment | None = None,
+        before: Moment | None = None,
+        bookmarked: bool = False,
+        kinds: Collection[HitKind | str] | None = None,
+        mode: Mode | str | None = None,
+        everything: bool = False,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> Hits:
+        """Find nodes, trees, documents and tags by their words: all of them, "a phrase", a beginn*, -not, or."""
+        return search(
+            self._gate.store,
+            self._actor,
+            Search(
+                query=query,
+                tree=tree,
+                author=author,
+                author_type=author_type,
+                model=model,
+                after=after,
+                before=before,
+                bookmarked=bookmarked,
+                kinds=kinds,
+                mode=mode,
+                everything=everything,
+                limit=limit,
+                offset=offset,
+            ),
+        )
+
+    def reindex(self, progress: Progress | None = None) -> None:
+        """Make the search index anew, which is never needed unless something is wrong with it."""
+        with self._gate.store.read() as session:
+            require_access(session, self._actor, MemberRole.OWNER)
+        reindex(self._gate.store, progress)
+
     def put_blob(self, data: bytes) -> str:
         """Keep media bytes; the result is the `ref` of an image or audio block."""
         return self._gate.store.blobs.put(data)
@@ -318,4 +367,5 @@ _open_stores: "weakref.WeakSet[Store]" = weakref.WeakSet()
 @atexit.register
 def _close_all() -> None:
     for store in list(_open_stores):
+        stop_following(store)
         store.close()

@@ -29,6 +29,7 @@ from weft.tree.tree import Counters, Mode, Tree
 
 if TYPE_CHECKING:
     from weft.runtime.grove import Grove
+    from weft.runtime.hits import Hits
 
 __all__ = ["DocumentHandle", "NodeHandle", "TreeHandle"]
 
@@ -395,6 +396,27 @@ class TreeHandle:
             Describe(tree=self.id, title=title, description=description, system_context=system_context)
         )
         return self.refresh()
+
+    def search(
+        self,
+        query: str,
+        *,
+        author: str | None = None,
+        bookmarked: bool = False,
+        everything: bool = False,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> "Hits":
+        """Find what has these words in this tree; the grove's search can be narrowed further."""
+        return self._grove.search(
+            query,
+            tree=self.id,
+            author=author,
+            bookmarked=bookmarked,
+            everything=everything,
+            limit=limit,
+            offset=offset,
+        )
 
     def archive(self) -> None:
         self._grove.perform(Archive(tree=self.id))

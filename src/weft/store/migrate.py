@@ -11,7 +11,7 @@ from weft.errors import StorageError
 
 __all__ = ["HEAD", "migrate"]
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest file in migrations/versions."""
 
 _VERSION = table("alembic_version", column("version_num"))

@@ -53,6 +53,9 @@ __all__ = [
     "requests",
     "responses",
     "revisions",
+    "search_positions",
+    "search_state",
+    "search_versions",
     "selections",
     "sources",
     "tags",
@@ -571,4 +574,34 @@ records = Table(
     Column("create_time", Float(53), nullable=False),
     Column("value", Text, nullable=False),
     Index(None, "user", "session", "stream", "name", "create_time"),
+)
+
+# The table of words itself, search_terms, is each database's own kind: see Terms in search.py.
+
+search_state = Table(
+    "search_state",
+    metadata,
+    Column("key", Integer, primary_key=True, autoincrement=False),
+    Column("folding", Integer, nullable=False),
+    Column("transaction", BigInteger, nullable=False),
+    Column("number", BigInteger, nullable=False),
+    CheckConstraint("key = 0", name="one"),
+)
+
+search_positions = Table(
+    "search_positions",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("events", BigInteger, nullable=False),
+    Column("node", Integer, nullable=False),
+    Column("tag", Integer, nullable=False),
+)
+
+search_versions = Table(
+    "search_versions",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("kind", SmallInteger, primary_key=True, autoincrement=False),
+    Column("target", Integer, primary_key=True, autoincrement=False),
+    Column("version", BigInteger, nullable=False),
 )

@@ -1,9 +1,12 @@
 """Statements against one connection, the same on every database."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, Insert, Table
+
+if TYPE_CHECKING:
+    from weft.store.search import Terms
 
 __all__ = ["Dialect", "Session"]
 
@@ -28,6 +31,11 @@ class Dialect(Protocol):
     @property
     def counts_events(self) -> bool:
         """Whether the writer numbers events itself."""
+        ...
+
+    @property
+    def terms(self) -> "Terms":
+        """The search index's table of words."""
         ...
 
 

@@ -35,6 +35,7 @@ from weft.store.blobs import BlobStore
 from weft.store.lock import GroveLock
 from weft.store.migrate import migrate
 from weft.store.planning import teach_planner
+from weft.store.search_sqlite import SqliteTerms
 from weft.store.session import Session
 from weft.store.transaction import Cache, Transaction
 from weft.store.writer import Group, GroupWriter
@@ -54,6 +55,7 @@ class SqliteDialect:
     """What SQLite says in its own way."""
 
     counts_events = True
+    terms = SqliteTerms()
 
     def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
         # Not a join: the planner would be free to scan the keys once for every row of the table.
@@ -391,6 +393,7 @@ def _configure(connection: sqlite3.Connection, _record: object) -> None:
         "synchronous = FULL",
         "foreign_keys = ON",
         "wal_autocheckpoint = 0",
+        "secure_delete = ON",
         "cache_size = -65536",
         "temp_store = MEMORY",
     ):

@@ -5,7 +5,7 @@ keeps what hot paths need in a cache that the store clears whenever somebody els
 may have changed the database.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,6 +123,13 @@ class Transaction(Session):
         if getattr(statement, "is_dml", False):
             self.writes += 1
         return self._connection.execute(statement, values)
+
+    def execute_many(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
+        """The same statement for each of many rows."""
+        self.flush_rows()
+        if rows:
+            self.writes += 1
+            self._connection.execute(statement, rows)
 
     def add(self, table: Table, row: dict[str, Any]) -> None:
         """Insert a row, together with others of its table."""
