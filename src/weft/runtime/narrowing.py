@@ -216,12 +216,11 @@ class _Tester:
                 return self.allowed.documents and not inside
 
     def test(self, kind: HitKind) -> ColumnElement[bool]:
-        tests: list[ColumnElement[bool]]
         match kind:
             case HitKind.NODE:
                 moment, tests = _nodes.c.created_at, self._node()
             case HitKind.TREE:
-                moment, tests = _trees.c.created_at, [_trees.c.key.is_not(None)]
+                moment, tests = _trees.c.created_at, list[ColumnElement[bool]]((_trees.c.key.is_not(None),))
             case HitKind.DOCUMENT:
                 moment, tests = _revisions.c.created_at, self._document()
             case HitKind.TAG:

@@ -33,6 +33,7 @@ __all__ = [
     "bodies",
     "buffers",
     "cursors",
+    "derived",
     "documents",
     "event_numbers",
     "events",
@@ -576,11 +577,15 @@ records = Table(
     Index(None, "user", "session", "stream", "name", "create_time"),
 )
 
-# The table of words itself, search_terms, is each database's own kind: see Terms in search.py.
+derived = MetaData(naming_convention=metadata.naming_convention)
+"""Tables made from the others, behind the back of operations: no part of what a grove holds.
+
+The table of words itself, search_terms, is each database's own kind: see Terms in search.py.
+"""
 
 search_state = Table(
     "search_state",
-    metadata,
+    derived,
     Column("key", Integer, primary_key=True, autoincrement=False),
     Column("folding", Integer, nullable=False),
     Column("transaction", BigInteger, nullable=False),
@@ -590,7 +595,7 @@ search_state = Table(
 
 search_positions = Table(
     "search_positions",
-    metadata,
+    derived,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("events", BigInteger, nullable=False),
     Column("node", Integer, nullable=False),
@@ -599,7 +604,7 @@ search_positions = Table(
 
 search_versions = Table(
     "search_versions",
-    metadata,
+    derived,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("kind", SmallInteger, primary_key=True, autoincrement=False),
     Column("target", Integer, primary_key=True, autoincrement=False),

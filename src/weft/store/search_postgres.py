@@ -42,6 +42,7 @@ __all__ = ["PostgresTerms"]
 
 _PLACES_OF_A_WORD = 255
 _LAST_PLACE = 16_383
+_NUMBERS = [str(place) for place in range(1, _LAST_PLACE + 1)]
 _WEIGHTS = [0.1, 0.1, 0.25, 1.0]
 """Of a body's words (the first) and a title's (the last)."""
 _BY_LENGTH = 1
@@ -123,21 +124,36 @@ def _within(reach: Reach) -> ColumnElement[bool]:
 
 
 def _vector(entry: Entry) -> tuple[str, bool]:
-    """Words with their places, the title's marked A; and whether some places had to be left out."""
+    """Words with their places, the title's marked A; and whether some places had to be left out.
+
+    Nothing in a word needs to be escaped: it consists of letters, digits, marks and pictures.
+    """
+    if not entry.title and len(entry.body) <= _PLACES_OF_A_WORD:
+        return _short_vector(entry.body), False
     places: dict[str, list[str]] = {}
-    long = len(entry.title) + len(entry.body) >= _LAST_PLACE
+    for number, word in zip(_NUMBERS, entry.title, strict=False):
+        places.setdefault(word, []).append(number + "A")
     # A gap, so that no phrase reaches from the title into the body.
-    body = enumerate(entry.body[:_LAST_PLACE], len(entry.title) + 2)
-    for listed, mark in ((enumerate(entry.title[:_LAST_PLACE], 1), "A"), (body, "")):
-        for place, word in listed:
-            places.setdefault(word, []).append(f"{min(place, _LAST_PLACE)}{mark}")
-    for word in entry.body[_LAST_PLACE:]:
-        places.setdefault(word, [str(_LAST_PLACE)])
+    first = min(len(entry.title) + 1, _LAST_PLACE - 1)
+    for number, word in zip(_NUMBERS[first:], entry.body, strict=False):
+        places.setdefault(word, []).append(number)
+    for word in entry.body[_LAST_PLACE - first :]:
+        places.setdefault(word, [_NUMBERS[-1]])
+    long = len(entry.title) + len(entry.body) >= _LAST_PLACE - 1
     long = long or any(len(known) > _PLACES_OF_A_WORD for known in places.values())
-    vector = " ".join(
-        f"{_quoted(word)}:{','.join(known[:_PLACES_OF_A_WORD])}" for word, known in places.items()
-    )
-    return vector, long
+    shown = {word: ",".join(known[:_PLACES_OF_A_WORD]) for word, known in places.items()}
+    return " ".join([f"'{word}':{known}" for word, known in shown.items()]), long
+
+
+def _short_vector(words: Sequence[str]) -> str:
+    """The same for what most nodes are, in half the time."""
+    places: dict[str, str] = {}
+    for number, word in zip(_NUMBERS, words, strict=False):
+        if word in places:
+            places[word] += "," + number
+        else:
+            places[word] = number
+    return " ".join([f"'{word}':{known}" for word, known in places.items()])
 
 
 def _tsquery(words: str) -> ColumnElement[Any]:

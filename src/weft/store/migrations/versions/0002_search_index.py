@@ -53,4 +53,11 @@ def _create_vectors() -> None:
         sa.Column("long", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("tree", "key", name="pk_search_terms"),
     )
-    op.create_index("ix_search_terms_terms", "search_terms", ["terms"], postgresql_using="gin")
+    # New words wait in a list that every search reads: a short one, so that searching stays fast.
+    op.create_index(
+        "ix_search_terms_terms",
+        "search_terms",
+        ["terms"],
+        postgresql_using="gin",
+        postgresql_with={"gin_pending_list_limit": 512},
+    )
