@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from weft import __version__
-from weft.cli import agents, documents, marking, places, reading, references, trees, writing
+from weft.cli import agents, documents, marking, places, reading, references, searching, trees, writing
 from weft.cli.call import choices_of, settings_of
 from weft.cli.command import flag, with_common
 from weft.cli.output import Output, hush, tell_error
@@ -91,7 +91,7 @@ def _root(
 app.callback(invoke_without_command=True)(
     with_common(_root, [inspect.signature(_root).parameters["version"]])
 )
-for family in (trees, reading, places, writing, marking, references, documents, agents):
+for family in (trees, reading, searching, places, writing, marking, references, documents, agents):
     family.add_to(app)
 
 

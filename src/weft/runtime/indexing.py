@@ -39,6 +39,8 @@ _LOOK_SECONDS = 0.75
 """How often what other processes wrote is looked for."""
 _PAUSE_SECONDS = 2.0
 """After something went wrong with the database."""
+_END_SECONDS = 30.0
+"""How long a portion that is being written may keep a grove from closing."""
 
 
 def catch_up(
@@ -130,7 +132,7 @@ class _Follower:
         self._stopped.set()
         self._woken.set()
         if self._thread is not threading.current_thread():
-            self._thread.join(_PAUSE_SECONDS)
+            self._thread.join(_END_SECONDS)
 
     def _follow(self) -> None:
         while not self._stopped.is_set():

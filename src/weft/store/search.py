@@ -49,8 +49,9 @@ _TARGET_MASK = (1 << _TARGET_BITS) - 1
 INDEXED_CHARACTERS = 1_000_000
 """What lies further back in one node or document is not searched."""
 _MANY_WORDS = 20_000
-_DISTINCT_BYTES = 900_000
-"""PostgreSQL keeps at most a megabyte of different words for one row."""
+_ROOM = 1_000_000
+_ROOM_OF_A_WORD = 6
+"""PostgreSQL keeps at most a megabyte of different words, with their places, for one row."""
 
 
 def key_of(tree: int, kind: int, target: int) -> int:
@@ -123,11 +124,11 @@ def index_words(text: str) -> list[str]:
     if len(words) <= _MANY_WORDS:
         return words
     known: set[str] = set()
-    room = _DISTINCT_BYTES
+    room = _ROOM
     for index, word in enumerate(words):
         if word not in known:
             known.add(word)
-            room -= len(word.encode()) + 1
+            room -= len(word.encode()) + _ROOM_OF_A_WORD
             if room < 0:
                 return words[:index]
     return words

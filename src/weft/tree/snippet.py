@@ -46,6 +46,8 @@ def cut_snippet(text: str, query: Query, width: int = _WIDTH) -> Snippet:
 
 def _window(text: str, places: Sequence[tuple[Atom, int, int]], width: int) -> tuple[int, int]:
     """Begin shortly before the match after which most different atoms follow within the width."""
+    if len(text) <= width:
+        return _word_start(text, 0), len(text)
     best, first = 0, 0
     inside: Counter[Atom] = Counter()
     last = 0
