@@ -17,7 +17,7 @@ from tests.growing import grow
 import weft
 from weft.runtime.indexing import catch_up, stop_following
 from weft.store import schema
-from weft.store.feeding import Size, is_usable, lagging_trees, prepare, present_mark, write_portions
+from weft.store.feeding import Size, lagging_trees, prepare, present_mark, write_portions
 from weft.store.opening import open_store
 from weft.store.queries import node_row
 from weft.store.references import find_tree
@@ -115,6 +115,7 @@ def test_many_who_index_at_once_do_it_once(address):
         for number in range(20):
             grove.plant(f"Tree {number}", "loom")
     stores = [open_store(address) for _ in range(4)]
+    stores[0].write(clear_index)
     problems = []
 
     def work(store):
@@ -147,6 +148,7 @@ def test_an_indexer_that_stops_halfway_loses_nothing(address):
         key, root = place_of(grove, tree)
         grow(grove._gate.store, key, root, 100, text="a grown loom")
     store = open_store(address)
+    store.write(clear_index)
     assert not catch_up(store, size=Size(30, 100_000), ended=lambda: True)
     assert 0 < count_terms(store) < 102
     assert not catch_up(store, size=Size(30, 100_000), seconds=0)
@@ -204,7 +206,7 @@ def test_an_index_of_another_kind_is_made_anew(fresh_loom):
     store = fresh_loom._gate.store
     store.write(lambda transaction: transaction.execute(update(schema.search_state).values(folding=0)))
     with store.read() as session:
-        assert not is_usable(session)
+        assert present_mark(session) is None
     assert [hit.id for hit in fresh_loom.search("loom")] == [node.id]
     assert count_terms(store) == count_things(store)
 

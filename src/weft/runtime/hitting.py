@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, select
+from sqlalchemy import Table, and_, select
 
 from weft.runtime.actor import agent_row
 from weft.runtime.hits import Hit, HitKind
@@ -64,7 +64,16 @@ def _node_texts(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[in
     return {row.node: searchable_text(kinds[row.node], row.content) for row in session.execute(statement)}
 
 
+def _rows_by_key(session: Session, table: Table, keys: Sequence[int]) -> dict[int, Any]:
+    if not keys:
+        return {}
+    statement = select(table).where(session.dialect.among(table.c.key, keys))
+    return {row.key: row for row in session.execute(statement)}
+
+
 def _document_rows(session: Session, keys: Sequence[int]) -> dict[int, Any]:
+    if not keys:
+        return {}
     present = and_(_revisions.c.document == _documents.c.key, _revisions.c.revision == _documents.c.revision)
     statement = select(
         _documents.c.key, _documents.c.ulid, _revisions.c.title, _revisions.c.content, _revisions.c.author
@@ -97,10 +106,7 @@ class _Page(NamedTuple):
     @classmethod
     def of(cls, session: Session, by_kind: Mapping[int, Mapping[int, list[int]]]) -> "_Page":
         tag_keys = [key for keys in by_kind.get(TAG, {}).values() for key in keys]
-        tags = {
-            row.key: row
-            for row in session.execute(select(_tags).where(session.dialect.among(_tags.c.key, tag_keys)))
-        }
+        tags = _rows_by_key(session, _tags, tag_keys)
         addresses = {Address(row.tree, row.kind, row.target) for row in tags.values()}
         nodes: dict[tuple[int, int], NodeRow] = {}
         texts: dict[tuple[int, int], str] = {}
@@ -121,11 +127,7 @@ class _Page(NamedTuple):
         document_keys = [*by_kind.get(DOCUMENT, {}).get(GROVE, []), *noted]
         documents = _document_rows(session, document_keys)
         tree_keys = sorted({tree for kinds in by_kind.values() for tree in kinds if tree != GROVE})
-        columns = select(_trees.c.key, _trees.c.ulid, _trees.c.title, _trees.c.description)
-        trees = {
-            row.key: row
-            for row in session.execute(columns.where(session.dialect.among(_trees.c.key, tree_keys)))
-        }
+        trees = _rows_by_key(session, _trees, tree_keys)
         authors = {row.author for row in nodes.values()} | {row.author for row in documents.values()}
         return cls(
             trees,

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from weft.errors import WeftError
 from weft.store.base import Store
 from weft.store.feeding import (
+    Mark,
     Portion,
     Size,
     changed_trees,
     count_unindexed,
-    is_usable,
     lagging_trees,
     move_mark,
     prepare,
@@ -25,7 +25,7 @@ from weft.store.feeding import (
 from weft.store.search import clear_index
 from weft.store.transaction import Transaction
 
-__all__ = ["Progress", "catch_up", "reindex", "stop_following", "wake_follower"]
+__all__ = ["Progress", "catch_up", "reindex", "start_following", "stop_following", "wake_follower"]
 
 Progress = Callable[[int, int], None]
 """Told how many nodes are indexed, and of how many."""
@@ -58,11 +58,11 @@ def catch_up(
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     with store.read() as session:
-        usable = is_usable(session)
-    if not usable:
+        since = present_mark(session)
+    if since is None:
         store.write(start_anew)
     with store.read() as session:
-        since = present_mark(session)
+        since = since or Mark()
         changed, until = changed_trees(session, since)
         pending = deque(lagging_trees(session) if thorough else changed)
         total = count_unindexed(session) if progress is not None else 0
@@ -157,13 +157,18 @@ _guard = threading.Lock()
 
 def wake_follower(store: Store) -> None:
     """Something was written: have it indexed within a second."""
+    start_following(store).wake()
+
+
+def start_following(store: Store) -> _Follower:
+    """Have what others write indexed too, from now on."""
     follower = _followers.get(store)
     if follower is None or follower.process != os.getpid():
         with _guard:
             follower = _followers.get(store)
             if follower is None or follower.process != os.getpid():
                 follower = _followers[store] = _Follower(store)
-    follower.wake()
+    return follower
 
 
 def stop_following(store: Store) -> None:

@@ -10,7 +10,7 @@ from weft.errors import InvalidInputError, StorageError, UnavailableError
 from weft.runtime.actor import Actor
 from weft.runtime.hits import Hits
 from weft.runtime.hitting import Row, hits_of, is_match
-from weft.runtime.indexing import catch_up, wake_follower
+from weft.runtime.indexing import catch_up, start_following
 from weft.runtime.narrowing import NOTED, TAGGED, Conditions, Narrowing, Search, require_right
 from weft.store import schema
 from weft.store.base import Store
@@ -34,8 +34,6 @@ def search(store: Store, actor: Actor, asked: Search) -> Hits:
     query = parse_query(asked.query)
     _check_page(asked)
     narrowing = Narrowing.of(asked)
-    with store.read() as session:
-        require_right(session, actor, narrowing)
     complete = _bring_up_to_date(store)
     with store.read() as session:
         allowed = require_right(session, actor, narrowing)
@@ -78,7 +76,7 @@ def _bring_up_to_date(store: Store) -> bool:
     if not complete:
         with _comparing:
             _compared.discard(store)
-    wake_follower(store)
+    start_following(store)
     return complete
 
 

@@ -39,7 +39,6 @@ __all__ = [
     "Size",
     "changed_trees",
     "count_unindexed",
-    "is_usable",
     "lagging_trees",
     "move_mark",
     "prepare",
@@ -112,20 +111,17 @@ def searchable_text(kind: int, stored: str) -> str:
     return plain_text(content_from_wire(json.loads(stored)))
 
 
-def is_usable(session: Session) -> bool:
-    """Whether an index is there that was made with the words of today."""
-    return session.execute(select(_state.c.folding)).scalar_one_or_none() == FOLDING
-
-
 def start_anew(transaction: Transaction) -> None:
     """Make an empty index, unless somebody was faster."""
-    if not is_usable(transaction):
+    if present_mark(transaction) is None:
         clear_index(transaction)
 
 
-def present_mark(session: Session) -> Mark:
-    row = session.execute(select(_state.c.transaction, _state.c.number)).one_or_none()
-    return Mark() if row is None else Mark(row.transaction, row.number)
+def present_mark(session: Session) -> Mark | None:
+    """How far all trees are indexed; None: not with the words of today, or not at all."""
+    columns = _state.c.transaction, _state.c.number
+    row = session.execute(select(*columns).where(_state.c.folding == FOLDING)).one_or_none()
+    return None if row is None else Mark(row.transaction, row.number)
 
 
 def changed_trees(session: Session, after: Mark) -> tuple[list[int], Mark]:
@@ -280,7 +276,7 @@ def _prepare_grove(session: Session, before: Position, size: Size) -> Portion:
 
 def write_portions(transaction: Transaction, portions: Sequence[Portion]) -> list[bool]:
     """Write what was prepared; a portion that somebody else wrote meanwhile is left out (False)."""
-    if not is_usable(transaction):
+    if present_mark(transaction) is None:
         return [False for _ in portions]
     # In one order everywhere, so that two who hold several trees never wait for each other.
     held = {portion.tree: _hold(transaction, portion) for portion in sorted(portions, key=_tree_of)}
