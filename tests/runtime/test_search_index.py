@@ -265,7 +265,9 @@ def test_what_was_read_before_a_delete_is_not_written_after_it(fresh_loom):
     assert len(portions) == 2
     tree.delete(confirm=tree.id)
     document.delete(confirm=document.id)
-    assert store.write(lambda transaction: write_portions(transaction, portions)) == [False, False]
+    entries = [portion.entries() for portion in portions]
+    written = store.write(lambda transaction: write_portions(transaction, portions, entries))
+    assert written == [False, False]
     assert count_terms(store) == 0
     assert len(fresh_loom.search("loom")) == 0
 

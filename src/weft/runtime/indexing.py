@@ -89,18 +89,19 @@ def _gather(store: Store, pending: deque[int], size: Size) -> list[Portion]:
             portion = prepare(session, pending.popleft(), Size(things, characters))
             if portion is not None:
                 portions.append(portion)
-                things -= len(portion.entries)
+                things -= len(portion.texts)
                 characters -= portion.characters
     return portions
 
 
 def _write(store: Store, pending: deque[int], portions: list[Portion]) -> int:
     """Write them; what is not complete, or was done by somebody else meanwhile, is looked at again."""
-    written = store.write(lambda transaction: write_portions(transaction, portions))
+    entries = [portion.entries() for portion in portions]
+    written = store.write(lambda transaction: write_portions(transaction, portions, entries))
     for portion, good in zip(portions, written, strict=True):
         if not (good and portion.complete):
             pending.appendleft(portion.tree)
-    return sum(len(portion.entries) for portion, good in zip(portions, written, strict=True) if good)
+    return sum(len(portion.texts) for portion, good in zip(portions, written, strict=True) if good)
 
 
 def reindex(store: Store, progress: Progress | None = None) -> None:

@@ -95,13 +95,18 @@ class Portion:
     complete: bool = True
     """Whether the tree is up to date afterwards."""
     characters: int = 0
-    entries: list[Entry] = field(default_factory=list[Entry])
+    texts: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
+    """Key, title and body, as read."""
     versions: list[Version] = field(default_factory=list[Version])
     """Of entries that may replace older ones."""
 
     def add(self, key: int, title: str, body: str) -> None:
         self.characters += len(title) + len(body)
-        self.entries.append(Entry(key, index_words(title), index_words(body)))
+        self.texts.append((key, title, body))
+
+    def entries(self) -> list[Entry]:
+        """The texts cut into words: after reading, as a reader in the way of a checkpoint lets the log grow."""
+        return [Entry(key, index_words(title), index_words(body)) for key, title, body in self.texts]
 
 
 def searchable_text(kind: int, stored: str) -> str:
@@ -169,7 +174,7 @@ def prepare(session: Session, tree: int, size: Size) -> Portion | None:
     portion = (
         _prepare_grove(session, before, size) if tree == GROVE else _prepare_tree(session, tree, before, size)
     )
-    if portion is None or (portion.after == before and not portion.entries):
+    if portion is None or (portion.after == before and not portion.texts):
         return None
     return portion
 
@@ -262,19 +267,21 @@ def _prepare_grove(session: Session, before: Position, size: Size) -> Portion:
         .limit(size.things)
     )
     for row in session.execute(statement):
-        if portion.entries and portion.characters >= size.characters:
+        if portion.texts and portion.characters >= size.characters:
             portion.complete = False
             break
         portion.add(key_of(GROVE, DOCUMENT, row.key), row.title, row.content)
         portion.versions.append(Version(GROVE, DOCUMENT, row.key, row.created_at))
-    if len(portion.entries) == size.things:
+    if len(portion.texts) == size.things:
         portion.complete = False
     tag = _add_tags(session, portion)
     portion.after = Position(events if portion.complete else before.events, before.node, tag)
     return portion
 
 
-def write_portions(transaction: Transaction, portions: Sequence[Portion]) -> list[bool]:
+def write_portions(
+    transaction: Transaction, portions: Sequence[Portion], entries: Sequence[Sequence[Entry]]
+) -> list[bool]:
     """Write what was prepared; a portion that somebody else wrote meanwhile is left out (False)."""
     if present_mark(transaction) is None:
         return [False for _ in portions]
@@ -284,7 +291,8 @@ def write_portions(transaction: Transaction, portions: Sequence[Portion]) -> lis
     terms = transaction.dialect.terms
     changing = {key_of(each.tree, each.kind, each.target) for portion in current for each in portion.versions}
     terms.remove(transaction, sorted(changing))
-    terms.add(transaction, [entry for portion in current for entry in portion.entries])
+    words = zip(portions, entries, strict=True)
+    terms.add(transaction, [entry for portion, cut in words if held[portion.tree] for entry in cut])
     for portion in current:
         for version in portion.versions:
             transaction.replace(_versions, ("tree", "kind", "target"), version._asdict())
