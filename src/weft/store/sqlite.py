@@ -312,8 +312,9 @@ class _GroveFile:
             driver.execute("PRAGMA busy_timeout = 0")
             busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         driver.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
-        # A reader in the way is not waited for, and not tried again with every write.
-        self._checkpoint_at = size + _CHECKPOINT_BYTES if busy else _CHECKPOINT_BYTES
+        # A reader in the way is not waited for, and not tried again with every write, but before long:
+        # the search index reads often and briefly.
+        self._checkpoint_at = size + _CHECKPOINT_BYTES // 8 if busy else _CHECKPOINT_BYTES
 
     def transaction(self, connection: Connection) -> Transaction:
         version = _driver(connection).execute("PRAGMA data_version").fetchone()[0]
