@@ -35,6 +35,7 @@ EVERY = {
     "include": "include ONE",
     "prune": "prune ONE",
     "restore": "restore GONE",
+    "search": "search because",
     "tag": "tag ONE good",
     "link": "link ONE doc:Notes",
     "collapse": "collapse ONE TWO start",

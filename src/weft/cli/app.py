@@ -23,6 +23,7 @@ from weft.cli import (
     provenance,
     reading,
     references,
+    searching,
     trees,
     writing,
 )
@@ -112,6 +113,7 @@ for family in (
     writing,
     marking,
     references,
+    searching,
     history,
     documents,
     projects,

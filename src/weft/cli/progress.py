@@ -6,10 +6,10 @@ import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
-from weft.runtime.moving.progress import silent
+from weft.tree.progress import silent
 
 if TYPE_CHECKING:
-    from weft.runtime.moving.progress import Progress
+    from weft.tree.progress import Progress
 
 __all__ = ["progress_bar"]
 

@@ -22,9 +22,10 @@ import rfc8785
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
 from weft.ids import is_ulid
 from weft.provenance.authority import certified_time, load_anchors
-from weft.provenance.report import Findings, Progress, Report
+from weft.provenance.report import Findings, Report
 from weft.store.packing import PackingError, unpack
 from weft.tree.content import blob_refs, content_from_wire
+from weft.tree.progress import Progress
 from weft.tree.wire import iso
 
 __all__ = ["BundleWriter", "verify_bundle"]

@@ -1,13 +1,9 @@
 """What verifying found: all as it was written, something changed, or something missing."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["Finding", "Findings", "Problem", "Progress", "Report", "Verdict"]
-
-Progress = Callable[[int, int], None]
-"""Called now and then with how much is done, and of how much."""
+__all__ = ["Finding", "Findings", "Problem", "Report", "Verdict"]
 
 _LIMIT = 1_000
 

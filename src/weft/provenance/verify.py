@@ -37,7 +37,7 @@ from weft.provenance.holdings import (
 )
 from weft.provenance.nodes import AgentFacts, Around, Belongings, belongings_of, check_node, names_to_find
 from weft.provenance.replay import Mark, Replay
-from weft.provenance.report import Findings, Progress, Report
+from weft.provenance.report import Findings, Report
 from weft.provenance.rows import fetch, pages
 from weft.provenance.stamps import Pledges, check_all_stamps, check_stamps_of, read_pledges
 from weft.store import schema
@@ -47,6 +47,7 @@ from weft.store.rows import MODES, Flag, NodeRow
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.content import Content, blob_refs
+from weft.tree.progress import Progress
 from weft.tree.tree import Mode
 
 __all__ = ["verify_grove", "verify_nodes", "verify_tree"]

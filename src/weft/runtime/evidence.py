@@ -15,7 +15,7 @@ from weft.provenance.bundle import BundleWriter
 from weft.provenance.chain import hashed_value
 from weft.provenance.columns import Neighbours
 from weft.provenance.nodes import AgentFacts, Around, belongings_of, facts_of
-from weft.provenance.report import Findings, Progress, Report, Verdict
+from weft.provenance.report import Findings, Report, Verdict
 from weft.provenance.stamps import STAMP_STATES, StampStatus
 from weft.provenance.verify import verify_grove, verify_nodes, verify_tree
 from weft.runtime.actor import Actor, require_access, require_permission
@@ -32,6 +32,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
 from weft.tree.attempt import Usage
 from weft.tree.content import blob_refs
+from weft.tree.progress import Progress
 from weft.tree.wire import from_microseconds, iso, to_wire
 
 __all__ = ["Evidence", "Provenance", "ProvenanceHandle", "SourceHash", "Stamp"]

@@ -2,7 +2,7 @@
 
 import atexit
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
@@ -12,16 +12,18 @@ from sqlalchemy import select, update
 from weft.errors import InvalidInputError
 from weft.ids import Entropy, new_ulid, random_bytes
 from weft.provenance.facts import agent_fact, grove_fact
-from weft.runtime.actor import Actor
+from weft.runtime.actor import Actor, require_access
 from weft.runtime.clock import Clock, system_clock
 from weft.runtime.events import EventBatch, EventLog
 from weft.runtime.following import Subscription, follow, stop_following
 from weft.runtime.gate import Gate
 from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
+from weft.runtime.hits import HitKind, Hits
 from weft.runtime.idempotency import Idempotency
+from weft.runtime.indexing import reindex, stop_indexing
 from weft.runtime.jobs import JobBoard
 from weft.runtime.leases import Leases
-from weft.runtime.moving.progress import Progress, silent
+from weft.runtime.narrowing import Moment, Search
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.base import Operation
 from weft.runtime.operations.documents import CreateDocument
@@ -32,6 +34,7 @@ from weft.runtime.operations.trees import Plant
 from weft.runtime.projects import ProjectHandle, items_of, read_project, read_projects
 from weft.runtime.reading import Reading
 from weft.runtime.scope import Scope
+from weft.runtime.searching import search
 from weft.runtime.targets import TargetRef
 from weft.store import schema
 from weft.store.base import Store
@@ -43,12 +46,13 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import ALL_PERMISSIONS, Agent, AgentType, Configuration
 from weft.tree.content import Content, JsonValue
 from weft.tree.history import Happening, Stepped
+from weft.tree.progress import Progress, silent
 from weft.tree.project import ProjectItem
 from weft.tree.reference import Link, Tag, TargetKind
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.provenance.report import Progress, Report
+    from weft.provenance.report import Report
     from weft.runtime.evidence import Evidence
     from weft.runtime.moving.backup import BackedUp
     from weft.runtime.moving.files import Exported, Imported
@@ -284,6 +288,50 @@ class Grove:
         """Calls that do their work once, however often they are made."""
         return Idempotency(self._gate, self._actor)
 
+    def search(
+        self,
+        query: str,
+        *,
+        tree: str | None = None,
+        author: str | None = None,
+        author_type: AgentType | str | None = None,
+        model: str | None = None,
+        after: Moment | None = None,
+        before: Moment | None = None,
+        bookmarked: bool = False,
+        kinds: Collection[HitKind | str] | None = None,
+        mode: Mode | str | None = None,
+        everything: bool = False,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> Hits:
+        """Find nodes, trees, documents and tags by their words: all of them, "a phrase", a beginn*, -not, or."""
+        return search(
+            self._gate.store,
+            self._actor,
+            Search(
+                query=query,
+                tree=tree,
+                author=author,
+                author_type=author_type,
+                model=model,
+                after=after,
+                before=before,
+                bookmarked=bookmarked,
+                kinds=kinds,
+                mode=mode,
+                everything=everything,
+                limit=limit,
+                offset=offset,
+            ),
+        )
+
+    def reindex(self, progress: Progress | None = None) -> None:
+        """Make the search index anew, which is never needed unless something is wrong with it."""
+        with self._gate.store.read() as session:
+            require_access(session, self._actor, MemberRole.OWNER)
+        reindex(self._gate.store, progress)
+
     def put_blob(self, data: bytes) -> str:
         """Keep media bytes; the result is the `ref` of an image or audio block."""
         return self._gate.store.blobs.put(data)
@@ -472,5 +520,6 @@ def _close_all() -> None:
 
 
 def _close(store: Store) -> None:
+    stop_indexing(store)
     stop_following(store)
     store.close()

@@ -30,9 +30,11 @@ from weft.tree.reference import Group
 from weft.tree.tree import Counters, Mode, Tree
 
 if TYPE_CHECKING:
-    from weft.provenance.report import Progress, Report
+    from weft.provenance.report import Report
     from weft.runtime.evidence import ProvenanceHandle
     from weft.runtime.grove import Grove
+    from weft.runtime.hits import Hits
+    from weft.tree.progress import Progress
 
 __all__ = ["DocumentHandle", "NodeHandle", "TreeHandle"]
 
@@ -421,6 +423,27 @@ class TreeHandle:
     def verify(self, progress: "Progress | None" = None) -> "Report":
         """Whether all of this tree is as it was written."""
         return self._grove.evidence.verify_tree(self.id, progress)
+
+    def search(
+        self,
+        query: str,
+        *,
+        author: str | None = None,
+        bookmarked: bool = False,
+        everything: bool = False,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> "Hits":
+        """Find what has these words in this tree; the grove's search can be narrowed further."""
+        return self._grove.search(
+            query,
+            tree=self.id,
+            author=author,
+            bookmarked=bookmarked,
+            everything=everything,
+            limit=limit,
+            offset=offset,
+        )
 
     def archive(self) -> None:
         self._grove.perform(Archive(tree=self.id))

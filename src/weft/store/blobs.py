@@ -104,7 +104,7 @@ class BlobStore:
     def digest(self, ref: str) -> str | None:
         """SHA-256 of the bytes as they are now, read piece by piece; None where there are none."""
         try:
-            with self._path(ref).open("rb") as file:
+            with self.path(ref).open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
         except (FileNotFoundError, NotADirectoryError):
             return None

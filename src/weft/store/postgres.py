@@ -42,6 +42,7 @@ from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore
 from weft.store.migrate import migrate
+from weft.store.search_postgres import PostgresTerms
 from weft.store.session import Session
 from weft.store.transaction import Cache, Transaction
 
@@ -63,6 +64,7 @@ class PostgresDialect:
     """What PostgreSQL says in its own way."""
 
     counts_events = False
+    terms = PostgresTerms()
 
     def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
         return column == any_(literal(list(keys), ARRAY(Integer)))

@@ -34,6 +34,7 @@ __all__ = [
     "bodies",
     "buffers",
     "cursors",
+    "derived",
     "documents",
     "event_numbers",
     "events",
@@ -55,6 +56,9 @@ __all__ = [
     "requests",
     "responses",
     "revisions",
+    "search_positions",
+    "search_state",
+    "search_versions",
     "selections",
     "sources",
     "tags",
@@ -659,4 +663,38 @@ records = Table(
     Column("create_time", Float(53), nullable=False),
     Column("value", Text, nullable=False),
     Index(None, "user", "session", "stream", "name", "create_time"),
+)
+
+derived = MetaData(naming_convention=metadata.naming_convention)
+"""Tables made from the others, behind the back of operations: no part of what a grove holds.
+
+The table of words itself, search_terms, is each database's own kind: see Terms in search.py.
+"""
+
+search_state = Table(
+    "search_state",
+    derived,
+    Column("key", Integer, primary_key=True, autoincrement=False),
+    Column("folding", Integer, nullable=False),
+    Column("transaction", BigInteger, nullable=False),
+    Column("number", BigInteger, nullable=False),
+    CheckConstraint("key = 0", name="one"),
+)
+
+search_positions = Table(
+    "search_positions",
+    derived,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("events", BigInteger, nullable=False),
+    Column("node", Integer, nullable=False),
+    Column("tag", Integer, nullable=False),
+)
+
+search_versions = Table(
+    "search_versions",
+    derived,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("kind", SmallInteger, primary_key=True, autoincrement=False),
+    Column("target", Integer, primary_key=True, autoincrement=False),
+    Column("version", BigInteger, nullable=False),
 )

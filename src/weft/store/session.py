@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, Insert, Table
 from sqlalchemy.sql.elements import ClauseElement
 
 from weft.store.prepared import Prepared
+
+if TYPE_CHECKING:
+    from weft.store.search import Terms
 
 __all__ = ["Dialect", "Session"]
 
@@ -83,6 +86,11 @@ class Dialect(Protocol):
     @property
     def counts_events(self) -> bool:
         """Whether the writer numbers events itself."""
+        ...
+
+    @property
+    def terms(self) -> "Terms":
+        """The search index's table of words."""
         ...
 
 

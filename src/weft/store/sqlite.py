@@ -39,6 +39,7 @@ from weft.store.blobs import BlobStore, blobs_beside
 from weft.store.lock import GroveLock
 from weft.store.migrate import migrate
 from weft.store.planning import teach_planner
+from weft.store.search_sqlite import SqliteTerms
 from weft.store.session import Session
 from weft.store.transaction import Cache, Transaction
 from weft.store.writer import Group, GroupWriter
@@ -61,6 +62,7 @@ class SqliteDialect:
     """What SQLite says in its own way."""
 
     counts_events = True
+    terms = SqliteTerms()
 
     def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
         # Not a join: the planner would be free to scan the keys once for every row of the table.
@@ -436,8 +438,9 @@ class _GroveFile:
             driver.execute("PRAGMA busy_timeout = 0")
             busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         driver.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
-        # A reader in the way is not waited for, and not tried again with every write.
-        self._checkpoint_at = size + _CHECKPOINT_BYTES if busy else _CHECKPOINT_BYTES
+        # A reader in the way is not waited for, and not tried again with every write, but before long:
+        # the search index reads often and briefly.
+        self._checkpoint_at = size + _CHECKPOINT_BYTES // 8 if busy else _CHECKPOINT_BYTES
 
     def purge(self) -> bool:
         """Ask the writer, who alone may touch its connection, and wait for it."""
@@ -572,6 +575,7 @@ def _configure(connection: sqlite3.Connection, _record: object) -> None:
         "synchronous = FULL",
         "foreign_keys = ON",
         "wal_autocheckpoint = 0",
+        "secure_delete = ON",
         "cache_size = -65536",
         f"temp_store = {_TEMPORARY}",
     ):

@@ -130,6 +130,13 @@ class Transaction(Session):
         self.flush_rows()
         return super().rows(statement, values)
 
+    def execute_many(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
+        """The same statement for each of many rows."""
+        self.flush_rows()
+        if rows:
+            self.writes += 1
+            self._connection.execute(statement, rows)
+
     def add(self, table: Table, row: dict[str, Any]) -> None:
         """Insert a row, together with others of its table."""
         self.writes += 1

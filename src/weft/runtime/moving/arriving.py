@@ -13,7 +13,6 @@ from weft.runtime.moving.fields import Fields
 from weft.runtime.moving.growth import KnownAgent
 from weft.runtime.moving.landing import Landing
 from weft.runtime.moving.pieces import Blobs
-from weft.runtime.moving.progress import Progress, silent
 from weft.runtime.moving.section import Chain, Section
 from weft.runtime.scope import dump_json
 from weft.runtime.targets import KINDS as TARGET_KINDS
@@ -22,6 +21,7 @@ from weft.store import schema
 from weft.store.rows import AGENT_TYPES, permission_bits
 from weft.store.transaction import GROVE
 from weft.tree.agent import Configuration, check_agent, parse_permissions
+from weft.tree.progress import Progress, silent
 from weft.tree.project import ProjectItem, ProjectItemKind, check_items, items_to_wire
 from weft.tree.reference import TargetKind
 

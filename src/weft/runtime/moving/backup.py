@@ -15,13 +15,13 @@ from weft.runtime.gate import Gate
 from weft.runtime.moving.checks import broken_chains, check_all
 from weft.runtime.moving.copying import copy_grove
 from weft.runtime.moving.files import refuse_existing, sync_folder
-from weft.runtime.moving.progress import Progress, silent
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside
 from weft.store.media import media_of_grove
 from weft.store.sqlite import SqliteStore, find_damage, peek
 from weft.tree.access import MemberRole
+from weft.tree.progress import Progress, silent
 
 __all__ = ["BackedUp", "back_up"]
 

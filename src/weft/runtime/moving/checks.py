@@ -8,12 +8,12 @@ from weft.interop.weft_json import Line
 from weft.runtime.moving.arriving import Arrival, Imported
 from weft.runtime.moving.exporting import Export
 from weft.runtime.moving.landing import Nowhere
-from weft.runtime.moving.progress import Progress, silent
 from weft.store import schema
 from weft.store.blobs import BlobStore
 from weft.store.session import Session
 from weft.store.statements import count_live
 from weft.store.transaction import GROVE
+from weft.tree.progress import Progress, silent
 
 __all__ = ["broken_chains", "check_all", "wrong_counters"]
 

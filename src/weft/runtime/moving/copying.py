@@ -15,13 +15,13 @@ from sqlalchemy import Integer, Table, delete, func, select
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
 from weft.runtime.moving.landing import is_pristine
-from weft.runtime.moving.progress import Progress, silent
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.media import media_of_grove
 from weft.store.opening import open_store
 from weft.store.session import Session
 from weft.store.transaction import Transaction
+from weft.tree.progress import Progress, silent
 
 __all__ = ["NOT_COPIED", "Copied", "copy_blobs", "copy_grove", "migrate_grove"]
 

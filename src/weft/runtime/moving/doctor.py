@@ -12,7 +12,6 @@ from weft.errors import StorageError, WeftError
 from weft.runtime.clock import Clock, system_clock
 from weft.runtime.moving.checks import broken_chains, wrong_counters
 from weft.runtime.moving.exporting import OUTCOMES
-from weft.runtime.moving.progress import Progress, silent
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore
@@ -23,6 +22,7 @@ from weft.store.opening import blobs_at, default_address, open_store, path_of
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.tree.attempt import Outcome
+from weft.tree.progress import Progress, silent
 from weft.tree.wire import from_microseconds, iso
 
 __all__ = ["Examination", "examine"]

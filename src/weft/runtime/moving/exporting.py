@@ -23,7 +23,6 @@ from weft.runtime.moving.notation import (
     time_of,
     unpack,
 )
-from weft.runtime.moving.progress import Progress, silent
 from weft.runtime.targets import KINDS as TARGET_KINDS
 from weft.runtime.targets import Address, targets_of
 from weft.runtime.values import load_content
@@ -44,6 +43,7 @@ from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.attempt import Outcome
 from weft.tree.content import content_to_wire
+from weft.tree.progress import Progress, silent
 from weft.tree.reference import TargetKind
 
 __all__ = ["OUTCOMES", "Export"]

@@ -19,7 +19,6 @@ from weft.runtime.gate import Gate
 from weft.runtime.moving.arriving import Imported, read_records
 from weft.runtime.moving.exporting import Export
 from weft.runtime.moving.landing import Ground, Nowhere
-from weft.runtime.moving.progress import Progress, silent
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope
 from weft.store import schema
@@ -27,6 +26,7 @@ from weft.store.references import find_tree
 from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
+from weft.tree.progress import Progress, silent
 
 __all__ = ["Exported", "Imported", "export_file", "import_file", "new_file"]
 

@@ -14,6 +14,7 @@ from weft.runtime.targets import KINDS
 from weft.runtime.values import document_value
 from weft.store import schema
 from weft.store.references import find_document
+from weft.store.search import forget_document
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
@@ -239,6 +240,7 @@ class DeleteDocument(Destroying):
             )
         announce_deletion(scope)
         key = find_document(transaction, found.id)
+        forget_document(transaction, key)
         kind = KINDS.index(TargetKind.DOCUMENT)
         links, tags = schema.links, schema.tags
         for tree, what, target in (

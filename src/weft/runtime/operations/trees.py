@@ -17,6 +17,7 @@ from weft.runtime.values import tree_value
 from weft.store import schema
 from weft.store.references import find_project
 from weft.store.rows import MODES, TreeState
+from weft.store.search import forget_tree
 from weft.tree.access import MemberRole
 from weft.tree.content import Content, JsonValue, as_content, check_content, check_text, plain_text
 from weft.tree.tree import Mode, Tree, title_from
@@ -197,6 +198,7 @@ class DeleteTree(Destroying):
         # Numbers are never given twice, also when the event with the highest one goes.
         number = transaction.last_event_number() if transaction.dialect.counts_events else None
         announce_deletion(scope, tree.key)
+        forget_tree(transaction, tree.key)
         links = schema.links
         transaction.execute(delete(links).where(or_(links.c.a_tree == tree.key, links.c.b_tree == tree.key)))
         for table in reversed(schema.metadata.sorted_tables):
