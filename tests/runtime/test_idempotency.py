@@ -265,9 +265,9 @@ def test_those_who_waited_get_the_firsts_error_and_do_not_all_try(address):
         class Watched(Idempotency):
             __slots__ = ()
 
-            def _wait(self, *rest):
+            def _wait(self, found, wanted, work):
                 waiting.release()
-                return super()._wait(*rest)
+                return super()._wait(found, wanted, work)
 
         calls = Watched(grove._gate, grove._actor)
         begun = threading.Event()

@@ -169,8 +169,8 @@ def test_the_token_is_looked_at_by_the_transaction_that_writes(here, address, cl
     class Late(Append):
         __slots__ = ()
 
-        def apply(self, _scope):
-            raise AssertionError("it was let through")
+        def apply(self, scope):
+            raise AssertionError(f"it was let through: {scope}")
 
     with weft.open(address, clock=clock) as other:
         clock.pass_by(10.1)
@@ -410,7 +410,7 @@ class Leasing(RuleBasedStateMachine):
             holder = self.groves[place % 2].leases.holder(self.tree, self.nodes[place])
             standing = self.standing(place)
             assert (holder is None) == (standing is None)
-            if holder is not None:
+            if holder is not None and standing is not None:
                 assert (holder.run, holder.token) == (self.runs_[standing[0]], standing[1])
 
     def teardown(self):
