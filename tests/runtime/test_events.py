@@ -502,59 +502,61 @@ def hold_open(grove, tree_id, seconds, never):
     grove.perform(Slow())
 
 
+def follow_in_pieces(address, cursor, done, heard):
+    """Read and follow by turns, breaking off all the time, until the writers are done and all is read."""
+    dice = random.Random(7)
+    with weft.open(address) as mine:
+        while True:
+            finished = done.is_set()
+            if finished:
+                settle(mine)
+            before = cursor
+            if dice.random() < 0.5:
+                batch = mine.events(after=cursor, limit=dice.randrange(1, 50))
+                heard.extend(batch.events)
+                cursor = batch.cursor
+            else:
+                with mine.follow(after=cursor, timeout=0.05) as live:
+                    heard.extend(first(live, dice.randrange(1, 80)))
+                    cursor = live.cursor
+            if finished and cursor == before:
+                return
+
+
+def write_at_random(grove, trees, number, count):
+    """Plain writes, and now and then one whose transaction stays open for a while."""
+    dice = random.Random(number)
+    pause = threading.Event()
+    for turn in range(count):
+        tree = trees[dice.randrange(len(trees))]
+        if dice.random() < 0.2:
+            hold_open(grove, tree, dice.random() * 0.02, pause)
+        else:
+            grove.tree(tree).root.say(f"{number}.{turn}")
+
+
 @covers("proof.stream-reconnected-everywhere", "event.resume")
 @pytest.mark.long
 def test_a_follower_that_reconnects_at_random_misses_and_doubles_nothing(postgres_server):
-    """A hundred writers with overlapping transactions on ten trees; the follower breaks off all the time."""
-    chance = random.Random(20)
+    """A hundred writers with overlapping transactions on ten trees."""
     each = 40 if os.environ.get("WEFT_PROVE") else 6
     with postgres.database(postgres_server) as address, weft.open(address) as grove:
         trees = [grove.plant(f"Tree {number}").id for number in range(10)]
         start = told(grove, after="now").cursor
-        done = threading.Event()
-        heard = []
-
-        def follower():
-            cursor = start
-            dice = random.Random(7)
-            with weft.open(address) as mine:
-                while True:
-                    finished = done.is_set()
-                    if finished:
-                        settle(mine)
-                    before = cursor
-                    if dice.random() < 0.5:
-                        batch = mine.events(after=cursor, limit=dice.randrange(1, 50))
-                        heard.extend(batch.events)
-                        cursor = batch.cursor
-                    else:
-                        with mine.follow(after=cursor, timeout=0.05) as live:
-                            heard.extend(first(live, dice.randrange(1, 80)))
-                            cursor = live.cursor
-                    if finished and cursor == before:
-                        return
-
-        def writer(number):
-            dice = random.Random(number)
-            pause = threading.Event()
-            for turn in range(each):
-                tree = trees[dice.randrange(10)]
-                if dice.random() < 0.2:
-                    hold_open(grove, tree, dice.random() * 0.02, pause)
-                else:
-                    grove.tree(tree).root.say(f"{number}.{turn}")
-
-        following_thread = threading.Thread(target=follower)
-        following_thread.start()
-        writers = [threading.Thread(target=writer, args=(number,)) for number in range(WRITERS)]
-        chance.shuffle(writers)
+        done, heard = threading.Event(), []
+        follower = threading.Thread(target=follow_in_pieces, args=(address, start, done, heard))
+        follower.start()
+        writers = [
+            threading.Thread(target=write_at_random, args=(grove, trees, number, each))
+            for number in range(WRITERS)
+        ]
         for thread in writers:
             thread.start()
         for thread in writers:
             thread.join()
         done.set()
-        following_thread.join(PATIENCE * 4)
-        assert not following_thread.is_alive()
+        follower.join(PATIENCE * 4)
+        assert not follower.is_alive()
         expected = all_events(grove, after=start)
     assert len(expected) == WRITERS * each
     assert [chain_of(event) for event in heard] == [chain_of(event) for event in expected]
