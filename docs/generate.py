@@ -286,11 +286,11 @@ def _member_line(name: str, member: object) -> str:
     return f"- `{shown}`" + (f"<br>{doc}" if doc else "")
 
 
-def _written(function: object) -> ast.FunctionDef:
+def _written(function: object) -> ast.FunctionDef | ast.AsyncFunctionDef:
     """The function as it stands in the source, where types have the names people gave them."""
     assert inspect.isfunction(function)  # noqa: S101 - the pages name functions and methods only
     found = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    assert isinstance(found, ast.FunctionDef)  # noqa: S101 - see above
+    assert isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef)  # noqa: S101 - see above
     return found
 
 

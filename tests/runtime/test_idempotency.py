@@ -225,7 +225,7 @@ def test_a_heartbeat_keeps_a_long_call_alive(calls, clock):
         for _ in range(3):
             clock.pass_by(0.02)
             while held_until() < clock() + 0.03 * SECOND:
-                pass
+                threading.Event().wait(0.005)
         with pytest.raises(ConflictError, match="still under way"):
             replace(quick, patience=0.0).once("generate", "k", {}, Work("twice"))
         return "done"
@@ -265,9 +265,9 @@ def test_those_who_waited_get_the_firsts_error_and_do_not_all_try(address):
         class Watched(Idempotency):
             __slots__ = ()
 
-            def _wait(self, *rest):  # pyright: ignore[reportIncompatibleMethodOverride] - passes all on
+            def _wait(self, found, wanted, work):
                 waiting.release()
-                return super()._wait(*rest)
+                return super()._wait(found, wanted, work)
 
         calls = Watched(grove._gate, grove._actor)
         begun = threading.Event()

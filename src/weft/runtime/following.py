@@ -62,14 +62,15 @@ class Poller:
 
     def listen(self, listener: "Subscription") -> None:
         with self.changed:
+            if self._stopped:
+                raise UnavailableError("the grove is closed", hint="open it again")
             self.listeners.add(listener)
         self.start()
 
     def start(self) -> None:
+        """Begin to look, where nobody does: at first, after a rest, in a forked child."""
         with self.changed:
-            if self._stopped:
-                raise UnavailableError("the grove is closed", hint="open it again")
-            if self._thread is None or not self._thread.is_alive():
+            if not self._stopped and (self._thread is None or not self._thread.is_alive()):
                 self._forget()
                 self._thread = threading.Thread(target=self._loop, name="weft-events", daemon=True)
                 self._thread.start()

@@ -14,13 +14,16 @@ from typing import ClassVar, NamedTuple, TypeVar
 
 from weft.errors import ConflictError, InvalidInputError
 from weft.ids import is_ulid
-from weft.runtime.actor import Actor, require_permission
+from weft.runtime.actor import Actor, agent_row, require_access, require_permission
 from weft.runtime.gate import Gate
 from weft.runtime.heartbeat import Pulse, beating
 from weft.runtime.operations.base import Editing
 from weft.runtime.operations.nodes import Append
 from weft.runtime.scope import Scope
+from weft.runtime.values import heading_of
 from weft.store.leases import LeaseRow, drop_lease, lease_at, put_lease, sweep_leases
+from weft.store.queries import find_node, node_row
+from weft.store.references import find_tree
 from weft.store.rows import NodeRow, TreeState
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
@@ -170,13 +173,22 @@ class Leases:
 
     def holder(self, tree: str, node: str) -> Lease | None:
         """Who extends a node's position now."""
-
-        def work(scope: Scope, state: TreeState) -> Lease | None:
-            row = scope.node(state, node)
-            held = lease_at(scope.transaction, state.key, row.position, scope.now)
-            return None if held is None else _lease(scope, state, held)
-
-        return self._write(tree, work, role=MemberRole.READER, permission=Permission.LOOM_AWARE)
+        with self.gate.store.read() as session:
+            require_permission(session, self.actor, Permission.LOOM_AWARE, "look")
+            key = find_tree(session, tree)
+            require_access(session, self.actor, MemberRole.READER, key)
+            position = find_node(session, key, node).position
+            held = lease_at(session, key, position, self.gate.clock())
+            if held is None:
+                return None
+            return Lease(
+                tree_id=heading_of(session, key).ulid,
+                node_id=node_row(session, key, position).ulid,
+                run=held.run,
+                agent_id=agent_row(session, held.agent).ulid,
+                token=held.token,
+                expires_at=from_microseconds(held.expires_at),
+            )
 
     @contextlib.contextmanager
     def hold(
@@ -191,21 +203,20 @@ class Leases:
         finally:
             self.release(held.lease)
 
-    def _write(
-        self,
-        tree: str,
-        work: Callable[[Scope, TreeState], T],
-        *,
-        role: MemberRole = MemberRole.EDITOR,
-        permission: Permission = Permission.LOOM_WRITE,
-    ) -> T:
+    def _write(self, tree: str, work: Callable[[Scope, TreeState], T]) -> T:
         """Bookkeeping, not an operation: checked like one, in one transaction, without an event."""
         gate = self.gate
 
         def run(transaction: Transaction) -> T:
-            require_permission(transaction, self.actor, permission, "extend")
+            require_permission(transaction, self.actor, Extend.permission, "extend")
             scope = Scope(
-                transaction, self.actor, role, gate.clock, gate.entropy, gate.store.blobs, gate.accept_clock
+                transaction,
+                self.actor,
+                Extend.access,
+                gate.clock,
+                gate.entropy,
+                gate.store.blobs,
+                gate.accept_clock,
             )
             return work(scope, scope.open_tree(tree))
 

@@ -30,6 +30,7 @@ from sqlalchemy import (
     literal,
     select,
     text,
+    update,
 )
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.engine import URL, make_url
@@ -143,6 +144,16 @@ _INSERT_EVENTS = insert(schema.events).values(
 _DIALECT = PostgresDialect()
 """One for all: statements are kept by it."""
 
+_SETTLE_RESTORED = (
+    update(schema.events)
+    .where(
+        select(func.max(schema.events.c.transaction)).scalar_subquery()
+        >= _number(func.pg_snapshot_xmax(func.pg_current_snapshot()))
+    )
+    .values(transaction=0)
+)
+"""Transaction ids from the future: a dump of another server was put back here. Its events are all settled."""
+
 
 class PostgresStore(Store):
     """A grove on a PostgreSQL server."""
@@ -187,6 +198,8 @@ class PostgresStore(Store):
                 connection.execute(text("SELECT pg_advisory_lock(:lock)"), lock)
             try:
                 migrate(connection)
+                with connection.begin():
+                    connection.execute(_SETTLE_RESTORED)
             finally:
                 with connection.begin():
                     connection.execute(text("SELECT pg_advisory_unlock(:lock)"), lock)

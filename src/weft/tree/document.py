@@ -119,16 +119,16 @@ def section_of(text: str, name: str) -> Section:
 def with_section(text: str, name: str, new: str) -> str:
     """The text with one section written anew.
 
-    The heading stays, unless the new text begins with one of its own. What follows
-    still begins on a line of its own.
+    The heading stays, unless the new text begins with one of its own; so does the line
+    end that the section had, and what follows begins on a line of its own.
     """
     found = section_of(text, name)
+    old, rest = text[found.start : found.end], text[found.end :]
     heading, _, _ = new.partition("\n")
     if new and _HEADING.match(heading.rstrip("\r")) is None:
-        line = text[found.start : found.end].splitlines(keepends=True)[0]
+        line = old.splitlines(keepends=True)[0]
         new = (line if line.endswith("\n") else line + "\n") + new
-    rest = text[found.end :]
-    if new and rest and not new.endswith("\n"):
+    if new and (rest or old.endswith("\n")) and not new.endswith("\n"):
         new += "\n"
     return text[: found.start] + new + rest
 
