@@ -1,18 +1,16 @@
 """A small grove with a little of everything in it."""
 
-import gzip
-import hashlib
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 import weft
-from weft.ids import new_ulid
+from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.projects import AssignProject, ChangeProject, CreateProject
 from weft.store import schema
 from weft.store.transaction import Transaction
-from weft.tree.attempt import RawResponse, Usage
+from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import Audio, Image, Mixed, Text, Thinking, ToolCall, ToolResult
 from weft.tree.item import Item
 from weft.tree.node import Status
@@ -49,6 +47,21 @@ def fill(grove: weft.Grove, picture: bytes = PICTURE) -> None:
     grove.perform(CreateProject(name="Novel", system_prompt="Be kind.", context=items))
     grove.perform(ChangeProject(project="Novel", system_prompt="Be kinder.", revision=1))
     grove.perform(AssignProject(tree=tree.id, project="Novel"))
+    for answered in (True, False):
+        grove.perform(
+            RecordAttempt(
+                tree=tree.id,
+                parent=tree.root.id,
+                agent="Muse",
+                outcome=Outcome.COMPLETE if answered else Outcome.FAILED,
+                segments=[b'{"role":', b'"user"}'],
+                manifest=b'{"kept":1}',
+                response=RawResponse(body=b'{"a":1}', provider="p", model="m") if answered else None,
+                error=None if answered else "timeout",
+                idempotency_key=f"k{answered}",
+                ended_at=MOMENT,
+            )
+        )
     grove.read.store.write(lambda transaction: _add_evidence(transaction, tree.id))
 
 
@@ -107,42 +120,10 @@ def _buffer(grove: weft.Grove) -> weft.runtime.handles.TreeHandle:
 
 
 def _add_evidence(transaction: Transaction, tree: str) -> None:
-    """What operations do not write yet: attempts, requests, manifests, memory, projects, records."""
+    """What operations do not write yet: memory, summaries, records."""
     row = transaction.execute(select(schema.trees).where(schema.trees.c.ulid == tree)).one()
-    state = transaction.tree_state(row.key)
     place: dict[str, Any] = {"tree": row.key}
-    body = b'{"role":"user"}'
-    digest = hashlib.sha256(body).digest()
-    transaction.add(schema.bodies, {**place, "sha256": digest, "gzip": gzip.compress(body, mtime=0)})
     muse = transaction.execute(select(schema.agents.c.key).where(schema.agents.c.name == "Muse")).scalar_one()
-    response = transaction.execute(
-        select(func.min(schema.responses.c.key)).where(schema.responses.c.tree == row.key)
-    ).scalar_one()
-    for answered in (response, None):
-        key = transaction.take_key(state)
-        transaction.add(
-            schema.attempts,
-            {
-                **place,
-                "key": key,
-                "ulid": new_ulid(row.created_at + key),
-                "agent": muse,
-                "parent": 1,
-                "outcome": 1 if answered else 3,
-                "idempotency_key": f"k{key}",
-                "request": digest,
-                "response": answered,
-                "partial": None if answered else b"half\x00",
-                "error": None if answered else "timeout",
-                "started_at": row.created_at,
-                "ended_at": row.created_at + 1,
-            },
-        )
-        transaction.add(schema.requests, {**place, "attempt": key, "ordinal": 0, "segment": digest})
-        transaction.add(
-            schema.manifests,
-            {**place, "attempt": key, "sha256": digest, "gzip": gzip.compress(body, mtime=0)},
-        )
     transaction.add(
         schema.memory,
         {**place, "agent": muse, "ordinal": 1, "kind": 0, "label": None, "body": "x", "created_at": 5},

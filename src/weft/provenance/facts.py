@@ -111,7 +111,9 @@ def revision_fact(document: str, row: Row, author: str) -> Fact:
 
 
 def link_fact(row: Row, ends: Sequence[str], author: str) -> Fact:
-    name = f"link:{row['ulid']}:{ends[0]}:{ends[1]}"
+    # In an order of their own: which end is stored first follows from keys, and those differ elsewhere.
+    one, other = sorted(ends)
+    name = f"link:{row['ulid']}:{one}:{other}"
     return Fact(name, fingerprint(row["note"], author, row["created_at"], row["removed"]))
 
 

@@ -144,7 +144,10 @@ class ImportFile(Editing):
 
     def apply(self, scope: Scope) -> Imported:
         scope.open_grove()
-        return read_records(self.path, Ground(scope), self.progress)
+        ground = Ground(scope)
+        done = read_records(self.path, ground, self.progress)
+        ground.finish()
+        return done
 
 
 def import_file(

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 from sqlalchemy import Table, delete, select, update
 
 from weft.errors import ConflictError, InvalidInputError
+from weft.provenance.facts import Fact, agent_fact, document_fact, link_fact, revision_fact, tag_fact
 from weft.runtime.actor import require_access
 from weft.runtime.scope import Scope
 from weft.runtime.targets import Address
@@ -17,6 +18,7 @@ from weft.tree.access import MemberRole
 __all__ = ["Ground", "Landing", "Nowhere"]
 
 _BATCH = 1_000
+_NOT_HIDDEN = {"hidden": None}
 _COUNT_LIVE = count_live()
 
 
@@ -98,6 +100,10 @@ class Ground:
         self._gathered = 0
         self._adopting: str | None = None
         self._keeps_numbers: bool | None = None
+        self._vouched = 0
+        self._agents: dict[int, str] = {}
+        self._documents: dict[int, str] = {}
+        """ULIDs by key, of what came along."""
 
     def adopt(self, row: dict[str, Any], owner: str) -> bool:
         transaction = self._transaction
@@ -133,7 +139,11 @@ class Ground:
                     f"the file's agent {row['name']!r} is not the one that you have under that name: "
                     f"it came along as {row['ulid']}"
                 )
-            return transaction.insert(agents, row)
+            key = transaction.insert(agents, row)
+            self._vouch(agent_fact({**_NOT_HIDDEN, **row}))
+            self._agents[key] = row["ulid"]
+            return key
+        self._agents[known.key] = known.ulid
         if known.type != row["type"]:
             raise ConflictError(f"agent {row['ulid']} is a person in one place and a model in the other")
         return known.key
@@ -164,6 +174,8 @@ class Ground:
                     hint="rename or archive one of the two; nothing was imported",
                 )
         key = self._transaction.insert(documents, row)
+        self._documents[key] = row["ulid"]
+        self._vouch(document_fact({**_NOT_HIDDEN, **row}))
         self._record({"document": row["ulid"]}, {"archiveDocument": row["ulid"]})
         return key
 
@@ -183,6 +195,20 @@ class Ground:
     def _record(self, payload: dict[str, str], inverse: dict[str, str]) -> None:
         if self._adopting is None:
             self._scope.record(None, "import", payload, inverse)
+            self._vouched = 0
+
+    def _vouch(self, fact: Fact) -> None:
+        """The file's own chain stays behind where it joins another, so this grove's vouches for its words."""
+        if self._adopting is None:
+            self._scope.note(fact)
+            self._vouched += 1
+            if self._vouched >= _BATCH:
+                self.finish()
+
+    def finish(self) -> None:
+        """Record what was noted since the last event."""
+        if self._vouched:
+            self._record({}, {})
 
     def end_tree(self, tree: int, root_ulid: str, moved: dict[int, int]) -> None:
         transaction, nodes, trees = self._transaction, schema.nodes, schema.trees
@@ -196,6 +222,9 @@ class Ground:
 
     def add(self, table: Table, row: dict[str, Any]) -> None:
         self._transaction.add(table, row)
+        if table is schema.revisions and self._adopting is None:
+            document, author = self._documents[row["document"]], self._agents[row["author"]]
+            self._vouch(revision_fact(document, {**_NOT_HIDDEN, **row}, author))
         self._gathered += 1
         if self._gathered >= _BATCH:
             self._transaction.flush_rows()
@@ -229,6 +258,9 @@ class Ground:
         if row["removed"] is None and there is not None:
             raise InvalidInputError(f"link {row['ulid']} joins two that are linked already")
         self._transaction.insert(schema.links, {**row, **places})
+        if a[0] == b[0] == GROVE and self._adopting is None:
+            named = [self._documents[end[2]] for end in (a, b)]
+            self._vouch(link_fact(row, named, self._agents[row["author"]]))
 
     def tag(self, row: dict[str, Any]) -> None:
         """Events speak of tags by number, so it is kept wherever it is free."""
@@ -243,6 +275,8 @@ class Ground:
         else:
             row = {name: value for name, value in row.items() if name != "key"}
         transaction.execute(tags.insert(), row)
+        if row["tree"] == GROVE and self._adopting is None:
+            self._vouch(tag_fact(row, self._documents[row["target"]]))
 
 
 def is_pristine(transaction: Transaction) -> bool:
