@@ -13,7 +13,7 @@ from weft.runtime.moving.fields import Fields
 from weft.runtime.moving.growth import KnownAgent
 from weft.runtime.moving.landing import Landing
 from weft.runtime.moving.pieces import Blobs
-from weft.runtime.moving.section import Chain, Section
+from weft.runtime.moving.section import Chain, Section, timestamp_row
 from weft.runtime.scope import dump_json
 from weft.runtime.targets import KINDS as TARGET_KINDS
 from weft.runtime.targets import Address
@@ -31,7 +31,7 @@ _NAME_LIMIT = 1_000
 _ORDER = {
     name: rank
     for rank, name in enumerate(
-        ("grove", "agent", "project", "event", "document", "tree", "link", "tag", "record")
+        ("grove", "agent", "project", "event", "timestamp", "document", "tree", "link", "tag", "record")
     )
 }
 _INNER = {
@@ -50,6 +50,7 @@ _INNER = {
             "buffer",
             "group",
             "memory",
+            "timestamp",
         )
     )
 }
@@ -116,6 +117,7 @@ class Arrival:
             "project": self._take_project,
             "projectRevision": self._take_project_revision,
             "event": self._take_event,
+            "timestamp": self._take_timestamp,
             "document": self._take_document,
             "revision": self._take_revision,
             "tree": self._take_tree,
@@ -256,6 +258,7 @@ class Arrival:
             "revision": fields.count("revision"),
             "created_at": fields.time("createdAt"),
             "archived_at": fields.optional_time("archivedAt"),
+            "hidden": fields.optional_mark("hidden"),
         }
         fields.done()
         self._projects[ulid], is_new = self._landing.project(row)
@@ -279,6 +282,7 @@ class Arrival:
             "context": _context(fields),
             "author": author.key,
             "created_at": fields.time("createdAt"),
+            "hidden": fields.optional_mark("hidden"),
         }
         fields.done()
         self._project = key, is_new, number
@@ -291,6 +295,14 @@ class Arrival:
         row = self._chain.add(fields, GROVE)
         if self._adopted:
             self._landing.add_event(row)
+
+    def _take_timestamp(self, fields: Fields) -> None:
+        row = timestamp_row(fields, GROVE)
+        if row["ulid"] in self._seen:
+            raise fields.wrong("this timestamp is there twice")
+        self._seen.add(row["ulid"])
+        if self._adopted:
+            self._landing.add(schema.timestamps, row)
 
     def _take_document(self, fields: Fields) -> None:
         ulid = fields.ulid("id")

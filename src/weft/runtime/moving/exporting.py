@@ -87,6 +87,7 @@ class Export:
         yield from self._projects()
         if self.trees is None:
             yield from self._events(GROVE)
+            yield from self._timestamps(GROVE)
             yield from self._documents()
         for row, _ in trees:
             yield from self._tree(row)
@@ -180,6 +181,7 @@ class Export:
                 revision=row.revision,
                 createdAt=time_of(row.created_at),
                 archivedAt=time_of(row.archived_at),
+                hidden=row.hidden,
             )
             revisions = schema.project_revisions
             statement = revisions.select().where(revisions.c.project == row.key)
@@ -192,6 +194,7 @@ class Export:
                     context=orjson.loads(revision.context),
                     authorId=self._agents[revision.author],
                     createdAt=time_of(revision.created_at),
+                    hidden=revision.hidden,
                 )
 
     def _documents(self) -> Iterator[Record]:
@@ -453,6 +456,27 @@ class Export:
                 kind=row.kind,
                 label=row.label,
                 body=row.body,
+                createdAt=time_of(row.created_at),
+            )
+        yield from self._timestamps(tree)
+
+    def _timestamps(self, tree: int) -> Iterator[Record]:
+        stamps = schema.timestamps
+        for row in self._rows(stamps.select().where(stamps.c.tree == tree).order_by(stamps.c.ulid)):
+            yield compact(
+                record="timestamp",
+                id=row.ulid,
+                target=row.target,
+                statement=row.statement,
+                digest=hex_of(row.digest),
+                authority=row.authority,
+                status=row.status,
+                token=None if row.token is None else base64_of(row.token),
+                certificates=None if row.certificates is None else base64_of(row.certificates),
+                certifiedAt=time_of(row.certified_at),
+                attempts=row.attempts,
+                nextTry=time_of(row.next_try),
+                error=row.error,
                 createdAt=time_of(row.created_at),
             )
 

@@ -17,13 +17,35 @@ from weft.store import schema
 from weft.store.rows import MODES
 from weft.tree.wire import from_microseconds, iso
 
-__all__ = ["Chain", "Section"]
+__all__ = ["Chain", "Section", "timestamp_row"]
 
 _NODE_LIMIT = 10_000_000
 _BODY_LIMIT = 512 * 1024 * 1024
 _SEGMENT_LIMIT = 1_000_000
 _NAME_LIMIT = 1_000
 _NODE_COLUMNS = tuple(column.name for column in schema.nodes.columns)
+
+
+def timestamp_row(fields: Fields, tree: int) -> dict[str, Any]:
+    """A timestamp of a node, or (tree 0) of the whole grove."""
+    row: dict[str, Any] = {
+        "tree": tree,
+        "ulid": fields.ulid("id"),
+        "target": fields.ulid("target"),
+        "statement": fields.optional_text("statement"),
+        "digest": fields.digest("digest"),
+        "authority": fields.text("authority", limit=_NAME_LIMIT),
+        "status": fields.count("status", limit=2),
+        "token": None if fields.get("token") is None else fields.data("token"),
+        "certificates": None if fields.get("certificates") is None else fields.data("certificates"),
+        "certified_at": fields.optional_time("certifiedAt"),
+        "attempts": fields.count("attempts"),
+        "next_try": fields.optional_time("nextTry"),
+        "error": fields.optional_text("error"),
+        "created_at": fields.time("createdAt"),
+    }
+    fields.done()
+    return row
 
 
 class Chain:
@@ -165,6 +187,7 @@ class Section:
             "buffer": self._take_buffer,
             "group": self._take_group,
             "memory": self._take_memory,
+            "timestamp": self._take_timestamp,
         }
         if record != "body":
             self._pieces.require_whole(fields)
@@ -364,6 +387,11 @@ class Section:
         }
         fields.done()
         self._landing.add(schema.memory, row)
+
+    def _take_timestamp(self, fields: Fields) -> None:
+        row = timestamp_row(fields, self.key)
+        self._once(fields, "timestamp", row["ulid"])
+        self._landing.add(schema.timestamps, row)
 
     def _agent(self, fields: Fields) -> int:
         agent = self._agents.get(fields.ulid("agentId"))
