@@ -25,7 +25,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check -q .
 
 types: $(STAMP)
-	$(BIN)/basedpyright
+	$(BIN)/basedpyright --threads 2
 
 layers: $(STAMP)
 	$(BIN)/lint-imports

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests import postgres
 
-from bench import edit, forest, paths, size, writes
+from bench import edit, forest, moving, paths, search, size, verify, writes
 from bench.report import Section, render, render_all
 from bench.scene import Scene
 
@@ -22,6 +22,9 @@ BENCHES: dict[str, Callable[[Scene], Section]] = {
     "grove": forest.run,
     "size": size.run,
     "edit": edit.run,
+    "verify": verify.run,
+    "moving": moving.run,
+    "search": search.run,
 }
 _RESULTS = Path(__file__).parent / "RESULTS.md"
 

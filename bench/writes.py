@@ -3,8 +3,8 @@
 import os
 import statistics
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from bench.report import Section, Table, at_least, number
 from bench.scene import Scene, place_of, sample_texts
 from bench.timing import percentile
 from weft.runtime.handles import TreeHandle
-from weft.store import schema
+from weft.store import schema, writer
 
 __all__ = ["run"]
 
@@ -53,20 +53,28 @@ class Round(NamedTuple):
     ours: Measured
     plain: Measured
     sync: float
+    alone: Measured | None = None
+    """The same calls, each in a commit of its own."""
 
     @property
     def ratio(self) -> float:
         return self.ours.rate / self.plain.rate
+
+    @property
+    def gain(self) -> float | None:
+        return None if self.alone is None else self.ours.rate / self.alone.rate
 
 
 def run(scene: Scene) -> Section:
     section = Section(
         "Acknowledged writes",
         "Each node is one `say` of 200 characters in its producer's own tree, durable with its event when the "
-        f"call returns. {_PRODUCERS} threads share one grove on SQLite (synchronous = FULL); the peer puts the "
-        "same rows into the same file by sqlite3, one connection, one commit for each node. "
-        f"{_PROCESSES} processes have a grove each on one file; the peer is {_PROCESSES} plain ones. On "
-        f"PostgreSQL {_CONNECTIONS} threads share one grove; the peer is {_CONNECTIONS} threads with a psycopg "
+        f"call returns. {_PRODUCERS} threads share one grove on SQLite (synchronous = FULL). “Each alone” is the "
+        "same writer with the same calls, but each in a commit of its own: that is the peer of the bar. "
+        "“Bare SQL” is a floor: one thread that has nothing to check, name or hash puts finished rows into the "
+        "same file by sqlite3, one commit for each node. "
+        f"{_PROCESSES} processes have a grove each on one file; bare SQL is {_PROCESSES} plain ones. On "
+        f"PostgreSQL {_CONNECTIONS} threads share one grove; bare SQL is {_CONNECTIONS} threads with a psycopg "
         "connection each. “Sync” is the disk's floor in that round: 4 KiB appended and synced. Bars are held "
         "against the median round.",
     )
@@ -76,19 +84,32 @@ def run(scene: Scene) -> Section:
         (f"PostgreSQL, {_CONNECTIONS} threads", [_postgres(scene) for _ in range(scene.size(3, 1))]),
     ]
     threads = cases[0][1]
-    ratio = statistics.median(each.ratio for each in threads)
+    gain = statistics.median(each.gain or 0 for each in threads)
     rate = statistics.median(each.ours.rate for each in threads)
-    by_ratio = section.hold(at_least("SQLite writes ÷ a writer that commits each", ratio, 4))
+    by_ratio = section.hold(at_least("SQLite writes ÷ a writer that commits each", gain, 4))
     by_rate = section.hold(at_least("SQLite writes a second, with events", rate, 5_000))
     rows: list[tuple[str, ...]] = []
     for what, rounds in cases:
         ours = statistics.median(each.ours.rate for each in rounds)
         plain = statistics.median(each.plain.rate for each in rounds)
         middle = statistics.median(each.ratio for each in rounds)
-        bar = (by_ratio.bar, by_ratio.verdict) if rounds is threads else ("—", "—")
-        rows.append((what, number(ours), number(plain), number(middle), *bar))
-    rows.insert(1, (f"{cases[0][0]}, as such", number(rate), "—", "—", by_rate.bar, by_rate.verdict))
-    header = ("nodes a second, median round", "ours", "peer", "ratio", "bar", "verdict")
+        alone, more, bar = None, None, ("—", "—")
+        if rounds is threads:
+            alone = statistics.median(each.alone.rate for each in rounds if each.alone)
+            more, bar = gain, (by_ratio.bar, by_ratio.verdict)
+        figures = (ours, alone, more, plain, middle)
+        rows.append((what, *map(number, figures), *bar))
+    rows.insert(1, (f"{cases[0][0]}, as such", number(rate), *["—"] * 4, by_rate.bar, by_rate.verdict))
+    header = (
+        "nodes a second, median round",
+        "ours",
+        "each alone",
+        "ours ÷ that",
+        "bare SQL",
+        "ours ÷ that",
+        "bar",
+        "verdict",
+    )
     section.tables.append(Table("Nodes a second", header, rows))
     section.tables.append(_rounds_table(cases))
     return section
@@ -103,14 +124,14 @@ def _rounds_table(cases: Sequence[tuple[str, Sequence[Round]]]) -> Table:
                 (
                     what,
                     number(each.ours.rate),
+                    number(None if each.alone is None else each.alone.rate),
                     number(each.plain.rate),
-                    number(each.ratio),
                     number(1000 * each.sync),
                     number(statistics.median(waits) if waits else None),
                     number(percentile(waits, 0.99) if waits else None),
                 )
             )
-    header = ("round", "ours", "peer", "ratio", "sync, ms", "a caller waits, ms", "p99, ms")
+    header = ("round", "ours", "each alone", "bare SQL", "sync, ms", "a caller waits, ms", "p99, ms")
     return Table("Each round", header, rows)
 
 
@@ -118,12 +139,26 @@ def _sqlite_threads(scene: Scene) -> Round:
     with scene.address("SQLite") as path, weft.open(path) as grove:
         stand = _plant(grove, _PRODUCERS)
         ours = _say(grove, stand.trees, scene.size(100, 10))
+        others = [grove.plant(f"Alone {index}") for index in range(_PRODUCERS)]
+        with _each_alone():
+            alone = _say(grove, others, scene.size(15, 3))
         sync = _sync(scene.folder, 50)
         shares = _shares(grove, stand, scene.size(8, 3))
         turns = [change for turn in zip(*shares, strict=True) for change in turn]
         with sqlite_writer(path) as write:
             plain = _commit_each([write], [turns])
-    return _told(scene, "SQLite, threads", Round(ours, plain, sync))
+    return _told(scene, "SQLite, threads", Round(ours, plain, sync, alone))
+
+
+@contextmanager
+def _each_alone() -> Generator[None]:
+    """Commit whatever comes next one by one."""
+    kept = writer._GROUP_LIMIT  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - a bench compares
+    writer._GROUP_LIMIT = 1  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    try:
+        yield
+    finally:
+        writer._GROUP_LIMIT = kept  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def _sqlite_processes(scene: Scene) -> Round:
@@ -156,7 +191,8 @@ def _postgres(scene: Scene) -> Round:
 
 
 def _told(scene: Scene, what: str, found: Round) -> Round:
-    scene.say(f"  {what}: {found.ours.rate:,.0f} a second, plain {found.plain.rate:,.0f}")
+    alone = "" if found.alone is None else f", each alone {found.alone.rate:,.0f}"
+    scene.say(f"  {what}: {found.ours.rate:,.0f} a second{alone}, bare SQL {found.plain.rate:,.0f}")
     return found
 
 

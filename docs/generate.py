@@ -94,6 +94,13 @@ class Session:
                 done = end
         return _fence("pycon", "\n".join(shown))
 
+    def answered(self, tree: str) -> str:
+        """The local id of a tree's first node that a model's server gave."""
+        with open_grove(self._grove, create=False) as grove:
+            nodes = [row.node for row in grove.read.outline(grove.tree(tree).id)]
+            evidence = grove.evidence
+            return next(node.local_id for node in nodes if evidence.raw_response(node.tree_id, node.id))
+
     def shell(self, *commands: str) -> str:
         """`weft` commands as typed in a terminal, each with what the screen shows."""
         shown: list[str] = []

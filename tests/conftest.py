@@ -17,6 +17,15 @@ settings.register_profile("prove", parent=settings.get_profile("fixed"), derando
 settings.load_profile("prove" if os.environ.get("WEFT_PROVE") else "fixed")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a grove run in one process, so that each process does not make its own."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        store = None if callspec is None else callspec.params.get("module_address")
+        if store is not None and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(f"{item.location[0]} {store}"))
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     with postgres.server() as address:

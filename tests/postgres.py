@@ -1,15 +1,19 @@
 """A real PostgreSQL for the tests: one given by WEFT_TEST_POSTGRES, or one they start themselves."""
 
+import atexit
 import contextlib
 import os
 import secrets
 import tempfile
 import warnings
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
 
 import psycopg
 from psycopg import sql
+
+from weft.store.opening import open_store
 
 
 @contextlib.contextmanager
@@ -35,23 +39,48 @@ def server() -> Generator[str]:
         warnings.simplefilter("ignore")
         handle = get_server(folder, cleanup_mode="delete")
     try:
+        with psycopg.connect(handle.get_uri(), autocommit=True) as connection:
+            # Nothing here is to outlive the machine.
+            connection.execute("ALTER SYSTEM SET fsync = off")
+            connection.execute("SELECT pg_reload_conf()")
         yield handle.get_uri()
     finally:
         handle.cleanup()
 
 
 @contextlib.contextmanager
-def database(address: str) -> Generator[str]:
-    """A database of its own; dropped at the end."""
+def database(address: str, *, empty: bool = False) -> Generator[str]:
+    """A database of its own, with tables unless it is to be empty; dropped at the end."""
     name = f"weft_{secrets.token_hex(6)}"
+    make = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+        sql.Identifier(name), sql.Identifier("template1" if empty else _tables(address))
+    )
     with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        connection.execute(make)
     try:
         yield replace_database(address, name)
     finally:
-        with psycopg.connect(address, autocommit=True) as connection:
-            drop = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
-            connection.execute(drop)
+        _drop(address, name)
+
+
+@cache
+def _tables(address: str) -> str:
+    """The name of a database with tables and nothing in them: copied faster than made."""
+    name = f"weft_{secrets.token_hex(6)}"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    open_store(replace_database(address, name)).close()
+    atexit.register(_drop, address, name)
+    return name
+
+
+def _drop(address: str, name: str) -> None:
+    # A server that the tests started themselves is gone before the last of them ends.
+    with (
+        contextlib.suppress(psycopg.OperationalError),
+        psycopg.connect(address, autocommit=True) as connection,
+    ):
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 def replace_database(address: str, name: str) -> str:

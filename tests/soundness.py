@@ -9,8 +9,8 @@ from typing import Any
 
 import weft
 from weft.provenance.chain import NodeFacts, content_hash, event_hash
-from weft.runtime.values import load_content
 from weft.store import schema
+from weft.store.contents import load_content
 from weft.store.rows import EDGE_TYPES, ROLES, SOURCE_ROLES, STATUSES, Flag
 from weft.tree.edge import EdgeType
 from weft.tree.path import jump_depth
@@ -38,6 +38,8 @@ def check_sound(grove: weft.Grove) -> None:
         _check_chain(tree, mine["events"], agents)
     (own,) = rows["grove"]
     _check_chain(own, by_tree["events"][0], agents)
+    # The product's own word for it, which looks at more.
+    assert [str(finding) for finding in grove.verify().findings] == []
 
 
 def check_file(path: str) -> None:

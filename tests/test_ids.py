@@ -1,14 +1,16 @@
 """ULIDs and local ids."""
 
+import os
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
+from ulid import ULID
 
 from weft.errors import InvalidInputError
-from weft.ids import is_ulid, local_id_candidates, new_ulid, normalise_reference
+from weft.ids import is_ulid, local_id_candidates, new_ulid, normalise_reference, random_bytes
 
 NOW = 1_800_000_000_000_000
 
@@ -46,3 +48,25 @@ def test_what_is_not_a_reference_is_refused_with_a_hint(said):
     with pytest.raises(InvalidInputError, match="is not a node id") as caught:
         normalise_reference(said)
     assert caught.value.hint
+
+
+@given(st.integers(0, 2**48 * 1000 - 1), st.binary(min_size=10, max_size=10))
+def test_a_ulid_is_written_as_others_write_it(microseconds, entropy):
+    parts = (microseconds // 1000).to_bytes(6, "big") + entropy
+    assert new_ulid(microseconds, lambda count: entropy) == str(ULID.from_bytes(parts))
+
+
+def test_a_forked_process_draws_random_bytes_of_its_own():
+    random_bytes(10)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writer, b"".join(random_bytes(10) for _ in range(100)))
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        theirs = pipe.read()
+    os.waitpid(child, 0)
+    ours = {random_bytes(10) for _ in range(300)}
+    assert len(theirs) == 1000
+    assert ours.isdisjoint(theirs[start : start + 10] for start in range(0, 1000, 10))

@@ -2,9 +2,8 @@
 
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
-
-from ulid import ULID
 
 from weft.errors import InvalidInputError
 
@@ -18,6 +17,7 @@ __all__ = [
     "local_id_candidates",
     "new_ulid",
     "normalise_reference",
+    "random_bytes",
 ]
 
 Entropy = Callable[[int], bytes]
@@ -33,13 +33,49 @@ _REFERENCE = re.compile(r"[0-9a-hjkmnp-tv-z]{4,26}'*\Z")
 _LOOK_ALIKES = str.maketrans({"i": "1", "l": "1", "o": "0", "’": PRIME, "′": PRIME})
 
 
-def new_ulid(microseconds: int, entropy: Entropy = os.urandom) -> str:
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
+"""Ten bits at a time."""
+
+_RANDOM_SIZE = 10
+_drawn: deque[bytes] = deque()
+if hasattr(os, "register_at_fork"):
+    # Else a forked child would name its nodes like its parent.
+    os.register_at_fork(after_in_child=_drawn.clear)
+
+
+def random_bytes(size: int) -> bytes:
+    """Bytes of `os.urandom`, drawn many at a time.
+
+    Asking the system lets every waiting thread in first; where a hundred wait for one
+    writer, that costs more than all else about an id.
+    """
+    if size != _RANDOM_SIZE:
+        return os.urandom(size)
+    while True:
+        try:
+            return _drawn.popleft()
+        except IndexError:
+            block = os.urandom(256 * size)
+            _drawn.extend(block[start : start + size] for start in range(0, len(block), size))
+
+
+def new_ulid(microseconds: int, entropy: Entropy = random_bytes) -> str:
     """A ULID of this moment.
 
     The random part is drawn whole each time, never counted up: local ids are cut
     from its beginning, and neighbours would collide.
     """
-    return str(ULID.from_bytes((microseconds // 1000).to_bytes(6, "big") + entropy(10)))
+    moment = microseconds // 1000
+    number = int.from_bytes(entropy(_RANDOM_SIZE), "big")
+    pairs = _PAIRS
+    return (
+        f"{pairs[moment >> 40]}{pairs[moment >> 30 & 1023]}{pairs[moment >> 20 & 1023]}"
+        f"{pairs[moment >> 10 & 1023]}{pairs[moment & 1023]}"
+        f"{pairs[number >> 70]}{pairs[number >> 60 & 1023]}{pairs[number >> 50 & 1023]}"
+        f"{pairs[number >> 40 & 1023]}{pairs[number >> 30 & 1023]}{pairs[number >> 20 & 1023]}"
+        f"{pairs[number >> 10 & 1023]}{pairs[number & 1023]}"
+    )
 
 
 def is_ulid(text: str) -> bool:

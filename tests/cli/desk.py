@@ -7,31 +7,21 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from typer import testing as typer_testing
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from weft.cli.app import app
 from weft.cli.settings import Settings
 from weft.errors import CODES
+from weft.testing import SteppingClock
 
-START = 1_700_000_000_000_000
-"""November 2023, in microseconds: before now, so that the real program may go on in the same grove."""
-
-
-@dataclass
-class SteppingClock:
-    """A moment later each time it is looked at."""
-
-    moment: int = START
-
-    def __call__(self) -> int:
-        self.moment += 1_000
-        return self.moment
-
-    def pass_by(self, *, seconds: int) -> None:
-        self.moment += seconds * 1_000_000
+# The runner builds all commands anew for each it runs, which takes longer than most of them.
+setattr(typer_testing, "_get_command", cache(get_command))  # noqa: B010 - not a name it exports
 
 
 @dataclass(frozen=True)

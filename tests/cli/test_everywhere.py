@@ -35,6 +35,7 @@ EVERY = {
     "include": "include ONE",
     "prune": "prune ONE",
     "restore": "restore GONE",
+    "search": "search because",
     "tag": "tag ONE good",
     "link": "link ONE doc:Notes",
     "collapse": "collapse ONE TWO start",
@@ -62,6 +63,17 @@ EVERY = {
     "agents ls": "agents ls",
     "agents add": "agents add Ada",
     "agents archive": "agents archive Muse",
+    "verify": "verify",
+    "provenance": "provenance ONE",
+    "timestamp": "timestamp",
+    "authority": "authority",
+    "authority add": "authority add http://localhost/other --trust TRUST",
+    "authority remove": "authority remove http://localhost/tsa",
+    "export": "export Marie --out FILE",
+    "import": "import EXPORTED --grove OTHER",
+    "backup": "backup FILE",
+    "migrate": "migrate HERE OTHER",
+    "doctor": "doctor",
     "events": "events --limit 1",
     "jobs": "jobs",
     "jobs ls": "jobs ls",
@@ -95,7 +107,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     gone = desk.ok("say", "gone")
     desk.ok("prune", gone)
     desk.ok("collapse", two, two, "fold")
-    return folder, {"ONE": one, "TWO": two, "GONE": gone}
+    trust = str(Path(__file__).with_name("trust.pem"))
+    desk.ok("authority", "add", "http://localhost/tsa", "--trust", trust)
+    desk.ok("export", "--out", str(folder / "exported.json"))
+    return folder, {"ONE": one, "TWO": two, "GONE": gone, "TRUST": trust}
 
 
 @pytest.fixture
@@ -105,7 +120,8 @@ def grove(prepared: tuple[Path, dict[str, str]], tmp_path: Path) -> tuple[Desk, 
     shutil.copytree(folder, tmp_path / "copy")
     desk = Desk(str(tmp_path / "copy" / "grove.db"))
     desk.clock.pass_by(seconds=60)
-    return desk, ids
+    files = {"FILE": "new", "OTHER": "other.db", "EXPORTED": "copy/exported.json", "HERE": "copy/grove.db"}
+    return desk, ids | {name: str(tmp_path / path) for name, path in files.items()}
 
 
 def test_the_list_of_commands_is_whole() -> None:

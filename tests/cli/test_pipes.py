@@ -48,7 +48,15 @@ def test_an_error_is_told_on_stderr_without_a_traceback(grove: Path) -> None:
     assert answer.stderr.decode() == "✗ NOT_FOUND: node [zzzz] does not exist in this tree\n"
 
 
-@pytest.mark.parametrize("words", [("read",), ("ls",), ("say", "x"), ("read", "--json")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("read",),
+        pytest.param(("ls",), marks=pytest.mark.long),
+        pytest.param(("say", "x"), marks=pytest.mark.long),
+        pytest.param(("read", "--json"), marks=pytest.mark.long),
+    ],
+)
 def test_a_broken_pipe_is_silent(grove: Path, words: tuple[str, ...]) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "weft.cli", "--grove", str(grove), *words],

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Column, Select, Table, bindparam, or_, select
 from tests.properties.model import Piece, Thing
-from tests.properties.moves import Paper
+from tests.properties.past import Paper
 
 from weft.provenance.chain import NodeFacts, content_hash, event_hash
 from weft.runtime.targets import KINDS as KINDS_OF_TARGET
@@ -201,7 +201,7 @@ class Ledger:
             assert bool(row.flags & Flag.EXCLUDED) == piece.excluded
             assert bool(row.flags & Flag.BOOKMARKED) == piece.bookmarked
             assert row.bookmark_label == piece.label
-            assert row.hidden is None
+            assert (row.hidden is not None) == piece.hidden
             assert prunes.setdefault(piece.pruned, row.pruned) == row.pruned, "one prune, one number"
         assert len(set(prunes.values())) == len(prunes), "two prunes, two numbers"
 
@@ -252,6 +252,10 @@ class Ledger:
                 response.usage.completion,
             )
         assert len(kept) == len({row.key for row in found.values()}), "no response without its node"
+        calls = [response for response in given.values() if isinstance(response, RawResponse)]
+        shared = {response.attempt for response in calls} - {None}
+        alone = sum(response.attempt is None for response in calls)
+        assert len(kept) == alone + len(shared), "one response for each call"
 
     def _check_hashes(self, paper: Paper, mine: Dump, nodes: dict[int, Any]) -> None:
         """Each hash from what the paper says; what was hashed once cannot change."""
@@ -299,7 +303,7 @@ class Ledger:
         row = next(row for row in mine["trees"] if row.key == self.tree)
         assert (row.nodes, row.branches, row.depth) == paper.counters(), "counters are true"
         assert (row.root, row.root_ulid) == (self.keys[0], self.ids[0])
-        assert (row.archived_at is not None) == paper.archived
+        assert (row.archived_at is not None) == bool(paper.archived)
         for name, value in paper.about.items():
             assert getattr(row, name) == value
         folds = {row.name: (row.first, row.last, row.description, row.expanded) for row in mine["groups"]}

@@ -6,11 +6,13 @@ from functools import partial
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 from tests.properties.model import BUFFER, CONTEXT, INSTRUCTION, PRIMARY, Thing, Words
-from tests.properties.moves import Paper
+from tests.properties.past import Paper
 from tests.properties.stage import Pick, Stage
 from tests.properties.workshop import CONTENTS, PEOPLE, RESPONSES, TEXTS, THINGS, WRITERS, words_of
 
 from weft.runtime.operations.editing import Edit, Erase, Join, Split
+from weft.runtime.operations.histories import AppendHistory
+from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.items import Attach, Detach
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
@@ -121,7 +123,7 @@ class Operations(Stage):
         things: list[Thing],
     ) -> None:
         under, name = self.choose(parent)
-        chosen = self.choose_extra(extra, under, may_repeat=True)
+        chosen = self.choose_extra(extra)
         self.perform(
             who,
             Append(
@@ -140,14 +142,28 @@ class Operations(Stage):
             ),
         )
 
-    @rule(who=ANYONE, content=WORDS, parent=PICKS, role=st.sampled_from(Role), status=st.sampled_from(Status))
-    def append_as(self, who: str, content: str | Content, parent: Pick, role: Role, status: Status) -> None:
+    @rule(
+        who=ANYONE,
+        content=WORDS,
+        parent=PICKS,
+        role=st.sampled_from(Role),
+        status=st.sampled_from(Status),
+        how=st.sampled_from((Append, AppendHistory, AppendHistory)),
+    )
+    def append_as(
+        self, who: str, content: str | Content, parent: Pick, role: Role, status: Status, how: type[Append]
+    ) -> None:
         under, name = self.choose(parent)
         self.perform(
             who,
-            Append(tree=self.tree, content=content, parent=name, role=role, status=status),
+            how(tree=self.tree, content=content, parent=name, role=role, status=status),
             lambda paper, me: paper.append(
-                me, words_of(content), parent=under, role=role.value, status=status.value
+                me,
+                words_of(content),
+                parent=under,
+                role=role.value,
+                status=status.value,
+                history=how is AppendHistory,
             ),
         )
 
@@ -193,8 +209,7 @@ class Operations(Stage):
         self, who: str, node: Pick, content: str | Content, extra: list[tuple[Pick, str]]
     ) -> None:
         ref, name = self.choose(node)
-        original = self.paper.pieces[ref] if isinstance(ref, int) else None
-        chosen = self.choose_extra(extra, original and original.parent)
+        chosen = self.choose_extra(extra)
         self.perform(
             who,
             Edit(tree=self.tree, node=name, content=content, sources=_sources(chosen)),
@@ -218,7 +233,7 @@ class Operations(Stage):
         self, who: str, nodes: list[Pick], content: str | Content, extra: list[tuple[Pick, str]]
     ) -> None:
         merged = [self.choose(node) for node in nodes]
-        chosen = self.choose_extra(extra, *(one for one, _ in merged))
+        chosen = self.choose_extra(extra)
         self.perform(
             who,
             Merge(
@@ -389,16 +404,43 @@ class Operations(Stage):
             lambda paper, me: paper.describe(me, **fields),
         )
 
+    @rule(who=ANYONE)
+    def undo(self, who: str) -> None:
+        self.perform(who, Undo(tree=self.tree), Paper.undo)
+
+    @rule(who=ANYONE, times=st.integers(1, 3))
+    def undo_and_redo(self, who: str, times: int) -> None:
+        """Back and forth again: each step as on paper."""
+        for _ in range(times):
+            self.perform(who, Undo(tree=self.tree), Paper.undo)
+        for _ in range(times):
+            self.perform(who, Redo(tree=self.tree), Paper.redo)
+
+    @rule(who=ANYONE)
+    def redo(self, who: str) -> None:
+        self.perform(who, Redo(tree=self.tree), Paper.redo)
+
     @rule(who=ANYONE, how=st.sampled_from((Archive, Unarchive)))
     def put_away_or_take_out(self, who: str, how: type[Archive | Unarchive]) -> None:
         self.perform(who, how(tree=self.tree), lambda paper, me: paper.archive(me, away=how is Archive))
 
 
-_MAKING = {"append_at_cursor", "append_under", "note", "edit"}
+_MAKING = {"append_at_cursor", "append_under", "note", "edit", "undo", "redo"}
 FOCI = {
     "everything": None,
     "typing": _MAKING | {"type_text", "commit", "erase", "switch", "step", "prune", "put_away_or_take_out"},
     "versions": _MAKING | {"edit_with_other_sources", "split", "join", "switch", "step", "prune", "restore"},
+    "undoing": {
+        "append_under",
+        "edit",
+        "type_text",
+        "switch",
+        "prune",
+        "restore",
+        "exclude_or_include",
+        "collapse",
+    }
+    | {"expand_or_forget", "link", "unlink", "tag", "attach", "detach", "undo", "redo", "undo_and_redo"},
     "items": _MAKING | {"append_for_a_model", "attach", "detach", "merge", "prune", "restore"},
 }
 """Rules that have to do with each other: what goes wrong between them is seldom met among all."""

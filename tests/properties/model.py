@@ -83,6 +83,11 @@ class Piece:
     label: str | None = None
     pruned: int | None = None
     """Which prune hid it."""
+    hidden: bool = False
+    """Whether its writing was undone."""
+    off: frozenset[int] = frozenset()
+    """Which of all that ever hung on it, in order, does not any more."""
+    ever: tuple[Thing, ...] = ()
 
     @property
     def parent(self) -> int | None:
@@ -98,6 +103,8 @@ class Fold:
     last: int
     description: str
     expanded: bool = False
+    stamp: int = 0
+    """Which collapse it is of."""
 
 
 @dataclass
@@ -116,13 +123,21 @@ class Sight:
     tags: set[tuple[End, str]] = field(default_factory=set[tuple[End, str]])
     links: dict[frozenset[End], str] = field(default_factory=dict[frozenset[End], str])
     about: dict[str, object] = field(default_factory=dict[str, object])
-    archived: bool = False
+    archived: int = 0
+    """Which archiving put it away; 0: none."""
+    stamps: int = 0
+    link_stamps: dict[frozenset[End], int] = field(default_factory=dict[frozenset[End], int])
     prunes: int = 0
     ever_attached: set[int] = field(default_factory=set[int])
     """Pieces that something was hung on after they were written."""
 
     def versions(self, place: int) -> list[Piece]:
-        return [piece for piece in self.pieces if piece.place == place]
+        return [piece for piece in self.shown if piece.place == place]
+
+    @property
+    def shown(self) -> list[Piece]:
+        """All but those that were undone."""
+        return [piece for piece in self.pieces if not piece.hidden]
 
     def lives(self, place: int) -> bool:
         return any(piece.pruned is None for piece in self.versions(place))
@@ -157,13 +172,23 @@ class Sight:
     def is_at_or_below(self, place: int, top: int) -> bool:
         return top in self.places_to(place)
 
+    def all_above(self, place: int) -> set[int]:
+        """A place and all that any version at it comes from, by whatever way."""
+        found, pending = {place}, [place]
+        while pending:
+            for version in self.versions(pending.pop()):
+                places = {self.pieces[source].place for source, _ in version.sources} - found
+                found |= places
+                pending.extend(places)
+        return found
+
     def path(self, who: str, piece: Piece) -> list[Piece]:
         """Root to a piece, each place above it as the version the agent sees."""
         return [*(self.seen(who, place) for place in self.places_to(piece.place)[:-1]), piece]
 
     def places(self, edge: str | None = None) -> list[int]:
         """Places in the order they were made."""
-        return [p.number for p in self.pieces if p.number == p.place and edge in {None, p.edge}]
+        return [p.number for p in self.shown if p.number == p.place and edge in {None, p.edge}]
 
     def hanging(self, place: int, edge: str = CONTINUATION) -> list[int]:
         """Living places below a place, oldest first."""
@@ -190,7 +215,7 @@ class Sight:
         """Living nodes of every kind, leaves, depth of the deepest continuation."""
         living = [place for place in self.places(CONTINUATION) if self.lives(place)]
         return (
-            sum(piece.pruned is None for piece in self.pieces),
+            sum(piece.pruned is None for piece in self.shown),
             len(self.leaves()),
             max(self.depth(place) for place in living),
         )

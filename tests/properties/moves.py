@@ -12,7 +12,7 @@ from tests.properties.model import (
     BUFFER,
     CONTINUATION,
     DIALOGUE,
-    ELSEWHERE,
+    HERE,
     PRIMARY,
     End,
     Fold,
@@ -55,7 +55,8 @@ class Paper(Sight):
             case "foreign":
                 refuse(foreign)
             case _:
-                return self.pieces[int(ref)]
+                piece = self.pieces[int(ref)]
+                return refuse("NOT_FOUND") if piece.hidden else piece
 
     def _live(self, ref: Ref, foreign: str = "NOT_FOUND") -> Piece:
         piece = self._find(ref, foreign)
@@ -85,6 +86,9 @@ class Paper(Sight):
             refuse("INVALID_INPUT")
         if len({thing.id for thing in things}) < len(things):
             refuse("INVALID_INPUT")
+        primary = [self.pieces[source].place for source, role in sources if role == PRIMARY]
+        if len(set(primary)) < len(primary):
+            refuse("INVALID_INPUT")
         if response is not None and author.type != "model":
             refuse("INVALID_INPUT")
         number = len(self.pieces)
@@ -101,6 +105,7 @@ class Paper(Sight):
             response=response,
             born_with=things,
             things=things,
+            ever=things,
         )
         self.pieces.append(piece)
         return piece
@@ -122,6 +127,7 @@ class Paper(Sight):
         role: str | None = None,
         status: str = "complete",
         response: object | None = None,
+        history: bool = False,
     ) -> Piece:
         self._open(who)
         named = None if parent is None else self._source(parent)
@@ -132,11 +138,11 @@ class Paper(Sight):
         if at.edge == ANNOTATION:
             refuse("INVALID_INPUT")
         others = self._extra(extra)
-        if any(self.pieces[n].place == at.place for n, role in others if role == PRIMARY):
-            refuse("INVALID_INPUT")
         writer = author or who
         if writer != who and (who.type, writer.type) != ("human", "model"):
             refuse("PERMISSION_DENIED")
+        if not history and role not in {None, "assistant" if writer.type == "model" else "user"}:
+            refuse("INVALID_INPUT")
         piece = self._write(
             writer,
             words,
@@ -208,22 +214,21 @@ class Paper(Sight):
         """The original's sources, its parent as the version that the editor sees now."""
         parent = original.parent
         if parent is None:
-            # Weft drops what is given as sources of a new root version: it should refuse, and this
-            # be `return refuse("INVALID_INPUT") if extra else ()`.
-            return ()
+            return refuse("INVALID_INPUT") if self._extra(extra or ()) else ()
+        if extra is None:
+            return tuple(
+                (self.seen(who.name, self.pieces[number].place).number, role)
+                if role == PRIMARY and original.edge == CONTINUATION
+                else (number, role)
+                for number, role in original.sources
+            )
         if original.edge == CONTINUATION:
             parent = self.seen(who.name, self.pieces[parent].place).number
-        if extra is not None:
-            others = self._extra(extra)
-            for number, role in others:
-                place = self.pieces[number].place
-                if role == PRIMARY and place == self.pieces[parent].place:
-                    refuse("INVALID_INPUT")
-                if self.mode == BUFFER and self.is_at_or_below(place, original.place):
-                    refuse("INVALID_INPUT")
-            return ((parent, PRIMARY), *others)
-        index = original.sources.index((original.parent or 0, PRIMARY))
-        return (*original.sources[:index], (parent, PRIMARY), *original.sources[index + 1 :])
+        others = self._extra(extra)
+        for number, _ in others:
+            if self.mode == BUFFER and original.place in self.all_above(self.pieces[number].place):
+                refuse("INVALID_INPUT")
+        return ((parent, PRIMARY), *others)
 
     def merge(self, who: Person, refs: Sequence[Ref], words: Words, extra: Extra = ()) -> Piece:
         self._open(who)
@@ -235,8 +240,6 @@ class Paper(Sight):
             refuse("INVALID_INPUT")
         self._commit(who)
         others = self._extra(extra)
-        if any(self.pieces[n].place in places for n, role in others if role == PRIMARY):
-            refuse("INVALID_INPUT")
         piece = self._write(who, words, (*((each.number, PRIMARY) for each in merged), *others))
         self.stands[who.name] = piece.number
         return piece
@@ -248,12 +251,19 @@ class Paper(Sight):
         return piece
 
     def _beside(self, who: Person, *originals: Piece, text: str) -> Piece:
-        """A branch beside the first, with what hangs on any of them."""
+        """A branch beside the first, with what hangs on any of them and what else the second came from."""
         things = {thing.id: thing for original in originals for thing in original.things}
+        sources = list(self._sources_again(who, originals[0], None))
+        for original in originals[1:]:
+            for number, role in self._sources_again(who, original, None):
+                known = {(self.pieces[n].place, r) for n, r in sources}
+                place = self.pieces[number].place
+                if (place, role) not in known and (place, role) != (originals[0].place, PRIMARY):
+                    sources.append((number, role))
         return self._write(
             who,
             Words.plain(text),
-            self._sources_again(who, originals[0], None),
+            sources,
             edited_from=originals[0],
             things=tuple(things.values()),
             role=originals[0].role,
@@ -332,7 +342,7 @@ class Paper(Sight):
         if not others:
             hidden += [
                 below
-                for below in self.pieces
+                for below in self.shown
                 if below.place != piece.place
                 and below.pruned is None
                 and self.is_at_or_below(below.place, piece.place)
@@ -365,7 +375,7 @@ class Paper(Sight):
         piece = self._live(ref)
         below = [
             each
-            for each in self.pieces
+            for each in self.shown
             if each.place != piece.place and self.is_at_or_below(each.place, piece.place)
         ]
         if any(each.author.type == "model" for each in (piece, *below)):
@@ -377,18 +387,19 @@ class Paper(Sight):
         piece = self._open_turn(ref)
         if any(there.id == thing.id for there in piece.things):
             refuse("CONFLICT")
-        piece.things = (*piece.things, thing)
+        piece.ever = (*piece.ever, thing)
+        rehang(piece)
         self.ever_attached.add(piece.number)
         return piece.things
 
     def detach(self, who: Person, ref: Ref, thing_id: str) -> tuple[Thing, ...]:
         self._open(who)
         piece = self._open_turn(ref)
-        left = tuple(thing for thing in piece.things if thing.id != thing_id)
-        if left == piece.things:
+        gone = [i for i, thing in enumerate(piece.ever) if thing.id == thing_id and i not in piece.off]
+        if not gone:
             refuse("NOT_FOUND")
-        piece.things = left
-        return left
+        piece.off |= set(gone)
+        return rehang(piece)
 
     def switch(self, who: Person, to: Ref, *, step: bool) -> Piece:
         """To a piece, or one step: next, previous, parent, child, leaf."""
@@ -415,14 +426,11 @@ class Paper(Sight):
                 while below := self.hanging(places[-1]):
                     places = [below[-1]]
             case _:
-                beside = [] if above is None else self.hanging(above)
-                index = beside.index(at.place) if at.place in beside else None
-                if index is None:
-                    places = []
-                elif direction == "next":
-                    places = beside[index + 1 : index + 2]
+                beside = [] if above is None else self.hanging(above, at.edge)
+                if direction == "next":
+                    places = [place for place in beside if place > at.place][:1]
                 else:
-                    places = beside[max(0, index - 1) : index]
+                    places = [place for place in beside if place < at.place][-1:]
         return self.seen(who.name, places[0]) if places else refuse("NOT_FOUND")
 
     def type_text(self, who: Person, text: str) -> None:
@@ -459,7 +467,8 @@ class Paper(Sight):
         known = self.folds.get(name)
         if known is not None and (known.first, known.last) != (top.number, end.number):
             refuse("CONFLICT")
-        self.folds[name] = Fold(top.number, end.number, description)
+        self.stamps += 1
+        self.folds[name] = Fold(top.number, end.number, description, stamp=self.stamps)
 
     def expand(self, who: Person, name: str) -> None:
         self._open(who)
@@ -478,12 +487,12 @@ class Paper(Sight):
         return kind, self._find(ref).number if kind == "node" else int(ref)
 
     def _open_ends(self, who: Person, *ends: EndRef, apart: bool = False) -> frozenset[End]:
-        """Links are on the older tree's chain, so an archived younger one does not mind."""
+        """Nothing in an archived tree is linked, unlinked or tagged, whatever is at the other end."""
         self._open(who, archived=True)
         found = frozenset(self._end(end) for end in ends)
         if apart and len(found) < 2:
             refuse("INVALID_INPUT")
-        if self.archived and ("tree", ELSEWHERE) not in found:
+        if self.archived and any(kind == "node" or (kind, which) == ("tree", HERE) for kind, which in found):
             refuse("CONFLICT")
         return found
 
@@ -491,7 +500,8 @@ class Paper(Sight):
         ends = self._open_ends(who, one, other, apart=True)
         if ends in self.links:
             refuse("CONFLICT")
-        self.links[ends] = note
+        self.stamps += 1
+        self.links[ends], self.link_stamps[ends] = note, self.stamps
 
     def unlink(self, who: Person, one: EndRef, other: EndRef) -> None:
         ends = self._open_ends(who, one, other)
@@ -517,7 +527,15 @@ class Paper(Sight):
 
     def archive(self, who: Person, *, away: bool) -> None:
         self._open(who, archived=True)
-        self.archived = away
+        if away != bool(self.archived):
+            self.stamps += 1
+            self.archived = self.stamps if away else 0
+
+
+def rehang(piece: Piece) -> tuple[Thing, ...]:
+    """What hangs on a piece, of all that ever did."""
+    piece.things = tuple(thing for index, thing in enumerate(piece.ever) if index not in piece.off)
+    return piece.things
 
 
 def _plain(piece: Piece) -> str:

@@ -8,14 +8,16 @@ from typing import Any, TypeVar, cast
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine
 from tests.properties.ledger import Dump, Ledger, count_events, dump, rows_left, without_chains
-from tests.properties.model import ANNOTATION, BUFFER, PRIMARY, End, Person, Piece, RefusedError, Thing, Words
-from tests.properties.moves import Answer, EndRef, Paper, Ref
+from tests.properties.model import ANNOTATION, End, Person, Piece, RefusedError, Thing, Words
+from tests.properties.moves import Answer, EndRef, Ref
+from tests.properties.past import Paper
 from tests.properties.views import Elsewhere, Views
 from tests.properties.workshop import PEOPLE, Workshop
 
 import weft
 from weft.errors import InvalidInputError, WeftError
 from weft.runtime.operations.base import Operation
+from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.trees import DeleteTree, Plant, Unarchive
 from weft.runtime.targets import TargetRef
 from weft.tree.item import Item
@@ -56,6 +58,7 @@ class Stage(RuleBasedStateMachine):
     def set_up(self, who: str, words: Words) -> None:
         shop = self.workshop
         shop.follow_grove()
+        shop.keep_picture()
         side = shop.grove.plant("Beside", "Not here.")
         self.elsewhere = Elsewhere(side.id, side.say("Nor here.").id, shop.document)
         tree = shop.groves[who].perform(Plant(mode=self.mode, content=words.content))
@@ -93,9 +96,10 @@ class Stage(RuleBasedStateMachine):
         else:
             before = self.rows
             result = grove.perform(operation)
-            self.paper = paper
+            old, self.paper = self.paper, paper
             self._look()
             self._expect_one_event(who, before)
+            self._remember(who, operation, old, before)
             self._agree(result, answer)
             self._glance(who)
         self.steps += 1
@@ -106,7 +110,7 @@ class Stage(RuleBasedStateMachine):
             grove.perform(operation)
         assert caught.value.code == code, caught.value
         assert self._dump() == self.rows, "a refusal changes nothing"
-        self.refusals += self.paper.archived
+        self.refusals += bool(self.paper.archived)
 
     def _dump(self) -> Dump:
         return dump(self.workshop.grove.read.store, *self.trees)
@@ -128,6 +132,15 @@ class Stage(RuleBasedStateMachine):
         for row in self.rows["events"]:
             if (row.tree, row.ordinal) not in known:
                 assert row.agent == self.workshop.agent_keys[who]
+
+    def _remember(self, who: str, operation: Operation[Any], old: Paper, before: Dump) -> None:
+        """What has become an event of this tree can be undone."""
+        known = {row.ordinal for row in before["events"] if row.tree == self.ledger.tree}
+        new = [
+            row for row in self.rows["events"] if row.tree == self.ledger.tree and row.ordinal not in known
+        ]
+        if new and not isinstance(operation, Undo | Redo):
+            self.paper.remember(who, operation.verb, old)
 
     def _agree(self, result: object, answer: Answer) -> None:
         """What the operation returned is what the paper said."""
@@ -158,13 +171,14 @@ class Stage(RuleBasedStateMachine):
 
     def _glance(self, who: str) -> None:
         """One look at the tree with the eyes of who acted; the end looks at everything."""
-        piece = self.paper.pieces[-1 - self.steps % len(self.paper.pieces)]
+        shown = self.paper.shown
+        piece = shown[-1 - self.steps % len(shown)]
         self.views.glance(self.workshop.groves[who], who, piece, self.steps)
 
     def _pieces(self, kind: str) -> list[Piece]:
         """The pieces of a kind; where there is none, those that live."""
         paper = self.paper
-        living = [piece for piece in paper.pieces if piece.pruned is None]
+        living = [piece for piece in paper.shown if piece.pruned is None]
         match kind:
             case "any":
                 found = paper.pieces
@@ -205,22 +219,9 @@ class Stage(RuleBasedStateMachine):
         ref, name = self.choose(pick)
         return ("node", ref), self.views.target_of_node(name)
 
-    def choose_extra(
-        self, extra: Sequence[tuple[Pick, str]], *besides: Ref | None, may_repeat: bool = False
-    ) -> list[tuple[tuple[Ref, str], str]]:
-        """Further sources beside those that are primary already: (for the paper, as written)."""
-        chosen = [((ref, role), name) for pick, role in extra for ref, name in [self.choose(pick)]]
-        places = {self.paper.pieces[ref].place for ref in besides if isinstance(ref, int)}
-
-        # In a buffer, Weft shows a parent that is a context as well as all its versions in both
-        # roles; and edits and merges take a primary source twice, which appending refuses. Return
-        # `chosen` (and drop the other parameters) once both are as on paper.
-        def is_told_apart(ref: Ref, role: str) -> bool:
-            if not isinstance(ref, int) or self.paper.pieces[ref].place not in places:
-                return True
-            return may_repeat if role == PRIMARY else self.paper.mode != BUFFER
-
-        return [(source, name) for source, name in chosen if is_told_apart(*source)]
+    def choose_extra(self, extra: Sequence[tuple[Pick, str]]) -> list[tuple[tuple[Ref, str], str]]:
+        """Further sources: (for the paper, as written)."""
+        return [((ref, role), name) for pick, role in extra for ref, name in [self.choose(pick)]]
 
     def teardown(self) -> None:
         if not self.sound:
@@ -235,6 +236,8 @@ class Stage(RuleBasedStateMachine):
                     self.views.check_all(grove, name)
                 else:
                     self.views.check_own(grove, name)
+            found = again.evidence.verify_tree(self.tree).findings
+            assert not found, [str(finding) for finding in found]
         self._delete()
 
     def _delete(self) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tests.properties.ledger import Ledger
 from tests.properties.model import ANNOTATION, BUFFER, End, Piece
-from tests.properties.moves import Paper
+from tests.properties.past import Paper
 
 import weft
 from weft.runtime.targets import TargetRef
@@ -37,7 +37,7 @@ class Views:
         """What one agent can look at, through its grove."""
         for look in self._of_the_tree:
             look(grove, who)
-        for piece in self.paper.pieces:
+        for piece in self.paper.shown:
             self._check_node(grove, who, piece)
             self._check_path(grove, who, piece)
             (self._check_cuts if piece.number % 2 else self._check_around)(grove, who, piece)

@@ -55,6 +55,10 @@ class Workshop:
             key = select(schema.trees.c.key).where(schema.trees.c.ulid == tree)
             return session.execute(key).scalar_one()
 
+    def keep_picture(self) -> None:
+        """The picture goes with the last tree that shows it."""
+        assert self.grove.put_blob(_PICTURE) == _REF
+
     def follow_grove(self) -> int:
         """Recompute the grove's own chain as far as it goes; how many events are new."""
         events = schema.events
@@ -97,7 +101,6 @@ def open_workshop(address: str) -> Generator[Workshop]:
             table = schema.agents
             keys = {row.name: row.key for row in session.execute(select(table.c.name, table.c.key))}
             grove_id = session.execute(select(schema.grove.c.ulid)).scalar_one()
-        assert grove.put_blob(_PICTURE) == _REF
         yield Workshop(
             address=address,
             grove=grove,
@@ -148,10 +151,10 @@ THINGS = st.builds(
     recoverable=st.booleans(),
 )
 RESPONSES = st.sampled_from(
-    # Equal bytes from two calls without a request id are kept as one call; once they are kept
-    # apart, add a second RawResponse(body=b"{}", provider="test", model="other").
     (
         RawResponse(body=b"{}", provider="test", model="model"),
+        RawResponse(body=b"{}", provider="test", model="other"),
+        RawResponse(body=b"{}", provider="test", model="model", attempt="01M7GTSB9ENNJ2DY2RQ37W8NN9"),
         RawResponse(
             body=b'{"text": "so"}',
             provider="test",

@@ -94,7 +94,7 @@ def test_a_source_below_what_it_would_feed_is_refused(loom, refused):
     tree = loom.plant("Story", "Once", mode="buffer")
     upon, time = tree.say(" upon"), tree.say(" a time")
     cycle = Edit(tree=tree.id, node=upon.id, content="x", sources=[Source(time.id, SourceRole.CONTEXT)])
-    error = refused(InvalidInputError, lambda: loom.perform(cycle), "hangs below")
+    error = refused(InvalidInputError, lambda: loom.perform(cycle), "comes from")
     assert error.hint
     fine = Edit(tree=tree.id, node=time.id, content="x", sources=[Source(upon.id, SourceRole.CONTEXT)])
     assert [source.role for source in loom.perform(fine).edge.sources] == ["primary", "context"]

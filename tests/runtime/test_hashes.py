@@ -1,16 +1,22 @@
 """Hashes and events: what a node's hash stands for, and that every change leaves a trace."""
 
+import dataclasses
 import hashlib
 import json
+from datetime import UTC, datetime
 
+import pytest
 import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
+from weft.errors import ConflictError, InvalidInputError
 from weft.provenance import chain
 from weft.provenance.chain import NodeFacts, content_hash, event_hash
+from weft.runtime.operations.nodes import Append
 from weft.store import schema
+from weft.store.references import find_tree
 from weft.tree.attempt import RawResponse, Usage
 from weft.tree.content import Text, ToolCall, content_to_wire
 from weft.tree.item import Item
@@ -128,6 +134,7 @@ def test_a_response_is_kept_once_exactly_as_it_came(loom):
         body=body,
         provider="t",
         model="m-2026",
+        attempt="01M7GTSB9ENNJ2DY2RQ37W8NN9",
         request_id="req_1",
         usage=Usage(prompt=1, completion=2, cached_read=3),
     )
@@ -142,6 +149,53 @@ def test_a_response_is_kept_once_exactly_as_it_came(loom):
     assert gzip.decompress(bodies[0].gzip) == body
     assert (kept[0].request_id, kept[0].model, kept[0].cached_read) == ("req_1", "m-2026", 3)
     assert kept[0].sha256 == hashlib.sha256(body).digest()
+    with pytest.raises(ConflictError, match="was answered with other bytes"):
+        asked.say("No.", author=model.id, response=dataclasses.replace(response, body=b"other"))
+    with pytest.raises(InvalidInputError, match="is not the id of an attempt"):
+        asked.say("No.", author=model.id, response=dataclasses.replace(response, attempt="once"))
+
+
+@covers("response.one-for-each-call")
+@pytest.mark.parametrize("request_id", [None, "req_1"])
+def test_equal_bytes_of_two_calls_are_two_responses_with_one_body(loom, request_id):
+    model = loom.add_agent(f"echo {len(loom.agents())}", model_ref="t:m")
+    tree = loom.plant("Marie")
+    asked = tree.say("Why?")
+    first = RawResponse(
+        body=b'{"text": "Because."}',
+        provider="t",
+        model="m",
+        request_id=request_id,
+        requested_at=datetime(2026, 1, 1, tzinfo=UTC),
+        usage=Usage(prompt=1),
+    )
+    second = dataclasses.replace(first, requested_at=datetime(2026, 1, 2, tzinfo=UTC), usage=Usage(prompt=2))
+    # The last two differ in nothing at all: only the caller can say whether they were one call.
+    for response in (first, second, second):
+        asked.say("Because.", author=model.id, response=response)
+    for choice in (0, 1):
+        loom.perform(
+            Append(
+                tree=tree.id,
+                parent=asked.id,
+                content="So.",
+                author=model.id,
+                response=dataclasses.replace(first, attempt="01M7GTSB9ENNJ2DY2RQ37W8NN9"),
+                choice=choice,
+            )
+        )
+    with loom._gate.store.read() as session:
+        key = find_tree(session, tree.id)
+
+        def rows(table):
+            return [row for row in session.execute(table.select()) if row.tree == key]
+
+        assert sorted(row.prompt_tokens for row in rows(schema.responses)) == [1, 1, 2, 2]
+        assert len({row.response for row in rows(schema.node_responses)}) == 4
+        assert len(rows(schema.bodies)) == 1
+        (attempt,) = rows(schema.attempts)
+        shared = [row for row in rows(schema.node_responses) if row.response == attempt.response]
+        assert sorted(row.choice for row in shared) == [0, 1]
 
 
 @covers("event.hash-chained")

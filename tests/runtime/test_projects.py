@@ -80,7 +80,7 @@ def test_inverses_name_revisions_and_events_hold_no_text(fresh_loom):
     told = {row.kind: row.inverse for row in rows}
     assert told["project"] == f'{{"archiveProject":"{project.id}"}}'
     assert told["change-project"] == f'{{"project":"{project.id}","revision":1}}'
-    assert told["archive-project"] == f'{{"project":"{project.id}","restore":true}}'
+    assert told["archive-project"] == '{"archivedAt":null}'
     assert "canary" not in str(rows)
 
 

@@ -1,10 +1,12 @@
 """Links, tags, documents, attachments, blobs, on both stores."""
 
 import pytest
+from sqlalchemy import update
 from tests.covers import covers
 
-from weft.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
+from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, StorageError
 from weft.store import schema
+from weft.store.references import find_tree
 from weft.tree.content import Image, Mixed, Text
 from weft.tree.item import Item
 from weft.tree.reference import TargetKind
@@ -28,6 +30,58 @@ def test_any_two_things_are_linked_either_way_round(loom):
         loom.link(tree, tree)
     with pytest.raises(NotFoundError, match="not linked"):
         loom.unlink(tree, document)
+
+
+@covers("link.archived-tree-stays-as-it-is")
+@pytest.mark.parametrize("archived", [0, 1])
+def test_an_archived_tree_is_not_linked_whichever_is_older(loom, archived):
+    trees = [loom.plant("older"), loom.plant("younger")]
+    ends = [tree.say("here") for tree in trees]
+    loom.link(*trees)
+    trees[archived].archive()
+    for action in (
+        lambda: loom.link(*ends),
+        lambda: loom.link(*reversed(ends)),
+        lambda: loom.unlink(*trees),
+        lambda: loom.tag(ends[archived], "x"),
+    ):
+        with pytest.raises(ConflictError, match="archived") as caught:
+            action()
+        assert caught.value.hint == "unarchive it first"
+    loom.tag(ends[1 - archived], "x")
+    trees[archived].unarchive()
+    assert loom.links(ends[0]) == []
+    loom.link(*ends)
+
+
+@covers("op.attach-and-detach")
+def test_attaching_is_held_to_the_limits_of_making(loom):
+    tree = loom.plant("Marie")
+    node = tree.say("Why?", attachments=[Item(id="0", type="note", content="A")])
+
+    def fill(transaction):
+        key = find_tree(transaction, tree.id)
+        (row,) = transaction.execute(schema.attachments.select().where(schema.attachments.c.tree == key))
+        for number in range(1, 10_000):
+            transaction.add(schema.attachments, row._asdict() | {"ordinal": number, "id": str(number)})
+
+    loom._gate.store.write(fill)
+    with pytest.raises(LimitExceededError, match="at most 10,000 items"):
+        node.attach(Item(id="more", type="note", content="A"))
+
+
+def test_items_that_come_and_go_do_not_outrun_their_numbers(loom):
+    tree = loom.plant("Marie")
+    node = tree.say("Why?", attachments=[Item(id="0", type="note", content="A")])
+    last = update(schema.attachments).values(ordinal=2**15 - 1, detached_by=1)
+
+    def wear_out(transaction):
+        here = schema.attachments.c.tree == find_tree(transaction, tree.id)
+        transaction.execute(last.where(here))
+
+    loom._gate.store.write(wear_out)
+    with pytest.raises(LimitExceededError, match="changed too often"):
+        node.attach(Item(id="0", type="note", content="A"))
 
 
 @covers("tag.on-node-tree-document", "tag.case-sensitive", "op.tag-and-untag")

@@ -8,6 +8,8 @@ from tests.covers import covers
 import weft
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.ids import is_ulid
+from weft.runtime.operations.histories import AppendHistory
+from weft.runtime.operations.nodes import Append
 from weft.tree.agent import AgentType
 from weft.tree.edge import EdgeType, Source, SourceRole
 from weft.tree.node import Role, Status
@@ -107,9 +109,32 @@ def test_the_current_turn_is_the_trailing_run_of_human_nodes(loom):
 @covers("node.system-and-tool-roles-from-histories", "node.status-complete-or-interrupted")
 def test_histories_bring_their_own_roles_and_interruptions(loom):
     tree = loom.plant("imported")
-    node = tree.root.say("You are Marie.", role=Role.SYSTEM, status=Status.INTERRUPTED)
-    again = tree.node(node.id)
-    assert (again.role, again.value.status) == (Role.SYSTEM, Status.INTERRUPTED)
+    for role in Role:
+        node = loom.perform(
+            AppendHistory(tree=tree.id, content="You are Marie.", role=role, status=Status.INTERRUPTED)
+        )
+        again = tree.node(node.id)
+        assert (again.role, again.value.status) == (role, Status.INTERRUPTED)
+    assert {event.kind for event in loom.read.events(tree.id)} == {"plant", "append"}
+
+
+@covers("node.system-and-tool-roles-from-histories")
+@pytest.mark.parametrize("role", [Role.SYSTEM, Role.TOOL, Role.ASSISTANT])
+def test_nobody_speaks_in_a_role_that_is_not_theirs(loom, role):
+    model = _model(loom, "cast")
+    tree = loom.plant("Marie")
+    author = model.id if role is not Role.ASSISTANT else None
+    for action in (
+        lambda: tree.root.say("You are free.", role=role),
+        lambda: tree.root.say("You are free.", role=role, author=author),
+        lambda: loom.perform(Append(tree=tree.id, content="You are free.", role=role)),
+    ):
+        with pytest.raises(InvalidInputError, match=f"not {role}") as caught:
+            action()
+        assert "histories" in caught.value.hint
+    assert tree.refresh().counters.nodes == 1
+    assert tree.root.say("Why?", role=Role.USER).role is Role.USER
+    assert tree.root.say("So.", role=Role.ASSISTANT, author=model.id).role is Role.ASSISTANT
 
 
 @covers("edge.ordered-sources-with-roles", "edge.first-primary-is-parent")
@@ -270,6 +295,47 @@ def test_one_walks_by_steps(address):
         assert tree.switch("child") == one
     with weft.open(address) as again:
         assert again.tree(tree.id).cursor == one
+
+
+@covers("op.switch-moves-the-cursor")
+def test_one_walks_on_from_a_node_that_was_pruned_underfoot(loom):
+    tree = loom.plant("Marie")
+    one, two, three, four = (tree.root.say(str(number)) for number in range(4))
+    other = loom.add_agent(f"walker {tree.id}", type="human")
+    theirs = loom.acting_as(other.id).tree(tree.id)
+    theirs.switch(two)
+    two.prune()
+    three.prune()
+    assert theirs.cursor == two
+    assert theirs.switch("next") == four
+    theirs.switch(one)
+    one.prune()
+    with pytest.raises(NotFoundError, match="has no previous sibling"):
+        theirs.switch("previous")
+    assert theirs.switch("next") == four
+    notes = [four.annotate("a"), four.annotate("b")]
+    tree.switch(notes[0])
+    assert tree.switch("next") == notes[1]
+
+
+@covers("outline.counts-what-is-not-drawn")
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+def test_an_outline_says_how_much_it_leaves_out(loom, mode):
+    tree = loom.plant("Marie", "root", mode=mode)
+    leaf, branch = tree.root.say("leaf"), tree.root.say("branch")
+    for number in range(3):
+        branch.say(str(number)).say("end").edit("other end")
+    branch.say("pruned").say("gone")
+    branch.children[-1].prune()
+    branch.annotate("a note")
+    full = {row.node.id: row for row in loom.read.outline(tree.id)}
+    assert {row.hidden_below for row in full.values()} == {0}
+    assert full[branch.id].annotations == 1
+    drawn = {row.node.id: row for row in loom.read.outline(tree.id, limit=2)}
+    assert drawn.keys() == {tree.root.id, leaf.id, branch.id}
+    assert (drawn[leaf.id].hidden_below, drawn[tree.root.id].hidden_below) == (0, 0)
+    assert drawn[branch.id].hidden_below == len(full) - len(drawn) == (9 if mode == "dialogue" else 6)
+    assert drawn[branch.id].annotations == 1
 
 
 @covers("op.archive-is-soft")

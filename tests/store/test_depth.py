@@ -10,10 +10,14 @@ from tests.growing import grow
 import weft
 from weft.runtime.values import heading_of, node_values
 from weft.store import schema
-from weft.store.queries import ancestor_at_depth, children, lineage, node_row, versions_at, walk_up
+from weft.store.ancestry import origins_of
+from weft.store.queries import ancestor_at_depth, children, node_row, versions_at, walk_up
 from weft.store.sqlite import SqliteStore, _driver
 
 DEPTH = 100_000
+
+pytestmark = pytest.mark.xdist_group("deep")
+"""Its trees take long to grow: once is enough."""
 
 
 class Deep:
@@ -60,7 +64,6 @@ def queries_of(deep: Deep, action) -> int:
     "cost.path-queries-bounded", "cost.head-in-log-depth", "path.root-to-node", "path.siblings-and-leaves"
 )
 @pytest.mark.long
-@pytest.mark.xdist_group("deep")
 @pytest.mark.parametrize("zigzag", [False, True], ids=["straight", "zigzag"])
 def test_looking_at_a_deep_node_takes_as_many_queries_as_at_a_shallow_one(deep, zigzag):
     read = deep.grove.read
@@ -88,7 +91,6 @@ def test_looking_at_a_deep_node_takes_as_many_queries_as_at_a_shallow_one(deep, 
 
 @covers("path.root-to-node")
 @pytest.mark.long
-@pytest.mark.xdist_group("deep")
 @pytest.mark.parametrize("zigzag", [False, True], ids=["straight", "zigzag"])
 def test_head_and_tail_are_the_ends_of_the_path(deep, zigzag):
     read = deep.grove.read
@@ -106,7 +108,6 @@ def test_head_and_tail_are_the_ends_of_the_path(deep, zigzag):
 
 @covers("cost.path-work-flat-in-depth")
 @pytest.mark.long
-@pytest.mark.xdist_group("deep")
 @pytest.mark.parametrize("analysed", [False, True], ids=["as made", "after ANALYZE"])
 @pytest.mark.parametrize("zigzag", [False, True], ids=["straight", "zigzag"])
 def test_the_work_does_not_grow_with_the_depth(deep, zigzag, analysed):
@@ -152,7 +153,7 @@ def _sqlite_steps(deep, tree, leaf):
                 )
                 assert len(children(session, key, start)) <= 3
                 assert versions_at(session, key, [start]) == {}
-                assert lineage(session, key, start) == [start]
+                assert [row.key for row, _ in origins_of(session, key, start)] == [start]
             finally:
                 driver.set_progress_handler(None, 0)
             found[name] = steps[0]

@@ -10,7 +10,7 @@ from tests.soundness import check_sound
 import weft
 from weft.errors import StorageError
 from weft.store import schema
-from weft.store.sqlite import _driver
+from weft.store.sqlite import _CHECKPOINT_BYTES, _driver
 
 
 @pytest.fixture
@@ -100,9 +100,9 @@ def test_a_reader_in_the_way_of_a_checkpoint_is_not_waited_for(grove, tmp_path):
         tree.say("x" * 300_000)
         # A caller is told before the log is folded back; whoever writes next has waited for that.
         store.write(lambda transaction: None)
-        assert store._file._checkpoint_at > 32 * 1024 * 1024
+        assert store._file._checkpoint_at > 4 * 1024 * 1024
     store._file._checkpoint_at = 100_000
     tree.say("y")
     store.write(lambda transaction: None)
-    assert store._file._checkpoint_at == 32 * 1024 * 1024
+    assert store._file._checkpoint_at == _CHECKPOINT_BYTES
     assert (tmp_path / "grove.db-wal").stat().st_size < 200_000

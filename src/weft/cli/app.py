@@ -15,11 +15,15 @@ from weft.cli import (
     agents,
     documents,
     events,
+    history,
     marking,
+    moving,
     places,
     projects,
+    provenance,
     reading,
     references,
+    searching,
     trees,
     writing,
 )
@@ -109,10 +113,14 @@ for family in (
     writing,
     marking,
     references,
+    searching,
+    history,
     documents,
     projects,
     agents,
     events,
+    provenance,
+    moving,
 ):
     family.add_to(app)
 

@@ -6,21 +6,20 @@ follows. It does not stop someone who redoes everything; timestamps do.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import orjson
 import rfc8785
 
 from weft.tree.content import Content, JsonObject, Text, content_to_wire
 
-__all__ = ["EVENT_ALGORITHM", "NODE_ALGORITHM", "NodeFacts", "content_hash", "event_hash"]
+__all__ = ["EVENT_ALGORITHM", "NODE_ALGORITHM", "NodeFacts", "content_hash", "event_hash", "hashed_value"]
 
 NODE_ALGORITHM = "weft-node-1"
 EVENT_ALGORITHM = "weft-event-1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeFacts:
+class NodeFacts(NamedTuple):
     """Everything a node's hash stands for."""
 
     tree_id: str
@@ -41,6 +40,13 @@ class NodeFacts:
 
 def content_hash(facts: NodeFacts) -> bytes:
     """SHA-256 over the RFC 8785 form of what a node says, where it hangs, and who wrote it when."""
+    value = hashed_value(facts)
+    canonical = _canonical_plain(value) if isinstance(facts.content, Text) else rfc8785.dumps(value)  # pyright: ignore[reportArgumentType] - checked content is JSON
+    return hashlib.sha256(canonical).digest()
+
+
+def hashed_value(facts: NodeFacts) -> dict[str, object]:
+    """What is hashed, as JSON: enough for anyone to compute the hash again."""
     value: dict[str, object] = {
         "algorithm": NODE_ALGORITHM,
         "treeId": facts.tree_id,
@@ -57,8 +63,7 @@ def content_hash(facts: NodeFacts) -> bytes:
     }
     if facts.response_sha256 is not None:
         value["responseSha256"] = facts.response_sha256
-    canonical = _canonical_plain(value) if isinstance(facts.content, Text) else rfc8785.dumps(value)  # pyright: ignore[reportArgumentType] - checked content is JSON
-    return hashlib.sha256(canonical).digest()
+    return value
 
 
 def event_hash(

@@ -81,4 +81,4 @@ def trees_allowed(session: Session, actor: Actor) -> set[int] | None:
 def agent_row(session: Session, key: int) -> AgentRow:
     if isinstance(session, Transaction):
         return session.agent(key)
-    return AgentRow._make(session.execute(AGENT_BY_KEY, {"by_agent": key}).one())
+    return AgentRow._make(session.rows(AGENT_BY_KEY, {"by_agent": key})[0])

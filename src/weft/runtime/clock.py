@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from weft.errors import UnavailableError
-from weft.tree.wire import from_microseconds, iso
+from weft.tree.wire import iso_moment
 
 __all__ = ["Clock", "next_moment", "system_clock"]
 
@@ -29,8 +29,7 @@ def next_moment(clock: Clock, last: int, *, accept_clock: bool) -> int:
         return now
     if now < last - _TOLERANCE and not accept_clock:
         raise UnavailableError(
-            f"the clock says {iso(from_microseconds(now))}, but the last change here was written at "
-            f"{iso(from_microseconds(last))}",
+            f"the clock says {iso_moment(now)}, but the last change here was written at {iso_moment(last)}",
             hint="set the clock, or pass --accept-clock (accept_clock=True) if the earlier time was wrong",
         )
     return now if now < last - _TOLERANCE else last + 1

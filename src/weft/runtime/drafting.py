@@ -1,17 +1,19 @@
 """From what somebody wants to say to a node in its place: the one way nodes are made."""
 
-import gzip
 import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.ids import base_of, local_id_candidates
 from weft.provenance.chain import NodeFacts, content_hash
+from weft.provenance.facts import items_fact
+from weft.runtime.answers import Answer, check_response, keep_response
 from weft.runtime.scope import Scope
 from weft.store import schema
+from weft.store.ancestry import comes_from
+from weft.store.bodies import add_body
+from weft.store.contents import dump_content
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,
@@ -28,33 +30,27 @@ from weft.store.rows import (
     place_of_root,
 )
 from weft.store.transaction import Transaction
-from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
 from weft.tree.content import (
     Content,
-    Text,
     blob_refs,
     check_content,
-    check_text,
-    content_to_wire,
     kind_of,
     plain_text,
 )
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
-from weft.tree.item import Item, check_item
+from weft.tree.item import ITEM_LIMIT, Item, check_item
 from weft.tree.measure import Measure, measure
 from weft.tree.node import Node, Role, Status, role_of
 from weft.tree.tree import Mode
-from weft.tree.wire import from_microseconds, to_microseconds
+from weft.tree.wire import from_microseconds
 
-__all__ = ["Draft", "Written", "add_body", "attachment_row", "dump_content", "write_node"]
+__all__ = ["Draft", "Written", "attachment_row", "write_node"]
 
 _SOURCE_LIMIT = 256
-_ITEM_LIMIT = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(NamedTuple):
     """A node before it has an id."""
 
     content: Content
@@ -64,6 +60,8 @@ class Draft:
     edited_from: NodeRow | None = None
     version_of: NodeRow | None = None
     """A node at the position that this one becomes a version at."""
+    joined: bool = False
+    """Whether its text is the original's and another node's; the event names both."""
     attachments: Sequence[Item] = ()
     role: Role | None = None
     """Where it differs from the author's."""
@@ -143,9 +141,9 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     _count(transaction, tree, row)
     transaction.add_node(row, dump_content(draft.content))
     _add_sources(transaction, row, draft)
-    _add_attachments(transaction, row, draft.attachments)
+    _add_attachments(scope, row, draft.attachments)
     if draft.response is not None and response_sha256 is not None:
-        _add_response(transaction, tree, row, draft, response_sha256)
+        keep_response(scope, tree, row, Answer(draft.response, response_sha256, draft.choice))
     node = Node(
         id=ulid,
         local_id=local_id,
@@ -165,23 +163,11 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     return Written(node, row)
 
 
-def dump_content(content: Content) -> str:
-    """How `texts.content` holds it: text as it is, the rest as JSON."""
-    if isinstance(content, Text):
-        return content.text
-    return json.dumps(content_to_wire(content), separators=(",", ":"), ensure_ascii=False)
-
-
-def add_body(transaction: Transaction, tree: int, digest: bytes, body: bytes) -> None:
-    """Keep bytes by their hash, once a tree."""
-    compressed = gzip.compress(body, compresslevel=6, mtime=0)
-    transaction.add_missing(
-        schema.bodies, ("tree", "sha256"), {"tree": tree, "sha256": digest, "gzip": compressed}
-    )
-
-
 def _parent(draft: Draft) -> NodeRow | None:
-    return next((row for row, role in draft.sources if role is SourceRole.PRIMARY), None)
+    for row, role in draft.sources:
+        if role is SourceRole.PRIMARY:
+            return row
+    return None
 
 
 def _check_draft(scope: Scope, tree: TreeState, draft: Draft, author: AgentRow) -> None:
@@ -189,20 +175,62 @@ def _check_draft(scope: Scope, tree: TreeState, draft: Draft, author: AgentRow) 
         raise InvalidInputError("an edge needs a primary source", hint="name the node to continue from")
     if len(draft.sources) > _SOURCE_LIMIT:
         raise LimitExceededError(f"an edge takes at most {_SOURCE_LIMIT} sources, got {len(draft.sources)}")
-    if len(draft.attachments) > _ITEM_LIMIT:
-        raise LimitExceededError(f"a node takes at most {_ITEM_LIMIT:,} items")
-    for item in draft.attachments:
-        check_item(item)
-    ids = [item.id for item in draft.attachments]
-    if len(set(ids)) != len(ids):
-        raise InvalidInputError("an item is attached twice", hint="attach each id once")
-    for ref in blob_refs(draft.content):
-        if ref not in scope.blobs:
-            raise NotFoundError(f"no blob {ref[:12]}…", hint="store the bytes first; that gives the ref")
+    _check_sources(scope.transaction, tree, draft)
+    if draft.attachments:
+        _check_items(draft.attachments)
+    _check_media(scope, draft.content)
     if draft.response is not None:
-        _check_response(draft.response, draft.choice, author)
+        check_response(draft.response, draft.choice, author)
     if tree.next_key >= 2**31 - 1:
         raise LimitExceededError("the tree is full")
+
+
+def _check_items(items: Sequence[Item]) -> None:
+    if len(items) > ITEM_LIMIT:
+        raise LimitExceededError(f"a node takes at most {ITEM_LIMIT:,} items")
+    for item in items:
+        check_item(item)
+    if len({item.id for item in items}) != len(items):
+        raise InvalidInputError("an item is attached twice", hint="attach each id once")
+
+
+def _check_media(scope: Scope, content: Content) -> None:
+    refs = list(blob_refs(content))
+    if refs:
+        # Media are removed under this lock, so what is there now will be there when this is committed.
+        scope.transaction.grove_state()
+    for ref in refs:
+        if ref not in scope.blobs:
+            raise NotFoundError(f"no blob {ref[:12]}…", hint="store the bytes first; that gives the ref")
+
+
+def _check_sources(transaction: Transaction, tree: TreeState, draft: Draft) -> None:
+    """Each place once as primary; and a version, which others may come from already, not from itself."""
+    if len(draft.sources) < 2:
+        return
+    places: set[int] = set()
+    for row, role in draft.sources:
+        if role is SourceRole.PRIMARY and row.position in places:
+            raise InvalidInputError(
+                f"[{row.local_id}] is given as a source twice", hint="name each place once"
+            )
+        if role is SourceRole.PRIMARY:
+            places.add(row.position)
+    if draft.version_of is None:
+        return
+    here = draft.version_of.position
+    suspects = [row for row, _ in draft.sources if row.position != draft.version_of.parent]
+    while suspects and comes_from(transaction, tree.key, [row.position for row in suspects], here):
+        if len(suspects) == 1:
+            raise InvalidInputError(
+                f"[{suspects[0].local_id}] comes from [{draft.version_of.local_id}]: "
+                "it cannot be a source of it",
+                hint="sources come before what is made from them",
+            )
+        # Halved until the one to name is found: a few more queries, and only for an error.
+        half = suspects[: len(suspects) // 2]
+        found = comes_from(transaction, tree.key, [row.position for row in half], here)
+        suspects = half if found else suspects[len(half) :]
 
 
 def _refuse_if_leased(scope: Scope, tree: TreeState, draft: Draft) -> None:
@@ -210,25 +238,6 @@ def _refuse_if_leased(scope: Scope, tree: TreeState, draft: Draft) -> None:
     parent = _parent(draft)
     if parent is not None and draft.version_of is None and draft.edge_type is EdgeType.CONTINUATION:
         scope.refuse_if_leased(tree, parent.position)
-
-
-def _check_response(response: RawResponse, choice: int, author: AgentRow) -> None:
-    if AGENT_TYPES[author.type] is not AgentType.MODEL:
-        raise InvalidInputError(
-            f"{author.name!r} is human: only a model's node carries a response",
-            hint="name the model agent as author",
-        )
-    for what, text in (
-        ("provider", response.provider),
-        ("model", response.model),
-        ("request id", response.request_id or ""),
-    ):
-        check_text(text, what=what, limit=1_000)
-    usage = response.usage
-    numbers = (usage.prompt, usage.completion, usage.total, usage.cached_read, usage.cached_write)
-    for number in (*numbers, response.status_code, choice):
-        if number is not None and not 0 <= number < 2**31:
-            raise InvalidInputError(f"a response's counts must lie between 0 and {2**31 - 1:,}, got {number}")
 
 
 def _name(scope: Scope, tree: TreeState, draft: Draft) -> tuple[str, str]:
@@ -281,6 +290,7 @@ def _flags(draft: Draft) -> int:
         (Flag.HAS_SOURCES if len(draft.sources) > 1 else 0)
         | (Flag.HAS_ATTACHMENTS if draft.attachments else 0)
         | (Flag.HAS_RESPONSE if draft.response is not None else 0)
+        | (Flag.JOINED if draft.joined else 0)
     )
 
 
@@ -305,8 +315,9 @@ def _edge(transaction: Transaction, tree: TreeState, target: str, draft: Draft) 
         parent = _parent(draft)
         if parent is not None:
             versions = transaction.versions(tree.key, parent.position)
-            others = [transaction.node(tree.key, key).ulid for key in versions]
-            index = next(i for i, (row, _) in enumerate(draft.sources) if row is parent)
+            rows = (transaction.node(tree.key, key) for key in versions)
+            others = [row.ulid for row in rows if row.hidden is None]
+            index = next(i for i, (_, role) in enumerate(draft.sources) if role is SourceRole.PRIMARY)
             sources[index : index + 1] = [Source(ulid, SourceRole.PRIMARY) for ulid in others]
     return Edge(target, draft.edge_type, tuple(sources))
 
@@ -327,10 +338,14 @@ def _add_sources(transaction: Transaction, row: NodeRow, draft: Draft) -> None:
         )
 
 
-def _add_attachments(transaction: Transaction, row: NodeRow, items: Sequence[Item]) -> None:
-    for ordinal, item in enumerate(items):
+def _add_attachments(scope: Scope, row: NodeRow, items: Sequence[Item]) -> None:
+    transaction = scope.transaction
+    rows = [attachment_row(row, ordinal, item, None) for ordinal, item in enumerate(items)]
+    for item, attachment in zip(items, rows, strict=True):
         add_body(transaction, row.tree, bytes.fromhex(item.sha256), item.content.encode())
-        transaction.add(schema.attachments, attachment_row(row, ordinal, item, None))
+        transaction.add(schema.attachments, attachment)
+    if rows:
+        scope.note(items_fact(row.ulid, rows))
 
 
 def attachment_row(row: NodeRow, ordinal: int, item: Item, attached_by: int | None) -> dict[str, Any]:
@@ -345,53 +360,3 @@ def attachment_row(row: NodeRow, ordinal: int, item: Item, attached_by: int | No
         "attached_by": attached_by,
         "detached_by": None,
     }
-
-
-def _add_response(
-    transaction: Transaction, tree: TreeState, row: NodeRow, draft: Draft, digest: bytes
-) -> None:
-    """Keep the wire bytes with the node; several choices of one response share it."""
-    response = draft.response
-    if response is None:
-        return
-    responses = schema.responses
-    known = transaction.execute(
-        responses.select().where(
-            responses.c.tree == tree.key,
-            responses.c.sha256 == digest,
-            responses.c.request_id.is_not_distinct_from(response.request_id),
-        )
-    ).first()
-    if known is None:
-        add_body(transaction, tree.key, digest, response.body)
-        key = transaction.take_key(tree)
-        usage = response.usage
-        transaction.add(
-            responses,
-            {
-                "tree": tree.key,
-                "key": key,
-                "sha256": digest,
-                "provider": response.provider,
-                "model": response.model,
-                "request_id": response.request_id,
-                "status_code": response.status_code,
-                "requested_at": _microseconds(response.requested_at),
-                "responded_at": _microseconds(response.responded_at),
-                "prompt_tokens": usage.prompt,
-                "completion_tokens": usage.completion,
-                "total_tokens": usage.total,
-                "cached_read": usage.cached_read,
-                "cached_write": usage.cached_write,
-            },
-        )
-    else:
-        key = known.key
-    transaction.add(
-        schema.node_responses,
-        {"tree": tree.key, "node": row.key, "response": key, "choice": draft.choice},
-    )
-
-
-def _microseconds(moment: Any) -> int | None:
-    return None if moment is None else to_microseconds(moment)

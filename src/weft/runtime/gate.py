@@ -1,13 +1,14 @@
 """The one place where an operation is let through."""
 
-import os
 from dataclasses import dataclass
 from typing import TypeVar
 
-from weft.ids import Entropy
+from weft.ids import Entropy, random_bytes
 from weft.runtime.actor import Actor, require_permission
 from weft.runtime.clock import Clock, system_clock
-from weft.runtime.operations.base import Operation
+from weft.runtime.deletions import finish_deletions
+from weft.runtime.indexing import wake_follower
+from weft.runtime.operations.base import Destroying, Operation
 from weft.runtime.scope import Scope
 from weft.store.base import Store
 from weft.store.transaction import Transaction
@@ -23,7 +24,7 @@ class Gate:
 
     store: Store
     clock: Clock = system_clock
-    entropy: Entropy = os.urandom
+    entropy: Entropy = random_bytes
     accept_clock: bool = False
 
     def perform(self, actor: Actor, operation: Operation[R]) -> R:
@@ -47,6 +48,9 @@ class Gate:
             return result
 
         result = self.store.write(work)
+        if isinstance(operation, Destroying):
+            finish_deletions(self.store)
         for watcher in self.store.watchers:
             watcher()
+        wake_follower(self.store)
         return result

@@ -1,35 +1,40 @@
 """A grove: one database, everything a person or team owns."""
 
 import atexit
-import os
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path as FilePath
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
 
 from sqlalchemy import select, update
 
 from weft.errors import InvalidInputError
-from weft.ids import Entropy, new_ulid
-from weft.runtime.actor import Actor
+from weft.ids import Entropy, new_ulid, random_bytes
+from weft.provenance.facts import agent_fact, grove_fact
+from weft.runtime.actor import Actor, require_access
 from weft.runtime.clock import Clock, system_clock
 from weft.runtime.events import EventBatch, EventLog
 from weft.runtime.following import Subscription, follow, stop_following
 from weft.runtime.gate import Gate
 from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
+from weft.runtime.hits import HitKind, Hits
 from weft.runtime.idempotency import Idempotency
+from weft.runtime.indexing import reindex, stop_indexing
 from weft.runtime.jobs import JobBoard
 from weft.runtime.leases import Leases
+from weft.runtime.narrowing import Moment, Search
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.base import Operation
 from weft.runtime.operations.documents import CreateDocument
+from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.projects import CreateProject
 from weft.runtime.operations.references import LinkTogether, TagTarget, Unlink, Untag
 from weft.runtime.operations.trees import Plant
 from weft.runtime.projects import ProjectHandle, items_of, read_project, read_projects
 from weft.runtime.reading import Reading
 from weft.runtime.scope import Scope
+from weft.runtime.searching import search
 from weft.runtime.targets import TargetRef
 from weft.store import schema
 from weft.store.base import Store
@@ -40,9 +45,18 @@ from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import ALL_PERMISSIONS, Agent, AgentType, Configuration
 from weft.tree.content import Content, JsonValue
+from weft.tree.history import Happening, Stepped
+from weft.tree.progress import Progress, silent
 from weft.tree.project import ProjectItem
 from weft.tree.reference import Link, Tag, TargetKind
 from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.provenance.report import Report
+    from weft.runtime.evidence import Evidence
+    from weft.runtime.moving.backup import BackedUp
+    from weft.runtime.moving.files import Exported, Imported
+    from weft.runtime.stamping import Stamped
 
 __all__ = ["Grove", "open_grove"]
 
@@ -56,7 +70,7 @@ def open_grove(
     timeout: float = 30.0,
     create: bool = True,
     clock: Clock = system_clock,
-    entropy: Entropy = os.urandom,
+    entropy: Entropy = random_bytes,
     accept_clock: bool = False,
 ) -> "Grove":
     """Open a grove: a path, or postgresql://…; the default one if nothing is named.
@@ -112,6 +126,36 @@ class Grove:
     def read(self) -> Reading:
         """Everything that can be looked at."""
         return self._read
+
+    @property
+    def evidence(self) -> "Evidence":
+        """Verifying, provenance, timestamps, bundles."""
+        from weft.runtime.evidence import Evidence  # noqa: PLC0415 - brings cryptography along
+
+        return Evidence(self._gate.store, self._actor)
+
+    def verify(self, progress: "Progress | None" = None) -> "Report":
+        """Whether everything in this grove is as it was written."""
+        return self.evidence.verify_grove(progress)
+
+    def timestamp(self, *authorities: str) -> list[str]:
+        """Ask for the heads of all chains to be certified, by all authorities or by these."""
+        from weft.runtime.operations.timestamps import RequestTimestamp  # noqa: PLC0415
+
+        return self.perform(RequestTimestamp(authorities=authorities))
+
+    def set_authorities(self, certificates: Mapping[str, str]) -> None:
+        """Choose who certifies times: address → the PEM certificates its answers are checked against."""
+        from weft.runtime.operations.timestamps import Authority, SetAuthorities  # noqa: PLC0415
+
+        self.perform(SetAuthorities(authorities=[Authority(*each) for each in certificates.items()]))
+
+    def fetch_timestamps(self, *, everything: bool = False, timeout: float = 10.0) -> "Stamped":
+        """Ask the authorities for what is due; with `everything`, for all that is pending."""
+        from weft.runtime.stamping import stamp_pending  # noqa: PLC0415
+
+        now = self._gate.clock()
+        return stamp_pending(self._gate, self._actor, now, everything=everything, timeout=timeout)
 
     @property
     def me(self) -> Agent:
@@ -244,12 +288,92 @@ class Grove:
         """Calls that do their work once, however often they are made."""
         return Idempotency(self._gate, self._actor)
 
+    def search(
+        self,
+        query: str,
+        *,
+        tree: str | None = None,
+        author: str | None = None,
+        author_type: AgentType | str | None = None,
+        model: str | None = None,
+        after: Moment | None = None,
+        before: Moment | None = None,
+        bookmarked: bool = False,
+        kinds: Collection[HitKind | str] | None = None,
+        mode: Mode | str | None = None,
+        everything: bool = False,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> Hits:
+        """Find nodes, trees, documents and tags by their words: all of them, "a phrase", a beginn*, -not, or."""
+        return search(
+            self._gate.store,
+            self._actor,
+            Search(
+                query=query,
+                tree=tree,
+                author=author,
+                author_type=author_type,
+                model=model,
+                after=after,
+                before=before,
+                bookmarked=bookmarked,
+                kinds=kinds,
+                mode=mode,
+                everything=everything,
+                limit=limit,
+                offset=offset,
+            ),
+        )
+
+    def reindex(self, progress: Progress | None = None) -> None:
+        """Make the search index anew, which is never needed unless something is wrong with it."""
+        with self._gate.store.read() as session:
+            require_access(session, self._actor, MemberRole.OWNER)
+        reindex(self._gate.store, progress)
+
     def put_blob(self, data: bytes) -> str:
         """Keep media bytes; the result is the `ref` of an image or audio block."""
         return self._gate.store.blobs.put(data)
 
     def blob(self, ref: str) -> bytes:
         return self._gate.store.blobs.get(ref)
+
+    def export(
+        self,
+        target: FilePath | str | BinaryIO,
+        trees: Sequence[TreeHandle | str] | None = None,
+        *,
+        overwrite: bool = False,
+        progress: Progress = silent,
+    ) -> "Exported":
+        """Write trees, or the whole grove, to a file in Weft's own JSON; `.gz` is compressed."""
+        from weft.runtime.moving.files import export_file  # noqa: PLC0415 - few calls move a grove
+
+        named = None if trees is None else [tree if isinstance(tree, str) else tree.id for tree in trees]
+        place = FilePath(target) if isinstance(target, str) else target
+        return export_file(self._gate, self._actor, place, named, overwrite=overwrite, progress=progress)
+
+    def import_(self, source: FilePath | str | BinaryIO, *, progress: Progress = silent) -> "Imported":
+        """Take in a file in Weft's own JSON: all of it, checked against its hashes, or nothing."""
+        from weft.runtime.moving.files import import_file  # noqa: PLC0415 - few calls move a grove
+
+        place = FilePath(source) if isinstance(source, str) else source
+        return import_file(self._gate, self._actor, place, progress=progress)
+
+    def backup(
+        self,
+        path: FilePath | str,
+        *,
+        overwrite: bool = False,
+        verify: bool = False,
+        progress: Progress = silent,
+    ) -> "BackedUp":
+        """Copy the grove to a file while others write; to restore it, open the file."""
+        from weft.runtime.moving.backup import back_up  # noqa: PLC0415 - few calls move a grove
+
+        place = FilePath(path)
+        return back_up(self._gate, self._actor, place, overwrite=overwrite, verify=verify, progress=progress)
 
     def events(
         self, *, after: str | None = None, trees: Sequence[str] | None = None, limit: int = 1_000
@@ -296,6 +420,20 @@ class Grove:
     def tags(self, target: TreeHandle | NodeHandle | DocumentHandle) -> list[str]:
         return [tag.label for tag in self._read.tags(target_of(target))]
 
+    def undo(self, steps: int = 1) -> list[Stepped]:
+        """Take back your own last operations on documents, agents and the planting of trees."""
+        return self.perform(Undo(steps=steps))
+
+    def redo(self, steps: int = 1) -> list[Stepped]:
+        """Do again what you have undone in the grove itself since your last operation there."""
+        return self.perform(Redo(steps=steps))
+
+    def history(
+        self, limit: int = 50, *, before: int | None = None, agent: str | None = None
+    ) -> list[Happening]:
+        """What was done in the grove itself, oldest first; a tree has a history of its own."""
+        return self._read.history(None, limit=limit, before=before, agent=agent)
+
 
 def target_of(thing: TreeHandle | NodeHandle | DocumentHandle) -> TargetRef:
     match thing:
@@ -317,8 +455,11 @@ def _mode(mode: Mode | str) -> Mode:
 def _owner(gate: Gate) -> int:
     """The key of the grove's owner; the grove is made if it is not there."""
     with gate.store.read() as session:
-        found = session.execute(select(schema.grove.c.owner)).scalar_one_or_none()
-    return found if found is not None else gate.store.write(lambda transaction: _found(gate, transaction))
+        found = session.execute(select(schema.grove.c.owner, schema.grove.c.ulid)).one_or_none()
+    if found is None or found.owner is None:
+        return gate.store.write(lambda transaction: _found(gate, transaction))
+    gate.store.blobs.grove = found.ulid
+    return found.owner
 
 
 def _found(gate: Gate, transaction: Transaction) -> int:
@@ -340,6 +481,7 @@ def _found(gate: Gate, transaction: Transaction) -> int:
     )
     # Waits for whoever made the row, should that be somebody else at this moment.
     owner = transaction.grove_state().owner
+    gate.store.blobs.grove = transaction.grove_state().ulid
     if owner is not None:
         return owner
     ulid = new_ulid(now, gate.entropy)
@@ -362,6 +504,8 @@ def _found(gate: Gate, transaction: Transaction) -> int:
         transaction, Actor(owner), MemberRole.OWNER, gate.clock, gate.entropy, gate.store.blobs, True
     )
     scope.open_grove()
+    founded = transaction.execute(select(schema.grove)).mappings().one()
+    scope.note(grove_fact(founded, ulid), agent_fact(transaction.agent(owner)._asdict()))
     scope.record(None, "found", {"owner": ulid}, {})
     return owner
 
@@ -376,5 +520,6 @@ def _close_all() -> None:
 
 
 def _close(store: Store) -> None:
+    stop_indexing(store)
     stop_following(store)
     store.close()

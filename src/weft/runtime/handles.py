@@ -10,6 +10,7 @@ from weft.runtime.operations.documents import (
     SaveDocument,
 )
 from weft.runtime.operations.editing import Edit, Erase, Join, Split
+from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.items import Attach, Detach
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
@@ -21,6 +22,7 @@ from weft.tree.authorship import Span
 from weft.tree.content import Content
 from weft.tree.document import Document, Revision, section_of, with_section
 from weft.tree.edge import Source, SourceRole
+from weft.tree.history import Happening, Stepped
 from weft.tree.item import Item
 from weft.tree.node import Metadata, Node, Role, Status
 from weft.tree.path import Path
@@ -28,7 +30,11 @@ from weft.tree.reference import Group
 from weft.tree.tree import Counters, Mode, Tree
 
 if TYPE_CHECKING:
+    from weft.provenance.report import Report
+    from weft.runtime.evidence import ProvenanceHandle
     from weft.runtime.grove import Grove
+    from weft.runtime.hits import Hits
+    from weft.tree.progress import Progress
 
 __all__ = ["DocumentHandle", "NodeHandle", "TreeHandle"]
 
@@ -219,6 +225,24 @@ class NodeHandle:
         self._grove.perform(Detach(tree=self.value.tree_id, node=self.id, item_id=item_id))
         return self.refresh()
 
+    def verify(self, *, path: bool = False, progress: "Progress | None" = None) -> "Report":
+        """Whether this node (with `path`: and all it was written from) is as it was written."""
+        return self._grove.evidence.verify_node(self.value.tree_id, self.id, path=path, progress=progress)
+
+    def provenance(self) -> "ProvenanceHandle":
+        """Where this node comes from, with the evidence."""
+        from weft.runtime.evidence import ProvenanceHandle  # noqa: PLC0415 - only who asks needs it
+
+        evidence = self._grove.evidence
+        return ProvenanceHandle(evidence, evidence.provenance(self.value.tree_id, self.id))
+
+    def timestamp(self, *authorities: str) -> list[str]:
+        """Ask for this node's hash to be certified, by all of the grove's authorities or by these."""
+        from weft.runtime.operations.timestamps import RequestTimestamp  # noqa: PLC0415
+
+        operation = RequestTimestamp(tree=self.value.tree_id, node=self.id, authorities=authorities)
+        return self._grove.perform(operation)
+
     def switch(self) -> "NodeHandle":
         """Stand here."""
         self._grove.perform(Switch(tree=self.value.tree_id, to=self.id))
@@ -396,11 +420,55 @@ class TreeHandle:
         )
         return self.refresh()
 
+    def verify(self, progress: "Progress | None" = None) -> "Report":
+        """Whether all of this tree is as it was written."""
+        return self._grove.evidence.verify_tree(self.id, progress)
+
+    def search(
+        self,
+        query: str,
+        *,
+        author: str | None = None,
+        bookmarked: bool = False,
+        everything: bool = False,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> "Hits":
+        """Find what has these words in this tree; the grove's search can be narrowed further."""
+        return self._grove.search(
+            query,
+            tree=self.id,
+            author=author,
+            bookmarked=bookmarked,
+            everything=everything,
+            limit=limit,
+            offset=offset,
+        )
+
     def archive(self) -> None:
         self._grove.perform(Archive(tree=self.id))
 
     def unarchive(self) -> None:
         self._grove.perform(Unarchive(tree=self.id))
+
+    def undo(self, steps: int = 1) -> list[Stepped]:
+        """Take back your own last operations in this tree; a conflict if others have built on them."""
+        return self._grove.perform(Undo(tree=self.id, steps=steps))
+
+    def redo(self, steps: int = 1) -> list[Stepped]:
+        """Do again what you have undone since your last operation here."""
+        return self._grove.perform(Redo(tree=self.id, steps=steps))
+
+    def history(
+        self, limit: int = 50, *, before: int | None = None, agent: str | None = None
+    ) -> list[Happening]:
+        """What was done here, by whom and when, oldest first; undone operations are marked."""
+        return self._grove.read.history(self.id, limit=limit, before=before, agent=agent)
+
+    @property
+    def hidden(self) -> list[NodeHandle]:
+        """Nodes whose making was undone: not lost, and in no other reading."""
+        return [NodeHandle(self._grove, node) for node in self._grove.read.hidden(self.id)]
 
     def delete(self, *, confirm: str) -> int:
         """Destroy the tree for good; `confirm` must be its id."""

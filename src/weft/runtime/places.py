@@ -21,7 +21,9 @@ __all__ = [
     "move_cursor",
     "select_version",
     "selected_version",
+    "set_working_buffer",
     "undo_cursor",
+    "working_buffer",
 ]
 
 
@@ -40,7 +42,8 @@ def selected_version(scope: Scope, tree: TreeState, row: NodeRow) -> NodeRow:
     if len(versions) == 1:
         return row
     chosen = selections_of(scope.transaction, tree.key, scope.actor.agent).get(row.position)
-    rows = [scope.transaction.node(tree.key, key) for key in versions]
+    known = (scope.transaction.node(tree.key, key) for key in versions)
+    rows = [version for version in known if version.hidden is None]
     live = [version for version in rows if version.live]
     picked = next((version for version in live if version.key == chosen), None)
     return picked or (live or rows)[-1]
@@ -82,18 +85,32 @@ def _place_to_write(scope: Scope, tree: TreeState) -> NodeRow:
     raise ConflictError("nothing here is live", hint="restore the root, or unarchive another tree")
 
 
+def working_buffer(scope: Scope, tree: TreeState) -> str:
+    """The acting agent's uncommitted text."""
+    buffers = schema.buffers
+    mine = buffers.c.tree == tree.key, buffers.c.agent == scope.actor.agent
+    return scope.transaction.execute(select(buffers.c.text).where(*mine)).scalar_one_or_none() or ""
+
+
+def set_working_buffer(scope: Scope, tree: TreeState, text: str) -> None:
+    buffers, agent = schema.buffers, scope.actor.agent
+    if text:
+        row = {"tree": tree.key, "agent": agent, "text": text, "updated_at": scope.now}
+        scope.transaction.replace(buffers, ("tree", "agent"), row)
+    else:
+        scope.transaction.execute(delete(buffers).where(buffers.c.tree == tree.key, buffers.c.agent == agent))
+
+
 def commit_buffer(scope: Scope, tree: TreeState) -> Node | None:
     """The acting agent's working buffer becomes a node at its cursor; none if it is empty."""
     if tree.mode is not Mode.BUFFER:
         return None
-    buffers = schema.buffers
-    mine = buffers.c.tree == tree.key, buffers.c.agent == scope.actor.agent
-    text = scope.transaction.execute(select(buffers.c.text).where(*mine)).scalar_one_or_none()
+    text = working_buffer(scope, tree)
     if not text:
         return None
     at = _place_to_write(scope, tree)
     sources: Sequence[tuple[NodeRow, SourceRole]] = ((at, SourceRole.PRIMARY),)
     written = write_node(scope, tree, Draft(content=Text(text), sources=sources))
-    scope.transaction.execute(delete(buffers).where(*mine))
+    set_working_buffer(scope, tree, "")
     move_cursor(scope, tree, written.row.key)
     return written.node

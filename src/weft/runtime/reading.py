@@ -12,18 +12,20 @@ from sqlalchemy import and_, func, or_, select
 from weft.errors import CrossTreeError, NotFoundError
 from weft.ids import is_ulid
 from weft.runtime.actor import Actor, agent_row, require_access, require_permission, trees_allowed
+from weft.runtime.history import history_of
 from weft.runtime.operations.documents import load_document, load_documents, load_revisions
 from weft.runtime.targets import Address, TargetRef, locate, targets_of
 from weft.runtime.values import Heading, agent_value, heading_of, node_values, tree_value
 from weft.store import schema
+from weft.store.ancestry import origins_of
 from weft.store.base import Store
+from weft.store.counting import count_below, count_notes
 from weft.store.queries import (
     Selections,
     ancestor_at_depth,
     children,
     find_node,
     find_nodes_anywhere,
-    lineage,
     node_row,
     node_rows,
     resolve,
@@ -35,12 +37,14 @@ from weft.store.references import find_agent, find_tree
 from weft.store.rows import EDGE_TYPES, MODES, AgentRow, NodeRow
 from weft.store.session import Session
 from weft.store.statements import CONTINUATION, LIVE
+from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, Permission
-from weft.tree.authorship import Span, authorship
+from weft.tree.authorship import Span, Version, authorship_of
 from weft.tree.content import JsonObject
 from weft.tree.document import Document, Revision
 from weft.tree.edge import EdgeType
+from weft.tree.history import Happening
 from weft.tree.node import Node
 from weft.tree.path import Cursor, Path
 from weft.tree.reference import Group, Link, Tag
@@ -66,7 +70,7 @@ class Event(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """A node in a drawing of the tree: how far in, what hangs below, what is not drawn."""
+    """A node in a drawing of the tree: how far in, what hangs below, how much of it is not drawn."""
 
     node: Node
     indent: int
@@ -107,7 +111,9 @@ class Reading:
         """One query where the reference is an id, as between faces; otherwise it is looked up first."""
         columns = select(_trees.c.key, _trees.c.ulid, _trees.c.mode, _trees.c.root)
         found = (
-            session.execute(columns.where(_trees.c.ulid == reference)).one_or_none()
+            session.execute(
+                columns.where(_trees.c.ulid == reference, _trees.c.hidden.is_(None))
+            ).one_or_none()
             if is_ulid(reference)
             else None
         )
@@ -132,6 +138,7 @@ class Reading:
         statement = (
             select(_trees, projects.c.name.label("project_name"))
             .outerjoin(projects, projects.c.key == _trees.c.project)
+            .where(_trees.c.hidden.is_(None))
             .order_by(_trees.c.updated_at.desc(), _trees.c.key.desc())
             .limit(limit)
         )
@@ -171,13 +178,24 @@ class Reading:
             raise NotFoundError("the grove has no open trees", hint='plant one: weft new "A title"')
         return recent[0].id
 
-    def node(self, tree: str, reference: str) -> Node:
+    def node(self, tree: str, reference: str, *, hidden: bool = False) -> Node:
+        """A node; one that was undone only where that is asked for."""
         with self._tree(tree) as opened:
-            return self._nodes(opened, [self._row(opened, reference)])[0]
+            return self._nodes(opened, [self._row(opened, reference, hidden=hidden)])[0]
 
-    def _row(self, tree: _Opened, reference: str) -> NodeRow:
+    def hidden(self, tree: str) -> list[Node]:
+        """Nodes whose making was undone, oldest first: in no other reading, but not lost."""
+        with self._tree(tree) as opened:
+            found = opened.session.execute(
+                select(_nodes)
+                .where(_nodes.c.tree == opened.key, _nodes.c.hidden.is_not(None))
+                .order_by(_nodes.c.key)
+            )
+            return self._nodes(opened, [NodeRow._make(row) for row in found])
+
+    def _row(self, tree: _Opened, reference: str, *, hidden: bool = False) -> NodeRow:
         try:
-            return find_node(tree.session, tree.key, reference)
+            return find_node(tree.session, tree.key, reference, hidden=hidden)
         except NotFoundError:
             if is_ulid(reference.strip().upper()):
                 with contextlib.suppress(NotFoundError):
@@ -248,12 +266,13 @@ class Reading:
                 places[row.position] = row
         return sorted(places.values(), key=lambda row: row.position)
 
-    def versions(self, tree: str, node: str) -> list[Node]:
-        """All nodes at a node's position, oldest first, pruned ones too."""
+    def versions(self, tree: str, node: str, *, hidden: bool = False) -> list[Node]:
+        """All nodes at a node's position, oldest first, pruned ones too; undone ones if asked."""
         with self._tree(tree) as opened:
-            row = self._row(opened, node)
+            row = self._row(opened, node, hidden=hidden)
             first = node_row(opened.session, opened.key, row.position)
-            later = versions_at(opened.session, opened.key, [row.position]).get(row.position, [])
+            found = versions_at(opened.session, opened.key, [row.position], hidden=hidden)
+            later = found.get(row.position, [])
             return self._nodes(opened, [first, *later])
 
     def leaves(self, tree: str) -> list[Node]:
@@ -330,10 +349,15 @@ class Reading:
     def authorship(self, tree: str, node: str) -> tuple[Span, ...]:
         """Who wrote which characters of a node, through all its edits."""
         with self._tree(tree) as opened:
-            keys = lineage(opened.session, opened.key, self._row(opened, node).key)
-            rows = node_rows(opened.session, opened.key, keys)
-            nodes = self._nodes(opened, [rows[key] for key in keys])
-            return authorship([(each.author_id, each.text) for each in nodes])
+            origins = origins_of(opened.session, opened.key, self._row(opened, node).key)
+            places = {row.key: place for place, (row, _) in enumerate(origins)}
+            nodes = self._nodes(opened, [row for row, _ in origins])
+            return authorship_of(
+                [
+                    Version(each.author_id, each.text, tuple(places[key] for key in keys))
+                    for each, (_, keys) in zip(nodes, origins, strict=True)
+                ]
+            )
 
     def outline(self, tree: str, *, node: str | None = None, limit: int = 2_000) -> list[Outline]:
         """The tree from a node down, in drawing order, breadth cut at `limit` nodes."""
@@ -344,24 +368,27 @@ class Reading:
     def _draw(self, tree: _Opened, top: int, limit: int) -> list[Outline]:
         rows = {top: node_row(tree.session, tree.key, top)}
         below: dict[int, list[int]] = {}
-        notes: dict[int, int] = {}
         frontier = [top]
         while frontier and len(rows) < limit:
             found = tree.session.execute(
                 select(_nodes)
-                .where(_nodes.c.tree == tree.key, tree.session.dialect.among(_nodes.c.parent, frontier), LIVE)
+                .where(
+                    _nodes.c.tree == tree.key,
+                    tree.session.dialect.among(_nodes.c.parent, frontier),
+                    _nodes.c.edge_type == CONTINUATION,
+                    LIVE,
+                )
                 .order_by(_nodes.c.parent, _nodes.c.key)
             )
             frontier = list[int]()
             for record in found:
                 row = NodeRow._make(record)
-                parent = row.parent or 0
-                if row.edge_type == _ANNOTATION:
-                    notes[parent] = notes.get(parent, 0) + 1
-                elif row.position not in rows:
+                if row.position not in rows:
                     rows[row.position] = row
-                    below.setdefault(parent, []).append(row.position)
+                    below.setdefault(row.parent or 0, []).append(row.position)
                     frontier.append(row.position)
+        notes = count_notes(tree.session, tree.key, list(rows))
+        hidden = count_below(tree.session, tree.key, frontier)
         shown = self._resolved(tree, [rows[key] for key in rows])
         values = dict(zip(rows, self._nodes(tree, shown), strict=True))
         drawing: list[Outline] = []
@@ -369,8 +396,9 @@ class Reading:
         while pending:
             position, indent = pending.pop()
             kids = below.get(position, [])
-            uncut = 0 if position not in frontier else 1
-            drawing.append(Outline(values[position], indent, len(kids), notes.get(position, 0), uncut))
+            drawing.append(
+                Outline(values[position], indent, len(kids), notes.get(position, 0), hidden.get(position, 0))
+            )
             step = 1 if len(kids) > 1 else 0
             pending.extend((kid, indent + step) for kid in reversed(kids))
         return drawing
@@ -463,7 +491,9 @@ class Reading:
             ]
 
     def agents(self, *, archived: bool = False) -> list[Agent]:
-        statement = select(schema.agents).order_by(schema.agents.c.key)
+        statement = (
+            select(schema.agents).where(schema.agents.c.hidden.is_(None)).order_by(schema.agents.c.key)
+        )
         if not archived:
             statement = statement.where(schema.agents.c.archived_at.is_(None))
         with self._session() as session:
@@ -495,6 +525,16 @@ class Reading:
         with self._session(Permission.DOC_READ) as session:
             require_access(session, self.actor, MemberRole.READER)
             return load_revisions(session, document)
+
+    def history(
+        self, tree: str | None, *, limit: int = 50, before: int | None = None, agent: str | None = None
+    ) -> list[Happening]:
+        """The latest operations in a tree (None: in the grove itself), oldest first, undone ones marked."""
+        with self._session() as session:
+            chain = GROVE if tree is None else self._tree_row(session, tree).key
+            require_access(session, self.actor, MemberRole.READER, chain)
+            who = None if agent is None else find_agent(session, agent)
+            return history_of(session, chain, limit=limit, before=before, agent=who)
 
     def events(self, tree: str, *, after: int = 0, limit: int = 1_000) -> list[Event]:
         """A tree's operations in order."""

@@ -4,6 +4,7 @@ The only door to the tables for operations: opening a tree or the grove checks t
 acting user's role, and whatever is changed must be recorded as an event.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -12,9 +13,9 @@ import orjson
 from weft.errors import ConflictError, NotFoundError
 from weft.ids import Entropy, new_ulid, normalise_reference
 from weft.provenance.chain import event_hash
+from weft.provenance.facts import Fact
 from weft.runtime.actor import Actor, require_access
 from weft.runtime.clock import Clock, next_moment
-from weft.store import schema
 from weft.store.blobs import BlobStore
 from weft.store.leases import LeaseRow, lease_at
 from weft.store.queries import find_node
@@ -23,9 +24,9 @@ from weft.store.rows import AgentRow, NodeRow, TreeState
 from weft.store.transaction import GROVE, GroveState, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.content import JsonObject, JsonValue
-from weft.tree.wire import from_microseconds, iso
+from weft.tree.wire import iso_moment
 
-__all__ = ["Scope", "dump_json"]
+__all__ = ["Scope", "digest_of", "dump_json"]
 
 
 @dataclass(slots=True)
@@ -42,6 +43,7 @@ class Scope:
     accept_clock: bool = False
     events: int = field(default=0, init=False)
     """How many events it has recorded."""
+    _facts: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue], init=False)
     _leased: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]], init=False)
     """Positions that it may extend by the lease it has shown."""
     _now: int | None = field(default=None, init=False)
@@ -85,7 +87,7 @@ class Scope:
     def stamp(self) -> str:
         """Now, as it is hashed."""
         if self._stamp is None:
-            self._stamp = iso(from_microseconds(self.now))
+            self._stamp = iso_moment(self.now)
         return self._stamp
 
     def new_ulid(self) -> str:
@@ -98,22 +100,29 @@ class Scope:
         key = known.get((tree.key, name))
         if key is None:
             return self.transaction.remember(find_node(self.transaction, tree.key, reference))
-        return self.transaction.node(tree.key, key)
+        row = self.transaction.node(tree.key, key)
+        if row.hidden is not None:
+            raise NotFoundError(f"node [{row.local_id}] was undone", hint="redo brings it back")
+        return row
 
     def live_node(self, tree: TreeState, reference: str, verb: str) -> NodeRow:
-        """The same, refused if it is pruned or undone."""
+        """The same, refused if it is pruned."""
         row = self.node(tree, reference)
         if row.pruned is not None:
             raise ConflictError(
                 f"[{row.local_id}] is pruned: cannot {verb} it", hint=f"restore {row.local_id} first"
             )
-        if row.hidden is not None:
-            raise NotFoundError(f"node [{row.local_id}] was undone", hint="redo brings it back")
         return row
 
+    def note(self, *facts: Fact) -> None:
+        """Let the next event vouch for values that no hash covers."""
+        self._facts.update(facts)
+
     def record(self, tree: TreeState | None, kind: str, payload: JsonObject, inverse: JsonObject) -> None:
-        """Append the operation's event to its chain."""
+        """Append the operation's event to its chain, with the facts noted since the last one."""
         transaction = self.transaction
+        if self._facts:
+            payload, self._facts = {**payload, "facts": self._facts}, {}
         state = transaction.grove_state() if tree is None else tree
         agent = self.agent
         state.events += 1
@@ -127,21 +136,17 @@ class Scope:
             payload=payload,
             inverse=inverse,
         )
-        row: dict[str, object] = {
-            "tree": GROVE if tree is None else tree.key,
-            "ordinal": state.events,
-            "kind": kind,
-            "agent": agent.key,
-            "payload": dump_json(payload),
-            "inverse": dump_json(inverse),
-            "created_at": self.now,
-            "previous": state.head,
-            "hash": digest,
-        }
-        if transaction.dialect.counts_events:
-            row["number"] = transaction.next_event_number()
-            row["transaction"] = 0
-        transaction.add(schema.events, row)
+        transaction.add_event(
+            tree=GROVE if tree is None else tree.key,
+            ordinal=state.events,
+            kind=kind,
+            agent=agent.key,
+            payload=dump_json(payload),
+            inverse=dump_json(inverse),
+            created_at=self.now,
+            previous=state.head,
+            digest=digest,
+        )
         self.events += 1
         state.head = digest
         state.updated_at = max(state.updated_at, self.now)
@@ -169,11 +174,16 @@ class Scope:
 
     def lease_taken(self, held: LeaseRow) -> ConflictError:
         node = self.transaction.node(held.tree, held.position)
-        until = iso(from_microseconds(held.expires_at))
+        until = iso_moment(held.expires_at)
         return ConflictError(
             f"{self.transaction.agent(held.agent).name!r} is extending [{node.local_id}] until {until}",
             hint="wait for it, or go on from another node",
         )
+
+
+def digest_of(value: JsonValue) -> str:
+    """A value that an event does not tell, but must know again."""
+    return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def dump_json(value: Mapping[str, JsonValue] | Sequence[JsonValue]) -> str:

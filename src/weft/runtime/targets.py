@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import select, true
 
+from weft.errors import ConflictError
 from weft.runtime.actor import require_access
 from weft.runtime.scope import Scope
 from weft.store import schema
@@ -53,14 +54,19 @@ def locate(session: Session, reference: TargetRef) -> Address:
 
 
 def open_chain(scope: Scope, *addresses: Address) -> TreeState | None:
-    """The tree whose chain records a change to these: the first that is in one; else the grove."""
+    """The tree whose chain records a change to these: the first that is in one; else the grove.
+
+    An archived tree stays as it was put away: none of its things are linked, unlinked or tagged,
+    whatever is at the other end.
+    """
     inside = [address.tree for address in addresses if address.tree != GROVE]
     if len(inside) < len(addresses):
         scope.transaction.grove_state()
-    for tree in sorted(set(inside)):
-        scope.transaction.tree_state(tree)
+    states = [scope.transaction.tree_state(tree) for tree in sorted(set(inside))]
     for tree in inside:
         require_access(scope.transaction, scope.actor, MemberRole.READER, tree)
+    if any(state.archived_at is not None for state in states):
+        raise ConflictError("the tree is archived", hint="unarchive it first")
     if not inside:
         scope.open_grove()
         return None

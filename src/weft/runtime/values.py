@@ -9,11 +9,11 @@ from sqlalchemy import and_, select
 
 from weft.runtime.actor import agent_row
 from weft.store import schema
+from weft.store.contents import load_content
 from weft.store.queries import node_rows, versions_at
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,
-    KINDS,
     MODES,
     ROLES,
     SOURCE_ROLES,
@@ -24,8 +24,9 @@ from weft.store.rows import (
     permissions_from,
 )
 from weft.store.session import Session
+from weft.store.statements import texts_by_keys
 from weft.tree.agent import Agent, Configuration
-from weft.tree.content import Content, Text, content_from_wire
+from weft.tree.content import Content
 from weft.tree.document import Document
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
 from weft.tree.item import Item
@@ -40,17 +41,11 @@ __all__ = [
     "document_value",
     "heading_of",
     "items_of",
-    "load_content",
     "metadata_of",
     "node_values",
     "sources_of",
     "tree_value",
 ]
-
-
-def load_content(kind: int, stored: str) -> Content:
-    """The content that `texts.content` holds."""
-    return Text(stored) if KINDS[kind] == "text" else content_from_wire(json.loads(stored))
 
 
 def metadata_of(row: NodeRow) -> Metadata:
@@ -69,14 +64,11 @@ def contents_of(
     """Content and summary of many nodes, in one query."""
     if not rows:
         return {}
-    texts = schema.texts
     kinds = {row.key: row.kind for row in rows}
-    statement = select(texts.c.node, texts.c.content, texts.c.summary).where(
-        texts.c.tree == tree, session.dialect.among(texts.c.node, list(kinds))
-    )
+    values = {"in_tree": tree, "wanted": session.dialect.keys(list(kinds))}
     return {
-        row.node: (load_content(kinds[row.node], row.content), row.summary)
-        for row in session.execute(statement)
+        node: (load_content(kinds[node], content), summary)
+        for node, content, summary in session.rows(texts_by_keys(session.dialect), values)
     }
 
 
@@ -214,7 +206,8 @@ def _edge_sources(
     listed: list[Source] = []
     for key, role in sources:
         versions = parents.get(row.parent or 0)
-        if key == row.parent_node and versions and edge_type is EdgeType.CONTINUATION:
+        is_parent = key == row.parent_node and role is SourceRole.PRIMARY
+        if is_parent and versions and edge_type is EdgeType.CONTINUATION:
             listed.extend(Source(ulid, role) for ulid in versions)
         else:
             listed.append(Source(names[key], role))

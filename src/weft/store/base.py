@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TypeVar
 
 from weft.store.blobs import BlobStore
@@ -43,6 +44,17 @@ class Store(ABC):
         `work` may be run again after a conflict, so it must not change anything
         but through the transaction.
         """
+
+    def purge(self) -> bool:
+        """Leave no trace of deleted rows in the store's files; whether none is left.
+
+        What cannot be done now, because somebody still reads the old state, is done later.
+        """
+        return True
+
+    @abstractmethod
+    def copy_file(self, path: Path, progress: Callable[[int, int], None]) -> bool:
+        """Copy the database, as it is at this moment, to a SQLite file; False where it is not a file itself."""
 
     @abstractmethod
     def close(self) -> None: ...

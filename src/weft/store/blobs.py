@@ -1,16 +1,20 @@
 """Media bytes beside the database, named by their SHA-256."""
 
+import contextlib
 import hashlib
 import os
 import re
 import tempfile
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
 
-__all__ = ["BLOB_LIMIT", "BlobStore"]
+__all__ = ["BLOB_LIMIT", "BlobStore", "IncomingBlob", "blobs_beside"]
 
 BLOB_LIMIT = 512 * 1024 * 1024
+_NEW = ".new-"
+_PIECE = 1 << 20
 _REF = re.compile(r"[0-9a-f]{64}\Z")
 
 
@@ -19,18 +23,22 @@ class BlobStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.grove: str | None = None
+        """The id of the grove that keeps its media here, once it is known."""
+        self._is_signed = False
 
     def put(self, data: bytes) -> str:
         """Keep the bytes; return their ref. The same bytes are kept once."""
         if len(data) > BLOB_LIMIT:
             raise LimitExceededError(f"blob has {len(data):,} bytes, the limit is {BLOB_LIMIT:,}")
         ref = hashlib.sha256(data).hexdigest()
-        path = self._path(ref)
-        if path.exists():
+        if self._has_again(ref):
             return ref
+        path = self.path(ref)
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._write(path, data)
+            self._sign()
         except OSError as error:
             raise StorageError(
                 f"cannot store a blob in {self.folder}: {error.strerror}",
@@ -38,9 +46,53 @@ class BlobStore:
             ) from error
         return ref
 
+    def receive(self, ref: str) -> "IncomingBlob | None":
+        """Take a blob in pieces; it is there once it is finished. None: it is there already."""
+        return None if self._has_again(ref) else IncomingBlob(self.path(ref), ref, self._sign)
+
+    def copy(self, ref: str, source: "BlobStore") -> None:
+        """Take a blob over from another store, unless it is here."""
+        incoming = self.receive(ref)
+        if incoming is None:
+            return
+        try:
+            for piece in source.pieces(ref):
+                incoming.write(piece)
+        except BaseException:
+            incoming.drop()
+            raise
+        incoming.finish()
+
+    def pieces(self, ref: str) -> Iterator[bytes]:
+        """A blob's bytes, a little at a time; whoever takes them checks them."""
+        try:
+            with self.path(ref).open("rb") as file:
+                while piece := file.read(_PIECE):
+                    yield piece
+        except FileNotFoundError:
+            raise NotFoundError(f"no blob {ref[:12]}…", hint="restore it from a backup") from None
+        except OSError as error:
+            raise StorageError(f"cannot read blob {ref[:12]}…: {error.strerror}") from error
+
+    def leftovers(self) -> Iterator[Path]:
+        """Files of writers that were stopped halfway."""
+        yield from sorted(self.folder.glob(f"[0-9a-f][0-9a-f]/{_NEW}*"))
+
+    def _has_again(self, ref: str) -> bool:
+        """Whether a blob that is being stored is there; it is as young as if it had been stored now."""
+        try:
+            # Younger than any delete under way, which therefore lets it be.
+            os.utime(self.path(ref))
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise StorageError(f"cannot reach a blob in {self.folder}: {error.strerror}") from error
+        self._sign()
+        return True
+
     def get(self, ref: str) -> bytes:
         try:
-            data = self._path(ref).read_bytes()
+            data = self.path(ref).read_bytes()
         except FileNotFoundError:
             raise NotFoundError(f"no blob {ref[:12]}…", hint="store the bytes first") from None
         except OSError as error:
@@ -49,16 +101,122 @@ class BlobStore:
             raise StorageError(f"blob {ref[:12]}… is damaged", hint="restore it from a backup")
         return data
 
-    def __contains__(self, ref: str) -> bool:
-        return self._path(ref).is_file()
+    def digest(self, ref: str) -> str | None:
+        """SHA-256 of the bytes as they are now, read piece by piece; None where there are none."""
+        try:
+            with self.path(ref).open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise StorageError(f"cannot read blob {ref[:12]}…: {error.strerror}") from error
 
-    def _path(self, ref: str) -> Path:
+    def all(self) -> Iterator[tuple[str, int]]:
+        """Every blob's ref, and when it was last stored, in nanoseconds."""
+        for path in sorted(self.folder.glob("[0-9a-f][0-9a-f]/*")):
+            ref = path.parent.name + path.name
+            if _REF.match(ref):
+                with contextlib.suppress(FileNotFoundError):
+                    yield ref, path.stat().st_mtime_ns
+
+    def announce(self, refs: Iterable[str]) -> None:
+        """Note durably that these may have to go, and of what age they are now."""
+        for ref in sorted(refs):
+            try:
+                stored_at = self.path(ref).stat().st_mtime_ns
+            except FileNotFoundError:
+                continue
+            try:
+                self._leaving.mkdir(parents=True, exist_ok=True, mode=0o700)
+                self._write(self._leaving / ref, str(stored_at).encode())
+            except OSError as error:
+                raise StorageError(
+                    f"cannot write in {self.folder}: {error.strerror}",
+                    hint="check free space and permissions; nothing was deleted",
+                ) from error
+
+    def leaving(self) -> dict[str, int]:
+        """What was announced and has not been dealt with: ref → its age then."""
+        found: dict[str, int] = {}
+        for path in sorted(self._leaving.glob("*")):
+            if _REF.match(path.name):
+                with contextlib.suppress(FileNotFoundError, ValueError):
+                    found[path.name] = int(path.read_bytes())
+        return found
+
+    def depart(self, ref: str, stored_at: int, *, stays: bool) -> bool:
+        """Remove a blob that was announced, unless it stays or was stored again since; whether it went."""
+        gone = False
+        try:
+            if not stays:
+                gone = self._remove(self.path(ref), stored_at)
+            (self._leaving / ref).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._leaving.rmdir()
+        except OSError:
+            # The note is still there: tried again with the next delete.
+            return False
+        return gone
+
+    @staticmethod
+    def _remove(path: Path, stored_at: int) -> bool:
+        """Out of the way first: whoever stores it at this moment either is seen here or writes it anew."""
+        aside = path.with_name(f".gone-{path.name}")
+        try:
+            path.replace(aside)
+        except FileNotFoundError:
+            aside.unlink(missing_ok=True)
+            return False
+        if aside.stat().st_mtime_ns == stored_at:
+            aside.unlink()
+            return True
+        with contextlib.suppress(FileExistsError):
+            path.hardlink_to(aside)
+        aside.unlink()
+        return False
+
+    def is_shared(self) -> bool:
+        """Whether another grove keeps its media here too: then nobody can tell that a blob is not needed."""
+        return any(path.name != self.grove for path in (self.folder / "groves").glob("*"))
+
+    def take_name(self, grove: str) -> None:
+        """The grove that keeps its media here is called otherwise from now on."""
+        if self.grove is not None and self.grove != grove:
+            (self.folder / "groves" / self.grove).unlink(missing_ok=True)
+        self.grove = grove
+        self._is_signed = False
+
+    def share(self) -> None:
+        """A copy of the grove, with the same id, keeps its media here as well: none may go any more."""
+        signs = self.folder / "groves"
+        if self.folder.exists():
+            signs.mkdir(exist_ok=True, mode=0o700)
+            (signs / "copies").touch()
+
+    def _sign(self) -> None:
+        """Leave a mark that this grove keeps media here."""
+        if self.grove is not None and not self._is_signed:
+            with contextlib.suppress(OSError):
+                signs = self.folder / "groves"
+                signs.mkdir(parents=True, exist_ok=True, mode=0o700)
+                (signs / self.grove).touch()
+                self._is_signed = True
+
+    @property
+    def _leaving(self) -> Path:
+        return self.folder / "leaving"
+
+    def __contains__(self, ref: str) -> bool:
+        return self.path(ref).is_file()
+
+    def path(self, ref: str) -> Path:
+        """Where a blob lies, or would lie."""
         if _REF.match(ref) is None:
             raise InvalidInputError(f"{ref[:80]!r} is not a blob ref")
         return self.folder / ref[:2] / ref[2:]
 
     def _write(self, path: Path, data: bytes) -> None:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=_NEW)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
@@ -68,8 +226,68 @@ class BlobStore:
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        folder = os.open(path.parent, os.O_RDONLY)
+        _sync_folder(path.parent)
+
+
+def blobs_beside(database: Path) -> Path:
+    """The folder with the blobs of a grove that is a file."""
+    return database.with_name(database.name + "-blobs")
+
+
+class IncomingBlob:
+    """A blob on its way in. Unless it is finished, nothing of it stays."""
+
+    def __init__(self, path: Path, ref: str, sign: Callable[[], None]) -> None:
+        self._path = path
+        self._ref = ref
+        self._sign = sign
+        self._digest = hashlib.sha256()
+        with self._explained():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=_NEW)
+        self._temporary = Path(name)
+        self._file = os.fdopen(descriptor, "wb")
+
+    def write(self, data: bytes) -> None:
+        self._digest.update(data)
+        with self._explained():
+            self._file.write(data)
+
+    def finish(self) -> None:
+        """Keep it, if the bytes are what the ref says."""
+        if self._digest.hexdigest() != self._ref:
+            self.drop()
+            raise StorageError(f"blob {self._ref[:12]}… is damaged", hint="restore it from a backup")
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            with self._explained():
+                self._file.flush()
+                os.fsync(self._file.fileno())
+                self._file.close()
+                self._temporary.replace(self._path)
+                _sync_folder(self._path.parent)
+        except BaseException:
+            self.drop()
+            raise
+        self._sign()
+
+    def drop(self) -> None:
+        self._file.close()
+        self._temporary.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Generator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StorageError(
+                f"cannot store a blob in {self._path.parent.parent}: {error.strerror}",
+                hint="check free space and permissions",
+            ) from error
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -9,9 +9,9 @@ from sqlalchemy import Connection, column, inspect, select, table
 
 from weft.errors import StorageError
 
-__all__ = ["HEAD", "migrate"]
+__all__ = ["HEAD", "migrate", "schema_version"]
 
-HEAD = "0004"
+HEAD = "0006"
 """The newest file in migrations/versions."""
 
 _VERSION = table("alembic_version", column("version_num"))
@@ -20,7 +20,7 @@ _VERSION = table("alembic_version", column("version_num"))
 def migrate(connection: Connection) -> None:
     """Apply what is missing, all or nothing; refuse a grove from the future."""
     with connection.begin():
-        present = _present(connection)
+        present = schema_version(connection)
         if present == HEAD:
             return
         if present is not None and present > HEAD:
@@ -31,7 +31,8 @@ def migrate(connection: Connection) -> None:
         _upgrade(connection)
 
 
-def _present(connection: Connection) -> str | None:
+def schema_version(connection: Connection) -> str | None:
+    """The last step that was applied; None where there is no grove."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     return connection.execute(select(_VERSION.c.version_num)).scalar_one_or_none()

@@ -7,13 +7,32 @@ from platformdirs import user_data_path
 
 from weft.errors import InvalidInputError
 from weft.store.base import Store
+from weft.store.blobs import BlobStore, blobs_beside
 
-__all__ = ["default_address", "open_store"]
+__all__ = ["blobs_at", "default_address", "open_store", "path_of"]
 
 
 def default_address() -> str:
     """`WEFT_GROVE`, else a file in the user's data folder."""
     return os.environ.get("WEFT_GROVE") or str(user_data_path("weft") / "grove.db")
+
+
+def path_of(address: str) -> Path | None:
+    """The file an address means; None where it means a server."""
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        return Path(address).expanduser().absolute()
+    return Path(rest[1:]).expanduser().absolute() if scheme == "sqlite" else None
+
+
+def blobs_at(address: str) -> BlobStore:
+    """The blobs of a grove that need not be open."""
+    path = path_of(address)
+    if path is not None:
+        return BlobStore(blobs_beside(path))
+    from weft.store.postgres import blobs_of_server  # noqa: PLC0415 - a grove needs one of the two stores
+
+    return blobs_of_server(address)
 
 
 def open_store(address: str | Path | None = None, *, timeout: float = 30.0, create: bool = True) -> Store:

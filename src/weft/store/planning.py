@@ -8,7 +8,7 @@ plans are good at any size and never change.
 
 import sqlite3
 
-__all__ = ["teach_planner"]
+__all__ = ["knows_planner", "teach_planner"]
 
 _ROWS = 1_000_000
 _ROWS_OF_A_TREE = 10_000
@@ -17,14 +17,9 @@ _ROWS_OF_A_PREFIX = 2
 
 def teach_planner(connection: sqlite3.Connection) -> None:
     """Write the statistics, unless they are there."""
-    wanted = dict(_statistics(connection))
-    known: dict[tuple[str, str], str] = {}
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'").fetchone():
-        known = {
-            (row[0], row[1]): row[2] for row in connection.execute("SELECT tbl, idx, stat FROM sqlite_stat1")
-        }
-    if known == wanted:
+    if knows_planner(connection):
         return
+    wanted = dict(_statistics(connection))
     # An ANALYZE of nothing makes the table of statistics; the second makes the planner read it.
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("ANALYZE sqlite_schema")
@@ -35,6 +30,16 @@ def teach_planner(connection: sqlite3.Connection) -> None:
     )
     connection.execute("COMMIT")
     connection.execute("ANALYZE sqlite_schema")
+
+
+def knows_planner(connection: sqlite3.Connection) -> bool:
+    """Whether the statistics are there, as they should be."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'").fetchone():
+        return False
+    known = {
+        (row[0], row[1]): row[2] for row in connection.execute("SELECT tbl, idx, stat FROM sqlite_stat1")
+    }
+    return known == dict(_statistics(connection))
 
 
 def _statistics(connection: sqlite3.Connection) -> list[tuple[tuple[str, str], str]]:

@@ -20,8 +20,10 @@ from sqlalchemy import (
     Table,
     Text,
     any_,
+    bindparam,
     cast,
     create_engine,
+    event,
     func,
     insert,
     inspect,
@@ -31,26 +33,30 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from weft.errors import InvalidInputError, StorageError, UnavailableError, WeftError
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore
 from weft.store.migrate import migrate
+from weft.store.search_postgres import PostgresTerms
 from weft.store.session import Session
 from weft.store.transaction import Cache, Transaction
 
-__all__ = ["PostgresDialect", "PostgresStore"]
+__all__ = ["PostgresDialect", "PostgresStore", "blobs_of_server", "explain"]
 
 T = TypeVar("T")
 
-_SETTINGS = "-c jit=off -c plan_cache_mode=force_custom_plan"
-"""A generic plan, made without a tree's size in view, may read a whole tree to find one node."""
+_SETTINGS = "-c jit=off -c plan_cache_mode=force_custom_plan -c random_page_cost=1.1"
+"""A generic plan, made without a tree's size in view, may read a whole tree to find one node; so may one
+that takes an index for four times as dear as a scan, as on a turning disk."""
 _MIGRATION_LOCK = 0x57454654
 _TRIES = 5
+_FRESH_SECONDS = 1.0
 _AGAIN = {"40001", "40P01"}
 """Serialization failure, deadlock: the transaction changed nothing and may be run again."""
 
@@ -59,15 +65,53 @@ class PostgresDialect:
     """What PostgreSQL says in its own way."""
 
     counts_events = False
+    terms = PostgresTerms()
 
     def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
         return column == any_(literal(list(keys), ARRAY(Integer)))
+
+    def among_given(self, column: ColumnElement[int], name: str) -> ColumnElement[bool]:
+        return column == any_(cast(bindparam(name, type_=Text()), ARRAY(Integer)))
+
+    def keys(self, keys: Sequence[int]) -> object:
+        # As text, which the server reads: the driver would look at every item in Python.
+        return f"{{{','.join(map(str, keys))}}}"
+
+    def fetch(self, driver: Any, sql: str, parameters: Any) -> list[tuple[Any, ...]]:
+        return driver.execute(sql, parameters, binary=True).fetchall()
+
+    def send(self, driver: Any, sql: str, rows: Sequence[Any]) -> None:
+        with driver.cursor() as cursor:
+            cursor.executemany(sql, rows)
+
+    def together(self, driver: Any) -> contextlib.AbstractContextManager[object]:
+        return driver.pipeline()
 
     def upsert(self, table: Table, key: Sequence[str], update: Sequence[str]) -> Insert:
         return _upsert(table, tuple(key), tuple(update))
 
     def insert_events(self) -> Insert:
         return _INSERT_EVENTS
+
+    def is_unreadable_text(self, error: Exception) -> bool:  # noqa: ARG002 - the database checks texts itself
+        return False
+
+    def last_key(self, session: Session, table: Table) -> int:
+        sequence = f"{table.name}_{table.c.key.name}_seq"
+        found = text(f'SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM "{sequence}"')
+        return int(session.execute(found).scalar_one())
+
+    def reserve_keys(self, session: Session, table: Table, last: int) -> None:
+        sequence = f"{table.name}_{table.c.key.name}_seq"
+        if last > self.last_key(session, table):
+            session.execute(select(func.setval(sequence, last)))
+
+    def reserve_event_numbers(self, session: Session, last: int) -> None:
+        if last:
+            session.execute(select(func.setval(schema.event_numbers.name, last)))
+
+    def leave_traces(self) -> None:
+        """The server's own vacuum frees what deleted rows held."""
 
     def settled(self, transaction: ColumnElement[int]) -> ColumnElement[bool]:
         return transaction < _number(func.pg_snapshot_xmin(func.pg_current_snapshot()))
@@ -107,6 +151,9 @@ _SETTLE_RESTORED = (
 )
 """Transaction ids from the future: a dump of another server was put back here. Its events are all settled."""
 
+_DIALECT = PostgresDialect()
+"""One for all: statements are kept by it."""
+
 
 class PostgresStore(Store):
     """A grove on a PostgreSQL server."""
@@ -119,7 +166,7 @@ class PostgresStore(Store):
                 "that is not a PostgreSQL address", hint="postgresql://user@host:5432/database"
             ) from None
         self._address = address.set(drivername="postgresql+psycopg")
-        self._dialect = PostgresDialect()
+        self._dialect = _DIALECT
         self._process = os.getpid()
         self.blobs = BlobStore(_blob_folder(self.name))
         self._engine = create_engine(
@@ -127,9 +174,10 @@ class PostgresStore(Store):
             pool_size=16,
             max_overflow=64,
             pool_timeout=timeout,
-            pool_pre_ping=True,
             connect_args={"connect_timeout": int(max(2, timeout)), "options": _SETTINGS},
         )
+        event.listen(self._engine, "checkin", _note_idle)
+        event.listen(self._engine, "checkout", _look_after_idling)
         try:
             if not create:
                 self._require_grove()
@@ -158,7 +206,7 @@ class PostgresStore(Store):
 
     @property
     def name(self) -> str:
-        return self._address._replace(drivername="postgresql", password=None).render_as_string()
+        return _shown(self._address)
 
     @contextlib.contextmanager
     def read(self) -> Generator[Session]:
@@ -176,6 +224,10 @@ class PostgresStore(Store):
             except _RunAgainError:
                 time.sleep(0.005 * 2**attempt)
         raise UnavailableError("too many others are writing the same place", hint="try again in a moment")
+
+    def copy_file(self, path: Path, progress: Callable[[int, int], None]) -> bool:
+        del path, progress
+        return False
 
     def close(self) -> None:
         self._engine.dispose()
@@ -240,11 +292,27 @@ class PostgresStore(Store):
         try:
             yield
         except (DBAPIError, psycopg.Error) as error:
-            raise _explain(error, self.name) from error
+            raise explain(error, self.name) from error
         except PoolTimeoutError as error:
             raise UnavailableError(
                 f"all connections to {self.name} are busy", hint="try again in a moment"
             ) from error
+
+
+def _note_idle(_driver: object, record: ConnectionPoolEntry) -> None:
+    record.info["idle_since"] = time.monotonic()
+
+
+def _look_after_idling(driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
+    """Ask whether the server is still there, unless it answered a moment ago: asking costs a round trip."""
+    since: float | None = record.info.get("idle_since")
+    if since is None or time.monotonic() - since < _FRESH_SECONDS:
+        return
+    try:
+        driver.execute("")
+        driver.rollback()
+    except psycopg.Error as error:
+        raise DisconnectionError from error
 
 
 class _RunAgainError(Exception):
@@ -260,7 +328,7 @@ def _state_of(error: DBAPIError | psycopg.Error) -> str:
     return (origin.sqlstate or "") if isinstance(origin, psycopg.Error) else ""
 
 
-def _explain(error: DBAPIError | psycopg.Error, name: str) -> WeftError:
+def explain(error: DBAPIError | psycopg.Error, name: str) -> WeftError:
     state = _state_of(error)
     lost = isinstance(_origin(error), psycopg.OperationalError | psycopg.InterfaceError) and not state
     if lost or state[:2] in {"08", "57"}:
@@ -281,6 +349,15 @@ def _explain(error: DBAPIError | psycopg.Error, name: str) -> WeftError:
 
 def _first_line(error: DBAPIError | psycopg.Error) -> str:
     return (str(_origin(error)).strip().splitlines() or ["no reason given"])[0]
+
+
+def blobs_of_server(url: str) -> BlobStore:
+    """The blobs of a grove, without connecting to it."""
+    return BlobStore(_blob_folder(_shown(make_url(url))))
+
+
+def _shown(address: URL) -> str:
+    return address._replace(drivername="postgresql", password=None).render_as_string()
 
 
 def _blob_folder(name: str) -> Path:

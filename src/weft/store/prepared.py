@@ -1,6 +1,6 @@
 """Statements compiled once and handed to the driver as they are, where thousands run a second."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -28,9 +28,13 @@ class Prepared:
         )
         if not isinstance(compiled, SQLCompiler):
             raise TypeError("only statements with parameters can be prepared")
-        self._sql = str(compiled)
-        order = tuple(compiled.positiontup or ()) if compiled.positional else ()
-        self._pick = itemgetter(*order) if len(order) > 1 else None
+        self.sql = str(compiled)
+        order = tuple(compiled.positiontup or ()) if compiled.positional else None
+        self._pick = None if order is None else _picker(order)
+        # Constants in the statement's own text, such as LIMIT 1.
+        self._fixed = {name: value for name, value in compiled.params.items() if value is not None}
+        self._columns = tuple(columns or ())
+        self._in_order = order == self._columns
         # Kept so that the identity by which it is known stays its own.
         self._statement = statement
 
@@ -44,13 +48,20 @@ class Prepared:
             found = cls._known[key] = cls(connection, statement, columns)
         return found
 
-    def all(self, connection: Connection, values: Mapping[str, Any]) -> Sequence[Any]:
-        """Rows as the driver gives them; its errors too."""
-        driver: Any = connection.connection.driver_connection
-        return driver.execute(self._sql, self._parameters(values)).fetchall()
+    def in_order(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
+        """The same for rows whose values stand in the order of the columns."""
+        if self._in_order:
+            return rows
+        return [self.parameters(dict(zip(self._columns, row, strict=True))) for row in rows]
 
-    def many(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        connection.exec_driver_sql(self._sql, [self._parameters(row) for row in rows])
+    def parameters(self, values: Mapping[str, Any]) -> Any:
+        """Values in the order and form the driver wants."""
+        given = {**self._fixed, **values} if self._fixed else values
+        return given if self._pick is None else self._pick(given)
 
-    def _parameters(self, values: Mapping[str, Any]) -> Any:
-        return values if self._pick is None else self._pick(values)
+
+def _picker(names: tuple[str, ...]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+    """Values of these names, always as a tuple."""
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda values: tuple(values[name] for name in names)

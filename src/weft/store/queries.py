@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import and_, select
+from sqlalchemy import ColumnElement, Select, and_, select
 
 from weft.errors import InvalidInputError, NotFoundError
 from weft.ids import PRIME, is_ulid, normalise_reference
@@ -11,13 +11,16 @@ from weft.store import schema
 from weft.store.rows import NodeRow
 from weft.store.session import Session
 from weft.store.statements import (
+    ALL_CHILDREN,
     ANCESTOR_AT_DEPTH,
     CONTINUATION,
     LEAF_BELOW,
-    LINEAGE,
-    LIVE,
+    LIVE_CHILDREN,
     NODE_BY_KEY,
+    SELECTIONS,
     TAIL,
+    nodes_by_keys,
+    versions_by_positions,
 )
 
 __all__ = [
@@ -27,7 +30,6 @@ __all__ = [
     "find_node",
     "find_nodes_anywhere",
     "leaf_below",
-    "lineage",
     "node_row",
     "node_rows",
     "resolve",
@@ -42,10 +44,12 @@ Selections = Mapping[int, int]
 _nodes = schema.nodes
 _UNBOUNDED = 2**31 - 1
 _CANDIDATES = 6
+_SEEN = _nodes.c.hidden.is_(None)
 
 
 def node_row(session: Session, tree: int, key: int) -> NodeRow:
-    return NodeRow._make(session.execute(NODE_BY_KEY, {"in_tree": tree, "the_node": key}).one())
+    (found,) = session.rows(NODE_BY_KEY, {"in_tree": tree, "the_node": key})
+    return NodeRow._make(found)
 
 
 def node_rows(session: Session, tree: int, keys: Iterable[int]) -> dict[int, NodeRow]:
@@ -53,72 +57,53 @@ def node_rows(session: Session, tree: int, keys: Iterable[int]) -> dict[int, Nod
     wanted = list(dict.fromkeys(keys))
     if not wanted:
         return {}
-    statement = select(_nodes).where(_nodes.c.tree == tree, session.dialect.among(_nodes.c.key, wanted))
-    return {row.key: NodeRow._make(row) for row in session.execute(statement)}
+    values = {"in_tree": tree, "wanted": session.dialect.keys(wanted)}
+    rows = map(NodeRow._make, session.rows(nodes_by_keys(session.dialect), values))
+    return {row.key: row for row in rows}
 
 
 def walk_up(session: Session, tree: int, position: int, limit: int | None = None) -> list[NodeRow]:
     """A position and its ancestors, root side first: one query, whatever the depth."""
     values = {"in_tree": tree, "at_position": position, "limit": _UNBOUNDED if limit is None else limit}
-    return [NodeRow._make(row) for row in session.execute(TAIL, values)]
+    return [NodeRow._make(row) for row in session.rows(TAIL, values)]
 
 
 def ancestor_at_depth(session: Session, tree: int, position: int, depth: int) -> int:
     """The ancestor's position, in O(log depth) steps of one query."""
     values = {"in_tree": tree, "at_position": position, "at_depth": depth}
-    return session.execute(ANCESTOR_AT_DEPTH, values).scalar_one()
-
-
-def lineage(session: Session, tree: int, key: int) -> list[int]:
-    """A node and what it was edited from, the original first."""
-    return list(session.execute(LINEAGE, {"in_tree": tree, "the_node": key}).scalars())
+    return int(session.rows(ANCESTOR_AT_DEPTH, values)[0][0])
 
 
 def leaf_below(session: Session, tree: int, position: int) -> int:
     """The leaf reached by always taking the newest live continuation."""
-    return session.execute(LEAF_BELOW, {"in_tree": tree, "at_position": position}).scalar_one()
+    return int(session.rows(LEAF_BELOW, {"in_tree": tree, "at_position": position})[0][0])
 
 
 def children(
     session: Session, tree: int, position: int, *, edge_type: int = CONTINUATION, live: bool = True
 ) -> list[NodeRow]:
     """All nodes that hang from a position, versions included, oldest first."""
-    statement = (
-        select(_nodes)
-        .where(_nodes.c.tree == tree, _nodes.c.parent == position, _nodes.c.edge_type == edge_type)
-        .order_by(_nodes.c.key)
-    )
-    if live:
-        statement = statement.where(LIVE)
-    return [NodeRow._make(row) for row in session.execute(statement)]
+    statement = LIVE_CHILDREN if live else ALL_CHILDREN
+    values = {"in_tree": tree, "at_position": position, "by_edge": edge_type}
+    return [NodeRow._make(row) for row in session.rows(statement, values)]
 
 
-def versions_at(session: Session, tree: int, positions: Sequence[int]) -> dict[int, list[NodeRow]]:
-    """Later versions at each position (not the first node itself), oldest first."""
+def versions_at(
+    session: Session, tree: int, positions: Sequence[int], *, hidden: bool = False
+) -> dict[int, list[NodeRow]]:
+    """Later versions at each position (not the first node itself), oldest first; undone ones if asked."""
     if not positions:
         return {}
-    statement = (
-        select(_nodes)
-        .where(
-            _nodes.c.tree == tree,
-            session.dialect.among(_nodes.c.position, positions),
-            _nodes.c.key != _nodes.c.position,
-        )
-        .order_by(_nodes.c.position, _nodes.c.key)
-    )
+    values = {"in_tree": tree, "wanted": session.dialect.keys(positions)}
     found: dict[int, list[NodeRow]] = {}
-    for row in session.execute(statement):
+    for row in session.rows(versions_by_positions(session.dialect, hidden=hidden), values):
         node = NodeRow._make(row)
         found.setdefault(node.position, []).append(node)
     return found
 
 
 def selections_of(session: Session, tree: int, agent: int) -> Selections:
-    selections = schema.selections
-    statement = select(selections.c.position, selections.c.node).where(
-        selections.c.tree == tree, selections.c.agent == agent
-    )
-    return {row.position: row.node for row in session.execute(statement)}
+    return dict(session.rows(SELECTIONS, {"in_tree": tree, "by_agent": agent}))
 
 
 def resolve(session: Session, tree: int, rows: Sequence[NodeRow], selections: Selections) -> list[NodeRow]:
@@ -134,28 +119,39 @@ def resolve(session: Session, tree: int, rows: Sequence[NodeRow], selections: Se
     return resolved
 
 
-def find_node(session: Session, tree: int, reference: str) -> NodeRow:
-    """The node that a local id, ULID or unambiguous prefix of four names in a tree."""
+def find_node(session: Session, tree: int, reference: str, *, hidden: bool = False) -> NodeRow:
+    """The node that a local id, ULID or unambiguous prefix of four names in a tree; undone ones if asked."""
     wanted = normalise_reference(reference)
-    found = _matches(session, wanted, _nodes.c.tree == tree)
+    here = select(_nodes).where(_nodes.c.tree == tree)
+    found = _matches(session, wanted, here if hidden else here.where(_SEEN))
+    if not found:
+        _refuse_hidden(session, wanted, here)
     return _only(found, wanted)
 
 
 def find_nodes_anywhere(session: Session, reference: str) -> NodeRow:
     """The same across all trees of the grove."""
     wanted = normalise_reference(reference)
-    return _only(_matches(session, wanted, _nodes.c.tree == schema.trees.c.key), wanted)
+    trees = schema.trees
+    anywhere = select(_nodes).select_from(trees).join(_nodes, _nodes.c.tree == trees.c.key)
+    return _only(_matches(session, wanted, anywhere.where(trees.c.hidden.is_(None), _SEEN)), wanted)
 
 
-def _matches(session: Session, wanted: str, where: Any) -> list[NodeRow]:
+def _refuse_hidden(session: Session, wanted: str, source: Select[Any]) -> None:
+    """Say of a node that was undone that it was: it is not nowhere."""
+    row = session.execute(source.where(_exact(wanted))).first()
+    if row is not None:
+        raise NotFoundError(f"node [{row.local_id}] was undone", hint="redo brings it back")
+
+
+def _exact(wanted: str) -> ColumnElement[bool]:
+    return _nodes.c.ulid == wanted.upper() if is_ulid(wanted.upper()) else _nodes.c.local_id == wanted
+
+
+def _matches(session: Session, wanted: str, source: Select[Any]) -> list[NodeRow]:
     """Exact matches, else those that begin so. Primes are never guessed."""
-    source = select(_nodes)
-    if where.right is schema.trees.c.key:
-        source = source.select_from(schema.trees).join(_nodes, where)
-    else:
-        source = source.where(where)
-    exact = _nodes.c.ulid == wanted.upper() if is_ulid(wanted.upper()) else _nodes.c.local_id == wanted
-    found = [NodeRow._make(row) for row in session.execute(source.where(exact).limit(_CANDIDATES))]
+    exact = source.where(_exact(wanted)).limit(_CANDIDATES)
+    found = [NodeRow._make(row) for row in session.execute(exact)]
     if found or PRIME in wanted:
         return found
     by_local = and_(_nodes.c.local_id > wanted, _nodes.c.local_id < wanted + "~")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Table, func, select
+from sqlalchemy import Select, Table, bindparam, func, select
 
 from weft.errors import InvalidInputError, NotFoundError
 from weft.ids import is_ulid
@@ -15,6 +15,17 @@ __all__ = ["find_agent", "find_document", "find_project", "find_tree"]
 _CANDIDATES = 6
 _PREFIX = 8
 """ULIDs of one day share their beginning, so a shorter prefix would rarely mean one thing."""
+
+
+def _seen(columns: Select[*tuple[Any, ...]], table: Table) -> Select[*tuple[Any, ...]]:
+    """Without what was undone."""
+    return columns.where(table.c.hidden.is_(None)) if "hidden" in table.c else columns
+
+
+_BY_ULID = {
+    table: _seen(select(table.c.key), table).where(table.c.ulid == bindparam("the_ulid"))
+    for table in (schema.trees, schema.agents, schema.documents, schema.projects)
+}
 
 
 def find_tree(session: Session, reference: str) -> int:
@@ -39,11 +50,11 @@ def _find(session: Session, table: Table, name: Any, reference: str, what: str) 
     text = check_text(reference, what=f"{what} reference").strip()
     if not text:
         raise InvalidInputError(f"{shown!r} does not name a {what}")
-    columns = select(table.c.key, table.c.ulid, name.label("name"), table.c.archived_at)
+    columns = _seen(select(table.c.key, table.c.ulid, name.label("name"), table.c.archived_at), table)
     if is_ulid(text.upper()):
-        key = session.execute(select(table.c.key).where(table.c.ulid == text.upper())).scalar()
-        if key is not None:
-            return key
+        found = session.rows(_BY_ULID[table], {"the_ulid": text.upper()})
+        if found:
+            return int(found[0][0])
     open_first = table.c.archived_at.is_not(None)
     ways = [name == text, func.lower(name) == text.lower()]
     if len(text) >= _PREFIX and text.isalnum() and text.isascii():

@@ -5,6 +5,7 @@ from functools import cache
 from typing import NamedTuple
 
 from weft.tree.agent import AgentType, Permission
+from weft.tree.attempt import Outcome
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import Measure
 from weft.tree.node import Role, Status
@@ -16,6 +17,7 @@ __all__ = [
     "EDGE_TYPES",
     "KINDS",
     "MODES",
+    "OUTCOMES",
     "ROLES",
     "SOURCE_ROLES",
     "STATUSES",
@@ -36,6 +38,7 @@ ROLES = (Role.USER, Role.ASSISTANT, Role.SYSTEM, Role.TOOL)
 STATUSES = (Status.COMPLETE, Status.INTERRUPTED)
 AGENT_TYPES = (AgentType.HUMAN, AgentType.MODEL)
 MODES = (Mode.DIALOGUE, Mode.BUFFER)
+OUTCOMES = (Outcome.RUNNING, Outcome.COMPLETE, Outcome.INTERRUPTED, Outcome.FAILED)
 KINDS = ("text", "image", "audio", "tool_call", "tool_result", "thinking", "mixed")
 """Stored as their index: append only."""
 
@@ -65,6 +68,8 @@ class Flag:
     HAS_SOURCES = 4
     HAS_ATTACHMENTS = 8
     HAS_RESPONSE = 16
+    JOINED = 32
+    """Made of two nodes: the event that made it names the second."""
 
 
 class NodeRow(NamedTuple):
@@ -160,9 +165,9 @@ class TreeState:
     depth: int
     events: int
     head: bytes | None
-    changed: bool = False
     leased_until: int | None = None
     """Until when some place in it may be leased; so that writers need not look."""
+    changed: bool = False
 
 
 class AgentRow(NamedTuple):
@@ -175,3 +180,4 @@ class AgentRow(NamedTuple):
     permissions: int
     created_at: int
     archived_at: int | None
+    hidden: int | None = None

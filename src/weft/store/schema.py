@@ -34,6 +34,7 @@ __all__ = [
     "bodies",
     "buffers",
     "cursors",
+    "derived",
     "documents",
     "event_numbers",
     "events",
@@ -55,12 +56,17 @@ __all__ = [
     "requests",
     "responses",
     "revisions",
+    "search_positions",
+    "search_state",
+    "search_versions",
     "selections",
     "sources",
     "tags",
     "texts",
+    "timestamps",
     "tokens",
     "trees",
+    "typings",
     "users",
     "vaults",
 ]
@@ -109,6 +115,7 @@ agents = Table(
     Column("permissions", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("archived_at", BigInteger),
+    Column("hidden", BigInteger),
     Index(None, "name"),
 )
 
@@ -153,12 +160,14 @@ projects = Table(
     metadata,
     Column("key", Integer, primary_key=True),
     Column("ulid", _ULID, nullable=False, unique=True),
-    Column("name", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
     Column("system_prompt", Text, nullable=False),
     Column("context", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("archived_at", BigInteger),
     Column("revision", Integer, nullable=False, server_default="1"),
+    Column("hidden", BigInteger),
+    Index(None, "name"),
 )
 
 project_revisions = Table(
@@ -171,6 +180,7 @@ project_revisions = Table(
     Column("context", Text, nullable=False),
     Column("author", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("hidden", BigInteger),
     ForeignKeyConstraint(["project"], ["projects.key"], ondelete="CASCADE"),
     ForeignKeyConstraint(["author"], ["agents.key"]),
 )
@@ -210,6 +220,7 @@ trees = Table(
     Column("events", BigInteger, nullable=False),
     Column("head", _SHA256),
     Column("leased_until", BigInteger),
+    Column("hidden", BigInteger),
     ForeignKeyConstraint(["project"], ["projects.key"]),
     Index(None, "updated_at"),
     sqlite_autoincrement=True,
@@ -264,6 +275,13 @@ nodes = Table(
         "pruned",
         sqlite_where=column("pruned").is_not(None),
         postgresql_where=column("pruned").is_not(None),
+    ),
+    Index(
+        "ix_nodes_hidden",
+        "tree",
+        "hidden",
+        sqlite_where=column("hidden").is_not(None),
+        postgresql_where=column("hidden").is_not(None),
     ),
     sqlite_with_rowid=False,
 )
@@ -405,7 +423,27 @@ events = Table(
     Column("previous", _SHA256),
     Column("hash", _SHA256, nullable=False),
     Index(None, "transaction", "number"),
-    sqlite_with_rowid=False,
+    Index(None, "tree", "agent", "ordinal"),
+)
+
+timestamps = Table(
+    "timestamps",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("ulid", _ULID, primary_key=True),
+    Column("target", _ULID, nullable=False),
+    Column("statement", Text),
+    Column("digest", _SHA256, nullable=False),
+    Column("authority", Text, nullable=False),
+    Column("status", SmallInteger, nullable=False),
+    Column("token", LargeBinary),
+    Column("certificates", LargeBinary),
+    Column("certified_at", BigInteger),
+    Column("attempts", Integer, nullable=False),
+    Column("next_try", BigInteger),
+    Column("error", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Index(None, "tree", "target"),
 )
 
 cursors = Table(
@@ -441,6 +479,18 @@ buffers = Table(
     Column("updated_at", BigInteger, nullable=False),
     ForeignKeyConstraint(["tree"], ["trees.key"]),
 )
+
+typings = Table(
+    "typings",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("kept", Integer, nullable=False),
+    Column("removed", Text, nullable=False),
+    Column("added", Text, nullable=False),
+    ForeignKeyConstraint(["tree"], ["trees.key"]),
+)
+"""What one `type` changed in a working buffer, after the characters it kept: events hold no text."""
 
 leases = Table(
     "leases",
@@ -523,6 +573,7 @@ documents = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Column("archived_at", BigInteger),
+    Column("hidden", BigInteger),
     Index(None, "title"),
 )
 
@@ -535,6 +586,7 @@ revisions = Table(
     Column("content", Text, nullable=False),
     Column("author", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("hidden", BigInteger),
     ForeignKeyConstraint(["document"], ["documents.key"], ondelete="CASCADE"),
     ForeignKeyConstraint(["author"], ["agents.key"]),
 )
@@ -555,7 +607,18 @@ links = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("removed", BigInteger),
     ForeignKeyConstraint(["author"], ["agents.key"]),
-    UniqueConstraint("a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key"),
+    Index(
+        "ix_links_ends",
+        "a_tree",
+        "a_kind",
+        "a_key",
+        "b_tree",
+        "b_kind",
+        "b_key",
+        unique=True,
+        sqlite_where=column("removed").is_(None),
+        postgresql_where=column("removed").is_(None),
+    ),
     Index(None, "b_tree", "b_kind", "b_key"),
 )
 
@@ -600,4 +663,38 @@ records = Table(
     Column("create_time", Float(53), nullable=False),
     Column("value", Text, nullable=False),
     Index(None, "user", "session", "stream", "name", "create_time"),
+)
+
+derived = MetaData(naming_convention=metadata.naming_convention)
+"""Tables made from the others, behind the back of operations: no part of what a grove holds.
+
+The table of words itself, search_terms, is each database's own kind: see Terms in search.py.
+"""
+
+search_state = Table(
+    "search_state",
+    derived,
+    Column("key", Integer, primary_key=True, autoincrement=False),
+    Column("folding", Integer, nullable=False),
+    Column("transaction", BigInteger, nullable=False),
+    Column("number", BigInteger, nullable=False),
+    CheckConstraint("key = 0", name="one"),
+)
+
+search_positions = Table(
+    "search_positions",
+    derived,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("events", BigInteger, nullable=False),
+    Column("node", Integer, nullable=False),
+    Column("tag", Integer, nullable=False),
+)
+
+search_versions = Table(
+    "search_versions",
+    derived,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("kind", SmallInteger, primary_key=True, autoincrement=False),
+    Column("target", Integer, primary_key=True, autoincrement=False),
+    Column("version", BigInteger, nullable=False),
 )

@@ -5,6 +5,7 @@ import json
 import os
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,15 +15,18 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
+    Executable,
     Insert,
     RootTransaction,
     Table,
+    bindparam,
     create_engine,
     event,
     func,
     insert,
     literal,
     select,
+    text,
 )
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import DBAPIError
@@ -31,40 +35,75 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from weft.errors import StorageError, UnavailableError, WeftError
 from weft.store import schema
 from weft.store.base import Store
-from weft.store.blobs import BlobStore
+from weft.store.blobs import BlobStore, blobs_beside
 from weft.store.lock import GroveLock
 from weft.store.migrate import migrate
 from weft.store.planning import teach_planner
+from weft.store.search_sqlite import SqliteTerms
 from weft.store.session import Session
 from weft.store.transaction import Cache, Transaction
 from weft.store.writer import Group, GroupWriter
 
-__all__ = ["SqliteDialect", "SqliteStore"]
+__all__ = ["SqliteDialect", "SqliteStore", "explain", "find_damage", "peek"]
 
 T = TypeVar("T")
 
 APPLICATION_ID = 0x57454654
 """Marks a file as a grove ("WEFT")."""
-_CHECKPOINT_BYTES = 32 * 1024 * 1024
+_CHECKPOINT_BYTES = 64 * 1024 * 1024
 _BUSY_MILLISECONDS = 5_000
+_PATIENCE_MILLISECONDS = 500
 _READERS = 32
+_TEMPORARY = "MEMORY"
+_COPY_PAGES = 1_000
 
 
 class SqliteDialect:
     """What SQLite says in its own way."""
 
     counts_events = True
+    terms = SqliteTerms()
 
     def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
         # Not a join: the planner would be free to scan the keys once for every row of the table.
-        wanted = func.json_each(literal(json.dumps(list(keys)))).table_valued("value")
+        wanted = func.json_each(literal(self.keys(keys))).table_valued("value")
         return column.in_(select(wanted.c.value))
+
+    def among_given(self, column: ColumnElement[int], name: str) -> ColumnElement[bool]:
+        return column.in_(select(func.json_each(bindparam(name)).table_valued("value").c.value))
+
+    def keys(self, keys: Sequence[int]) -> object:
+        return json.dumps(list(keys))
+
+    def fetch(self, driver: Any, sql: str, parameters: Any) -> list[tuple[Any, ...]]:
+        return driver.execute(sql, parameters).fetchall()
+
+    def send(self, driver: Any, sql: str, rows: Sequence[Any]) -> None:
+        driver.executemany(sql, rows)
+
+    def together(self, driver: Any) -> contextlib.AbstractContextManager[object]:  # noqa: ARG002 - nothing to save
+        return contextlib.nullcontext()
 
     def upsert(self, table: Table, key: Sequence[str], update: Sequence[str]) -> Insert:
         return _upsert(table, tuple(key), tuple(update))
 
     def insert_events(self) -> Insert:
         return _INSERT_EVENTS
+
+    def is_unreadable_text(self, error: Exception) -> bool:
+        return "Could not decode to UTF-8" in str(error)
+
+    def last_key(self, session: Session, table: Table) -> int:
+        return int(session.execute(select(func.coalesce(func.max(table.c.key), 0))).scalar_one())
+
+    def reserve_keys(self, session: Session, table: Table, last: int) -> None:
+        """New rows go above the highest there is, so putting them in is enough."""
+
+    def reserve_event_numbers(self, session: Session, last: int) -> None:
+        """The writer counts on from the highest there is."""
+
+    def leave_traces(self) -> Executable:
+        return _LEAVE_TRACES
 
     def settled(self, transaction: ColumnElement[int]) -> ColumnElement[bool]:
         # One writer at a time numbers events, so what can be seen is complete.
@@ -75,6 +114,8 @@ class SqliteDialect:
 
 
 _INSERT_EVENTS = insert(schema.events)
+_LEAVE_TRACES = text("PRAGMA user_version = 1")
+"""Part of the transaction that deletes, so that a purge cut short is taken up by whoever opens the file next."""
 
 
 @cache
@@ -87,13 +128,21 @@ def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Inse
     )
 
 
+class _ReplacedError(StorageError):
+    """The file that was opened is not the one at its path any more; nothing was tried."""
+
+
+_DIALECT = SqliteDialect()
+"""One for all: statements are kept by it."""
+
+
 class SqliteStore(Store):
     """A grove in one file."""
 
     def __init__(self, path: Path, *, timeout: float = 30.0, create: bool = True) -> None:
         self.path = path.expanduser().absolute()
-        self.blobs = BlobStore(self.path.with_name(self.path.name + "-blobs"))
-        self._dialect = SqliteDialect()
+        self.blobs = BlobStore(blobs_beside(self.path))
+        self._dialect = _DIALECT
         self._timeout = timeout
         self._guard = threading.Lock()
         self._process = os.getpid()
@@ -110,6 +159,16 @@ class SqliteStore(Store):
         return str(self.path)
 
     def write(self, work: Callable[[Transaction], T]) -> T:
+        # The writer looks whether the file is still the same one, once a group; asking here as well,
+        # for every caller, would cost more than all the rest of waiting for one's turn.
+        file = self._file
+        if file is not None and not self._closed and self._process == os.getpid():
+            try:
+                return file.writer.submit(work)
+            except (_ReplacedError, UnavailableError) as error:
+                # Both mean that nothing was tried. Another caller may have opened the new file already.
+                if isinstance(error, UnavailableError) and file is self._file:
+                    raise
         return self._connect().submit(work)
 
     @contextlib.contextmanager
@@ -118,10 +177,36 @@ class SqliteStore(Store):
         readers = self._readers
         assert readers is not None  # noqa: S101 - made by _connect
         try:
-            with readers.connect() as connection:
+            with readers.connect() as connection, connection.begin():
                 yield Session(connection, self._dialect)
         except (DBAPIError, sqlite3.Error, TimeoutError) as error:
             raise explain(error, self.path) from error
+
+    def copy_file(self, path: Path, progress: Callable[[int, int], None]) -> bool:
+        """Page by page, while others write.
+
+        A read transaction is held meanwhile: the copy is of one moment, and never
+        begins anew because somebody wrote. It reads only, so no lock is needed.
+        """
+        with self.read() as session:
+            session.execute(select(schema.grove.c.ulid))
+            source = _driver(session.connection)
+            target = sqlite3.connect(path, isolation_level=None)
+            try:
+                # A copy that is cut off is thrown away; when it is whole, the caller makes it safe.
+                target.execute("PRAGMA synchronous = OFF")
+                target.execute("PRAGMA journal_mode = OFF").close()
+                source.backup(
+                    target, pages=_COPY_PAGES, progress=lambda _, left, total: progress(total - left, total)
+                )
+            finally:
+                target.close()
+        return True
+
+    def purge(self) -> bool:
+        self._connect()
+        file = self._file
+        return file is None or file.purge()
 
     def close(self) -> None:
         with self._guard:
@@ -170,6 +255,34 @@ class SqliteStore(Store):
             self._readers.dispose(close=False)
         self._readers = None
         self._file = None
+
+
+@contextlib.contextmanager
+def peek(path: Path) -> Generator[Session]:
+    """Look into a grove file that nobody has open, without leaving anything beside it."""
+    address = f"{path.absolute().as_uri()}?immutable=1"
+    engine = create_engine(
+        "sqlite+pysqlite://",
+        creator=lambda: sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False),
+        poolclass=StaticPool,
+    )
+    try:
+        with engine.connect() as connection:
+            yield Session(connection, _DIALECT)
+    except (DBAPIError, sqlite3.Error) as error:
+        raise explain(error, path) from error
+    finally:
+        engine.dispose()
+
+
+def find_damage(session: Session) -> list[str]:
+    """What SQLite itself finds wrong with a file; nothing, if it is sound."""
+    driver = _driver(session.connection)
+    found = [str(row[0]) for row in driver.execute("PRAGMA integrity_check(20)")]
+    broken = driver.execute("PRAGMA foreign_key_check").fetchmany(20)
+    return [line for line in found if line != "ok"] + [
+        f"row {row[1]} of {row[0]} points to a {row[2]} that is not there" for row in broken
+    ]
 
 
 def _identity_of(path: Path) -> tuple[int, int] | None:
@@ -225,6 +338,9 @@ class _GroveFile:
         _make_folder(path.parent)
         self._lock = GroveLock(path)
         self._wal = path.with_name(path.name + "-wal")
+        self._purges: deque[_Purge] = deque()
+        self._traces_left = False
+        """In the log only, because of a reader who was in the way."""
         self.writer = GroupWriter(self._run_group, timeout=timeout)
         self._identity: tuple[int, int] | None = None
 
@@ -263,18 +379,21 @@ class _GroveFile:
                 self._disconnect()
         self._lock.close()
 
-    def _run_group(self, work: Callable[[Group], None]) -> None:
+    def _run_group(self, work: Callable[[Group], None], hold: Callable[[], None]) -> None:
         try:
             with self._lock.hold():
+                hold()
                 connection = self._connection
                 if connection is None:
                     connection = self._connection = self._open_connection()
                 elif _identity_of(self.path) != self._identity and self._identity is not None:
-                    raise StorageError(
+                    raise _ReplacedError(
                         f"the grove file {self.path} was moved or replaced",
                         hint="put it back; nothing was written elsewhere",
                     )
                 work(_SqliteGroup(self, connection))
+                if self._purges or self._traces_left:
+                    self._purge(connection)
                 self._checkpoint(connection)
         except (DBAPIError, sqlite3.Error) as error:
             raise explain(error, self.path) from error
@@ -288,6 +407,8 @@ class _GroveFile:
                 self.path.chmod(0o600)
             migrate(connection)
             teach_planner(_driver(connection))
+            if _has_traces(_driver(connection)):
+                self._purges.append(_Purge())
         except BaseException:
             connection.close()
             connection.engine.dispose()
@@ -317,8 +438,41 @@ class _GroveFile:
             driver.execute("PRAGMA busy_timeout = 0")
             busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         driver.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
-        # A reader in the way is not waited for, and not tried again with every write.
-        self._checkpoint_at = size + _CHECKPOINT_BYTES if busy else _CHECKPOINT_BYTES
+        # A reader in the way is not waited for, and not tried again with every write, but before long:
+        # the search index reads often and briefly.
+        self._checkpoint_at = size + _CHECKPOINT_BYTES // 8 if busy else _CHECKPOINT_BYTES
+
+    def purge(self) -> bool:
+        """Ask the writer, who alone may touch its connection, and wait for it."""
+        asked = _Purge()
+        self._purges.append(asked)
+        self.writer.submit(lambda _: None)
+        asked.done.wait()
+        return asked.is_clean
+
+    def _purge(self, connection: Connection) -> None:
+        """Write the file anew without what was deleted, and empty the log.
+
+        Never fails: what a reader in the way leaves in the log is tried for with every write that
+        follows, and a file that could not be written anew is again when it is opened next.
+        """
+        asked = [self._purges.popleft() for _ in range(len(self._purges))]
+        driver = _driver(connection)
+        self._traces_left = False
+        is_clean = False
+        try:
+            if asked and _has_traces(driver):
+                _write_anew(driver)
+            driver.execute(f"PRAGMA busy_timeout = {_PATIENCE_MILLISECONDS if asked else 0}")
+            self._traces_left = bool(driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+            driver.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+            is_clean = not self._traces_left
+        except sqlite3.Error:
+            is_clean = False
+        finally:
+            for each in asked:
+                each.is_clean = is_clean
+                each.done.set()
 
     def transaction(self, connection: Connection) -> Transaction:
         version = _driver(connection).execute("PRAGMA data_version").fetchone()[0]
@@ -329,6 +483,29 @@ class _GroveFile:
 
     def forget(self) -> None:
         self._cache.clear()
+
+
+class _Purge:
+    """Somebody waits until the file is clean."""
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self.is_clean = False
+
+
+def _write_anew(driver: sqlite3.Connection) -> None:
+    """Zeroing what a delete frees would not do: pages keep old copies of rows that were moved on them."""
+    # All else that is temporary goes into memory, where a whole grove may not fit.
+    driver.execute("PRAGMA temp_store = FILE")
+    try:
+        driver.execute("VACUUM")
+        driver.execute("PRAGMA user_version = 0")
+    finally:
+        driver.execute(f"PRAGMA temp_store = {_TEMPORARY}")
+
+
+def _has_traces(driver: sqlite3.Connection) -> bool:
+    return bool(driver.execute("PRAGMA user_version").fetchone()[0])
 
 
 class _SqliteGroup:
@@ -398,8 +575,9 @@ def _configure(connection: sqlite3.Connection, _record: object) -> None:
         "synchronous = FULL",
         "foreign_keys = ON",
         "wal_autocheckpoint = 0",
+        "secure_delete = ON",
         "cache_size = -65536",
-        "temp_store = MEMORY",
+        f"temp_store = {_TEMPORARY}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
 

@@ -4,6 +4,7 @@ Recursions carry the tree along and join on it. Compared with a constant instead
 (once it has statistics) builds a filter over the whole table before the first step.
 """
 
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -19,10 +20,12 @@ from sqlalchemy import (
 
 from weft.store import schema
 from weft.store.rows import EDGE_TYPES
+from weft.store.session import Dialect
 from weft.tree.edge import EdgeType
 
 __all__ = [
     "AGENT_BY_KEY",
+    "ALL_CHILDREN",
     "ANCESTOR_AT_DEPTH",
     "CONTINUATION",
     "CURSOR",
@@ -32,14 +35,18 @@ __all__ = [
     "LAST_LOCAL_ID",
     "LATER_VERSIONS",
     "LEAF_BELOW",
-    "LINEAGE",
     "LIVE",
+    "LIVE_CHILDREN",
     "LOCAL_IDS",
     "NODE_BY_KEY",
+    "SELECTIONS",
     "TAIL",
     "TREE_FOR_UPDATE",
     "count_live",
     "keys_below",
+    "nodes_by_keys",
+    "texts_by_keys",
+    "versions_by_positions",
 ]
 
 CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
@@ -50,8 +57,27 @@ LIVE = and_(_nodes.c.pruned.is_(None), _nodes.c.hidden.is_(None))
 
 
 NODE_BY_KEY = select(_nodes).where(_nodes.c.tree == _tree, _nodes.c.key == bindparam("the_node"))
-TREE_FOR_UPDATE = select(schema.trees).where(schema.trees.c.key == _tree).with_for_update()
-GROVE_FOR_UPDATE = select(schema.grove).with_for_update()
+_trees = schema.trees
+_TREE_STATE = select(
+    _trees.c.key,
+    _trees.c.ulid,
+    _trees.c.mode,
+    _trees.c.root,
+    _trees.c.archived_at,
+    _trees.c.updated_at,
+    _trees.c.next_key,
+    _trees.c.nodes,
+    _trees.c.branches,
+    _trees.c.depth,
+    _trees.c.events,
+    _trees.c.head,
+    _trees.c.leased_until,
+).with_for_update()
+TREE_FOR_UPDATE = _TREE_STATE.where(_trees.c.key == _tree)
+_grove = schema.grove
+GROVE_FOR_UPDATE = select(
+    _grove.c.ulid, _grove.c.owner, _grove.c.events, _grove.c.head, _grove.c.updated_at
+).with_for_update()
 AGENT_BY_KEY = select(schema.agents).where(schema.agents.c.key == bindparam("by_agent"))
 CURSOR = select(schema.cursors.c.node).where(
     schema.cursors.c.tree == _tree, schema.cursors.c.agent == bindparam("by_agent")
@@ -86,6 +112,47 @@ HAS_LIVE_CHILD = (
     )
     .limit(1)
 )
+ALL_CHILDREN = (
+    select(_nodes)
+    .where(
+        _nodes.c.tree == _tree,
+        _nodes.c.parent == bindparam("at_position"),
+        _nodes.c.edge_type == bindparam("by_edge"),
+    )
+    .order_by(_nodes.c.key)
+)
+LIVE_CHILDREN = ALL_CHILDREN.where(LIVE)
+SELECTIONS = select(schema.selections.c.position, schema.selections.c.node).where(
+    schema.selections.c.tree == _tree, schema.selections.c.agent == bindparam("by_agent")
+)
+
+
+@cache
+def nodes_by_keys(dialect: Dialect) -> Select[Any]:
+    return select(_nodes).where(_nodes.c.tree == _tree, dialect.among_given(_nodes.c.key, "wanted"))
+
+
+@cache
+def versions_by_positions(dialect: Dialect, *, hidden: bool) -> Select[Any]:
+    """Later versions at many positions, oldest first; undone ones if asked."""
+    statement = (
+        select(_nodes)
+        .where(
+            _nodes.c.tree == _tree,
+            dialect.among_given(_nodes.c.position, "wanted"),
+            _nodes.c.key != _nodes.c.position,
+        )
+        .order_by(_nodes.c.position, _nodes.c.key)
+    )
+    return statement if hidden else statement.where(_nodes.c.hidden.is_(None))
+
+
+@cache
+def texts_by_keys(dialect: Dialect) -> Select[*tuple[Any, ...]]:
+    texts = schema.texts
+    return select(texts.c.node, texts.c.content, texts.c.summary).where(
+        texts.c.tree == _tree, dialect.among_given(texts.c.node, "wanted")
+    )
 
 
 def _tail() -> Select[Any]:
@@ -106,23 +173,6 @@ def _tail() -> Select[Any]:
 
 
 TAIL = _tail()
-
-
-def _lineage() -> Select[Any]:
-    """A node and the nodes it was edited from, the original first."""
-    start = select(_nodes.c.tree, _nodes.c.key, _nodes.c.edited_from).where(
-        _nodes.c.tree == _tree, _nodes.c.key == bindparam("the_node")
-    )
-    line = start.cte("line", recursive=True)
-    line = line.union_all(
-        select(_nodes.c.tree, _nodes.c.key, _nodes.c.edited_from)
-        .select_from(line)
-        .join(_nodes, and_(_nodes.c.tree == line.c.tree, _nodes.c.key == line.c.edited_from))
-    )
-    return select(line.c.key).order_by(line.c.key)
-
-
-LINEAGE = _lineage()
 
 
 def _ancestor_at_depth() -> Select[Any]:

@@ -5,11 +5,12 @@ keeps what hot paths need in a cache that the store clears whenever somebody els
 may have changed the database.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, CursorResult, Executable, Table, bindparam, insert, update
+from sqlalchemy.sql.elements import ClauseElement
 
 from weft.errors import NotFoundError
 from weft.ids import PRIME
@@ -39,7 +40,7 @@ _SMALL_TREE = 256
 _LARGE_TREE = 20_000
 _SETTLED = 4
 """Transactions without a stranger's write, after which even a large tree's ids are worth remembering."""
-_NODE_COLUMNS = tuple(column.name for column in schema.nodes.columns)
+_COLUMNS = {table: tuple(table.columns.keys()) for table in schema.metadata.sorted_tables}
 _ORDER = {table: index for index, table in enumerate(schema.metadata.sorted_tables)}
 
 _INSERTS = {table: insert(table) for table in schema.metadata.sorted_tables}
@@ -113,6 +114,7 @@ class Transaction(Session):
         self.cache = cache
         self.writes = 0
         self._pending: dict[Table, list[dict[str, Any]]] = {}
+        self._in_order: dict[Table, list[tuple[Any, ...]]] = {}
         self._cursors: dict[tuple[int, int], dict[str, Any]] = {}
         cache.age += 1
         if len(cache.nodes) > _CACHE_LIMIT:
@@ -124,10 +126,30 @@ class Transaction(Session):
             self.writes += 1
         return self._connection.execute(statement, values)
 
+    def rows(self, statement: ClauseElement, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        self.flush_rows()
+        return super().rows(statement, values)
+
+    def execute_many(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
+        """The same statement for each of many rows."""
+        self.flush_rows()
+        if rows:
+            self.writes += 1
+            self._connection.execute(statement, rows)
+
     def add(self, table: Table, row: dict[str, Any]) -> None:
         """Insert a row, together with others of its table."""
         self.writes += 1
         self._pending.setdefault(table, []).append(row)
+
+    def add_in_order(self, table: Table, row: tuple[Any, ...]) -> None:
+        """The same, with a value for every column in the table's order: for what is written most."""
+        self.writes += 1
+        rows = self._in_order.get(table)
+        if rows is None:
+            self._in_order[table] = [row]
+        else:
+            rows.append(row)
 
     def insert(self, table: Table, row: Mapping[str, Any]) -> int:
         """Insert a row now; return the key the database gave it."""
@@ -135,6 +157,12 @@ class Transaction(Session):
         if key is None:
             raise RuntimeError(f"{table.name} has no key of one column")
         return int(key[0])
+
+    def put(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows of one shape as they are: keys, numbers and all."""
+        self.flush_rows()
+        self.writes += len(rows)
+        self._send(_INSERTS[table], rows, tuple(map(str, rows[0])))
 
     def add_missing(self, table: Table, key: Iterable[str], row: dict[str, Any]) -> None:
         """Insert a row unless its key is there."""
@@ -147,66 +175,65 @@ class Transaction(Session):
 
     def flush_rows(self) -> None:
         """Send what was gathered, parents before children."""
-        if not self._pending and not self._cursors:
+        if not self._pending and not self._in_order and not self._cursors:
             return
         pending, self._pending = self._pending, {}
-        for table in sorted(pending, key=_ORDER.__getitem__):
-            statement = self.dialect.insert_events() if table is schema.events else _INSERTS[table]
-            rows = pending[table]
-            Prepared.of(self._connection, statement, tuple(rows[0])).many(self._connection, rows)
-        if self._cursors:
-            moved, self._cursors = self._cursors, {}
-            statement = self.dialect.upsert(schema.cursors, ("tree", "agent"), ("node", "updated_at"))
-            Prepared.of(self._connection, statement).many(self._connection, list(moved.values()))
+        in_order, self._in_order = self._in_order, {}
+        moved, self._cursors = self._cursors, {}
+        with self.dialect.together(self.driver):
+            for table in sorted(pending.keys() | in_order.keys(), key=_ORDER.__getitem__):
+                statement = self.dialect.insert_events() if table is schema.events else _INSERTS[table]
+                if values := in_order.get(table):
+                    prepared = Prepared.of(self._connection, statement, _COLUMNS[table])
+                    self.dialect.send(self.driver, prepared.sql, prepared.in_order(values))
+                if rows := pending.get(table):
+                    self._send(statement, rows, tuple(rows[0]))
+            if moved:
+                places = self.dialect.upsert(schema.cursors, ("tree", "agent"), ("node", "updated_at"))
+                self._send(places, list(moved.values()))
+
+    def _send(
+        self,
+        statement: ClauseElement,
+        rows: Sequence[Mapping[str, Any]],
+        columns: tuple[str, ...] | None = None,
+    ) -> None:
+        prepared = Prepared.of(self._connection, statement, columns)
+        self.dialect.send(self.driver, prepared.sql, [prepared.parameters(row) for row in rows])
 
     def flush(self) -> None:
         """Send everything, counters too; the last thing before a commit."""
-        self.flush_rows()
-        changed: list[dict[str, Any]] = []
-        for state in self.cache.trees.values():
-            if state.changed:
-                values: dict[str, Any] = {name: getattr(state, name) for name in _COUNTERS}
-                changed.append(values | {"the_key": state.key})
-                state.changed = False
-        if changed:
-            Prepared.of(self._connection, _UPDATE_TREE).many(self._connection, changed)
-        grove = self.cache.grove
-        if grove is not None and grove.changed:
-            self._connection.execute(
-                _UPDATE_GROVE,
-                {"events": grove.events, "head": grove.head, "updated_at": grove.updated_at},
-            )
-            grove.changed = False
+        with self.dialect.together(self.driver):
+            self.flush_rows()
+            changed: list[dict[str, Any]] = []
+            for state in self.cache.trees.values():
+                if state.changed:
+                    values: dict[str, Any] = {name: getattr(state, name) for name in _COUNTERS}
+                    changed.append(values | {"the_key": state.key})
+                    state.changed = False
+            if changed:
+                self._send(_UPDATE_TREE, changed)
+            grove = self.cache.grove
+            if grove is not None and grove.changed:
+                heads = {"events": grove.events, "head": grove.head, "updated_at": grove.updated_at}
+                self._send(_UPDATE_GROVE, [heads])
+                grove.changed = False
 
     def grove_state(self) -> GroveState:
         """The grove's row, locked until the transaction ends."""
         if self.cache.grove is None:
-            row = self._connection.execute(GROVE_FOR_UPDATE).one()
-            self.cache.grove = GroveState(row.ulid, row.owner, row.events, row.head, row.updated_at)
+            self.cache.grove = GroveState(*super().rows(GROVE_FOR_UPDATE, {})[0])
         return self.cache.grove
 
     def tree_state(self, key: int) -> TreeState:
         """A tree's row, locked until the transaction ends."""
         state = self.cache.trees.get(key)
         if state is None:
-            row = self._connection.execute(TREE_FOR_UPDATE, {"in_tree": key}).one_or_none()
-            if row is None:
+            found = super().rows(TREE_FOR_UPDATE, {"in_tree": key})
+            if not found:
                 raise NotFoundError("the tree does not exist any more")
-            state = TreeState(
-                row.key,
-                row.ulid,
-                MODES[int(row.mode)],
-                row.root,
-                row.archived_at,
-                row.updated_at,
-                row.next_key,
-                row.nodes,
-                row.branches,
-                row.depth,
-                row.events,
-                row.head,
-                leased_until=row.leased_until,
-            )
+            number, ulid, mode, *rest = found[0]
+            state = TreeState(number, ulid, MODES[int(mode)], *rest)
             self.cache.trees[key] = state
         return state
 
@@ -220,7 +247,7 @@ class Transaction(Session):
     def agent(self, key: int) -> AgentRow:
         found = self.cache.agents.get(key)
         if found is None:
-            found = AgentRow._make(self._connection.execute(AGENT_BY_KEY, {"by_agent": key}).one())
+            found = AgentRow._make(super().rows(AGENT_BY_KEY, {"by_agent": key})[0])
             self.cache.agents[key] = found
         return found
 
@@ -228,7 +255,7 @@ class Transaction(Session):
         """A node that is known to exist."""
         found = self.cache.nodes.get((tree, key))
         if found is None:
-            row = self.execute(NODE_BY_KEY, {"in_tree": tree, "the_node": key}).one()
+            (row,) = self.rows(NODE_BY_KEY, {"in_tree": tree, "the_node": key})
             found = self.remember(NodeRow._make(row))
         return found
 
@@ -239,8 +266,8 @@ class Transaction(Session):
         return row
 
     def add_node(self, row: NodeRow, content: str) -> NodeRow:
-        self.add(schema.nodes, dict(zip(_NODE_COLUMNS, row, strict=True)))
-        self.add(schema.texts, {"tree": row.tree, "node": row.key, "content": content, "summary": None})
+        self.add_in_order(schema.nodes, row)
+        self.add_in_order(schema.texts, (row.tree, row.key, content, None))
         if row.tree in self.cache.local_ids:
             self.cache.local_ids[row.tree].add(row.local_id)
         place = row.tree, row.position
@@ -251,11 +278,45 @@ class Transaction(Session):
             self.cache.versions[place] += (row.key,)
         return self.remember(row)
 
+    def add_event(
+        self,
+        *,
+        tree: int,
+        ordinal: int,
+        kind: str,
+        agent: int,
+        payload: str,
+        inverse: str,
+        created_at: int,
+        previous: bytes | None,
+        digest: bytes,
+    ) -> None:
+        """Append an event; who numbers it depends on the database."""
+        if self.dialect.counts_events:
+            number = self.next_event_number()
+            row = (tree, ordinal, number, 0, kind, agent, payload, inverse, created_at, previous, digest)
+            self.add_in_order(schema.events, row)
+            return
+        self.add(
+            schema.events,
+            {
+                "tree": tree,
+                "ordinal": ordinal,
+                "kind": kind,
+                "agent": agent,
+                "payload": payload,
+                "inverse": inverse,
+                "created_at": created_at,
+                "previous": previous,
+                "hash": digest,
+            },
+        )
+
     def versions(self, tree: int, position: int) -> tuple[int, ...]:
         """Keys of all nodes at a position, oldest first."""
         known = self.cache.versions.get((tree, position))
         if known is None:
-            rows = self.execute(LATER_VERSIONS, {"in_tree": tree, "at_position": position})
+            rows = self.rows(LATER_VERSIONS, {"in_tree": tree, "at_position": position})
             later = [self.remember(NodeRow._make(row)).key for row in rows]
             known = self.cache.versions[tree, position] = (position, *later)
         return known
@@ -284,7 +345,7 @@ class Transaction(Session):
     def next_primed_id(self, tree: int, base: str) -> str:
         """The original's id with one prime more than any edit of it has."""
         values = {"in_tree": tree, "low": base + PRIME, "high": base + chr(ord(PRIME) + 1)}
-        longest = Prepared.of(self._connection, LAST_LOCAL_ID).all(self._connection, values)
+        longest = super().rows(LAST_LOCAL_ID, values)
         name = (longest[0][0] or base) + PRIME
         while (tree, name) in self.cache.names:
             name += PRIME
@@ -293,7 +354,7 @@ class Transaction(Session):
     def _local_ids(self, tree: int, low: str, high: str) -> set[str]:
         # Rows not sent yet are all in the cache, so what was gathered need not be flushed.
         values = {"in_tree": tree, "low": low, "high": high}
-        return {row[0] for row in Prepared.of(self._connection, LOCAL_IDS).all(self._connection, values)}
+        return {row[0] for row in super().rows(LOCAL_IDS, values)}
 
     def update_node(self, row: NodeRow, **changes: Any) -> NodeRow:
         """Change metadata columns of one node."""
@@ -304,8 +365,7 @@ class Transaction(Session):
     def has_live_child(self, tree: int, position: int) -> bool:
         known = self.cache.parents.get((tree, position))
         if known is None:
-            found = self.execute(HAS_LIVE_CHILD, {"in_tree": tree, "at_position": position}).first()
-            known = found is not None
+            known = bool(self.rows(HAS_LIVE_CHILD, {"in_tree": tree, "at_position": position}))
             self.cache.parents[tree, position] = known
         return known
 
@@ -316,8 +376,8 @@ class Transaction(Session):
         """The node an agent stands at."""
         place = tree, agent
         if place not in self.cache.cursors:
-            found = self.execute(CURSOR, {"in_tree": tree, "by_agent": agent}).scalar_one_or_none()
-            self.cache.cursors[place] = found
+            found = self.rows(CURSOR, {"in_tree": tree, "by_agent": agent})
+            self.cache.cursors[place] = found[0][0] if found else None
         return self.cache.cursors[place]
 
     def move_cursor(self, tree: int, agent: int, node: int, at: int) -> None:

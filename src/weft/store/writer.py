@@ -60,7 +60,10 @@ class _Job:
 class GroupWriter:
     """Gathers work and hands it over in groups."""
 
-    def __init__(self, run_group: Callable[[Callable[[Group], None]], None], *, timeout: float) -> None:
+    def __init__(
+        self, run_group: Callable[[Callable[[Group], None], Callable[[], None]], None], *, timeout: float
+    ) -> None:
+        """`run_group` is told what to do and whom to tell as soon as it holds the lock."""
         self._run_group = run_group
         self._timeout = timeout
         self._jobs: deque[_Job] = deque()
@@ -68,6 +71,8 @@ class GroupWriter:
         self._wake_at = 1
         """How many waiting jobs wake the writer."""
         self._closing = False
+        self._holding = False
+        """Whether the lock is held: then nobody waits for another process."""
         self._thread = threading.Thread(target=self._loop, name="weft-writer", daemon=True)
         self._thread.start()
 
@@ -80,15 +85,14 @@ class GroupWriter:
             self._jobs.append(job)
             if len(self._jobs) >= self._wake_at:
                 self._ready.notify()
-        if not job.wait(self._timeout):
+        while not job.wait(self._timeout):
             with self._ready:
-                if not job.taken:
+                if not job.taken and not self._holding:
                     self._jobs.remove(job)
                     raise UnavailableError(
                         f"another process has held the grove's write lock for {self._timeout:g} seconds",
                         hint="try again, or see which process is writing; nothing was written",
                     )
-            job.wait()
         if job.error is not None:
             raise job.error
         return job.result
@@ -123,14 +127,19 @@ class GroupWriter:
             self._take(taken)
             _commit_together(group, taken)
 
+        def hold() -> None:
+            self._holding = True
+
         try:
-            self._run_group(work)
+            self._run_group(work, hold)
         except BaseException as error:  # noqa: BLE001 - every waiting caller must be told, whatever it was
             if not taken:
                 self._take(taken)
             for job in taken:
                 if not job.finished:
                     job.finish(error=error)
+        finally:
+            self._holding = False
         return len(taken)
 
     def _take(self, taken: list[_Job]) -> None:

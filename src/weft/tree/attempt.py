@@ -30,6 +30,9 @@ class RawResponse:
     body: bytes
     provider: str
     model: str
+    attempt: str | None = None
+    """The id (a ULID) of the call it answered. Nodes that name the same one are choices of one
+    response, which is kept once; without it each node has had a call of its own."""
     request_id: str | None = None
     status_code: int | None = None
     requested_at: datetime | None = None

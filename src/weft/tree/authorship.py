@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import accumulate
 
-__all__ = ["Span", "authorship", "common_runs"]
+__all__ = ["Span", "Version", "authorship", "authorship_of", "common_runs"]
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
@@ -29,15 +29,40 @@ class Span:
     author_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A text on its way to the last one, and the places of those it was made from, in order."""
+
+    author_id: str
+    text: str
+    origins: tuple[int, ...] = ()
+
+
 def authorship(versions: Sequence[tuple[str, str]]) -> tuple[Span, ...]:
     """Spans of the last text, from (author, text) pairs, the original first."""
+    return authorship_of(
+        [
+            Version(author, text, (number - 1,) if number else ())
+            for number, (author, text) in enumerate(versions)
+        ]
+    )
+
+
+def authorship_of(versions: Sequence[Version]) -> tuple[Span, ...]:
+    """Spans of the last text. What was made from several is compared with all of them, put together."""
     if not versions:
         return ()
-    author, text = versions[0]
-    owners = [(len(text), author)] if text else []
-    for editor, edited in versions[1:]:
-        owners = list(_carry_over(owners, common_runs(text, edited), editor, len(edited)))
-        text = edited
+    owned: list[list[tuple[int, str]]] = []
+    for version in versions:
+        before = "".join(versions[origin].text for origin in version.origins)
+        owners = [run for origin in version.origins for run in owned[origin]]
+        runs = common_runs(before, version.text)
+        owned.append(list(_carry_over(owners, runs, version.author_id, len(version.text))))
+    return _spans(owned[-1])
+
+
+def _spans(owners: Sequence[tuple[int, str]]) -> tuple[Span, ...]:
+    """Runs by one author as one span."""
     spans: list[Span] = []
     offset = 0
     for length, owner in owners:

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from weft.errors import InvalidInputError
 from weft.tree.content import check_text
 
-__all__ = ["Item", "check_item"]
+__all__ = ["ITEM_LIMIT", "Item", "check_item"]
+
+ITEM_LIMIT = 10_000
+"""Items on one node."""
 
 _ID_LIMIT = 4_096
 _BODY_LIMIT = 64 * 1024 * 1024

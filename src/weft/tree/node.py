@@ -1,6 +1,6 @@
 """Nodes: immutable pieces of content, with the only mutable part kept apart."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -63,7 +63,7 @@ class Node:
     edge: Edge | None
     """None for the root only."""
     depth: int
-    metadata: Metadata = field(default_factory=Metadata)
+    metadata: Metadata = Metadata()
 
     @property
     def text(self) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import overload
 
 from weft.tree.agent import AgentType
@@ -56,6 +57,7 @@ class Path(Sequence[Node]):
         return Path(self.nodes[start:])
 
 
+@lru_cache(maxsize=1 << 16)
 def jump_depth(depth: int) -> int:
     """Depth of the ancestor that a node at `depth` points to, by skew-binary numbers.
 

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from functools import lru_cache
 from typing import cast
 
 from weft.tree.content import Audio, Image, JsonValue, Mixed, Text, Thinking, ToolCall, ToolResult
 from weft.tree.content import content_to_wire as _content_to_wire
 
-__all__ = ["camel", "from_microseconds", "iso", "snake", "to_microseconds", "to_wire"]
+__all__ = ["camel", "from_microseconds", "iso", "iso_moment", "snake", "to_microseconds", "to_wire"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CONTENT = (Text, Image, Audio, ToolCall, ToolResult, Thinking, Mixed)
@@ -36,6 +37,17 @@ def to_microseconds(value: datetime) -> int:
 def iso(value: datetime) -> str:
     """ISO 8601, UTC, microseconds always there, so that equal times are equal texts."""
     return value.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
+
+
+def iso_moment(microseconds: int) -> str:
+    """The same of a stored time."""
+    second, fraction = divmod(microseconds, 1_000_000)
+    return f"{_iso_second(second)}.{fraction:06}Z"
+
+
+@lru_cache(maxsize=256)
+def _iso_second(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).isoformat()[:19]
 
 
 def to_wire(value: object) -> JsonValue:

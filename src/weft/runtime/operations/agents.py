@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 from sqlalchemy import func, select, update
 
 from weft.errors import ConflictError, PermissionDeniedError
+from weft.provenance.facts import agent_fact
 from weft.runtime.actor import Actor
 from weft.runtime.operations.base import Editing
-from weft.runtime.scope import Scope, dump_json
+from weft.runtime.scope import Scope, digest_of, dump_json
 from weft.runtime.values import agent_value
 from weft.store import schema
 from weft.store.references import find_agent
-from weft.store.rows import AGENT_TYPES, permission_bits
+from weft.store.rows import AGENT_TYPES, AgentRow, permission_bits
 from weft.tree.access import MemberRole
 from weft.tree.agent import (
     ALL_PERMISSIONS,
@@ -25,7 +26,7 @@ from weft.tree.agent import (
     parse_permissions,
 )
 
-__all__ = ["AddAgent", "ArchiveAgent", "ChangeAgent"]
+__all__ = ["AddAgent", "ArchiveAgent", "ChangeAgent", "agent_digest", "require_free_name", "require_person"]
 
 _agents = schema.agents
 
@@ -46,14 +47,14 @@ class AddAgent(_Managing):
     permissions: Iterable[str] | None = None
 
     def apply(self, scope: Scope) -> Agent:
-        _require_person(scope)
+        require_person(scope)
         scope.open_grove()
         check_agent(self.name, self.type, self.model_ref, self.configuration)
         if self.permissions is None:
             permissions = ALL_PERMISSIONS if self.type is AgentType.HUMAN else SUBJECT
         else:
             permissions = parse_permissions(self.permissions)
-        _require_free_name(scope, self.name)
+        require_free_name(scope, self.name)
         ulid = scope.new_ulid()
         key = scope.transaction.insert(
             _agents,
@@ -68,8 +69,10 @@ class AddAgent(_Managing):
                 "archived_at": None,
             },
         )
-        scope.record(None, "agent", {"agent": ulid}, {"archiveAgent": ulid})
-        return agent_value(scope.transaction.agent(key))
+        row = scope.transaction.agent(key)
+        scope.note(agent_fact(row._asdict()))
+        scope.record(None, "agent", {"agent": ulid}, {"hide": ulid, "is": agent_digest(row)})
+        return agent_value(row)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +87,7 @@ class ChangeAgent(_Managing):
     permissions: Iterable[str] | None = None
 
     def apply(self, scope: Scope) -> Agent:
-        _require_person(scope)
+        require_person(scope)
         scope.open_grove()
         row = scope.transaction.agent(find_agent(scope.transaction, self.agent))
         before = agent_value(row)
@@ -94,7 +97,7 @@ class ChangeAgent(_Managing):
         check_agent(name, before.type, model_ref, configuration)
         permissions = before.permissions if self.permissions is None else parse_permissions(self.permissions)
         if name != before.name:
-            _require_free_name(scope, name)
+            require_free_name(scope, name)
         changes: dict[str, Any] = {
             "name": name,
             "model_ref": model_ref,
@@ -105,11 +108,15 @@ class ChangeAgent(_Managing):
         if changed:
             scope.transaction.execute(update(_agents).where(_agents.c.key == row.key).values(**changed))
             scope.transaction.cache.agents.pop(row.key)
+            scope.note(agent_fact(scope.transaction.agent(row.key)._asdict()))
             scope.record(
                 None,
                 "change-agent",
                 {"agent": row.ulid, "fields": sorted(changed)},
-                {"agent": row.ulid, **{name_: getattr(row, name_) for name_ in changed}},
+                {
+                    "was": {name_: getattr(row, name_) for name_ in changed},
+                    "is": {name_: digest_of(value) for name_, value in changed.items()},
+                },
             )
         return agent_value(scope.transaction.agent(row.key))
 
@@ -123,7 +130,7 @@ class ArchiveAgent(_Managing):
     restore: bool = False
 
     def apply(self, scope: Scope) -> Agent:
-        _require_person(scope)
+        require_person(scope)
         grove = scope.open_grove()
         row = scope.transaction.agent(find_agent(scope.transaction, self.agent))
         if row.key == grove.owner and not self.restore:
@@ -131,15 +138,16 @@ class ArchiveAgent(_Managing):
         if (row.archived_at is None) == self.restore:
             return agent_value(row)
         if self.restore:
-            _require_free_name(scope, row.name)
+            require_free_name(scope, row.name)
         moment = None if self.restore else scope.now
         scope.transaction.execute(update(_agents).where(_agents.c.key == row.key).values(archived_at=moment))
         scope.transaction.cache.agents.pop(row.key)
+        scope.note(agent_fact(scope.transaction.agent(row.key)._asdict()))
         scope.record(
             None,
             "restore-agent" if self.restore else "archive-agent",
             {"agent": row.ulid},
-            {"agent": row.ulid, "archived_at": row.archived_at},
+            {"archivedAt": row.archived_at},
         )
         return agent_value(scope.transaction.agent(row.key))
 
@@ -155,7 +163,12 @@ def configuration_fields(configuration: Configuration) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _require_person(scope: Scope) -> None:
+def agent_digest(row: AgentRow) -> str:
+    """What of an agent can be changed, as an event knows it again."""
+    return digest_of([row.name, row.model_ref, row.configuration, row.permissions])
+
+
+def require_person(scope: Scope) -> None:
     """A model must not widen its own rights, or make an agent that has more."""
     chain: Iterable[Actor] = scope.actor.chain()
     for link in chain:
@@ -164,7 +177,7 @@ def _require_person(scope: Scope) -> None:
             raise PermissionDeniedError("models cannot manage agents", hint="ask the human to do it")
 
 
-def _require_free_name(scope: Scope, name: str) -> None:
+def require_free_name(scope: Scope, name: str) -> None:
     taken = scope.transaction.execute(
         select(_agents.c.key).where(
             func.lower(_agents.c.name) == name.strip().lower(), _agents.c.archived_at.is_(None)

@@ -6,7 +6,7 @@ from weft.runtime.scope import Scope
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 
-__all__ = ["Editing", "Operation"]
+__all__ = ["Destroying", "Editing", "Operation"]
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -20,6 +20,12 @@ class Operation(Protocol[R_co]):
     access: ClassVar[MemberRole]
 
     def apply(self, scope: Scope) -> R_co: ...
+
+
+class Destroying:
+    """Destroys for good: once it is committed, files are cleaned of what it destroyed."""
+
+    __slots__ = ()
 
 
 class Editing:

@@ -6,11 +6,15 @@ from typing import ClassVar
 from sqlalchemy import delete, func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
+from weft.provenance.facts import document_fact, revision_fact
+from weft.runtime.deletions import announce_deletion
+from weft.runtime.operations.base import Destroying
 from weft.runtime.scope import Scope
 from weft.runtime.targets import KINDS
 from weft.runtime.values import document_value
 from weft.store import schema
 from weft.store.references import find_document
+from weft.store.search import forget_document
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
@@ -18,7 +22,7 @@ from weft.tree.agent import Permission
 from weft.tree.content import check_text
 from weft.tree.document import Document, Revision
 from weft.tree.reference import TargetKind
-from weft.tree.wire import from_microseconds
+from weft.tree.wire import from_microseconds, to_microseconds
 
 __all__ = [
     "ArchiveDocument",
@@ -28,6 +32,8 @@ __all__ = [
     "load_document",
     "load_documents",
     "load_revisions",
+    "note_document",
+    "require_free_title",
 ]
 
 _documents = schema.documents
@@ -56,7 +62,7 @@ def load_document(session: Session, reference: str, revision: int | None = None)
     key = find_document(session, reference)
     wanted = _documents.c.revision if revision is None else revision
     row = session.execute(
-        _WHOLE.where(_documents.c.key == key, _revisions.c.revision == wanted)
+        _WHOLE.where(_documents.c.key == key, _revisions.c.revision == wanted, _revisions.c.hidden.is_(None))
     ).one_or_none()
     if row is None:
         raise NotFoundError(f"{reference!r} has no revision {revision}")
@@ -65,7 +71,7 @@ def load_document(session: Session, reference: str, revision: int | None = None)
 
 def load_documents(session: Session, *, archived: bool) -> list[Document]:
     """All documents as they are, by title."""
-    statement = _WHOLE.where(_revisions.c.revision == _documents.c.revision)
+    statement = _WHOLE.where(_revisions.c.revision == _documents.c.revision, _documents.c.hidden.is_(None))
     if not archived:
         statement = statement.where(_documents.c.archived_at.is_(None))
     ordered = statement.order_by(_documents.c.title, _documents.c.key)
@@ -120,7 +126,7 @@ class CreateDocument(_Writing):
     def apply(self, scope: Scope) -> Document:
         scope.open_grove()
         title, content = _check_title(self.title), check_text(self.content)
-        _require_free_title(scope, title)
+        require_free_title(scope, title)
         ulid = scope.new_ulid()
         key = scope.transaction.insert(
             _documents,
@@ -135,7 +141,8 @@ class CreateDocument(_Writing):
             },
         )
         _add_revision(scope, key, 1, title, content)
-        scope.record(None, "document", {"document": ulid, "revision": 1}, {"archiveDocument": ulid})
+        note_document(scope, ulid)
+        scope.record(None, "document", {"document": ulid, "revision": 1}, {"hide": ulid})
         return load_document(scope.transaction, ulid)
 
 
@@ -165,14 +172,18 @@ class SaveDocument(_Writing):
         if (title, content) == (before.title, before.content):
             return before
         if title != before.title:
-            _require_free_title(scope, title)
-        number = before.revision + 1
+            require_free_title(scope, title)
+        key = find_document(transaction, before.id)
+        # One more than there ever was: a number that was undone still means the text it meant.
+        highest = select(func.max(_revisions.c.revision)).where(_revisions.c.document == key)
+        number = transaction.execute(highest).scalar_one() + 1
         transaction.execute(
             update(_documents)
             .where(_documents.c.ulid == before.id)
             .values(title=title, revision=number, updated_at=scope.now)
         )
-        _add_revision(scope, find_document(transaction, before.id), number, title, content)
+        _add_revision(scope, key, number, title, content)
+        note_document(scope, before.id)
         scope.record(
             None,
             "save",
@@ -195,19 +206,21 @@ class ArchiveDocument(_Writing):
         before = load_document(scope.transaction, self.document)
         if (before.archived_at is None) != self.restore:
             if self.restore:
-                _require_free_title(scope, before.title)
+                require_free_title(scope, before.title)
             scope.transaction.execute(
                 update(_documents)
                 .where(_documents.c.ulid == before.id)
                 .values(archived_at=None if self.restore else scope.now)
             )
+            note_document(scope, before.id)
             kind = "restore-document" if self.restore else "archive-document"
-            scope.record(None, kind, {"document": before.id}, {"restore": not self.restore})
+            moment = None if before.archived_at is None else to_microseconds(before.archived_at)
+            scope.record(None, kind, {"document": before.id}, {"archivedAt": moment})
         return load_document(scope.transaction, before.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteDocument:
+class DeleteDocument(Destroying):
     """Destroy a document with all its revisions, for good. `confirm` must be its id."""
 
     verb: ClassVar[str] = "delete a document"
@@ -225,7 +238,9 @@ class DeleteDocument:
                 "deleting a document cannot be undone: confirm it with the document's id",
                 hint=f"confirm with {found.id}",
             )
+        announce_deletion(scope)
         key = find_document(transaction, found.id)
+        forget_document(transaction, key)
         kind = KINDS.index(TargetKind.DOCUMENT)
         links, tags = schema.links, schema.tags
         for tree, what, target in (
@@ -253,7 +268,17 @@ def _add_revision(scope: Scope, document: int, revision: int, title: str, conten
     )
 
 
-def _require_free_title(scope: Scope, title: str) -> None:
+def note_document(scope: Scope, ulid: str, revision: int | None = None) -> None:
+    """Let the event vouch for a document as it is now: itself, its revision, and one more if named."""
+    row = scope.transaction.execute(select(_documents).where(_documents.c.ulid == ulid)).mappings().one()
+    scope.note(document_fact(row))
+    for number in {row["revision"], row["revision"] if revision is None else revision}:
+        there = (_revisions.c.document == row["key"]) & (_revisions.c.revision == number)
+        kept = scope.transaction.execute(select(_revisions).where(there)).mappings().one()
+        scope.note(revision_fact(ulid, kept, scope.transaction.agent(kept["author"]).ulid))
+
+
+def require_free_title(scope: Scope, title: str) -> None:
     taken = scope.transaction.execute(
         select(_documents.c.key).where(
             func.lower(_documents.c.title) == title.lower(), _documents.c.archived_at.is_(None)

@@ -1,6 +1,6 @@
 """Making nodes from what is there: edit, erase, split, join."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -81,29 +81,32 @@ class Edit(Editing):
 
     def _sources(self, scope: Scope, tree: TreeState, original: NodeRow) -> Rows:
         kept = _sources_now(scope, tree, original)
-        if self.sources is None or not kept:
+        if self.sources is None:
+            return kept
+        extra = extra_sources(scope, tree, self.sources)
+        if not kept:
+            if extra:
+                raise InvalidInputError(
+                    f"[{original.local_id}] is the root: it comes from nothing",
+                    hint="give the sources to a node below it",
+                )
             return kept
         parent = next(row for row, role in kept if role is SourceRole.PRIMARY)
-        extra = extra_sources(scope, tree, self.sources)
-        for row, _ in extra:
-            if tree.mode is Mode.BUFFER and _is_at_or_below(scope, tree, row, original):
-                raise InvalidInputError(
-                    f"[{row.local_id}] hangs below [{original.local_id}]: it cannot be a source of it",
-                    hint="sources come before what is made from them",
-                )
         return ((parent, SourceRole.PRIMARY), *extra)
 
 
 def _sources_now(scope: Scope, tree: TreeState, original: NodeRow) -> Rows:
-    """The original's sources, written after what the editor sees at its parent now."""
+    """The original's sources, written after what the editor sees at each primary one's place now."""
     if original.parent is None:
         return ()
     written = sources_of(scope.transaction, tree.key, [original])[original.key]
     rows = [(scope.transaction.node(tree.key, key), role) for key, role in written]
-    if EDGE_TYPES[original.edge_type] is EdgeType.CONTINUATION:
-        first = next(index for index, (_, role) in enumerate(rows) if role is SourceRole.PRIMARY)
-        rows[first] = (selected_version(scope, tree, rows[first][0]), SourceRole.PRIMARY)
-    return rows
+    if EDGE_TYPES[original.edge_type] is EdgeType.ANNOTATION:
+        return rows
+    return [
+        (selected_version(scope, tree, row), role) if role is SourceRole.PRIMARY else (row, role)
+        for row, role in rows
+    ]
 
 
 def _rewrite(scope: Scope, tree: TreeState, original: NodeRow, content: Content, sources: Rows) -> Written:
@@ -191,12 +194,6 @@ class Erase(Editing):
             },
         )
         return edited
-
-
-def _is_at_or_below(scope: Scope, tree: TreeState, row: NodeRow, above: NodeRow) -> bool:
-    if row.depth < above.depth:
-        return False
-    return ancestor_at_depth(scope.transaction, tree.key, row.position, above.depth) == above.position
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,18 +333,37 @@ def _text_of(scope: Scope, tree: TreeState, row: NodeRow) -> str:
 def _write_beside(
     scope: Scope, tree: TreeState, original: NodeRow, text: str, following: NodeRow | None = None
 ) -> Written:
-    """A branch at the original's parent, in both modes; a joined node's items come along."""
+    """A branch at the original's parent, in both modes.
+
+    What is joined to it brings its items and its further sources along; its own parent is
+    the original, whose text is in the new node already.
+    """
     rows = [original] if following is None else [original, following]
     attached = items_of(scope.transaction, tree.key, rows)
     items = {item.id: item for row in rows for item in attached.get(row.key, ())}
+    sources = list(_sources_now(scope, tree, original))
+    if following is not None:
+        sources.extend(_further(scope, tree, following, {(row.position, role) for row, role in sources}))
     return write_node(
         scope,
         tree,
         Draft(
             content=Text(text),
-            sources=_sources_now(scope, tree, original),
+            sources=sources,
             edited_from=original,
+            joined=following is not None,
             attachments=tuple(items.values()),
             role=ROLES[original.role],
         ),
     )
+
+
+def _further(
+    scope: Scope, tree: TreeState, following: NodeRow, known: set[tuple[int, SourceRole]]
+) -> Iterator[tuple[NodeRow, SourceRole]]:
+    """A node's sources but its parent and those known already."""
+    for row, role in _sources_now(scope, tree, following):
+        place = row.position, role
+        if place not in known and place != (following.parent, SourceRole.PRIMARY):
+            yield row, role
+            known.add(place)

@@ -3,23 +3,28 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sqlalchemy import and_, bindparam, func, literal, select, update
+from sqlalchemy import and_, bindparam, case, func, literal, select, update
 
-from weft.errors import ConflictError, NotFoundError
-from weft.runtime.drafting import add_body, attachment_row
+from weft.errors import ConflictError, LimitExceededError, NotFoundError
+from weft.provenance.facts import item_fact
+from weft.runtime.drafting import attachment_row
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope
 from weft.runtime.values import items_of
 from weft.store import schema
+from weft.store.bodies import add_body
 from weft.store.rows import AGENT_TYPES, Flag, NodeRow, TreeState
 from weft.store.statements import keys_below
+from weft.store.transaction import Transaction
 from weft.tree.agent import AgentType
-from weft.tree.item import Item, check_item
+from weft.tree.item import ITEM_LIMIT, Item, check_item
 
-__all__ = ["Attach", "Detach"]
+__all__ = ["Attach", "Detach", "open_turn"]
 
 _attachments = schema.attachments
 _nodes = schema.nodes
+_LAST_ORDINAL = 2**15 - 1
+"""What was taken off keeps its number, so numbers may run out before the items do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,20 +39,13 @@ class Attach(Editing):
     def apply(self, scope: Scope) -> tuple[Item, ...]:
         tree = scope.open_tree(self.tree)
         item = check_item(self.item)
-        row = _open_turn(scope, tree, self.node)
-        if any(
-            there.id == item.id for there in items_of(scope.transaction, tree.key, [row]).get(row.key, ())
-        ):
-            raise ConflictError(f"{item.id} is attached already", hint="detach it first to replace it")
+        row = open_turn(scope, tree, self.node)
         transaction = scope.transaction
+        ordinal = _free_ordinal(transaction, tree, row, item)
         add_body(transaction, tree.key, bytes.fromhex(item.sha256), item.content.encode())
-        last = transaction.execute(
-            select(func.max(_attachments.c.ordinal)).where(
-                _attachments.c.tree == tree.key, _attachments.c.node == row.key
-            )
-        ).scalar()
-        ordinal = 0 if last is None else last + 1
-        transaction.add(_attachments, attachment_row(row, ordinal, item, tree.events + 1))
+        attachment = attachment_row(row, ordinal, item, tree.events + 1)
+        transaction.add(_attachments, attachment)
+        scope.note(item_fact(row.ulid, attachment))
         row = transaction.update_node(row, flags=row.flags | Flag.HAS_ATTACHMENTS)
         _point_here(scope, tree, row)
         scope.record(
@@ -57,6 +55,29 @@ class Attach(Editing):
             {"node": row.ulid, "detach": ordinal},
         )
         return tuple(items_of(transaction, tree.key, [row]).get(row.key, ()))
+
+
+def _free_ordinal(transaction: Transaction, tree: TreeState, row: NodeRow, item: Item) -> int:
+    """The place of one more item; a node takes as many as it could have been made with."""
+    there = _attachments.c.detached_by.is_(None)
+    found = transaction.execute(
+        select(
+            func.max(_attachments.c.ordinal).label("last"),
+            func.sum(case((there, 1), else_=0)).label("held"),
+            func.sum(case((and_(there, _attachments.c.id == item.id), 1), else_=0)).label("same"),
+        ).where(_attachments.c.tree == tree.key, _attachments.c.node == row.key)
+    ).one()
+    if found.same:
+        raise ConflictError(f"{item.id} is attached already", hint="detach it first to replace it")
+    if (found.held or 0) >= ITEM_LIMIT:
+        raise LimitExceededError(f"a node takes at most {ITEM_LIMIT:,} items", hint="detach one first")
+    if found.last is None:
+        return 0
+    if found.last >= _LAST_ORDINAL:
+        raise LimitExceededError(
+            f"items of [{row.local_id}] were changed too often", hint="attach to a new turn"
+        )
+    return found.last + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +91,7 @@ class Detach(Editing):
 
     def apply(self, scope: Scope) -> tuple[Item, ...]:
         tree = scope.open_tree(self.tree)
-        row = _open_turn(scope, tree, self.node)
+        row = open_turn(scope, tree, self.node)
         transaction = scope.transaction
         ordinal = transaction.execute(
             select(_attachments.c.ordinal).where(
@@ -97,7 +118,7 @@ class Detach(Editing):
         return tuple(items_of(transaction, tree.key, [row]).get(row.key, ()))
 
 
-def _open_turn(scope: Scope, tree: TreeState, reference: str) -> NodeRow:
+def open_turn(scope: Scope, tree: TreeState, reference: str) -> NodeRow:
     """A human node below which no model has spoken."""
     row = scope.live_node(tree, reference, "attach to")
     answered = AGENT_TYPES[row.author_type] is AgentType.MODEL
@@ -107,7 +128,7 @@ def _open_turn(scope: Scope, tree: TreeState, reference: str) -> NodeRow:
             select(literal(1))
             .select_from(below)
             .join(_nodes, and_(_nodes.c.tree == bindparam("in_tree"), _nodes.c.key == below.c.key))
-            .where(_nodes.c.author_type == AGENT_TYPES.index(AgentType.MODEL))
+            .where(_nodes.c.author_type == AGENT_TYPES.index(AgentType.MODEL), _nodes.c.hidden.is_(None))
             .limit(1)
         )
         values = {"in_tree": tree.key, "at_position": row.position}

@@ -13,11 +13,22 @@ from weft.runtime.values import metadata_of
 from weft.store import schema
 from weft.store.queries import node_row
 from weft.store.rows import Flag, NodeRow, TreeState
-from weft.store.statements import count_live, keys_below
+from weft.store.statements import LIVE, count_live, keys_below
 from weft.tree.content import check_text
 from weft.tree.node import Metadata
 
-__all__ = ["Bookmark", "Exclude", "Include", "Prune", "Restore", "Unbookmark", "recount"]
+__all__ = [
+    "Bookmark",
+    "Exclude",
+    "Include",
+    "Prune",
+    "Restore",
+    "Unbookmark",
+    "lives",
+    "prune_from",
+    "recount",
+    "restore_pruned",
+]
 
 _nodes = schema.nodes
 _COUNT_LIVE = count_live()
@@ -131,28 +142,14 @@ class Prune(Editing):
             )
         before = undo_cursor(scope, tree)
         number = tree.events + 1
-        hidden = self._hide(scope, tree, row, number)
+        hidden = prune_from(scope, tree, row, number)
         self._step_out(scope, tree, row)
         scope.record(
-            tree, self.verb, {"node": row.ulid, "nodes": hidden}, {"restore": number, "cursor": before}
+            tree,
+            self.verb,
+            {"node": row.ulid, "nodes": hidden},
+            {"restore": number, "before": tree.next_key, "cursor": before},
         )
-        return hidden
-
-    def _hide(self, scope: Scope, tree: TreeState, row: NodeRow, number: int) -> int:
-        transaction = scope.transaction
-        statement = update(_nodes).where(_nodes.c.tree == bindparam("in_tree"), _nodes.c.pruned.is_(None))
-        values: dict[str, int] = {"in_tree": tree.key}
-        if _other_versions(scope, tree, row):
-            statement = statement.where(_nodes.c.key == row.key)
-        else:
-            itself = select(_nodes.c.key).where(
-                _nodes.c.tree == bindparam("in_tree"), _nodes.c.key == row.key
-            )
-            statement = statement.where(_nodes.c.key.in_(itself.union_all(keys_below())))
-            values["at_position"] = row.position
-        hidden = transaction.execute(statement.values(pruned=number), values).rowcount
-        transaction.forget_nodes()
-        recount(scope, tree)
         return hidden
 
     def _step_out(self, scope: Scope, tree: TreeState, row: NodeRow) -> None:
@@ -161,7 +158,7 @@ class Prune(Editing):
         at = transaction.cursor(tree.key, scope.actor.agent)
         if at is None or row.parent is None:
             return
-        if not _lives(scope, tree, transaction.node(tree.key, at).position):
+        if not lives(scope, tree, transaction.node(tree.key, at).position):
             move_cursor(
                 scope, tree, selected_version(scope, tree, transaction.node(tree.key, row.parent)).key
             )
@@ -180,28 +177,51 @@ class Restore(Editing):
         row = scope.node(tree, self.node)
         if row.pruned is None:
             raise ConflictError(f"[{row.local_id}] is not pruned")
-        transaction = scope.transaction
-        same = (_nodes.c.tree == tree.key, _nodes.c.pruned == row.pruned)
-        top = transaction.execute(
-            select(_nodes.c.key).where(*same).order_by(_nodes.c.depth, _nodes.c.key).limit(1)
-        ).scalar_one()
-        top_row = node_row(transaction, tree.key, top)
-        if top_row.parent is not None and not _lives(scope, tree, top_row.parent):
-            above = transaction.node(tree.key, top_row.parent)
-            raise ConflictError(
-                f"[{top_row.local_id}] lies under [{above.local_id}], which is pruned too",
-                hint=f"restore {above.local_id} first",
-            )
-        shown = transaction.execute(update(_nodes).where(*same).values(pruned=None)).rowcount
-        transaction.forget_nodes()
-        recount(scope, tree)
+        top, shown = restore_pruned(scope, tree, row.pruned)
         scope.record(
             tree,
             self.verb,
-            {"node": top_row.ulid, "nodes": shown, "prune": row.pruned},
-            {"prune": top_row.ulid},
+            {"node": top.ulid, "nodes": shown, "prune": row.pruned},
+            {"prune": top.ulid, "before": tree.next_key},
         )
         return shown
+
+
+def prune_from(scope: Scope, tree: TreeState, row: NodeRow, number: int) -> int:
+    """Mark a node and all below it (of several versions, only it) with a prune's number; how many."""
+    transaction = scope.transaction
+    statement = update(_nodes).where(_nodes.c.tree == bindparam("in_tree"), LIVE)
+    values: dict[str, int] = {"in_tree": tree.key}
+    if _other_versions(scope, tree, row):
+        statement = statement.where(_nodes.c.key == row.key)
+    else:
+        itself = select(_nodes.c.key).where(_nodes.c.tree == bindparam("in_tree"), _nodes.c.key == row.key)
+        statement = statement.where(_nodes.c.key.in_(itself.union_all(keys_below())))
+        values["at_position"] = row.position
+    pruned = transaction.execute(statement.values(pruned=number), values).rowcount
+    transaction.forget_nodes()
+    recount(scope, tree)
+    return pruned
+
+
+def restore_pruned(scope: Scope, tree: TreeState, number: int) -> tuple[NodeRow, int]:
+    """Take a prune's number off every node that has it; the topmost of them, and how many."""
+    transaction = scope.transaction
+    same = (_nodes.c.tree == tree.key, _nodes.c.pruned == number)
+    top = transaction.execute(
+        select(_nodes.c.key).where(*same).order_by(_nodes.c.depth, _nodes.c.key).limit(1)
+    ).scalar_one()
+    top_row = node_row(transaction, tree.key, top)
+    if top_row.parent is not None and not lives(scope, tree, top_row.parent):
+        above = transaction.node(tree.key, top_row.parent)
+        raise ConflictError(
+            f"[{top_row.local_id}] lies under [{above.local_id}], which is pruned too",
+            hint=f"restore {above.local_id} first",
+        )
+    shown = transaction.execute(update(_nodes).where(*same).values(pruned=None)).rowcount
+    transaction.forget_nodes()
+    recount(scope, tree)
+    return top_row, shown
 
 
 def _other_versions(scope: Scope, tree: TreeState, row: NodeRow) -> bool:
@@ -210,7 +230,8 @@ def _other_versions(scope: Scope, tree: TreeState, row: NodeRow) -> bool:
     return any(key != row.key and scope.transaction.node(tree.key, key).live for key in others)
 
 
-def _lives(scope: Scope, tree: TreeState, position: int) -> bool:
+def lives(scope: Scope, tree: TreeState, position: int) -> bool:
+    """Whether a version that is neither pruned nor undone stands at a position."""
     return any(
         scope.transaction.node(tree.key, key).live for key in scope.transaction.versions(tree.key, position)
     )

@@ -19,13 +19,13 @@ from weft.store.queries import (
     find_nodes_anywhere,
 )
 from weft.store.references import find_agent
-from weft.store.rows import AGENT_TYPES, EDGE_TYPES, NodeRow, TreeState
+from weft.store.rows import AGENT_TYPES, EDGE_TYPES, AgentRow, NodeRow, TreeState
 from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Content, JsonValue, as_content
 from weft.tree.edge import EdgeType, Source, SourceRole
 from weft.tree.item import Item
-from weft.tree.node import Node, Role, Status
+from weft.tree.node import Node, Role, Status, role_of
 
 __all__ = ["Annotate", "Append", "Merge", "Rows", "extra_sources", "made_nodes", "source_row"]
 
@@ -73,6 +73,7 @@ class Append(Editing):
     attachments: Sequence[Item] = ()
     author: str | None = None
     role: Role | None = None
+    """What follows from the author anyway; only a history may say otherwise."""
     status: Status = Status.COMPLETE
     response: RawResponse | None = None
     choice: int = 0
@@ -97,8 +98,8 @@ class Append(Editing):
                 hint="annotate it, or continue from the node it is on",
             )
         extra = extra_sources(scope, tree, self.sources)
-        if any(row.position == parent.position and role is SourceRole.PRIMARY for row, role in extra):
-            raise InvalidInputError(f"[{parent.local_id}] is given as a source twice")
+        author = self._author(scope)
+        self._check_role(scope.agent if author is None else scope.transaction.agent(author))
         node, row = write_node(
             scope,
             tree,
@@ -110,7 +111,7 @@ class Append(Editing):
                 status=self.status,
                 response=self.response,
                 choice=self.choice,
-                author=self._author(scope),
+                author=author,
             ),
         )
         move_cursor(scope, tree, row.key)
@@ -122,6 +123,15 @@ class Append(Editing):
             {"hide": made, "cursor": before, "buffer": None if committed is None else committed.id},
         )
         return node
+
+    def _check_role(self, author: AgentRow) -> None:
+        """Who speaks decides the role: nobody's words pass for the system's, a tool's or another's."""
+        own = role_of(AGENT_TYPES[author.type])
+        if self.role is not None and self.role is not own:
+            raise InvalidInputError(
+                f"what {author.name!r} says has the role {own}, not {self.role}",
+                hint="leave the role out; only imported and proxied histories bring roles of their own",
+            )
 
     def _author(self, scope: Scope) -> int | None:
         """Whoever acts; or a model, whose words the caller brings."""

@@ -1,10 +1,8 @@
 """Moving about: switch, choosing versions, and the working buffer."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import ClassVar
-
-from sqlalchemy import delete
 
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
 from weft.runtime.actor import require_access, require_permission
@@ -15,7 +13,9 @@ from weft.runtime.places import (
     move_cursor,
     select_version,
     selected_version,
+    set_working_buffer,
     undo_cursor,
+    working_buffer,
 )
 from weft.runtime.scope import Scope
 from weft.store import schema
@@ -23,6 +23,7 @@ from weft.store.queries import children, leaf_below
 from weft.store.rows import NodeRow, TreeState
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
+from weft.tree.change import change_between
 from weft.tree.content import JsonValue, check_text
 from weft.tree.node import Node
 from weft.tree.tree import Mode
@@ -107,12 +108,13 @@ def _may_write(scope: Scope, tree: TreeState) -> bool:
 def _sibling(scope: Scope, tree: TreeState, at: NodeRow, step: int) -> int:
     if at.parent is None:
         raise NotFoundError(f"[{at.local_id}] is the root: it has no siblings")
-    places = sorted({row.position for row in children(scope.transaction, tree.key, at.parent)})
-    index = places.index(at.position) + step if at.position in places else -1
-    if not 0 <= index < len(places):
+    beside = children(scope.transaction, tree.key, at.parent, edge_type=at.edge_type)
+    # By order, not by index: who stands at a pruned node goes on from where it was.
+    places = [row.position for row in beside if (row.position - at.position) * step > 0]
+    if not places:
         which = "next" if step > 0 else "previous"
         raise NotFoundError(f"[{at.local_id}] has no {which} sibling")
-    return places[index]
+    return min(places) if step > 0 else max(places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,17 +129,11 @@ class TypeText(Editing):
         tree = scope.open_tree(self.tree)
         _require_buffer_mode(tree)
         text = check_text(self.text)
-        buffers, agent = schema.buffers, scope.actor.agent
-        if text:
-            scope.transaction.replace(
-                buffers,
-                ("tree", "agent"),
-                {"tree": tree.key, "agent": agent, "text": text, "updated_at": scope.now},
-            )
-        else:
-            scope.transaction.execute(
-                delete(buffers).where(buffers.c.tree == tree.key, buffers.c.agent == agent)
-            )
+        change = change_between(working_buffer(scope, tree), text)
+        scope.transaction.add(
+            schema.typings, {"tree": tree.key, "ordinal": tree.events + 1, **asdict(change)}
+        )
+        set_working_buffer(scope, tree, text)
         scope.record(tree, self.verb, {"characters": len(text)}, {})
 
 

@@ -28,7 +28,7 @@ from weft.tree.project import (
     items_to_wire,
 )
 from weft.tree.tree import Tree
-from weft.tree.wire import from_microseconds
+from weft.tree.wire import from_microseconds, to_microseconds
 
 __all__ = [
     "ArchiveProject",
@@ -37,6 +37,7 @@ __all__ = [
     "CreateProject",
     "load_project",
     "load_projects",
+    "require_free_name",
 ]
 
 _projects = schema.projects
@@ -59,7 +60,9 @@ def load_project(session: Session, reference: str, revision: int | None = None) 
 
 
 def load_projects(session: Session, *, archived: bool) -> list[Project]:
-    statement = select(_projects).order_by(_projects.c.name, _projects.c.key)
+    statement = (
+        select(_projects).where(_projects.c.hidden.is_(None)).order_by(_projects.c.name, _projects.c.key)
+    )
     if not archived:
         statement = statement.where(_projects.c.archived_at.is_(None))
     return [_value(row, row) for row in session.execute(statement)]
@@ -98,10 +101,12 @@ def _resolved(scope: Scope, items: Sequence[ProjectItem]) -> str:
     return orjson.dumps(items_to_wire(list(dict.fromkeys(named)))).decode()
 
 
-def _require_free_name(scope: Scope, name: str) -> None:
+def require_free_name(scope: Scope, name: str) -> None:
     """Names are unique in any case, also among those put away: they may come back."""
     taken = scope.transaction.execute(
-        select(_projects.c.name).where(func.lower(_projects.c.name) == name.lower())
+        select(_projects.c.name).where(
+            func.lower(_projects.c.name) == name.lower(), _projects.c.hidden.is_(None)
+        )
     ).scalar()
     if taken is not None:
         raise ConflictError(f"there is a project {taken!r} already", hint="choose another name")
@@ -125,7 +130,7 @@ class CreateProject(Editing):
     def apply(self, scope: Scope) -> Project:
         scope.open_grove()
         name = _check_name(self.name)
-        _require_free_name(scope, name)
+        require_free_name(scope, name)
         texts: dict[str, Any] = {
             "name": name,
             "system_prompt": check_text(self.system_prompt, what="system prompt"),
@@ -175,8 +180,10 @@ class ChangeProject(Editing):
         changed = sorted(name for name, value in texts.items() if getattr(before, name) != value)
         if changed:
             if texts["name"].lower() != before.name.lower():
-                _require_free_name(scope, texts["name"])
-            texts["revision"] = before.revision + 1
+                require_free_name(scope, texts["name"])
+            # One more than there ever was: a number that was undone still means the texts it meant.
+            highest = select(func.max(_revisions.c.revision)).where(_revisions.c.project == key)
+            texts["revision"] = transaction.execute(highest).scalar_one() + 1
             transaction.execute(update(_projects).where(_projects.c.key == key).values(**texts))
             _add_revision(scope, key, texts)
             scope.record(
@@ -207,7 +214,10 @@ class ArchiveProject(Editing):
             )
             kind = "restore-project" if self.restore else "archive-project"
             scope.record(
-                None, kind, {"project": before.id}, {"project": before.id, "restore": not self.restore}
+                None,
+                kind,
+                {"project": before.id},
+                {"archivedAt": None if before.archived_at is None else to_microseconds(before.archived_at)},
             )
         return load_project(scope.transaction, before.id)
 

@@ -1,26 +1,44 @@
 """Links, tags, and ranges folded in context."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sqlalchemy import delete, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
+from weft.provenance.facts import Fact, group_fact, link_fact, tag_fact
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope
 from weft.runtime.targets import Address, TargetRef, locate, open_chain, targets_of
 from weft.store import schema
 from weft.store.queries import ancestor_at_depth
 from weft.store.rows import TreeState
-from weft.tree.content import check_text
+from weft.store.session import Session
+from weft.tree.content import JsonObject, check_text
 from weft.tree.reference import Group, Link, Tag, check_tag
 from weft.tree.wire import from_microseconds
 
-__all__ = ["Collapse", "Expand", "LinkTogether", "TagTarget", "Uncollapse", "Unlink", "Untag"]
+__all__ = [
+    "Collapse",
+    "Expand",
+    "LinkTogether",
+    "TagTarget",
+    "Uncollapse",
+    "Unlink",
+    "Untag",
+    "group_fields",
+    "label_digest",
+    "link_between",
+]
 
 _links = schema.links
 _tags = schema.tags
 _groups = schema.groups
+
+
+def _values(row: Any) -> dict[str, Any]:
+    return row._asdict()
 
 
 def _between(a: Address, b: Address) -> tuple[Address, Address]:
@@ -28,15 +46,24 @@ def _between(a: Address, b: Address) -> tuple[Address, Address]:
     return (a, b) if a <= b else (b, a)
 
 
-def _where_link(a: Address, b: Address) -> tuple[object, ...]:
-    return (
-        _links.c.a_tree == a.tree,
-        _links.c.a_kind == a.kind,
-        _links.c.a_key == a.key,
-        _links.c.b_tree == b.tree,
-        _links.c.b_kind == b.kind,
-        _links.c.b_key == b.key,
-    )
+def link_between(session: Session, a: Address, b: Address) -> Any:
+    """The link's row, if the two are linked; what was taken away stays in rows of its own."""
+    return session.execute(
+        select(_links).where(
+            _links.c.a_tree == a.tree,
+            _links.c.a_kind == a.kind,
+            _links.c.a_key == a.key,
+            _links.c.b_tree == b.tree,
+            _links.c.b_kind == b.kind,
+            _links.c.b_key == b.key,
+            _links.c.removed.is_(None),
+        )
+    ).one_or_none()
+
+
+def label_digest(label: str) -> str:
+    """A tag's label as events name it: they hold no words."""
+    return hashlib.sha256(label.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,19 +85,15 @@ class LinkTogether(Editing):
         # Now that both are locked: has either been deleted since it was looked up?
         for end in (self.one, self.other):
             locate(transaction, end)
-        known = transaction.execute(select(_links).where(*_where_link(a, b))).one_or_none()  # pyright: ignore[reportArgumentType] - column comparisons
-        if known is not None and known.removed is None:
+        if link_between(transaction, a, b) is not None:
             raise ConflictError("these two are linked already", hint="unlink them first to change the note")
-        ulid = scope.new_ulid() if known is None else known.ulid
+        ulid = scope.new_ulid()
         row = {"note": note, "author": scope.agent.key, "created_at": scope.now, "removed": None}
-        if known is None:
-            ends = dict(
-                zip(("a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key"), (*a, *b), strict=True)
-            )
-            transaction.add(_links, {"ulid": ulid, **ends, **row})
-        else:
-            transaction.execute(update(_links).where(_links.c.key == known.key).values(**row))
+        ends = dict(zip(("a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key"), (*a, *b), strict=True))
+        transaction.add(_links, {"ulid": ulid, **ends, **row})
         targets = targets_of(transaction, {a, b})
+        ends_ids = (targets[a].id, targets[b].id)
+        scope.note(link_fact({"ulid": ulid, **row}, ends_ids, scope.agent.ulid))
         scope.record(
             chain,
             self.verb,
@@ -98,10 +121,14 @@ class Unlink(Editing):
         a, b = _between(locate(scope.transaction, self.one), locate(scope.transaction, self.other))
         chain = open_chain(scope, a, b)
         transaction = scope.transaction
-        known = transaction.execute(select(_links).where(*_where_link(a, b))).one_or_none()  # pyright: ignore[reportArgumentType] - column comparisons
-        if known is None or known.removed is not None:
+        known = link_between(transaction, a, b)
+        if known is None:
             raise NotFoundError("these two are not linked")
         transaction.execute(update(_links).where(_links.c.key == known.key).values(removed=scope.now))
+        targets = targets_of(transaction, {a, b})
+        author = transaction.agent(known.author).ulid
+        removed = {**_values(known), "removed": scope.now}
+        scope.note(link_fact(removed, (targets[a].id, targets[b].id), author))
         scope.record(chain, self.verb, {"link": known.ulid}, {"link": known.ulid})
 
 
@@ -125,11 +152,14 @@ class TagTarget(Editing):
         if known is None:
             tree, kind, key = address
             row = {"tree": tree, "kind": kind, "target": key, "label": label}
-            number = transaction.insert(_tags, row | {"created_at": scope.now, "removed": None})
+            row |= {"created_at": scope.now, "removed": None}
+            number = transaction.insert(_tags, row)
         else:
             number = known.key
+            row = {**_values(known), "removed": None}
             transaction.execute(update(_tags).where(_tags.c.key == number).values(removed=None))
-        scope.record(chain, self.verb, {"target": target.id, "tag": number}, {"untag": number})
+        scope.note(tag_fact(row, target.id))
+        scope.record(chain, self.verb, {"target": target.id, "tag": number}, {"untag": label_digest(label)})
         return Tag(label, target)
 
 
@@ -151,7 +181,8 @@ class Untag(Editing):
             raise NotFoundError(f"no tag {label!r} there", hint="tags are case-sensitive")
         transaction.execute(update(_tags).where(_tags.c.key == known.key).values(removed=scope.now))
         target = targets_of(transaction, {address})[address]
-        scope.record(chain, self.verb, {"target": target.id, "tag": known.key}, {"tag": known.key})
+        scope.note(tag_fact({**_values(known), "removed": scope.now}, target.id))
+        scope.record(chain, self.verb, {"target": target.id, "tag": known.key}, {"tag": label_digest(label)})
 
 
 def _where_tag(address: Address, label: str) -> tuple[object, ...]:
@@ -199,25 +230,23 @@ class Collapse(Editing):
                 f"{name!r} folds another range", hint="choose another name, or remove it first"
             )
         ulid = scope.new_ulid() if known is None else known.ulid
-        transaction.replace(
-            _groups,
-            ("tree", "name"),
-            {
-                "tree": tree.key,
-                "name": name,
-                "ulid": ulid,
-                "description": description,
-                "first": first.key,
-                "last": last.key,
-                "expanded": False,
-                "created_at": scope.now,
-            },
-        )
+        group = {
+            "tree": tree.key,
+            "name": name,
+            "ulid": ulid,
+            "description": description,
+            "first": first.key,
+            "last": last.key,
+            "expanded": False,
+            "created_at": scope.now,
+        }
+        transaction.replace(_groups, ("tree", "name"), group)
+        scope.note(group_fact(group, first.ulid, last.ulid))
         scope.record(
             tree,
             self.verb,
             {"group": ulid, "first": first.ulid, "last": last.ulid},
-            {"remove": name} if known is None else {"expanded": known.expanded, "group": name},
+            {"group": name, "was": None if known is None else group_fields(scope, tree, known)},
         )
         return Group(id=ulid, name=name, description=description, first=first.ulid, last=last.ulid)
 
@@ -229,6 +258,18 @@ def _group(scope: Scope, tree: TreeState, name: str) -> Any:
     if known is None:
         raise NotFoundError(f"no folded range {name!r}")
     return known
+
+
+def group_fields(scope: Scope, tree: TreeState, row: Any) -> JsonObject:
+    """A folded range's row as an inverse holds it."""
+    return {
+        "id": row.ulid,
+        "description": row.description,
+        "first": scope.ulid_of(tree, row.first),
+        "last": scope.ulid_of(tree, row.last),
+        "expanded": row.expanded,
+        "createdAt": row.created_at,
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +286,10 @@ class Expand(Editing):
         if not known.expanded:
             here = _groups.c.tree == tree.key, _groups.c.name == self.name
             scope.transaction.execute(update(_groups).where(*here).values(expanded=True))
-            scope.record(tree, self.verb, {"group": known.ulid}, {"expanded": False, "group": self.name})
+            first, last = scope.ulid_of(tree, known.first), scope.ulid_of(tree, known.last)
+            scope.note(group_fact({**_values(known), "expanded": True}, first, last))
+            was = group_fields(scope, tree, known)
+            scope.record(tree, self.verb, {"group": known.ulid}, {"group": self.name, "was": was})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,15 +306,10 @@ class Uncollapse(Editing):
         scope.transaction.execute(
             delete(_groups).where(_groups.c.tree == tree.key, _groups.c.name == self.name)
         )
+        scope.note(Fact(f"group:{known.ulid}", None))
         scope.record(
             tree,
             self.verb,
             {"group": known.ulid},
-            {
-                "collapse": self.name,
-                "first": scope.ulid_of(tree, known.first),
-                "last": scope.ulid_of(tree, known.last),
-                "description": known.description,
-                "expanded": known.expanded,
-            },
+            {"group": self.name, "was": group_fields(scope, tree, known)},
         )

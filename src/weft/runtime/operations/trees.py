@@ -7,19 +7,22 @@ from typing import Any, ClassVar
 from sqlalchemy import delete, or_, select, update
 
 from weft.errors import InvalidInputError
+from weft.provenance.facts import tree_facts
+from weft.runtime.deletions import announce_deletion
 from weft.runtime.drafting import Draft, write_node
-from weft.runtime.operations.base import Editing
+from weft.runtime.operations.base import Destroying, Editing
 from weft.runtime.places import move_cursor
-from weft.runtime.scope import Scope, dump_json
+from weft.runtime.scope import Scope, digest_of, dump_json
 from weft.runtime.values import tree_value
 from weft.store import schema
 from weft.store.references import find_project
 from weft.store.rows import MODES, TreeState
+from weft.store.search import forget_tree
 from weft.tree.access import MemberRole
 from weft.tree.content import Content, JsonValue, as_content, check_content, check_text, plain_text
 from weft.tree.tree import Mode, Tree, title_from
 
-__all__ = ["Archive", "DeleteTree", "Describe", "Plant", "Unarchive"]
+__all__ = ["Archive", "DeleteTree", "Describe", "Plant", "Unarchive", "set_archived"]
 
 _trees = schema.trees
 _TITLE_LIMIT = 1_000
@@ -82,8 +85,9 @@ class Plant(Editing):
         root, root_row = write_node(scope, state, Draft(content=content))
         transaction.execute(update(_trees).where(_trees.c.key == key).values(root_ulid=root.id))
         move_cursor(scope, state, root_row.key)
+        scope.note(*tree_facts(row))
         scope.record(state, self.verb, {"tree": ulid, "nodes": [root.id]}, {})
-        scope.record(None, self.verb, {"tree": ulid}, {"archive": ulid})
+        scope.record(None, self.verb, {"tree": ulid}, {"hide": ulid})
         transaction.flush()
         return tree_value(transaction.execute(select(_trees).where(_trees.c.key == key)).one(), self.project)
 
@@ -119,11 +123,15 @@ class Describe(Editing):
         changed = {name: value for name, value in changes.items() if getattr(before, name) != value}
         if changed:
             transaction.execute(update(_trees).where(_trees.c.key == tree.key).values(**changed))
+            scope.note(*tree_facts(changed))
             scope.record(
                 tree,
                 self.verb,
                 {"fields": sorted(changed)},
-                {name: getattr(before, name) for name in changed},
+                {
+                    "was": {name: getattr(before, name) for name in changed},
+                    "is": {name: digest_of(value) for name, value in changed.items()},
+                },
             )
             transaction.flush()
         return tree_value(transaction.execute(chosen).one())
@@ -139,7 +147,7 @@ class Archive(Editing):
     def apply(self, scope: Scope) -> None:
         tree = scope.open_tree(self.tree, archived=True)
         if tree.archived_at is None:
-            _set_archived(scope, tree, scope.now)
+            set_archived(scope, tree, scope.now)
             scope.record(tree, self.verb, {"tree": tree.ulid}, {"unarchive": tree.ulid})
 
 
@@ -153,18 +161,21 @@ class Unarchive(Editing):
     def apply(self, scope: Scope) -> None:
         tree = scope.open_tree(self.tree, archived=True)
         if tree.archived_at is not None:
-            _set_archived(scope, tree, None)
-            scope.record(tree, self.verb, {"tree": tree.ulid}, {"archive": tree.ulid})
+            before = tree.archived_at
+            set_archived(scope, tree, None)
+            scope.record(tree, self.verb, {"tree": tree.ulid}, {"archive": tree.ulid, "archivedAt": before})
 
 
-def _set_archived(scope: Scope, tree: TreeState, moment: int | None) -> None:
+def set_archived(scope: Scope, tree: TreeState, moment: int | None) -> None:
     scope.transaction.execute(update(_trees).where(_trees.c.key == tree.key).values(archived_at=moment))
     tree.archived_at = moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteTree:
+class DeleteTree(Destroying):
     """Destroy a tree and all that belongs to it, for good. Returns how many nodes went.
+
+    Images and recordings that no other tree points to go too.
 
     `confirm` must be the tree's id: whoever asks has looked it up.
     """
@@ -186,6 +197,8 @@ class DeleteTree:
         transaction.flush()
         # Numbers are never given twice, also when the event with the highest one goes.
         number = transaction.last_event_number() if transaction.dialect.counts_events else None
+        announce_deletion(scope, tree.key)
+        forget_tree(transaction, tree.key)
         links = schema.links
         transaction.execute(delete(links).where(or_(links.c.a_tree == tree.key, links.c.b_tree == tree.key)))
         for table in reversed(schema.metadata.sorted_tables):

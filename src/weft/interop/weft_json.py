@@ -1,0 +1,235 @@
+"""Weft's own JSON: one document, one record a line, so that it is written and read as a stream.
+
+The first line opens the document, the last one closes it with the number of records and
+the SHA-256 of everything before, so a file that was cut off or touched is known as such.
+A reader holds one line at a time. The same records always give the same bytes.
+"""
+
+import contextlib
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, cast
+
+import orjson
+
+from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
+from weft.tree.content import JsonValue
+
+__all__ = ["FORMAT", "VERSION", "Line", "Reader", "Record", "Writer", "open_file"]
+
+FORMAT = "weft"
+VERSION = 1
+Record = dict[str, JsonValue]
+
+_LINE_LIMIT = 160 * 1024 * 1024
+"""Longer than the longest node with every character escaped."""
+_HEAD_LIMIT = 10_000
+_FREE_BYTES = 64 * 1024 * 1024
+_RATIO_LIMIT = 250
+"""What is unpacked may be so many times larger than what is packed, beyond the first free bytes."""
+_GZIP = b"\x1f\x8b"
+_HINT = "export it again; Weft writes one record a line, and reads only what it wrote"
+
+
+class Line(NamedTuple):
+    """One record, and where it stands."""
+
+    number: int
+    record: Record
+
+
+class Writer:
+    """Writes a document record by record."""
+
+    def __init__(self, file: BinaryIO, scope: str) -> None:
+        self._file = file
+        self._digest = hashlib.sha256()
+        self.count = 0
+        head = {"format": FORMAT, "version": VERSION, "scope": scope}
+        self._put(orjson.dumps(head)[:-1] + b',"records":[\n')
+
+    def write(self, record: Record) -> None:
+        data = orjson.dumps(record)
+        if len(data) > _LINE_LIMIT:
+            raise LimitExceededError(f"a record of {len(data):,} bytes is more than a file may hold in one")
+        self._put(b",\n" + data if self.count else data)
+        self.count += 1
+
+    def close(self) -> None:
+        """End the document. Without this it is not one."""
+        if self.count:
+            self._put(b"\n")
+        tail = {"count": self.count, "sha256": self._digest.hexdigest()}
+        self._file.write(b"]," + orjson.dumps(tail)[1:] + b"\n")
+        self._file.flush()
+
+    def _put(self, data: bytes) -> None:
+        self._digest.update(data)
+        self._file.write(data)
+
+
+class Reader:
+    """Reads a document line by line; whatever is wrong is named with its line."""
+
+    def __init__(self, file: BinaryIO, below: BinaryIO | None = None) -> None:
+        self._file = file
+        self._below = below or file
+        self._digest = hashlib.sha256()
+        self._number = 0
+        self.scope = self._head()
+
+    @property
+    def position(self) -> int:
+        """How many bytes of the file have been read, as it lies on the disk."""
+        return self._below.tell()
+
+    def __iter__(self) -> Iterator[Line]:
+        count, open_end = 0, False
+        while True:
+            raw = self._line()
+            if raw.startswith(b"]"):
+                self._close(raw, count, open_end=open_end)
+                return
+            self._digest.update(raw)
+            if count and not open_end:
+                raise self._wrong("a comma is missing before this record")
+            if not raw.endswith(b"\n"):
+                raise self._wrong("the file ends in the middle of a record")
+            body = raw[:-1]
+            open_end = body.endswith(b",")
+            yield Line(self._number, self._record(body[:-1] if open_end else body))
+            count += 1
+
+    def _head(self) -> str:
+        raw = self._line(_HEAD_LIMIT)
+        if not raw.startswith(b"{"):
+            raise InvalidInputError("this is not a file in Weft's own JSON", hint=_HINT)
+        self._digest.update(raw)
+        try:
+            head = orjson.loads(raw.rstrip(b"\n") + b"]}")
+        except orjson.JSONDecodeError:
+            head = None
+        if not isinstance(head, dict) or cast("Record", head).get("format") != FORMAT:
+            raise InvalidInputError("line 1 does not begin a file in Weft's own JSON", hint=_HINT)
+        found = cast("Record", head)
+        version = found.get("version")
+        if version != VERSION or isinstance(version, bool):
+            raise InvalidInputError(
+                f"the file has version {str(version)[:20]} of the format, this Weft reads version {VERSION}",
+                hint="upgrade Weft, or export again with the version you have",
+            )
+        scope = found.get("scope")
+        if set(found) != {"format", "version", "scope", "records"} or found["records"] != []:
+            raise InvalidInputError("line 1 does not begin a file in Weft's own JSON", hint=_HINT)
+        if scope not in {"grove", "trees"}:
+            raise InvalidInputError("line 1: scope must be grove or trees")
+        return str(scope)
+
+    def _close(self, raw: bytes, count: int, *, open_end: bool) -> None:
+        if open_end:
+            raise self._wrong("a record is missing after the comma")
+        try:
+            tail = orjson.loads(b"{" + raw[2:])
+        except orjson.JSONDecodeError:
+            tail = None
+        if not raw.startswith(b"],") or not isinstance(tail, dict):
+            raise self._wrong("the file's last line is damaged")
+        wanted = {"count": count, "sha256": self._digest.hexdigest()}
+        for name, value in wanted.items():
+            if cast("Record", tail).get(name) != value:
+                raise self._wrong(f"the file was changed or cut: its {name} is not what it should be")
+        if set(cast("Record", tail)) != set(wanted) or self._read(1):
+            raise self._wrong("there is something after the end")
+
+    def _record(self, body: bytes) -> Record:
+        try:
+            record = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise self._wrong(f"not a JSON value ({error.msg} at column {error.pos + 1:,})") from None
+        if not isinstance(record, dict):
+            raise self._wrong("a record is a JSON object")
+        return cast("Record", record)
+
+    def _line(self, limit: int | None = None) -> bytes:
+        self._number += 1
+        limit = limit or _LINE_LIMIT
+        raw = self._read_line(limit + 1)
+        if not raw:
+            raise self._wrong("the file ends too early" if self._number > 1 else "the file is empty")
+        if len(raw) > limit:
+            if self._number == 1:
+                raise InvalidInputError("this is not a file in Weft's own JSON", hint=_HINT)
+            raise LimitExceededError(f"line {self._number:,} is longer than {limit:,} bytes")
+        return raw
+
+    def _read_line(self, limit: int) -> bytes:
+        with self._explained():
+            return self._file.readline(limit)
+
+    def _read(self, size: int) -> bytes:
+        with self._explained():
+            return self._file.read(size)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Generator[None]:
+        try:
+            yield
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            raise self._wrong("the compressed file is damaged or cut off") from None
+        except OSError as error:
+            raise StorageError(f"cannot read the file: {error.strerror or error}") from error
+
+    def _wrong(self, what: str) -> InvalidInputError:
+        return InvalidInputError(f"line {self._number:,}: {what}", hint=_HINT)
+
+
+@contextlib.contextmanager
+def open_file(path: Path) -> Generator[Reader]:
+    """A file for reading, unpacked on the way if it is compressed."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise NotFoundError(f"there is no file {path}") from None
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}") from error
+    with file:
+        try:
+            packed = file.read(2) == _GZIP
+            file.seek(0)
+        except OSError as error:
+            raise StorageError(f"cannot read {path}: {error.strerror}") from error
+        if not packed:
+            yield Reader(file)
+            return
+        with gzip.GzipFile(fileobj=file) as unpacking:
+            unpacked = io.BufferedReader(_Measured(unpacking, file), 1 << 18)
+            yield Reader(cast("BinaryIO", unpacked), file)
+
+
+class _Measured(io.RawIOBase):
+    """Unpacks, and stops where a small file turns out to be an endless one."""
+
+    def __init__(self, unpacking: gzip.GzipFile, packed: BinaryIO) -> None:
+        super().__init__()
+        self._unpacking = unpacking
+        self._packed = packed
+        self._given = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object, /) -> int:
+        view = memoryview(buffer)  # pyright: ignore[reportArgumentType] - a writable buffer, says the caller
+        data = self._unpacking.read(len(view))
+        self._given += len(data)
+        if self._given > _FREE_BYTES + _RATIO_LIMIT * self._packed.tell():
+            raise LimitExceededError(
+                f"the compressed file unpacks to more than {_RATIO_LIMIT} times its size",
+                hint="unpack it yourself if you trust it, and import that",
+            )
+        view[: len(data)] = data
+        return len(data)

@@ -1,0 +1,180 @@
+"""What an event says about values that no hash covers: their fingerprints, never the values.
+
+An operation notes them as it writes; verifying computes them again from the rows. Both
+use these functions, so they cannot drift apart. Rows are named by ULIDs, never by keys:
+keys are a database's own and differ where a tree was moved.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+__all__ = [
+    "TREE_FIELDS",
+    "Fact",
+    "agent_fact",
+    "attempt_fact",
+    "choice_fact",
+    "document_fact",
+    "fingerprint",
+    "group_fact",
+    "grove_fact",
+    "item_fact",
+    "items_fact",
+    "link_fact",
+    "response_fact",
+    "response_name",
+    "revision_fact",
+    "tag_fact",
+    "timestamp_fact",
+    "tree_facts",
+]
+
+Row = Mapping[Any, Any]
+
+TREE_FIELDS = (
+    "title",
+    "description",
+    "mode",
+    "system_context",
+    "buffer_mode_system_context",
+    "preferences",
+    "created_at",
+)
+_RESPONSE_FIELDS = (
+    "provider",
+    "model",
+    "request_id",
+    "status_code",
+    "requested_at",
+    "responded_at",
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "cached_read",
+    "cached_write",
+)
+_ATTEMPT_FIELDS = ("outcome", "idempotency_key", "error", "started_at", "ended_at")
+_AGENT_FIELDS = (
+    "name",
+    "type",
+    "model_ref",
+    "configuration",
+    "permissions",
+    "created_at",
+    "archived_at",
+    "hidden",
+)
+
+
+class Fact(NamedTuple):
+    """A name within its chain, and the fingerprint of the value; None where the thing is gone."""
+
+    name: str
+    digest: str | None
+
+
+def fingerprint(*values: Any) -> str:
+    """SHA-256 over the values as JSON; bytes as hex."""
+    return hashlib.sha256(orjson.dumps(values, default=_hex)).hexdigest()
+
+
+def _hex(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.hex()
+    raise TypeError(f"{type(value).__name__} has no fingerprint")
+
+
+def tree_facts(row: Row) -> list[Fact]:
+    """One for each field that is there."""
+    return [Fact(f"tree.{name}", fingerprint(row[name])) for name in TREE_FIELDS if name in row]
+
+
+def grove_fact(row: Row, owner: str) -> Fact:
+    return Fact("grove", fingerprint(row["ulid"], owner, row["preferences"], row["created_at"]))
+
+
+def agent_fact(row: Row) -> Fact:
+    return Fact(f"agent:{row['ulid']}", fingerprint(*(row[name] for name in _AGENT_FIELDS)))
+
+
+def document_fact(row: Row) -> Fact:
+    fields = ("title", "revision", "created_at", "updated_at", "archived_at", "hidden")
+    return Fact(f"document:{row['ulid']}", fingerprint(*(row[name] for name in fields)))
+
+
+def revision_fact(document: str, row: Row, author: str) -> Fact:
+    name = f"revision:{document}:{row['revision']}"
+    return Fact(name, fingerprint(row["title"], row["content"], author, row["created_at"], row["hidden"]))
+
+
+def link_fact(row: Row, ends: Sequence[str], author: str) -> Fact:
+    name = f"link:{row['ulid']}:{ends[0]}:{ends[1]}"
+    return Fact(name, fingerprint(row["note"], author, row["created_at"], row["removed"]))
+
+
+def tag_fact(row: Row, target: str) -> Fact:
+    name = f"tag:{target}:{fingerprint(row['label'])[:16]}"
+    return Fact(name, fingerprint(row["kind"], row["label"], row["created_at"], row["removed"]))
+
+
+def group_fact(row: Row, first: str | None, last: str | None) -> Fact:
+    values = row["name"], row["description"], first, last, bool(row["expanded"]), row["created_at"]
+    return Fact(f"group:{row['ulid']}", fingerprint(*values))
+
+
+def items_fact(node: str, rows: Sequence[Row]) -> Fact:
+    """What a node was made with, in order."""
+    return Fact(f"items:{node}", fingerprint(*(_item(row) for row in rows)))
+
+
+def item_fact(node: str, row: Row) -> Fact:
+    """What was hung on a node later."""
+    return Fact(f"item:{node}:{row['ordinal']}", fingerprint(_item(row)))
+
+
+def _item(row: Row) -> list[Any]:
+    return [row["ordinal"], row["id"], row["type"], row["sha256"], bool(row["recoverable"])]
+
+
+def response_name(row: Row) -> str:
+    """Equal bytes of two calls are two responses; what is said of them tells them apart, if anything."""
+    return f"{row['sha256'].hex()}:{_said_of(row)[:16]}"
+
+
+def _said_of(row: Row) -> str:
+    return fingerprint(*(row[name] for name in _RESPONSE_FIELDS))
+
+
+def response_fact(row: Row) -> Fact:
+    return Fact(f"response:{response_name(row)}", _said_of(row))
+
+
+def choice_fact(node: str, response: Row, choice: int) -> Fact:
+    return Fact(f"choice:{node}", fingerprint(response_name(response), choice))
+
+
+def attempt_fact(row: Row, agent: str, parent: str, response: str | None, manifest: bytes | None) -> Fact:
+    """All but the partial text, which is working state until the attempt has ended."""
+    values = [row[name] for name in _ATTEMPT_FIELDS]
+    return Fact(
+        f"attempt:{row['ulid']}", fingerprint(agent, parent, row["request"], response, manifest, *values)
+    )
+
+
+def timestamp_fact(row: Row) -> Fact:
+    """A timestamp as it was asked for, and as it was certified; tries and errors are passing."""
+    fields = (
+        "target",
+        "statement",
+        "digest",
+        "authority",
+        "token",
+        "certificates",
+        "certified_at",
+        "created_at",
+    )
+    certified = row["token"] is not None
+    return Fact(f"timestamp:{row['ulid']}", fingerprint(*(row[name] for name in fields), certified))

@@ -1,0 +1,307 @@
+"""One node against everything it was written from: its hash, its place, its names."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from weft.errors import WeftError
+from weft.ids import LOCAL_ID_LENGTH, PRIME, base_of, local_id_candidates
+from weft.provenance.chain import NodeFacts, content_hash
+from weft.provenance.columns import Light
+from weft.provenance.report import Findings
+from weft.provenance.rows import fetch, stamp_of
+from weft.store import schema
+from weft.store.contents import dump_content, load_content
+from weft.store.rows import (
+    AGENT_TYPES,
+    EDGE_TYPES,
+    KINDS,
+    ROLES,
+    SOURCE_ROLES,
+    STATUSES,
+    Flag,
+    NodeRow,
+)
+from weft.store.session import Session
+from weft.tree.content import Content, kind_of, plain_text
+from weft.tree.edge import EdgeType, SourceRole
+from weft.tree.measure import default_tokens, measure
+from weft.tree.path import jump_depth
+
+__all__ = [
+    "AgentFacts",
+    "Around",
+    "Belongings",
+    "Lookup",
+    "belongings_of",
+    "check_node",
+    "facts_of",
+    "names_to_find",
+]
+
+CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
+
+
+class Lookup(Protocol):
+    """Where the light values of other nodes are found."""
+
+    def light(self, key: int) -> Light | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFacts:
+    """Agents by key: their ULIDs and types."""
+
+    ulids: dict[int, str]
+    types: dict[int, int]
+
+
+@dataclass(slots=True)
+class Belongings:
+    """What hangs on some nodes in other tables."""
+
+    texts: dict[int, str] = field(default_factory=dict[int, str])
+    sources: dict[int, list[Any]] = field(default_factory=dict[int, "list[Any]"])
+    items: dict[int, list[Any]] = field(default_factory=dict[int, "list[Any]"])
+    choices: dict[int, Any] = field(default_factory=dict[int, Any])
+    responses: dict[int, Any] = field(default_factory=dict[int, Any])
+
+
+def belongings_of(session: Session, findings: Findings, tree: int, keys: Sequence[int]) -> Belongings:
+    """All of it for a run of keys, in five queries."""
+    found = Belongings()
+    low, high = min(keys), max(keys)
+    dense = high - low < 4 * len(keys)
+
+    def of(table: Any, column: Any) -> list[Any]:
+        some = column.between(low, high) if dense else session.dialect.among(column, list(keys))
+        return fetch(session, findings, table, table.c.tree == tree, some)
+
+    for row in of(schema.texts, schema.texts.c.node):
+        found.texts[row.node] = row.content
+    for row in of(schema.sources, schema.sources.c.target):
+        found.sources.setdefault(row.target, []).append(row)
+    for row in of(schema.attachments, schema.attachments.c.node):
+        found.items.setdefault(row.node, []).append(row)
+    for row in of(schema.node_responses, schema.node_responses.c.node):
+        found.choices[row.node] = row
+    wanted = sorted({row.response for row in found.choices.values()})
+    if wanted:
+        table = schema.responses
+        chosen = session.dialect.among(table.c.key, wanted)
+        found.responses = {
+            row.key: row for row in fetch(session, findings, table, table.c.tree == tree, chosen)
+        }
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a node is compared with: its tree, other nodes, agents."""
+
+    tree_ulid: str
+    lookup: Lookup
+    agents: AgentFacts
+
+
+def check_node(findings: Findings, row: NodeRow, mine: Belongings, around: Around) -> Content | None:
+    """Check what follows from the node and its neighbours alone; return what it says, if that can be read."""
+    lookup, agents = around.lookup, around.agents
+    findings.nodes += 1
+    content = _content(findings, row, mine)
+    _check_enumerations(findings, row, agents)
+    _check_flags(findings, row, mine)
+    if content is not None:
+        size = measure(plain_text(content))
+        findings.compare("node", row.ulid, "narrow characters", row.narrow, size.narrow)
+        findings.compare("node", row.ulid, "wide characters", row.wide, size.wide)
+        facts = facts_of(findings, row, mine, around, content)
+        if facts is not None:
+            findings.compare("node", row.ulid, "hash", row.hash.hex(), content_hash(facts).hex())
+    _check_parent(findings, row, mine, lookup)
+    _check_place(findings, row, mine, lookup)
+    _check_local_id(findings, row, lookup)
+    return content
+
+
+def _content(findings: Findings, row: NodeRow, mine: Belongings) -> Content | None:
+    stored = mine.texts.get(row.key)
+    if stored is None:
+        findings.missing("node", row.ulid, "content")
+        return None
+    if not 0 <= row.kind < len(KINDS):
+        findings.differs_in("node", row.ulid, "kind", row.kind)
+        return None
+    try:
+        content = load_content(row.kind, stored)
+        if dump_content(content) != stored:
+            findings.differs_in("node", row.ulid, "content", "JSON that Weft did not write")
+        findings.compare("node", row.ulid, "kind", KINDS[row.kind], kind_of(content))
+    except (WeftError, json.JSONDecodeError, RecursionError, ValueError, TypeError, KeyError):
+        findings.differs_in("node", row.ulid, "content", f"no {KINDS[row.kind]} that can be read")
+        return None
+    return content
+
+
+def _check_enumerations(findings: Findings, row: NodeRow, agents: AgentFacts) -> None:
+    for name, value, known in (
+        ("role", row.role, ROLES),
+        ("status", row.status, STATUSES),
+        ("edge type", row.edge_type, EDGE_TYPES),
+        ("author type", row.author_type, AGENT_TYPES),
+    ):
+        if not 0 <= value < len(known):
+            findings.differs_in("node", row.ulid, name, value)
+    if row.author not in agents.ulids:
+        findings.missing("node", row.ulid, "its author")
+    else:
+        findings.compare("node", row.ulid, "author type", row.author_type, agents.types[row.author])
+
+
+def _check_flags(findings: Findings, row: NodeRow, mine: Belongings) -> None:
+    for name, flag, there in (
+        ("sources", Flag.HAS_SOURCES, row.key in mine.sources),
+        ("attachments", Flag.HAS_ATTACHMENTS, row.key in mine.items),
+        ("response", Flag.HAS_RESPONSE, row.key in mine.choices),
+    ):
+        if bool(row.flags & flag) != there:
+            findings.differs_in("node", row.ulid, f"flag for {name}", row.flags)
+
+
+def _source_keys(row: NodeRow, mine: Belongings) -> list[tuple[int, int]]:
+    listed = mine.sources.get(row.key)
+    if listed:
+        return [(int(source.source), int(source.role)) for source in listed]
+    parent = row.parent_node
+    return [] if parent is None else [(parent, SOURCE_ROLES.index(SourceRole.PRIMARY))]
+
+
+def facts_of(
+    findings: Findings, row: NodeRow, mine: Belongings, around: Around, content: Content
+) -> NodeFacts | None:
+    """Everything the node's hash stands for, as it is stored now; None where some of it cannot be told."""
+    lookup = around.lookup
+    sources: list[tuple[str, str, str]] = []
+    complete = True
+    listed = mine.sources.get(row.key, ())
+    if [source.ordinal for source in listed] != list(range(len(listed))):
+        findings.differs_in("node", row.ulid, "order of its sources")
+    for key, role in _source_keys(row, mine):
+        source = lookup.light(key)
+        if source is None or not 0 <= role < len(SOURCE_ROLES):
+            findings.missing("node", row.ulid, f"source {key}")
+            complete = False
+        else:
+            sources.append((source.ulid, SOURCE_ROLES[role].value, source.hash.hex()))
+    original = None if row.edited_from is None else lookup.light(row.edited_from)
+    if row.edited_from is not None and original is None:
+        findings.missing("node", row.ulid, "the node it was edited from")
+        complete = False
+    response = None
+    choice = mine.choices.get(row.key)
+    if choice is not None:
+        found = mine.responses.get(choice.response)
+        if found is None:
+            findings.missing("node", row.ulid, "raw response")
+            complete = False
+        else:
+            response = found.sha256.hex()
+    stamp = stamp_of(row.created_at)
+    if stamp is None:
+        findings.differs_in("node", row.ulid, "created at", row.created_at)
+    readable = 0 <= row.role < len(ROLES) and 0 <= row.status < len(STATUSES)
+    if not complete or stamp is None or not readable or not 0 <= row.edge_type < len(EDGE_TYPES):
+        return None
+    return NodeFacts(
+        tree_id=around.tree_ulid,
+        node_id=row.ulid,
+        content=content,
+        role=ROLES[row.role],
+        status=STATUSES[row.status],
+        edge_type=None if row.parent is None else EDGE_TYPES[row.edge_type],
+        sources=sources,
+        edited_from=None if original is None else original.ulid,
+        attachments=[
+            (item.id, item.sha256.hex()) for item in mine.items.get(row.key, ()) if item.attached_by is None
+        ],
+        created_at=stamp,
+        author_id=around.agents.ulids.get(row.author, ""),
+        response_sha256=response,
+    )
+
+
+def _check_parent(findings: Findings, row: NodeRow, mine: Belongings, lookup: Lookup) -> None:
+    """The parent is the position of the first primary source."""
+    primary = SOURCE_ROLES.index(SourceRole.PRIMARY)
+    first = next((key for key, role in _source_keys(row, mine) if role == primary), None)
+    source = None if first is None else lookup.light(first)
+    expected = None if source is None else source.position
+    findings.compare("node", row.ulid, "parent", row.parent, expected)
+    after = None if source is None or source.key == source.position else source.key
+    findings.compare("node", row.ulid, "written after", row.written_after, after)
+    if row.parent is None:
+        findings.compare("node", row.ulid, "edge type", row.edge_type, CONTINUATION)
+
+
+def _check_place(findings: Findings, row: NodeRow, mine: Belongings, lookup: Lookup) -> None:
+    if row.position != row.key:
+        _check_version(findings, row, lookup)
+        return
+    parent = None if row.parent is None else lookup.light(row.parent)
+    tokens = _tokens(row)
+    if row.parent is None:
+        computed = {"depth": 0, "jump": row.key, "ruler": tokens, "near_instruction": None}
+    elif parent is None:
+        findings.missing("node", row.ulid, "parent")
+        return
+    else:
+        jump = parent.position
+        if jump_depth(parent.depth + 1) != parent.depth:
+            far = lookup.light(parent.jump)
+            jump = row.jump if far is None else far.jump
+        instruction = SOURCE_ROLES.index(SourceRole.INSTRUCTION)
+        instructed = any(role == instruction for _, role in _source_keys(row, mine))
+        computed = {
+            "depth": parent.depth + 1,
+            "jump": jump,
+            "ruler": parent.ruler + tokens,
+            "near_instruction": row.key if instructed else parent.near_instruction,
+        }
+    for name, value in computed.items():
+        findings.compare("node", row.ulid, name.replace("_", " "), getattr(row, name), value)
+
+
+def _tokens(row: NodeRow) -> int:
+    return default_tokens(row.narrow, row.wide)
+
+
+def _check_version(findings: Findings, row: NodeRow, lookup: Lookup) -> None:
+    """Versions share the place of the first node at their position."""
+    first = lookup.light(row.position)
+    original = None if row.edited_from is None else lookup.light(row.edited_from)
+    expected = row.key if original is None else original.position
+    if first is None or first.position != first.key or row.position != expected:
+        findings.differs_in("node", row.ulid, "position", row.position, expected)
+        return
+    for name in ("parent", "depth", "jump", "ruler", "near_attachments", "near_instruction"):
+        findings.compare("node", row.ulid, name.replace("_", " "), getattr(row, name), getattr(first, name))
+
+
+def _check_local_id(findings: Findings, row: NodeRow, lookup: Lookup) -> None:
+    original = None if row.edited_from is None else lookup.light(row.edited_from)
+    if original is not None:
+        base = base_of(original.local_id)
+        primes = len(row.local_id) - len(base)
+        spelled = primes > 0 and row.local_id == base + PRIME * primes
+    else:
+        spelled = row.edited_from is not None or row.local_id in local_id_candidates(row.ulid)
+    if not spelled:
+        findings.differs_in("node", row.ulid, "local id", row.local_id)
+
+
+def names_to_find(row: NodeRow) -> str | None:
+    """The shorter local id that must be in use where this one is longer than the shortest."""
+    if row.edited_from is not None:
+        return row.local_id[:-1] if row.local_id.endswith(PRIME) else None
+    return row.local_id[:-1] if len(row.local_id) > LOCAL_ID_LENGTH else None

@@ -1,0 +1,241 @@
+"""Doing a tree's events again, in memory, to know what its metadata must be."""
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from weft.provenance.columns import Columns
+from weft.provenance.events import EventRecord
+from weft.provenance.report import Findings
+from weft.store.rows import EDGE_TYPES
+from weft.tree.edge import EdgeType
+
+__all__ = ["Mark", "Replay"]
+
+CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
+_CREATE = frozenset(
+    {"plant", "append", "annotate", "merge", "edit", "erase", "split", "join", "commit", "switch"}
+)
+_UNMADE = 0
+_MADE = 1
+_MADE_BY_EDIT = 2
+_MADE_BY_JOIN = 3
+_MADE_BY = {"edit": _MADE_BY_EDIT, "erase": _MADE_BY_EDIT, "join": _MADE_BY_JOIN}
+_NONE = -1
+
+
+@dataclass(slots=True)
+class Mark:
+    """Metadata of one node, where it is not the default."""
+
+    excluded: bool = False
+    bookmarked: bool = False
+    label: str | None = None
+    pruned: int | None = None
+    hidden: int | None = None
+
+
+@dataclass(slots=True)
+class Replay:
+    """A tree as its events leave it."""
+
+    columns: Columns
+    findings: Findings
+    buffer_mode: bool
+    archived_at: int | None = None
+    marks: dict[int, Mark] = field(default_factory=dict[int, Mark])
+    items: dict[tuple[str, int], tuple[int | None, int | None]] = field(
+        default_factory=dict[tuple[str, int], "tuple[int | None, int | None]"]
+    )
+    """(node, ordinal) of an item → the events that attached it later, and that detached it."""
+    made: bytearray = field(init=False)
+    _next: int = field(default=0, init=False)
+    _by_ulid: dict[str, int] | None = field(default=None, init=False)
+    _first_child: "array[int]" = field(init=False)
+    _next_child: "array[int]" = field(init=False)
+    _versions: dict[int, list[int]] = field(default_factory=dict[int, "list[int]"], init=False)
+    """Position → later versions at it."""
+
+    def __post_init__(self) -> None:
+        count = len(self.columns)
+        self.made = bytearray(count)
+        self._first_child = array("q", [_NONE]) * count
+        self._next_child = array("q", [_NONE]) * count
+
+    def apply(self, event: EventRecord) -> None:
+        """Do one event again. Kinds that change nothing we keep are passed over."""
+        payload = event.payload
+        if event.kind in _CREATE and isinstance(payload.get("nodes"), list):
+            for ulid in cast("list[object]", payload["nodes"]):
+                self._create(str(ulid), event)
+        match event.kind:
+            case "archive" | "unarchive":
+                self.archived_at = event.created_at if event.kind == "archive" else None
+            case "exclude" | "include" | "bookmark" | "unbookmark":
+                self._mark(event)
+            case "prune":
+                self._prune(payload.get("node"), event.ordinal)
+            case "restore":
+                self._restore(payload.get("prune"))
+            case "attach" | "detach":
+                self._hang_item(event)
+            case "undo" | "redo":
+                self._step(event)
+            case _:
+                pass
+
+    def _step(self, event: EventRecord) -> None:
+        """Steps back and forth say outright what became of what they touched."""
+        payload, undone = event.payload, event.kind == "undo"
+        if payload.get("kind") in _CREATE and isinstance(payload.get("nodes"), list):
+            for ulid in cast("list[object]", payload["nodes"]):
+                at = self.find(ulid)
+                if at is not None:
+                    self.mark(at).hidden = event.ordinal if undone else None
+        if "archivedAt" in payload:
+            self.archived_at = payload["archivedAt"]
+        if "restored" in payload:
+            self._restore(payload["restored"])
+        if isinstance(payload.get("pruned"), int):
+            self._prune(payload.get("node"), payload["pruned"])
+        self._step_item(event)
+        self._set(event)
+
+    def _step_item(self, event: EventRecord) -> None:
+        item = event.payload.get("item")
+        if not isinstance(item, dict):
+            return
+        told = cast("dict[str, Any]", item)
+        place = str(told.get("node")), int(told.get("ordinal", -1))
+        attached, _ = self.items.get(place, (None, None))
+        self.items[place] = (attached, None if told.get("hanging") else event.ordinal)
+
+    def _hang_item(self, event: EventRecord) -> None:
+        node, ordinal = event.payload.get("node"), event.payload.get("ordinal")
+        if not isinstance(node, str) or not isinstance(ordinal, int):
+            return
+        attached, _ = self.items.get((node, ordinal), (None, None))
+        self.items[node, ordinal] = (
+            (event.ordinal, None) if event.kind == "attach" else (attached, event.ordinal)
+        )
+
+    def _set(self, event: EventRecord) -> None:
+        marks = event.payload.get("marks")
+        if not isinstance(marks, dict):
+            return
+        for ulid, values in cast("dict[str, Any]", marks).items():
+            at = self.find(ulid)
+            if at is None or not isinstance(values, dict):
+                continue
+            mark = self.mark(at)
+            for name in ("excluded", "bookmarked", "label", "pruned", "hidden"):
+                if name in values:
+                    setattr(mark, name, values[name])
+
+    def unmade(self) -> Iterator[str]:
+        """Nodes that no event speaks of."""
+        return (self.columns.ulids[at] for at, state in enumerate(self.made) if state == _UNMADE)
+
+    def is_version(self, index: int) -> bool | None:
+        """Whether the node must share its original's position; None: the events do not say."""
+        if self.made[index] == _UNMADE:
+            return None
+        return self.buffer_mode and self.made[index] == _MADE_BY_EDIT
+
+    def is_joined(self, index: int) -> bool:
+        """Whether the node came of a join; or is the text that was committed before one."""
+        return self.made[index] == _MADE_BY_JOIN
+
+    def counters(self) -> tuple[int, int, int]:
+        """Live nodes, branches and depth."""
+        columns = self.columns
+        live = 0
+        places: dict[int, int] = {}
+        for at in range(len(columns)):
+            mark = self.marks.get(at)
+            if mark is not None and (mark.pruned is not None or mark.hidden is not None):
+                continue
+            live += 1
+            if columns.edge_types[at] == CONTINUATION:
+                places[columns.positions[at]] = at
+        inner = {columns.parents[at] for at in places.values()} & places.keys()
+        depth = max((columns.depths[at] for at in places.values()), default=0)
+        return live, len(places) - len(inner), depth
+
+    def find(self, ulid: object) -> int | None:
+        if self._by_ulid is None:
+            self._by_ulid = {name: at for at, name in enumerate(self.columns.ulids)}
+        return self._by_ulid.get(ulid) if isinstance(ulid, str) else None
+
+    def mark(self, index: int) -> Mark:
+        return self.marks.setdefault(index, Mark())
+
+    def _create(self, ulid: str, event: EventRecord) -> None:
+        at: int | None = self._next
+        if at >= len(self.columns) or self.columns.ulids[at] != ulid:
+            at = self.find(ulid)
+        if at is None:
+            self.findings.missing("node", ulid, f"the node that event {event.ordinal} made")
+            return
+        self._next = at + 1
+        if self.made[at]:
+            return
+        self.made[at] = _MADE_BY.get(event.kind, _MADE)
+        self._hang(at)
+
+    def _hang(self, at: int) -> None:
+        columns = self.columns
+        parent = columns.parent(at)
+        above = None if parent is None else columns.index(parent)
+        if above is not None:
+            self._next_child[at] = self._first_child[above]
+            self._first_child[above] = at
+        if columns.positions[at] != columns.keys[at]:
+            self._versions.setdefault(columns.positions[at], []).append(at)
+
+    def _mark(self, event: EventRecord) -> None:
+        at = self.find(event.payload.get("node"))
+        if at is None:
+            return
+        mark = self.mark(at)
+        match event.kind:
+            case "exclude" | "include":
+                mark.excluded = event.kind == "exclude"
+            case _:
+                mark.bookmarked = event.kind == "bookmark"
+                mark.label = event.payload.get("label") if mark.bookmarked else None
+
+    def _live(self, at: int) -> bool:
+        mark = self.marks.get(at)
+        return mark is None or (mark.pruned is None and mark.hidden is None)
+
+    def _prune(self, node: object, number: int) -> None:
+        at = self.find(node)
+        if at is None:
+            return
+        columns = self.columns
+        first = columns.index(columns.positions[at])
+        versions = [*([] if first is None else [first]), *self._versions.get(columns.positions[at], ())]
+        chosen = [at]
+        if not any(other != at and self._live(other) for other in versions) and first is not None:
+            chosen.extend(self._below(first))
+        for each in chosen:
+            if self._live(each):
+                self.mark(each).pruned = number
+
+    def _below(self, first: int) -> Iterator[int]:
+        """Everything that hangs below a position, annotations and versions too."""
+        waiting = [first]
+        while waiting:
+            child = self._first_child[waiting.pop()]
+            while child != _NONE:
+                yield child
+                if self.columns.positions[child] == self.columns.keys[child]:
+                    waiting.append(child)
+                child = self._next_child[child]
+
+    def _restore(self, number: Any) -> None:
+        for mark in self.marks.values():
+            if mark.pruned == number:
+                mark.pruned = None

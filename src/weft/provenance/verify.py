@@ -1,0 +1,452 @@
+"""Is everything as it was written? Nodes, paths, trees, groves, against their hashes and events.
+
+A tree is read twice in key order, in batches: its light values first (they stay, some two
+hundred bytes a node), then the texts. Its events are done again in between, so that what
+they say of metadata can be compared with what is stored.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import func, select
+
+from weft.errors import InvalidInputError
+from weft.provenance.columns import Columns, Neighbours
+from weft.provenance.events import Chain, read_chain
+from weft.provenance.facts import (
+    agent_fact,
+    choice_fact,
+    document_fact,
+    grove_fact,
+    item_fact,
+    items_fact,
+    revision_fact,
+    tree_facts,
+)
+from weft.provenance.holdings import (
+    Inspection,
+    check_attempts,
+    check_bodies,
+    check_groups,
+    check_packed,
+    check_references,
+    check_responses,
+    tell_left_over,
+    vouch,
+)
+from weft.provenance.nodes import AgentFacts, Around, Belongings, belongings_of, check_node, names_to_find
+from weft.provenance.replay import Mark, Replay
+from weft.provenance.report import Findings, Report
+from weft.provenance.rows import fetch, pages
+from weft.provenance.stamps import Pledges, check_all_stamps, check_stamps_of, read_pledges
+from weft.store import schema
+from weft.store.blobs import BlobStore
+from weft.store.queries import node_rows
+from weft.store.rows import MODES, Flag, NodeRow
+from weft.store.session import Session
+from weft.store.transaction import GROVE
+from weft.tree.content import Content, blob_refs
+from weft.tree.progress import Progress
+from weft.tree.tree import Mode
+
+__all__ = ["verify_grove", "verify_nodes", "verify_tree"]
+
+_UNMARKED = Mark()
+_SOME = 500
+_FLAGS = (
+    Flag.EXCLUDED
+    | Flag.BOOKMARKED
+    | Flag.HAS_SOURCES
+    | Flag.HAS_ATTACHMENTS
+    | Flag.HAS_RESPONSE
+    | Flag.JOINED
+)
+
+
+def verify_grove(session: Session, blobs: BlobStore, progress: Progress | None = None) -> Report:
+    """Everything there is."""
+    findings = Findings()
+    total = int(session.execute(select(func.sum(schema.trees.c.nodes))).scalar() or 0)
+    check = _Check(session, blobs, findings, _agents(session, findings), read_pledges(session, findings))
+    check.whole = True
+    planted = check.grove()
+    for row in fetch(session, findings, schema.trees):
+        planted.discard(row.ulid)
+        check.tree(row, _meter(progress, findings.nodes, total))
+    findings.tree_id = None
+    for ulid in sorted(planted):
+        findings.missing("tree", ulid, "the tree that an event planted")
+    return findings.report("grove")
+
+
+def verify_tree(session: Session, blobs: BlobStore, tree: int, progress: Progress | None = None) -> Report:
+    """One tree: its nodes, its events, and all that hangs on them."""
+    findings, aside = Findings(), Findings()
+    # What is wrong with the grove's own rows is the grove's matter, not this tree's.
+    check = _Check(session, blobs, findings, _agents(session, aside), read_pledges(session, aside))
+    for row in fetch(session, findings, schema.trees, schema.trees.c.key == tree):
+        check.tree(row, _meter(progress, 0, row.nodes))
+    return findings.report("tree")
+
+
+def verify_nodes(
+    session: Session, blobs: BlobStore, tree: int, keys: Iterable[int], progress: Progress | None = None
+) -> Report:
+    """Some nodes, each against its own hash and its neighbours: quick, and blind to metadata."""
+    findings = Findings()
+    check = _Check(session, blobs, findings, _agents(session, Findings()), Pledges())
+    wanted = sorted(set(keys))
+    check.nodes(tree, wanted, progress)
+    return findings.report("node" if len(wanted) == 1 else "path")
+
+
+def _meter(progress: Progress | None, before: int, total: int) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda done, _: progress(min(before + done, total), total)
+
+
+def _agents(session: Session, findings: Findings) -> AgentFacts:
+    rows = fetch(session, findings, schema.agents)
+    return AgentFacts({row.key: row.ulid for row in rows}, {row.key: row.type for row in rows})
+
+
+@dataclass(slots=True)
+class _Check:
+    """One verification under way."""
+
+    session: Session
+    blobs: BlobStore
+    findings: Findings
+    agents: AgentFacts
+    pledges: Pledges
+    _seen: set[str] = field(default_factory=set[str])
+    """Blobs looked at already."""
+    _hidden: dict[str, int | None] = field(default_factory=dict[str, "int | None"])
+    """Trees whose planting was undone, and by which of the grove's events."""
+    whole: bool = False
+    """Whether the grove's own chain was read too."""
+
+    def grove(self) -> set[str]:
+        """The grove's own chain, agents and documents; returns the trees that must be there."""
+        session, findings = self.session, self.findings
+        planted: set[str] = set()
+        rows = fetch(session, findings, schema.grove)
+        if not rows:
+            findings.missing("grove", "?", "its row")
+            return planted
+        grove = rows[0]
+        chain = Chain(grove.ulid)
+        mine = Inspection(session, findings, GROVE, chain, self.agents)
+        for event in read_chain(session, findings, GROVE, chain, self.agents.ulids):
+            self.pledges.check(findings, grove.ulid, event)
+            ulid = event.payload.get("tree")
+            if event.kind == "plant" and isinstance(ulid, str):
+                planted.add(ulid)
+            elif event.kind in {"undo", "redo"} and isinstance(ulid, str):
+                self._hidden[ulid] = event.ordinal if event.kind == "undo" else None
+            elif event.kind == "delete" and isinstance(ulid, str):
+                planted.discard(ulid)
+            elif event.kind == "delete-document":
+                _forget_document(chain, str(event.payload.get("document")))
+        self.pledges.tell_missing(findings, grove.ulid, chain.count)
+        _check_end(findings, "grove", chain, grove)
+        findings.compare("grove", grove.ulid, "updated at", grove.updated_at, chain.last)
+        owner = self.agents.ulids.get(grove.owner, "")
+        told = "owner, preferences or creation"
+        vouch(mine, "grove", grove.ulid, told, grove_fact(grove._asdict(), owner))
+        for row in fetch(session, findings, schema.agents):
+            told = "name, type, model, configuration, permissions or times"
+            vouch(mine, "agent", row.ulid, told, agent_fact(row._asdict()))
+        _check_documents(mine)
+        check_references(mine)
+        check_all_stamps(mine, {})
+        tell_left_over(mine)
+        return planted
+
+    def tree(self, tree: Any, progress: Progress | None) -> None:
+        """A tree with all that belongs to it."""
+        session, findings = self.session, self.findings
+        findings.tree_id = tree.ulid
+        columns = Columns.load(session, findings, tree.key)
+        buffer_mode = tree.mode == MODES.index(Mode.BUFFER)
+        replay = Replay(columns, findings, buffer_mode)
+        chain = Chain(tree.ulid)
+        mine = Inspection(session, findings, tree.key, chain, self.agents)
+        for event in read_chain(session, findings, tree.key, chain, self.agents.ulids):
+            self.pledges.check(findings, tree.ulid, event)
+            replay.apply(event)
+        self.pledges.tell_missing(findings, tree.ulid, chain.count)
+        for ulid in replay.unmade():
+            findings.differs_in("node", ulid, "record", "no event made it")
+        if self.whole:
+            findings.compare("tree", tree.ulid, "hidden", tree.hidden, self._hidden.get(tree.ulid))
+        _check_tree_row(mine, tree, replay)
+        self._tree_nodes(mine, replay, progress)
+        check_bodies(mine)
+        names = _Names(columns)
+        check_attempts(mine, names, check_responses(mine))
+        check_groups(mine, names)
+        check_references(mine)
+        check_all_stamps(mine, _Hashes(columns))
+        tell_left_over(mine)
+
+    def _tree_nodes(self, mine: Inspection, replay: Replay, progress: Progress | None) -> None:
+        session, findings, columns = self.session, self.findings, replay.columns
+        around = Around(mine.chain.ulid, columns, self.agents)
+        hung = _hung(session, mine.tree)
+        done = 0
+        # Rows that cannot be read were named when the light values were loaded.
+        for page in pages(session, Findings(), schema.nodes, mine.tree, schema.nodes.c.key):
+            if not page:
+                continue
+            rows = [NodeRow._make(row) for row in page]
+            belongings = belongings_of(session, findings, mine.tree, [row.key for row in rows])
+            shorter: dict[str, NodeRow] = {}
+            for row in rows:
+                content = check_node(findings, row, belongings, around)
+                _check_near(findings, row, belongings, around, hung)
+                _check_marks(findings, row, replay)
+                _check_items(mine, row, belongings, replay)
+                self._blobs(content, row)
+                wanted = names_to_find(row)
+                if wanted is not None:
+                    shorter[wanted] = row
+            _check_shorter(mine, shorter)
+            done += len(rows)
+            if progress is not None:
+                progress(done, len(columns))
+
+    def nodes(self, tree: int, keys: list[int], progress: Progress | None) -> None:
+        session, findings = self.session, self.findings
+        ulid = session.execute(select(schema.trees.c.ulid).where(schema.trees.c.key == tree)).scalar_one()
+        findings.tree_id = ulid
+        lookup = Neighbours(session, tree)
+        around = Around(ulid, lookup, self.agents)
+        hung = _hung(session, tree)
+        bodies: set[bytes] = set()
+        for start in range(0, len(keys), _SOME):
+            some = keys[start : start + _SOME]
+            rows = list(node_rows(session, tree, some).values())
+            for key in set(some) - {row.key for row in rows}:
+                findings.missing("node", str(key), "the node")
+            if not rows:
+                continue
+            lookup.learn(rows)
+            mine = belongings_of(session, findings, tree, [row.key for row in rows])
+            for row in rows:
+                content = check_node(findings, row, mine, around)
+                _check_near(findings, row, mine, around, hung)
+                self._blobs(content, row)
+                bodies.update(item.sha256 for item in mine.items.get(row.key, ()))
+                answered = mine.choices.get(row.key)
+                if answered is not None and answered.response in mine.responses:
+                    bodies.add(mine.responses[answered.response].sha256)
+            check_stamps_of(session, findings, tree, {row.ulid: row.hash for row in rows})
+            if progress is not None:
+                progress(min(start + _SOME, len(keys)), len(keys))
+        for digest in sorted(bodies):
+            _check_body(session, findings, tree, digest)
+
+    def _blobs(self, content: Content | None, row: NodeRow) -> None:
+        if content is None:
+            return
+        for ref in blob_refs(content):
+            if ref in self._seen:
+                continue
+            self._seen.add(ref)
+            self.findings.blobs += 1
+            try:
+                digest = self.blobs.digest(ref)
+            except InvalidInputError:
+                self.findings.differs_in("node", row.ulid, "blob ref", ref)
+                continue
+            if digest is None:
+                self.findings.missing("blob", ref, f"the bytes that node {row.ulid} shows")
+            else:
+                self.findings.compare("blob", ref, "bytes", ref, digest)
+
+
+def _forget_document(chain: Chain, ulid: str) -> None:
+    gone = [
+        name for name in chain.facts if name == f"document:{ulid}" or name.startswith(f"revision:{ulid}:")
+    ]
+    for name in gone:
+        del chain.facts[name]
+
+
+def _check_documents(mine: Inspection) -> None:
+    session, findings, agents = mine.session, mine.findings, mine.agents.ulids
+    revisions = schema.revisions
+    for row in fetch(session, findings, schema.documents):
+        told = "title, revision or times"
+        vouch(mine, "document", row.ulid, told, document_fact(row._asdict()))
+        for revision in fetch(session, findings, revisions, revisions.c.document == row.key):
+            fact = revision_fact(row.ulid, revision._asdict(), agents.get(revision.author, ""))
+            name = f"{row.ulid} revision {revision.revision}"
+            vouch(mine, "document", name, "title, content, author or time", fact)
+
+
+def _check_end(findings: Findings, kind: str, chain: Chain, row: Any) -> None:
+    name = chain.ulid
+    findings.compare(kind, name, "count of events", row.events, chain.count)
+    findings.compare(kind, name, "head", row.head, chain.head)
+
+
+class _Names(Mapping[int, str]):
+    """Keys of a tree's nodes to their ULIDs."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def __getitem__(self, key: int) -> str:
+        at = self._columns.index(key)
+        if at is None:
+            raise KeyError(key)
+        return self._columns.ulids[at]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._columns.keys)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+class _Hashes(Mapping[str, bytes]):
+    """ULIDs of a tree's nodes to their stored hashes; indexed when it is first asked."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._keys: dict[str, int] | None = None
+
+    def __getitem__(self, ulid: str) -> bytes:
+        if self._keys is None:
+            self._keys = dict(zip(self._columns.ulids, self._columns.keys, strict=True))
+        light = self._columns.light(self._keys[ulid])
+        if light is None:
+            raise KeyError(ulid)
+        return light.hash
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns.ulids)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+def _check_tree_row(mine: Inspection, tree: Any, replay: Replay) -> None:
+    session, findings, chain, columns = mine.session, mine.findings, mine.chain, replay.columns
+    _check_end(findings, "tree", chain, tree)
+    for fact in tree_facts(tree._asdict()):
+        field = fact.name.removeprefix("tree.").replace("_", " ")
+        vouch(mine, "tree", tree.ulid, field, fact)
+    roots = [
+        at
+        for at in range(len(columns))
+        if columns.parent(at) is None and columns.keys[at] == columns.positions[at]
+    ]
+    if len(roots) == 1:
+        findings.compare("tree", tree.ulid, "root", tree.root, columns.keys[roots[0]])
+        findings.compare("tree", tree.ulid, "root ulid", tree.root_ulid, columns.ulids[roots[0]])
+    else:
+        findings.differs_in("tree", tree.ulid, "number of roots", len(roots), 1)
+    nodes, branches, depth = replay.counters()
+    findings.compare("tree", tree.ulid, "count of nodes", tree.nodes, nodes)
+    findings.compare("tree", tree.ulid, "count of branches", tree.branches, branches)
+    findings.compare("tree", tree.ulid, "depth", tree.depth, depth)
+    if tree.hidden is None:
+        # Undoing a planting puts the tree away too; that is recorded in the grove.
+        findings.compare("tree", tree.ulid, "archived at", tree.archived_at, replay.archived_at)
+    findings.compare("tree", tree.ulid, "updated at", tree.updated_at, max(chain.last, tree.created_at))
+    highest = columns.keys[-1] if len(columns) else 0
+    for table in (schema.attempts, schema.responses):
+        last = session.execute(select(func.max(table.c.key)).where(table.c.tree == tree.key)).scalar()
+        highest = max(highest, last or 0)
+    findings.compare("tree", tree.ulid, "next key", tree.next_key, highest + 1)
+
+
+def _check_shorter(mine: Inspection, shorter: Mapping[str, NodeRow]) -> None:
+    """A local id is longer only where the shorter one was taken before."""
+    session, findings, tree = mine.session, mine.findings, mine.tree
+    nodes = schema.nodes
+    names = list(shorter)
+    for start in range(0, len(names), 200):
+        some = names[start : start + 200]
+        chosen = select(nodes.c.local_id, nodes.c.key).where(nodes.c.tree == tree, nodes.c.local_id.in_(some))
+        keys = {row.local_id: row.key for row in session.execute(chosen)}
+        for name in some:
+            row = shorter[name]
+            if keys.get(name, row.key) >= row.key:
+                findings.differs_in("node", row.ulid, "local id", row.local_id)
+
+
+def _hung(session: Session, tree: int) -> set[int]:
+    """Positions where an item was hung on after the node was made."""
+    items, nodes = schema.attachments, schema.nodes
+    same = (nodes.c.tree == items.c.tree) & (nodes.c.key == items.c.node)
+    chosen = select(nodes.c.position).select_from(items).join(nodes, same)
+    return set(
+        session.execute(chosen.where(items.c.tree == tree, items.c.attached_by.is_not(None))).scalars()
+    )
+
+
+def _check_near(findings: Findings, row: NodeRow, mine: Belongings, around: Around, hung: set[int]) -> None:
+    if row.position != row.key:
+        return
+    own = row.key in hung or any(item.attached_by is None for item in mine.items.get(row.key, ()))
+    parent = None if row.parent is None else around.lookup.light(row.parent)
+    expected = row.key if own else None if parent is None else parent.near_attachments
+    findings.compare("node", row.ulid, "near attachments", row.near_attachments, expected)
+
+
+def _check_marks(findings: Findings, row: NodeRow, replay: Replay) -> None:
+    at = replay.columns.index(row.key)
+    if at is None or not replay.made[at]:
+        return
+    mark = replay.marks.get(at, _UNMARKED)
+    for name, stored, computed in (
+        ("excluded", bool(row.flags & Flag.EXCLUDED), mark.excluded),
+        ("bookmarked", bool(row.flags & Flag.BOOKMARKED), mark.bookmarked),
+        ("bookmark label", row.bookmark_label, mark.label),
+        ("joined", bool(row.flags & Flag.JOINED), replay.is_joined(at) and row.edited_from is not None),
+        ("pruned", row.pruned, mark.pruned),
+        ("hidden", row.hidden, mark.hidden),
+    ):
+        findings.compare("node", row.ulid, name, stored, computed)
+    if row.flags & ~_FLAGS:
+        findings.differs_in("node", row.ulid, "flags", row.flags)
+    version = bool(replay.is_version(at)) and row.edited_from is not None
+    if version != (row.position != row.key):
+        findings.differs_in("node", row.ulid, "position", row.position)
+
+
+def _check_items(mine: Inspection, row: NodeRow, belongings: Belongings, replay: Replay) -> None:
+    findings, items = mine.findings, belongings.items.get(row.key, ())
+    made_with = [item._asdict() for item in items if item.attached_by is None]
+    if made_with:
+        vouch(mine, "attachment", row.ulid, "ids, types or order", items_fact(row.ulid, made_with))
+    for item in items:
+        name = f"{item.id} on {row.ulid}"
+        if item.attached_by is not None:
+            vouch(mine, "attachment", name, "id, type or body", item_fact(row.ulid, item._asdict()))
+        attached, detached = replay.items.get((row.ulid, item.ordinal), (None, None))
+        findings.compare("attachment", name, "attached by", item.attached_by, attached)
+        findings.compare("attachment", name, "detached by", item.detached_by, detached)
+    choice = belongings.choices.get(row.key)
+    response = None if choice is None else belongings.responses.get(choice.response)
+    if choice is not None and response is not None:
+        fact = choice_fact(row.ulid, response._asdict(), choice.choice)
+        vouch(mine, "response", row.ulid, "choice", fact)
+
+
+def _check_body(session: Session, findings: Findings, tree: int, digest: bytes) -> None:
+    bodies = schema.bodies
+    packed = session.execute(
+        select(bodies.c.gzip).where(bodies.c.tree == tree, bodies.c.sha256 == digest)
+    ).scalar_one_or_none()
+    if packed is None:
+        findings.missing("body", digest.hex(), "body")
+        return
+    findings.bodies += 1
+    check_packed(findings, "body", digest.hex(), packed, digest)

@@ -1,0 +1,256 @@
+"""Where what a file holds comes to: nowhere, when it is only looked at, or the grove."""
+
+from typing import Any, Protocol
+
+from sqlalchemy import Table, delete, select, update
+
+from weft.errors import ConflictError, InvalidInputError
+from weft.runtime.actor import require_access
+from weft.runtime.scope import Scope
+from weft.runtime.targets import Address
+from weft.store import schema
+from weft.store.blobs import BlobStore, IncomingBlob
+from weft.store.statements import count_live
+from weft.store.transaction import GROVE, Transaction
+from weft.tree.access import MemberRole
+
+__all__ = ["Ground", "Landing", "Nowhere"]
+
+_BATCH = 1_000
+_COUNT_LIVE = count_live()
+
+
+class Landing(Protocol):
+    """What the reader of a file asks for, as it goes along."""
+
+    notes: list[str]
+
+    def adopt(self, row: dict[str, Any], owner: str) -> bool:
+        """Become the grove that the file was, if this one has nothing of its own."""
+        ...
+
+    def agent(self, row: dict[str, Any]) -> int: ...
+    def project(self, row: dict[str, Any]) -> tuple[int, bool]:
+        """Its key, and whether it is new here."""
+        ...
+
+    def document(self, row: dict[str, Any]) -> int: ...
+    def tree(self, row: dict[str, Any]) -> int: ...
+    def end_tree(self, tree: int, root_ulid: str, moved: dict[int, int]) -> None: ...
+    def add(self, table: Table, row: dict[str, Any]) -> None: ...
+    def add_event(self, row: dict[str, Any]) -> None: ...
+    def blob(self, ref: str) -> IncomingBlob | None:
+        """Where its bytes go; None if nobody wants them."""
+        ...
+
+    def has_blob(self, ref: str) -> bool: ...
+    def node(self, tree: int, ulid: str) -> int | None: ...
+    def link(self, row: dict[str, Any], ends: tuple[Address, Address]) -> None: ...
+    def tag(self, row: dict[str, Any]) -> None: ...
+
+
+class Nowhere:
+    """Takes everything and keeps nothing: for a first look, before anything is locked."""
+
+    def __init__(self, blobs: BlobStore) -> None:
+        self.notes: list[str] = []
+        self._blobs = blobs
+        self._keys = 0
+
+    def _next(self, row: dict[str, Any]) -> int:
+        del row
+        self._keys += 1
+        return self._keys
+
+    agent = document = tree = _next
+
+    def project(self, row: dict[str, Any]) -> tuple[int, bool]:
+        return self._next(row), True
+
+    def adopt(self, row: dict[str, Any], owner: str) -> bool:
+        del row, owner
+        return True
+
+    def end_tree(self, tree: int, root_ulid: str, moved: dict[int, int]) -> None: ...
+    def add(self, table: Table, row: dict[str, Any]) -> None: ...
+    def add_event(self, row: dict[str, Any]) -> None: ...
+    def blob(self, ref: str) -> IncomingBlob | None:
+        del ref
+
+    def has_blob(self, ref: str) -> bool:
+        return ref in self._blobs
+
+    def node(self, tree: int, ulid: str) -> int | None:
+        del tree, ulid
+        return 1
+
+    def link(self, row: dict[str, Any], ends: tuple[Address, Address]) -> None: ...
+    def tag(self, row: dict[str, Any]) -> None: ...
+
+
+class Ground:
+    """The grove, within one transaction."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.notes: list[str] = []
+        self._scope = scope
+        self._transaction: Transaction = scope.transaction
+        self._gathered = 0
+        self._adopting: str | None = None
+        self._keeps_numbers: bool | None = None
+
+    def adopt(self, row: dict[str, Any], owner: str) -> bool:
+        transaction = self._transaction
+        require_access(transaction, self._scope.actor, MemberRole.OWNER)
+        if not is_pristine(transaction):
+            self.notes.append("this grove has a history of its own: the file's trees and documents join it")
+            return False
+        # Numbers are never given twice, also when the event with the highest one goes.
+        number = transaction.last_event_number() if transaction.dialect.counts_events else None
+        transaction.flush()
+        transaction.execute(delete(schema.events).where(schema.events.c.tree == GROVE))
+        transaction.execute(update(schema.grove).values(**row))
+        transaction.cache.clear()
+        transaction.cache.event_number = number
+        self._scope.blobs.take_name(row["ulid"])
+        self._adopting = owner
+        # What is recorded here is the chain that came along.
+        self._scope.events += 1
+        return True
+
+    def agent(self, row: dict[str, Any]) -> int:
+        agents, transaction = schema.agents, self._transaction
+        if row["ulid"] == self._adopting:
+            key = transaction.grove_state().owner
+            transaction.execute(update(agents).where(agents.c.key == key).values(**row))
+            transaction.cache.agents.clear()
+            return int(key or 0)
+        known = transaction.execute(agents.select().where(agents.c.ulid == row["ulid"])).one_or_none()
+        if known is None:
+            same = select(agents.c.key).where(agents.c.name == row["name"]).limit(1)
+            if transaction.execute(same).first() is not None:
+                self.notes.append(
+                    f"the file's agent {row['name']!r} is not the one that you have under that name: "
+                    f"it came along as {row['ulid']}"
+                )
+            return transaction.insert(agents, row)
+        if known.type != row["type"]:
+            raise ConflictError(f"agent {row['ulid']} is a person in one place and a model in the other")
+        return known.key
+
+    def project(self, row: dict[str, Any]) -> tuple[int, bool]:
+        projects, transaction = schema.projects, self._transaction
+        for column in (projects.c.ulid, projects.c.name):
+            found = select(projects.c.key).where(column == row[column.name])
+            known = transaction.execute(found).scalar_one_or_none()
+            if known is not None:
+                if column is projects.c.name:
+                    self.notes.append(
+                        f"project {row['name']!r} is there already, and was taken for the file's"
+                    )
+                return known, False
+        return transaction.insert(projects, row), True
+
+    def document(self, row: dict[str, Any]) -> int:
+        documents = schema.documents
+        self._refuse_known(schema.documents, row["ulid"], "document")
+        if row["archived_at"] is None:
+            same = select(documents.c.ulid).where(
+                documents.c.title == row["title"], documents.c.archived_at.is_(None)
+            )
+            if self._transaction.execute(same).first() is not None:
+                raise ConflictError(
+                    f"there is another document called {row['title']!r} here",
+                    hint="rename or archive one of the two; nothing was imported",
+                )
+        key = self._transaction.insert(documents, row)
+        self._record({"document": row["ulid"]}, {"archiveDocument": row["ulid"]})
+        return key
+
+    def tree(self, row: dict[str, Any]) -> int:
+        self._refuse_known(schema.trees, row["ulid"], "tree")
+        key = self._transaction.insert(schema.trees, row)
+        self._record({"tree": row["ulid"]}, {"archive": row["ulid"]})
+        return key
+
+    def _refuse_known(self, table: Table, ulid: str, what: str) -> None:
+        if self._transaction.execute(select(table.c.key).where(table.c.ulid == ulid)).first() is not None:
+            raise ConflictError(
+                f"{what} {ulid} is in this grove already",
+                hint=f"nothing was imported; delete the {what} here first, or import into another grove",
+            )
+
+    def _record(self, payload: dict[str, str], inverse: dict[str, str]) -> None:
+        if self._adopting is None:
+            self._scope.record(None, "import", payload, inverse)
+
+    def end_tree(self, tree: int, root_ulid: str, moved: dict[int, int]) -> None:
+        transaction, nodes, trees = self._transaction, schema.nodes, schema.trees
+        transaction.flush_rows()
+        for key, near in moved.items():
+            here = (nodes.c.tree == tree, nodes.c.key == key)
+            transaction.execute(update(nodes).where(*here).values(near_attachments=near))
+        found = transaction.execute(_COUNT_LIVE, {"in_tree": tree}).one()
+        counters = {"nodes": found.nodes, "branches": found.branches, "depth": found.depth}
+        transaction.execute(update(trees).where(trees.c.key == tree).values(root_ulid=root_ulid, **counters))
+
+    def add(self, table: Table, row: dict[str, Any]) -> None:
+        self._transaction.add(table, row)
+        self._gathered += 1
+        if self._gathered >= _BATCH:
+            self._transaction.flush_rows()
+            self._gathered = 0
+
+    def add_event(self, row: dict[str, Any]) -> None:
+        """Numbered as it comes in: to those who follow, it happens now."""
+        if self._transaction.dialect.counts_events:
+            row = {**row, "number": self._transaction.next_event_number(), "transaction": 0}
+        self.add(schema.events, row)
+
+    def blob(self, ref: str) -> IncomingBlob | None:
+        return self._scope.blobs.receive(ref)
+
+    def has_blob(self, ref: str) -> bool:
+        return ref in self._scope.blobs
+
+    def node(self, tree: int, ulid: str) -> int | None:
+        nodes = schema.nodes
+        statement = select(nodes.c.key).where(nodes.c.tree == tree, nodes.c.ulid == ulid)
+        return self._transaction.execute(statement).scalar_one_or_none()
+
+    def link(self, row: dict[str, Any], ends: tuple[Address, Address]) -> None:
+        self._refuse_known(schema.links, row["ulid"], "link")
+        a, b = sorted(ends)
+        names = ("a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key")
+        places = dict(zip(names, (*a, *b), strict=True))
+        where = [schema.links.c[name] == value for name, value in places.items()]
+        live = schema.links.c.removed.is_(None)
+        there = self._transaction.execute(select(schema.links.c.key).where(*where, live)).first()
+        if row["removed"] is None and there is not None:
+            raise InvalidInputError(f"link {row['ulid']} joins two that are linked already")
+        self._transaction.insert(schema.links, {**row, **places})
+
+    def tag(self, row: dict[str, Any]) -> None:
+        """Events speak of tags by number, so it is kept wherever it is free."""
+        tags, transaction = schema.tags, self._transaction
+        same = [tags.c[name] == row[name] for name in ("tree", "kind", "target", "label")]
+        if transaction.execute(select(tags.c.key).where(*same)).first() is not None:
+            raise InvalidInputError(f"tag {row['label']!r} is put twice on one thing")
+        if self._keeps_numbers is None:
+            self._keeps_numbers = row["key"] > transaction.dialect.last_key(transaction, tags)
+        if self._keeps_numbers:
+            transaction.dialect.reserve_keys(transaction, tags, row["key"])
+        else:
+            row = {name: value for name, value in row.items() if name != "key"}
+        transaction.execute(tags.insert(), row)
+
+
+def is_pristine(transaction: Transaction) -> bool:
+    """Whether a grove has nothing in it but its owner, and nothing has ever been done in it."""
+    if transaction.grove_state().events > 1:
+        return False
+    tables = (schema.trees, schema.documents, schema.projects, schema.users, schema.records, schema.tags)
+    for table in tables:
+        if transaction.execute(select(table.c.key).limit(1)).first() is not None:
+            return False
+    return len(transaction.execute(select(schema.agents.c.key).limit(2)).all()) == 1

@@ -1,0 +1,1 @@
+"""Taking operations back and doing them again: what each kind of event means backwards."""

@@ -1,0 +1,109 @@
+"""A small grove that holds one of everything, for tests that damage it."""
+
+from datetime import UTC, datetime
+
+import weft
+from weft.runtime.operations.agents import ArchiveAgent, ChangeAgent
+from weft.runtime.operations.attempts import RecordAttempt
+from weft.tree.attempt import Outcome, RawResponse, Usage
+from weft.tree.content import Image, Mixed, Text, ToolCall
+from weft.tree.item import Item
+
+MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
+BODY = b'HTTP/1.1 200 OK\r\n\r\n{"text": "Because."}'
+
+
+def answer(body: bytes = BODY, request_id: str = "req-1") -> RawResponse:
+    return RawResponse(
+        body=body,
+        provider="sample",
+        model="sample-1",
+        request_id=request_id,
+        status_code=200,
+        requested_at=MOMENT,
+        responded_at=MOMENT,
+        usage=Usage(prompt=3, completion=2, total=5, cached_read=1, cached_write=0),
+    )
+
+
+def plant_dialogue(grove: weft.Grove) -> weft.runtime.handles.TreeHandle:
+    """A conversation with every operation in it."""
+    tree = grove.plant("Talk", "Be brief.", system_context="Calm", description="d", preferences={"a": 1.5})
+    item = Item(id="n1", type="note", content="A note.")
+    asked = tree.root.say("Why?", attachments=[item])
+    asked.attach(Item(id="n2", type="url", content="Another.", recoverable=False))
+    asked.detach("n1")
+    said = asked.say("Because.", author="sage", response=answer())
+    other = asked.say("It is so.", author="sage", response=answer())
+    said.edit("Because of it.")
+    first, _ = said.split(4)
+    first.join()
+    ref = grove.put_blob(b"\x89PNG picture")
+    image = Image(ref=ref, mime_type="image/png", width=1, height=2, alt_text="é")
+    shown = tree.root.say(Mixed((Text("Look"), image)))
+    shown.say(ToolCall(id="c", name="f", arguments={"x": 1e16, "y": [True, None]}))
+    merged = said.merge(other, content="Both.")
+    merged.say("With context", context=[shown], instructions=[asked])
+    merged.annotate("A remark")
+    merged.exclude()
+    merged.include()
+    other.exclude()
+    said.bookmark("gold")
+    shown.bookmark()
+    shown.unbookmark()
+    other.prune()
+    shown.prune()
+    shown.restore()
+    tree.collapse(tree.root, said, "start", "The beginning")
+    tree.collapse(tree.root, asked, "less")
+    tree.expand("start")
+    tree.describe(title="A talk", system_context="Calmer")
+    grove.perform(
+        RecordAttempt(
+            tree=tree.id,
+            parent=asked.id,
+            agent="sage",
+            outcome=Outcome.FAILED,
+            segments=[b'{"system": "Calm", ', b'"messages": []}'],
+            manifest=b'{"kept": 2}',
+            response=answer(b"HTTP/1.1 500 Oops\r\n\r\n", "req-2"),
+            error="the model is out",
+            idempotency_key="key",
+            started_at=MOMENT,
+            ended_at=MOMENT,
+        )
+    )
+    tree.archive()
+    return tree
+
+
+def plant_text(grove: weft.Grove) -> weft.runtime.handles.TreeHandle:
+    tree = grove.plant("Text", "Once", mode="buffer")
+    more = tree.root.say(" upon a time")
+    more.say(" there was")
+    more.edit(" in a time")
+    tree.type(" more")
+    tree.root.edit("Twice")
+    tree.erase(0, 2)
+    return tree
+
+
+def fill(grove: weft.Grove) -> None:
+    """One of everything."""
+    grove.add_agent("sage", model_ref="local:sample", temperature=0.5)
+    grove.perform(ChangeAgent(agent="sage", permissions=["loom_aware"]))
+    grove.perform(ArchiveAgent(agent=grove.add_agent("gone", model_ref="local:x").id))
+    talk, text = plant_dialogue(grove), plant_text(grove)
+    one = grove.write_document("Notes", "# First")
+    one.save("# Second")
+    two = grove.write_document("Other", "text")
+    grove.write_document("Gone").archive()
+    talk.unarchive()
+    grove.link(talk, one, "see")
+    grove.link(one, two, "both")
+    grove.link(talk.root, text.root)
+    grove.unlink(talk.root, text.root)
+    grove.tag(talk.root, "Blue")
+    grove.tag(one, "Red")
+    grove.untag(one, "Red")
+    grove.tag(text, "Green")

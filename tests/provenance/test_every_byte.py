@@ -1,0 +1,99 @@
+"""Any byte of any stored value, changed behind Weft's back, is found and named."""
+
+import os
+import random
+from collections import defaultdict
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from tests.covers import covers
+from tests.provenance.damage import Place, Vandal, flipped, places
+from tests.provenance.openssl import Authority
+from tests.provenance.small import fill
+
+import weft
+from weft.provenance.report import Report
+from weft.store import schema
+from weft.store.session import Session
+
+PROVE = bool(os.environ.get("WEFT_PROVE"))
+
+
+def ulid_at(session: Session, table: Any, *where: Any) -> str:
+    return str(session.execute(select(table.c.ulid).where(*where)).scalar_one())
+
+
+def name_of(session: Session, place: Place) -> str:
+    """What a finding about the row must mention."""
+    key, tables = dict(zip(place.table.primary_key.columns.keys(), place.key, strict=True)), schema
+    match place.table.name:
+        case "texts" | "attachments" | "node_responses" | "sources":
+            node = key.get("node") or key.get("target")
+            return ulid_at(
+                session, tables.nodes, tables.nodes.c.tree == key["tree"], tables.nodes.c.key == node
+            )
+        case "requests" | "manifests":
+            attempts = tables.attempts
+            return ulid_at(
+                session, attempts, attempts.c.tree == key["tree"], attempts.c.key == key["attempt"]
+            )
+        case "revisions":
+            return ulid_at(session, tables.documents, tables.documents.c.key == key["document"])
+        case "events":
+            chain = tables.trees if key["tree"] else tables.grove
+            return f"{ulid_at(session, chain, chain.c.key == key['tree'])}/{key['ordinal']}"
+        case "bodies":
+            return place.key[1].hex()
+        case "tags":
+            return "tag "
+        case _:
+            row = [place.table.c[name] == value for name, value in key.items()]
+            found = session.execute(select(place.table).where(*row)).one()._mapping
+            return found.get("ulid") or found["sha256"].hex()
+
+
+def verify(grove: weft.Grove, place: Place) -> Report:
+    """What is quickest: only the tree, where the row is a tree's alone."""
+    names = place.table.primary_key.columns.keys()
+    tree = place.key[0] if names[0] == "tree" and place.column != "tree" else 0
+    if not tree:
+        return grove.verify()
+    with grove._gate.store.read() as session:
+        return grove.evidence.verify_tree(ulid_at(session, schema.trees, schema.trees.c.key == tree))
+
+
+@pytest.mark.long
+@covers("proof.every-byte-flipped", "verify.finds-any-change", "verify.invalid-names-the-difference")
+def test_any_byte_changed_in_the_database_is_found_and_named(address: str, tsa: Authority) -> None:
+    chance = random.Random(2026)
+    with weft.open(address) as grove:
+        fill(grove)
+        grove.set_authorities({tsa.url: tsa.certificate})
+        grove.tree("A talk").root.timestamp()
+        grove.timestamp()
+        grove.fetch_timestamps(everything=True)
+        grove.tree("Text").root.timestamp()
+        assert grove.verify().findings == ()
+        by_column: dict[tuple[str, str], list[Place]] = defaultdict(list)
+        for place in places(grove):
+            by_column[place.table.name, place.column].append(place)
+        assert len(by_column) > 170
+        vandal = Vandal(address)
+        tried = 0
+        for listed in by_column.values():
+            for place in listed if PROVE else chance.sample(listed, 1):
+                with grove._gate.store.read() as session:
+                    name = name_of(session, place)
+                with vandal.change(place, flipped(place, chance)) as changed:
+                    if not changed:
+                        continue
+                    report = verify(grove, place)
+                tried += 1
+                assert report.findings, f"not found: {place}"
+                key = {*place.table.primary_key.columns.keys(), "ulid", "label", "sha256"}
+                told = [str(finding) for finding in report.findings]
+                assert place.column in key or any(name in line for line in told), (str(place), name, told)
+        vandal.close()
+        assert tried > len(by_column) * 0.8
+        assert grove.verify().findings == ()

@@ -1,0 +1,71 @@
+"""Every operation is taken back and done again, and nothing is left of either step but history."""
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+from tests.covers import covers
+from tests.snapshot import snapshot
+from tests.soundness import check_sound
+from tests.undo.scenes import CASES, PLAYS, Case, Scene
+
+from weft.runtime import operations
+from weft.runtime.operations.documents import DeleteDocument
+from weft.runtime.operations.history import Redo, Undo
+from weft.runtime.operations.trees import DeleteTree
+from weft.tree.tree import Mode
+
+NOT_UNDOABLE = {DeleteTree, DeleteDocument, Undo, Redo}
+"""Deleting destroys for good; a step is not itself stepped over."""
+
+
+def all_operations():
+    """Every class in the operations' modules that can be performed."""
+    for found in pkgutil.iter_modules(operations.__path__):
+        module = importlib.import_module(f"{operations.__name__}.{found.name}")
+        for name, each in inspect.getmembers(module, inspect.isclass):
+            if each.__module__ == module.__name__ and hasattr(each, "apply") and not name.startswith("_"):
+                yield each
+
+
+@covers("op.undo-every-operation")
+def test_every_operation_is_tried_here_or_known_to_be_final():
+    known = {case.kind for case in CASES} | NOT_UNDOABLE
+    everything = {each for each in all_operations() if not getattr(each, "_is_protocol", False)}
+    assert everything == known
+
+
+@pytest.fixture(scope="module")
+def scenes(loom):
+    """One scene for each mode; every test leaves it as it was."""
+    set_up = {mode: Scene(loom, mode, number) for number, mode in enumerate(Mode)}
+    for scene in set_up.values():
+        scene.begin()
+    return set_up
+
+
+@covers("op.undo-every-operation", "op.undo-hides-creations", "proof.undo-is-identity")
+@pytest.mark.parametrize(("case", "mode"), PLAYS, ids=[f"{c.kind.__name__} {c.name} {m}" for c, m in PLAYS])
+def test_undo_takes_back_exactly_what_was_done_and_redo_does_it_again(loom, scenes, case: Case, mode: Mode):
+    scene = scenes[mode]
+    if case.before is not None:
+        case.before(scene)
+    handle = loom if case.in_grove else scene.tree
+    before = snapshot(loom, scene.id, "human", "mira")
+    loom.perform(case.act(scene))
+    after = snapshot(loom, scene.id, "human")
+    assert after != before
+    handle.undo()
+    assert snapshot(loom, scene.id, "human", "mira") == before
+    handle.redo()
+    assert snapshot(loom, scene.id, "human") == after
+    scene.rewind()
+
+
+@covers("proof.undo-is-identity")
+def test_a_grove_in_which_everything_was_undone_is_sound(loom, scenes):
+    check_sound(loom)
+    for scene in scenes.values():
+        counters = scene.tree.refresh().counters
+        assert (counters.nodes, counters.branches, counters.depth) == (6, 2, 3)
