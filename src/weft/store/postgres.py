@@ -141,6 +141,9 @@ _INSERT_EVENTS = insert(schema.events).values(
 )
 
 
+_DIALECT = PostgresDialect()
+"""One for all: statements are kept by it."""
+
 _SETTLE_RESTORED = (
     update(schema.events)
     .where(
@@ -150,9 +153,6 @@ _SETTLE_RESTORED = (
     .values(transaction=0)
 )
 """Transaction ids from the future: a dump of another server was put back here. Its events are all settled."""
-
-_DIALECT = PostgresDialect()
-"""One for all: statements are kept by it."""
 
 
 class PostgresStore(Store):
