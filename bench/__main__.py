@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests import postgres
 
-from bench import edit, forest, paths, size, writes
+from bench import context, edit, forest, paths, size, writes
 from bench.report import Section, render, render_all
 from bench.scene import Scene
 
@@ -22,6 +22,7 @@ BENCHES: dict[str, Callable[[Scene], Section]] = {
     "grove": forest.run,
     "size": size.run,
     "edit": edit.run,
+    "context": context.run,
 }
 _RESULTS = Path(__file__).parent / "RESULTS.md"
 

@@ -63,6 +63,10 @@ def test_system_recent_and_last_user_messages_are_always_there(messages, limit, 
             assert any(said(m).endswith(said(users[-1])) for m in kept if m["role"] == "user")
 
 
+def blocks_of(message):
+    return message["content"]
+
+
 def said(message):
     content = message["content"]
     if isinstance(content, str):
@@ -290,7 +294,7 @@ def test_images_count_and_are_never_cut_in_two():
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 100_000}}
     messages = [*chat(4), {"role": "user", "content": [picture, {"type": "text", "text": "w" * 9_000}]}]
     context = fit_messages(messages, 2_000, minimum_recent=1)
-    assert context.messages[-1]["content"][1] == picture
+    assert picture in blocks_of(context.messages[-1])
     assert context.shortened == (4,)
     with pytest.raises(ContextLimitError, match=r"needs at least 1,601 tokens"):
         fit_messages(messages, 1_000, minimum_recent=1)

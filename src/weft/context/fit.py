@@ -6,7 +6,9 @@ ruler. That is enough, and it is why fitting costs the same at any depth.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from weft.context.limits import context_over, recent_over
 from weft.context.marker import Marker
@@ -17,6 +19,7 @@ __all__ = ["Columns", "Fit", "Room", "Rules", "Sketch", "Stretch", "fit", "head_
 USER, ASSISTANT = "user", "assistant"
 _HEAD_PARTS = 16
 _HEAVIEST = 3
+_NOTHING: Mapping[int, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +61,7 @@ class Stretch:
     """On the ruler."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sketch:
+class Sketch(NamedTuple):
     """A path as far as fitting needs it.
 
     Either all of it is `tail`, or `head` reaches one level past `head_reach`, and `tail`
@@ -105,8 +107,7 @@ class Sketch:
         return self.head.ruler[level]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Room(NamedTuple):
     """What there is to fill, in tokens."""
 
     budget: int
@@ -133,8 +134,7 @@ class Rules:
     """Whether roles matter to stepped cuts; in a document they do not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class Fit(NamedTuple):
     """What is kept: the levels before `head`, perhaps `anchor`, and those from `tail` on."""
 
     levels: int
@@ -145,7 +145,7 @@ class Fit:
     anchor: int | None = None
     marker: str = ""
     marker_tokens: int = 0
-    shortened: Mapping[int, int] = field(default_factory=dict[int, int])
+    shortened: Mapping[int, int] = _NOTHING
     """Level → the most tokens its text may have."""
     tokens: int = 0
     """Live tokens of what is kept, at most, with the marker; the system and reserves are not in it."""
@@ -176,7 +176,7 @@ def fit(sketch: Sketch, room: Room, rules: Rules) -> Fit:
         if with_anchor is not None:
             if with_anchor.head > anchor[0]:
                 return with_anchor
-            return replace(with_anchor, anchor=anchor[0], tokens=with_anchor.tokens + anchor[1])
+            return with_anchor._replace(anchor=anchor[0], tokens=with_anchor.tokens + anchor[1])
     return _shorten(sketch, room, rules, recent)
 
 
@@ -213,8 +213,10 @@ def _cut(sketch: Sketch, room: Room, rules: Rules, recent: int, *, beside: int) 
     needed = tail.after(recent)
     if needed > space:
         return None
-    head = _head(sketch, rules, *head_reach(room, rules), recent)
-    kept = sketch.start.sums[head] - sketch.start.sums[0]
+    head = kept = 0
+    if rules.strategy is Strategy.TRUNCATE_MIDDLE:
+        head = _head(sketch, rules, *head_reach(room, rules), recent)
+        kept = sketch.start.sums[head] - sketch.start.sums[0]
     if kept + needed > space:
         head = _smaller_head(sketch, room, rules, recent, space - needed)
         kept = sketch.start.sums[head] - sketch.start.sums[0]

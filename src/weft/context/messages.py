@@ -3,7 +3,7 @@
 from bisect import insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 from weft.context.fit import Fit, Room, Rules, fit, head_reach
@@ -234,14 +234,13 @@ class Context:
         return _context(ledger, self._settings, self._system_tokens, last_user)
 
     def _begins_without_user(self) -> bool:
-        found, roles = self._fit, self._ledger.roles
-        if found.marker or found.anchor is not None:
+        found, ledger = self._fit, self._ledger
+        if found.marker or found.anchor is not None or ledger.role(found.tail) == "user":
             return False
-        if any(role not in SYSTEM_ROLES for role in islice(roles, found.head)):
+        if any(ledger.role(level) not in SYSTEM_ROLES for level in range(found.head)):
             return False
-        kept = next((role for role in islice(roles, found.tail, None) if role not in SYSTEM_ROLES), "user")
-        began = next((role for role in roles if role not in SYSTEM_ROLES), "")
-        return began == "user" and kept != "user"
+        kept = ledger.first_role(found.tail)
+        return kept not in {"user", ""} and ledger.first_role(0) == "user"
 
     def _removed(self) -> list[tuple[int, int]]:
         """The stretches that were left out; system messages and the last user message are not in them."""
@@ -279,11 +278,11 @@ class Context:
 
     def _mark(self, head: list[PlainMessage], tail: list[PlainMessage], first: int) -> None:
         """Put the marker where it keeps users and assistants alternating."""
-        roles, marker = self._ledger.roles, self._fit.marker
+        role, marker = self._ledger.role, self._fit.marker
         before = self._fit.head - 1
-        if first < self._levels and roles[first] == "user":
+        if first < self._levels and role(first) == "user":
             tail[0] = joined_before(marker, tail[0])
-        elif before >= 0 and roles[before] == "user" and len(head) == self._fit.head:
+        elif before >= 0 and role(before) == "user" and len(head) == self._fit.head:
             head[before] = joined_after(head[before], marker)
         else:
             head.append({"role": "user", "content": marker})
