@@ -38,7 +38,7 @@ def run(scene: Scene) -> Section:
     if peer is None:
         section.notes.append(MISSING)
     _lists(scene, section, peer)
-    _chat(scene, section, peer)
+    _chat(section, peer)
     _integrity(section, peer)
     _reuse(scene, section)
     _import_time(section)
@@ -107,8 +107,8 @@ def _exponent(seconds: Sequence[float]) -> float:
     return math.log10(seconds[-1] / seconds[-2])
 
 
-def _chat(scene: Scene, section: Section, peer: Peer | None) -> None:
-    turns = scene.size(_TURNS, 300)
+def _chat(section: Section, peer: Peer | None) -> None:
+    turns = _TURNS
     messages = _messages(2 * turns)
 
     def refit() -> None:

@@ -10,7 +10,8 @@ from tests.covers import covers
 
 from weft.context.fit import Columns, Room, Rules, Sketch, Stretch, fit, head_reach
 from weft.context.marker import Marker
-from weft.context.settings import DIALOGUE_MARKER, Strategy
+from weft.context.settings import DIALOGUE_MARKER
+from weft.context.strategy import Strategy
 from weft.errors import ContextLimitError
 
 MIDDLE, ROLLING = Strategy.TRUNCATE_MIDDLE, Strategy.ROLLING_WINDOW

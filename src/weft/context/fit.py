@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from weft.context.limits import context_over, recent_over
 from weft.context.marker import Marker
-from weft.context.settings import Strategy
+from weft.context.strategy import Strategy
 
 __all__ = ["Columns", "Fit", "Room", "Rules", "Sketch", "Stretch", "fit", "head_reach", "water_level"]
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TypeAlias, TypeVar, cast
 
 from weft.errors import InvalidInputError
-from weft.tree.content import JsonObject, JsonValue
+from weft.tree.json import JsonObject, JsonValue
 
 __all__ = ["RENDERER", "Change", "Entry", "Facts", "Gap", "Kind", "Manifest", "Outcome", "Piece", "Run"]
 

@@ -4,18 +4,19 @@ from bisect import insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from weft.context.fit import Fit, Room, Rules, fit, head_reach
-from weft.context.ledger import Ledger, Numbers
+from weft.context.ledger import Ledger
 from weft.context.limits import system_over
-from weft.context.manifest import Facts, Gap, Kind, Manifest, Outcome, Piece, Run
 from weft.context.marker import Marker
-from weft.context.settings import Strategy
 from weft.context.shapes import SYSTEM_ROLES, Measurer, PlainMessage, joined_after, joined_before
+from weft.context.strategy import Strategy
 from weft.context.tokens import DEFAULT, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
-from weft.tree.content import JsonValue
+
+if TYPE_CHECKING:
+    from weft.context.manifest import Manifest
 
 __all__ = ["Context", "fit_messages"]
 
@@ -186,11 +187,22 @@ class Context:
         return self._settings.system
 
     @property
-    def manifest(self) -> Manifest:
+    def manifest(self) -> "Manifest":
         """What became of every message, and why. Made when it is first read."""
         if self._manifest is None:
-            facts = Facts(budget=self._settings.limit, settings=_facts(self._settings))
-            self._manifest = Manifest(facts, self._pieces)
+            from weft.context.listed import Listed, manifest_of  # noqa: PLC0415 - most are never read
+
+            settings = self._settings
+            listed = Listed(
+                ledger=self._ledger,
+                levels=self._levels,
+                fit=self._fit,
+                removed=self._removed(),
+                shortened={level: each.tokens for level, each in self._replaced.items()},
+                system=settings.system_tokens,
+                opening=settings.repair if self._opens else 0,
+            )
+            self._manifest = manifest_of(listed, settings.limit, settings.rules, settings.window)
         return self._manifest
 
     @property
@@ -286,109 +298,3 @@ class Context:
             head[before] = joined_after(head[before], marker)
         else:
             head.append({"role": "user", "content": marker})
-
-    def _pieces(self) -> list[Piece]:
-        found = self._fit
-        pieces: list[Piece] = []
-        if self._settings.system_tokens:
-            pieces.append(_single(Kind.SYSTEM, "system", self._settings.system_tokens, _WHOLE))
-        whole = not found.truncated
-        pieces += self._kept(0, found.head, "part of the beginning")
-        for start, stop in self._removed():
-            pieces.append(self._gap(start, stop))
-        pieces += self._standing(found.head, found.tail)
-        recent = max(found.tail, found.recent)
-        pieces += self._kept(found.tail, self._levels if whole else recent, "fits")
-        if not whole:
-            pieces += self._kept(recent, self._levels, "recent")
-        if found.marker:
-            pieces.append(_added("marker", found.marker_tokens, "stands for what was left out"))
-        if self._opens:
-            pieces.append(_added("opening", self._settings.repair, "a request starts with a user message"))
-        return pieces
-
-    def _standing(self, start: int, stop: int) -> list[Piece]:
-        """What stays within the removed stretch."""
-        found: list[Piece] = []
-        for level in self._ledger.systems:
-            if start <= level < stop:
-                found += self._kept(level, level + 1, "")
-        if self._fit.anchor is not None:
-            found += self._kept(self._fit.anchor, self._fit.anchor + 1, "the last user message")
-        return found
-
-    def _gap(self, start: int, stop: int) -> Gap:
-        ledger = self._ledger
-        return Gap(
-            kind=Kind.MESSAGE,
-            outcome=Outcome.DROPPED,
-            reason="over the budget",
-            position=start,
-            count=stop - start,
-            first=str(start),
-            last=str(stop - 1),
-            measure=lambda: sum(ledger.sizes(start, stop)),
-        )
-
-    def _kept(self, start: int, stop: int, reason: str) -> list[Piece]:
-        """Runs of kept messages, broken where a system message or a shortened one stands."""
-        ledger = self._ledger
-        special = [level for level in ledger.systems if start <= level < stop]
-        special = sorted({*special, *(level for level in self._replaced if start <= level < stop)})
-        found: list[Piece] = []
-        for before, after in pairwise([start - 1, *special, stop]):
-            if before + 1 < after:
-                found.append(
-                    Run(
-                        kind=Kind.MESSAGE,
-                        outcome=Outcome.KEPT,
-                        reason=reason,
-                        ids=Numbers(before + 1, after),
-                        sizes=ledger.sizes(before + 1, after),
-                        position=before + 1,
-                    )
-                )
-            if after < stop:
-                found.append(self._special(after))
-        return found
-
-    def _special(self, level: int) -> Run:
-        replaced = self._replaced.get(level)
-        if replaced is None:
-            ((_, tokens),) = self._ledger.system_tokens((level,))
-            return _single(Kind.MESSAGE, str(level), tokens, _WHOLE, position=level)
-        return Run(
-            kind=Kind.MESSAGE,
-            outcome=Outcome.SHORTENED,
-            reason="recent, and too large for the room",
-            ids=(str(level),),
-            sizes=(self._ledger.tokens(level),),
-            tokens=(replaced.tokens,),
-            position=level,
-        )
-
-
-_WHOLE = "system context is never cut"
-
-
-def _single(kind: Kind, name: str, tokens: int, reason: str, *, position: int | None = None) -> Run:
-    return Run(
-        kind=kind, outcome=Outcome.KEPT, reason=reason, ids=(name,), sizes=(tokens,), position=position
-    )
-
-
-def _added(name: str, tokens: int, reason: str) -> Run:
-    return Run(kind=Kind.MESSAGE, outcome=Outcome.ADDED, reason=reason, ids=(name,), sizes=(tokens,))
-
-
-def _facts(settings: _Settings) -> dict[str, JsonValue]:
-    rules = settings.rules
-    return {
-        "strategy": rules.strategy.value,
-        "step": rules.step,
-        "window": settings.window,
-        "minimumRecentNodes": rules.minimum_recent,
-        "marker": rules.marker.template,
-        "estimator": settings.measurer.estimator.name,
-        "mediaTokens": settings.measurer.media_tokens,
-    }

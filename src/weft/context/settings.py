@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 
+from weft.context.strategy import Strategy
 from weft.errors import ContextLimitError, InvalidInputError
-from weft.tree.content import JsonValue
+from weft.tree.json import JsonValue
 from weft.tree.tree import Mode
 from weft.tree.wire import camel, snake
 
@@ -21,12 +22,6 @@ __all__ = [
 DIALOGUE_MARKER = "[{levels} earlier messages, about {tokens} tokens, left out: {first} to {last}]"
 BUFFER_MARKER = "\n[…]\n"
 _AUTO_STEP = 0.25
-
-
-class Strategy(StrEnum):
-    TRUNCATE_MIDDLE = "truncateMiddle"
-    ROLLING_WINDOW = "rollingWindow"
-    STOP_AT_LIMIT = "stopAtLimit"
 
 
 class Instructions(StrEnum):

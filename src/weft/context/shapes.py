@@ -1,6 +1,5 @@
 """Messages as others write them: OpenAI's and Anthropic's dictionaries, read and copied, never changed."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, cast
@@ -184,6 +183,8 @@ def carries_result(message: PlainMessage) -> bool:
 
 
 def _json(value: object) -> str:
+    import json  # noqa: PLC0415 - plain messages never need it, and imports are counted in milliseconds
+
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
