@@ -193,7 +193,8 @@ def test_a_stepped_head_ends_on_an_assistant_and_stays_put(road, scene):
     longer = Road([*road.levels, ("user", 1, False, False)])
     again = attempt(longer.sketch(), room, rules)
     if again is not None and again.head != found.head:
-        assert again.tail == again.recent  # it gave way
+        # One of the two heads gave way to recent nodes.
+        assert found.tail == found.recent or again.tail == again.recent
 
 
 def talk(count, size=25):

@@ -6,7 +6,14 @@ import json
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.context.conversations import SYSTEM, conversations, pairs_are_whole, results_of, tokens_of
+from tests.context.conversations import (
+    SYSTEM,
+    alternates,
+    conversations,
+    pairs_are_whole,
+    results_of,
+    tokens_of,
+)
 from tests.covers import covers
 
 from weft.context import fit_messages
@@ -92,6 +99,14 @@ def test_a_list_that_began_with_a_user_message_still_does(messages, limit, optio
     assert not results_of(first)
 
 
+@given(conversations(systems=False), st.integers(0, 3_000), settings)
+def test_a_list_that_alternated_still_does(messages, limit, options):
+    assume(alternates(messages) and options.get("marker") != "")
+    context = fitted(messages, limit, **options)
+    assume(context is not None and (context._fit.marker or options["strategy"] == "rollingWindow"))
+    assert alternates(context.messages)
+
+
 @given(conversations(), st.integers(0, 3_000), settings)
 def test_without_a_limit_everything_is_there_again(messages, limit, options):
     before = copy.deepcopy(messages)
@@ -172,8 +187,10 @@ def test_rolling_window_keeps_the_newest_that_fit():
 def test_truncate_middle_keeps_both_ends_and_marks_the_middle():
     messages = [{"role": "system", "content": "Be brief."}, *chat(20)]
     context = fit_messages(messages, 253)
-    assert context.messages[:6] == messages[:6]
-    assert "[11 messages left out here]" in "".join(said(m) for m in context.messages)
+    assert context.messages[:5] == messages[:5]
+    # Two user messages meet at the cut, and alternate no more: they become one.
+    joined = f"{said(messages[5])}\n\n[11 messages left out here]\n\n{said(messages[17])}"
+    assert said(context.messages[5]) == joined
     assert context.messages[-3:] == messages[-3:]
     assert context.truncated
     same_head = fit_messages([*messages, *chat(40)], 253)

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from weft.context.fit import Fit, Room, Rules, fit, head_reach
 from weft.context.ledger import Ledger
 from weft.context.limits import system_over
-from weft.context.marker import Marker
-from weft.context.shapes import SYSTEM_ROLES, Measurer, PlainMessage, joined_after, joined_before
+from weft.context.marker import JOINT, Marker
+from weft.context.shapes import (
+    SYSTEM_ROLES,
+    Measurer,
+    PlainMessage,
+    are_plain,
+    joined_after,
+    joined_before,
+    merged,
+)
 from weft.context.strategy import Strategy
 from weft.context.tokens import DEFAULT, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
@@ -102,7 +110,12 @@ def _checked(
     counting = estimator_of(estimator)
     default = _MARKER if chosen is Strategy.TRUNCATE_MIDDLE else ""
     template = default if marker is None else marker
-    return Rules(strategy=chosen, step=step, minimum_recent=minimum_recent, marker=Marker(template, counting))
+    return Rules(
+        strategy=chosen,
+        step=step,
+        minimum_recent=minimum_recent,
+        marker=Marker(template, counting, joint=JOINT + JOINT),
+    )
 
 
 def _system_tokens(system: object, measurer: Measurer) -> int:
@@ -292,9 +305,12 @@ class Context:
         """Put the marker where it keeps users and assistants alternating."""
         role, marker = self._ledger.role, self._fit.marker
         before = self._fit.head - 1
+        follows_user = before >= 0 and role(before) == "user" and len(head) == self._fit.head
         if first < self._levels and role(first) == "user":
             tail[0] = joined_before(marker, tail[0])
-        elif before >= 0 and role(before) == "user" and len(head) == self._fit.head:
+            if follows_user and are_plain(head[before], tail[0]):
+                tail[0] = merged(head.pop(), tail[0])
+        elif follows_user:
             head[before] = joined_after(head[before], marker)
         else:
             head.append({"role": "user", "content": marker})

@@ -16,9 +16,11 @@ __all__ = [
     "Measurer",
     "PlainMessage",
     "Shape",
+    "are_plain",
     "carries_result",
     "joined_after",
     "joined_before",
+    "merged",
 ]
 
 PlainMessage: TypeAlias = Mapping[str, object]
@@ -203,6 +205,23 @@ def joined_after(message: PlainMessage, marker: str) -> PlainMessage:
         return {**message, "content": f"{content}{JOINT}{marker}"}
     blocks = _blocks(content)
     return {**message, "content": [*blocks, _text_block(marker, blocks)] if blocks else marker}
+
+
+def are_plain(*messages: PlainMessage) -> bool:
+    """Whether messages say nothing but who speaks and what, so that two can become one."""
+    return all(message.keys() <= {"role", "content"} for message in messages)
+
+
+def merged(one: PlainMessage, other: PlainMessage) -> PlainMessage:
+    """Two messages of one role as one, with a blank line between texts."""
+    before, after = one.get("content"), other.get("content")
+    if isinstance(before, str) and isinstance(after, str):
+        return {**other, "content": f"{before}{JOINT}{after}"}
+    return {**other, "content": [*_as_blocks(before), *_as_blocks(after)]}
+
+
+def _as_blocks(content: object) -> Sequence[object]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) and content else _blocks(content)
 
 
 def _text_block(text: str, beside: Sequence[object]) -> PlainMessage:
