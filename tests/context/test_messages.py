@@ -10,6 +10,7 @@ from tests.context.conversations import (
     SYSTEM,
     alternates,
     conversations,
+    openai_turn,
     pairs_are_whole,
     results_of,
     tokens_of,
@@ -81,7 +82,7 @@ def said(message):
     return "".join(block.get("text", "") for block in content or ())
 
 
-@covers("fit.tool-groups-whole", "fit.straddling-group-dropped", "bar.tool-call-integrity")
+@covers("fit.tool-groups-whole", "fit.straddling-group-dropped")
 @given(conversations(), st.integers(0, 3_000), settings)
 def test_a_tool_call_never_goes_without_its_results(messages, limit, options):
     context = fitted(messages, limit, **options)
@@ -328,6 +329,32 @@ def test_a_long_run_of_tools_keeps_the_task_that_began_it():
         assert pairs_are_whole(context.messages)
         assert context.tokens > 300
         assert any(entry.reason == "the last user message" for entry in context.manifest)
+
+
+@covers("bar.tool-call-integrity", "bar.nothing-vital-lost")
+@pytest.mark.parametrize("strategy", ["truncateMiddle", "rollingWindow"])
+@pytest.mark.parametrize("step", [0, 0.25])
+def test_at_every_budget_of_a_conversation_with_tools_nothing_vital_is_lost(strategy, step):
+    messages = [{"role": "system", "content": "You are careful. " * 10}]
+    for turn in range(16):
+        pieces = (
+            f"Question {turn}? " * (1 + turn % 3),
+            [f"Answer {turn}. " * 9],
+            ["result " * 40] * (turn % 4),
+        )
+        messages += openai_turn(turn, pieces)
+    messages.append({"role": "user", "content": "And what follows?"})
+    total = fit_messages(messages, 10**9).tokens
+    for setting in range(275):
+        budget = total * (setting + 14) // 288
+        context = fit_messages(messages, budget, strategy=strategy, step=step)
+        assert context.tokens <= budget
+        assert pairs_are_whole(context.messages)
+        assert context.messages[0] == messages[0]
+        # At the smallest budgets even a question loses its end, and the context says so.
+        assert "And what" in said(context.messages[-1])
+        assert context.shortened or said(context.messages[-1]).endswith("And what follows?")
+        assert len(context.messages) > 1
 
 
 def test_a_million_tokens_are_fitted_and_accounted_for():
