@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests import postgres
 
-from bench import edit, forest, moving, paths, search, size, verify, writes
+from bench import context, edit, forest, moving, paths, search, size, verify, writes
 from bench.report import Section, render, render_all
 from bench.scene import Scene
 
@@ -25,6 +25,7 @@ BENCHES: dict[str, Callable[[Scene], Section]] = {
     "verify": verify.run,
     "moving": moving.run,
     "search": search.run,
+    "context": context.run,
 }
 _RESULTS = Path(__file__).parent / "RESULTS.md"
 

@@ -9,7 +9,16 @@ HEAVY = {"sqlalchemy", "alembic", "psycopg", "typer", "rich", "sqlite3"}
 
 
 @pytest.mark.parametrize(
-    "module", ["weft", "weft.tree.path", "weft.tree.wire", "weft.errors", "weft.provenance.chain"]
+    "module",
+    [
+        "weft",
+        "weft.context",
+        "weft.context.render",
+        "weft.tree.path",
+        "weft.tree.wire",
+        "weft.errors",
+        "weft.provenance.chain",
+    ],
 )
 def test_pure_modules_load_nothing_heavy(module):
     script = f"import sys, {module}; print(sorted({HEAVY!r} & set(sys.modules)))"

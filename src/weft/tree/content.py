@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never, cast
 
 from weft.errors import InvalidInputError, LimitExceededError
+from weft.tree.json import JsonObject, JsonValue
 
 __all__ = [
     "CONTENT_LIMIT",
@@ -32,9 +33,6 @@ __all__ = [
     "plain_text",
     "spoken_text",
 ]
-
-JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
-JsonObject: TypeAlias = Mapping[str, JsonValue]
 
 CONTENT_LIMIT = 16 * 1024 * 1024
 """Characters one node may hold; longer texts belong in documents or several nodes."""

@@ -1,0 +1,193 @@
+"""The account of an assembly: what became of every level, source and addition."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from weft.context.assemble import INPUT, Plan
+from weft.context.dialogue import CLOSING, OPENING, Composed, Joined, Part
+from weft.context.manifest import Gap, Kind, Outcome, Piece, Run
+from weft.context.select import Candidate, ExtraSource, Reason
+
+__all__ = ["Level", "Reference", "account_for"]
+
+
+@dataclass(slots=True)
+class Reference:
+    """A further source as it was rendered."""
+
+    extra: ExtraSource
+    part: Part
+    tokens: int
+    """With its frame."""
+    shortened: bool
+
+
+@dataclass(slots=True)
+class Level:
+    """One kept level: its parts in the order in which they stand."""
+
+    number: int
+    row: Candidate
+    parts: list[Part] = field(default_factory=list[Part])
+    tokens: int = 0
+    """Of its own content, as it is sent."""
+    shortened: bool = False
+    references: list[Reference] = field(default_factory=list[Reference])
+
+
+def account_for(
+    plan: Plan, levels: Sequence[Level], composed: Composed | None, marker: Part | None
+) -> list[Piece]:
+    return _Account(plan, composed).pieces(levels, marker)
+
+
+class _Account:
+    def __init__(self, plan: Plan, composed: Composed | None) -> None:
+        self.plan = plan
+        self.composed = composed
+        joined = () if composed is None else composed.joined
+        self.by_level = {each.part.level: each for each in joined if each.part.level is not None}
+        self.by_part = {id(each.part): each for each in joined}
+
+    def pieces(self, levels: Sequence[Level], marker: Part | None) -> list[Piece]:
+        runs, gaps = _Runs(), self._gaps()
+        sources: list[Piece] = []
+        for level in levels:
+            while gaps and level.number > gaps[0].position:
+                runs.close(gaps.pop(0))
+            runs.add(level, *self._entry(level))
+            sources += [self._reference(each) for each in level.references]
+            sources += [
+                _left_out(each) for each in self.plan.extras(level.number) if each.left_out is not None
+            ]
+        runs.close(*gaps)
+        return [*self.plan.system.pieces, *runs.pieces, *sources, *self._additions(marker)]
+
+    def _entry(self, level: Level) -> tuple[Outcome, str, int, int]:
+        """Outcome, reason, tokens in the request, tokens in full."""
+        reason = self.plan.reasons.get(level.number)
+        if reason is Reason.IN_SYSTEM:
+            return Outcome.MERGED, reason.value, 0, 0
+        if reason is not None:
+            return Outcome.DROPPED, reason.value, 0, level.row.tokens
+        joined = self.by_level.get(level.number)
+        if self.composed is not None and joined is None:
+            return Outcome.DROPPED, "a tool call without its result, or the reverse", 0, level.row.tokens
+        added = self._joint(joined)
+        tokens, size = level.tokens + added, level.row.tokens + added
+        if level.shortened:
+            return Outcome.SHORTENED, "recent, and too large for the room", tokens, size
+        why = self._why(level.number)
+        if joined is not None and joined.merged:
+            return Outcome.MERGED, f"{why}, in one message with its neighbour", tokens, size
+        return Outcome.KEPT, why, tokens, size
+
+    def _why(self, number: int) -> str:
+        found = self.plan.fit
+        if not found.truncated:
+            return "fits"
+        if number == found.anchor:
+            return "the last user message"
+        if number < found.head:
+            return "part of the beginning"
+        return "recent" if number >= found.recent else "fits"
+
+    def _joint(self, joined: Joined | None) -> int:
+        """What a blank line and a heading add to a part."""
+        if joined is None:
+            return 0
+        heading = self.plan.request.estimator.of_text(joined.heading) if joined.heading else 0
+        return heading + (self.plan.prices.joint if joined.joint else 0)
+
+    def _reference(self, each: Reference) -> Run:
+        added = self._joint(self.by_part.get(id(each.part)))
+        reason = f"{each.extra.role.value} source, before its message"
+        return Run(
+            kind=Kind.SOURCE,
+            outcome=Outcome.SHORTENED if each.shortened else Outcome.KEPT,
+            reason="over its share of the budget" if each.shortened else reason,
+            ids=(each.extra.local_id,),
+            sizes=(max(each.extra.tokens, each.tokens) + added,),
+            tokens=(each.tokens + added,),
+        )
+
+    def _additions(self, marker: Part | None) -> list[Piece]:
+        of_text, found = self.plan.request.estimator.of_text, self.plan.fit
+        pieces: list[Piece] = []
+        if marker is not None:
+            tokens = of_text(found.marker) + self._joint(self.by_part.get(id(marker)))
+            pieces.append(_added("marker", tokens, "stands for what was left out"))
+        if self.composed is not None and self.composed.opened:
+            pieces.append(_added("opening", of_text(OPENING), "a request starts with a user message"))
+        if self.composed is not None and self.composed.closed:
+            pieces.append(_added("closing", of_text(CLOSING), "a request ends with a user message"))
+        return pieces
+
+    def _gaps(self) -> list[Gap]:
+        found, sketch = self.plan.fit, self.plan.sketch
+        spans = [(found.head, found.tail)]
+        if found.anchor is not None:
+            spans = [(found.head, found.anchor), (found.anchor + 1, found.tail)]
+        return [
+            Gap(
+                kind=Kind.NODE,
+                outcome=Outcome.DROPPED,
+                reason="over the budget",
+                position=start,
+                count=stop - start,
+                first=sketch.id_at(start),
+                last=sketch.id_at(stop - 1),
+                measure=sketch.ruler_at(stop) - sketch.ruler_at(start),
+            )
+            for start, stop in spans
+            if start < stop
+        ]
+
+
+class _Runs:
+    """Entries gathered into runs of one outcome and one reason."""
+
+    def __init__(self) -> None:
+        self.pieces: list[Piece] = []
+        self._open: list[tuple[Level, int, int]] = []
+        self._key: tuple[Outcome, str] | None = None
+
+    def add(self, level: Level, outcome: Outcome, reason: str, tokens: int, size: int) -> None:
+        last = self._open[-1][0].number if self._open else -1
+        if (outcome, reason) != self._key or level.number != last + 1 or level.row.id == INPUT:
+            self.close()
+        self._key = (outcome, reason)
+        self._open.append((level, tokens, size))
+
+    def close(self, *after: Piece) -> None:
+        """End the run that is open, and put pieces behind it."""
+        if self._open and self._key is not None:
+            first = self._open[0][0]
+            pending = first.row.id == INPUT
+            self.pieces.append(
+                Run(
+                    kind=Kind.BUFFER if pending else Kind.NODE,
+                    outcome=self._key[0],
+                    reason=self._key[1],
+                    ids=[level.row.local_id for level, _, _ in self._open],
+                    sizes=[size for _, _, size in self._open],
+                    tokens=[tokens for _, tokens, _ in self._open],
+                    position=None if pending else first.number,
+                )
+            )
+        self.pieces += after
+        self._open, self._key = [], None
+
+
+def _left_out(extra: ExtraSource) -> Run:
+    return Run(
+        kind=Kind.SOURCE,
+        outcome=Outcome.DROPPED,
+        reason=extra.left_out.value if extra.left_out is not None else "",
+        ids=(extra.local_id,),
+        sizes=(extra.tokens,),
+    )
+
+
+def _added(name: str, tokens: int, reason: str) -> Run:
+    return Run(kind=Kind.MESSAGE, outcome=Outcome.ADDED, reason=reason, ids=(name,), sizes=(tokens,))

@@ -1,0 +1,278 @@
+"""From a place in a tree to what a model will see: first a plan from light rows, then the texts of what is kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from weft.context.dialogue import CLOSING, OPENING, heading_of
+from weft.context.fit import Columns, Fit, Room, Rules, Sketch, fit, head_reach
+from weft.context.marker import JOINT, Marker
+from weft.context.reference import frame_tokens
+from weft.context.result import AssembledContext
+from weft.context.select import (
+    Candidate,
+    ExtraSource,
+    Outline,
+    Prices,
+    Reason,
+    bound_of,
+    columns_of,
+    left_out_of,
+)
+from weft.context.settings import Preferences
+from weft.context.system import Instruction, SystemContext, SystemParts, build_system
+from weft.context.tokens import DEFAULT, Estimator
+from weft.errors import InvalidInputError
+from weft.tree.content import Content
+from weft.tree.tree import Mode
+
+__all__ = ["INPUT", "ContextRequest", "Pending", "Plan", "Profile", "assemble", "plan_context"]
+
+INPUT = "input"
+"""The id under which a manifest lists text that is not a node yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What a provider can do."""
+
+    prefix_cache: bool = False
+    prefill: bool = False
+    """Whether a request may end with an assistant's message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """What comes with a generation that is not a node yet: its text, and its edge's further sources."""
+
+    text: str = ""
+    """In buffer mode the working buffer."""
+    sources: tuple[ExtraSource, ...] = ()
+    instructions: tuple[Instruction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRequest:
+    """A place in a tree, as light rows, and how its context is wanted."""
+
+    mode: Mode
+    outline: Outline
+    budget: int
+    window: int | None = None
+    """The model's; the budget if not given."""
+    system: SystemParts = field(default_factory=SystemParts)
+    buffer_system_context: bool = False
+    """Whether a document is sent with its system context."""
+    preferences: Preferences = field(default_factory=Preferences)
+    estimator: Estimator = DEFAULT
+    profile: Profile = field(default_factory=Profile)
+    pending: Pending = field(default_factory=Pending)
+    authors: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Names by author id, for `nameAuthors`."""
+
+    @property
+    def dialogue(self) -> bool:
+        return self.mode is Mode.DIALOGUE
+
+    @property
+    def rules(self) -> Rules:
+        preferences = self.preferences
+        marker = Marker(preferences.marker(self.mode), self.estimator, joint=JOINT if self.dialogue else "")
+        return Rules(
+            strategy=preferences.truncation_strategy,
+            step=preferences.step(prefix_cache=self.profile.prefix_cache),
+            minimum_recent=preferences.minimum_recent_nodes,
+            marker=marker,
+            dialogue=self.dialogue,
+        )
+
+    def system_context(self) -> SystemContext:
+        if not self.dialogue and not self.buffer_system_context:
+            return SystemContext("", 0, ())
+        parts = SystemParts(
+            agent=self.system.agent,
+            tree=self.system.tree,
+            instructions=self.system.instructions + self.pending.instructions,
+        )
+        return build_system(parts, self.preferences.instructions, self.estimator, budget=self.budget)
+
+    def head_reach(self) -> tuple[int, bool]:
+        """How far from the root planning has to read, and whether that is on the ruler or in live tokens."""
+        room = Room(budget=self.budget, system=self.system_context().tokens, window=self.window)
+        return head_reach(room, self.rules)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What will be kept, before any text was read."""
+
+    request: ContextRequest
+    system: SystemContext
+    rows: Outline
+    """The outline with the pending input as its last level, if there is one."""
+    prices: Prices
+    sketch: Sketch
+    fit: Fit
+    reasons: Mapping[int, Reason]
+    """Why a known level is left out, where it is."""
+
+    @property
+    def kept(self) -> list[int]:
+        """Levels in the order of the path; those that are left out for a reason of their own among them."""
+        found = self.fit
+        middle = [] if found.anchor is None else [found.anchor]
+        return [*range(found.head), *middle, *range(found.tail, found.levels)]
+
+    def extras(self, level: int) -> tuple[ExtraSource, ...]:
+        """The further sources that stand before a level's message."""
+        return _extras(self.rows, level, self.request.pending.sources)
+
+    @property
+    def wanted(self) -> list[str]:
+        """Ids of the nodes whose contents rendering needs."""
+        found: dict[str, None] = {}
+        for level in self.kept:
+            for extra in self.extras(level):
+                if extra.left_out is None:
+                    found[extra.id] = None
+            row = self.rows.at(level)
+            if level not in self.reasons and row.id != INPUT:
+                found[row.id] = None
+        return list(found)
+
+
+def plan_context(request: ContextRequest) -> Plan:
+    """Decide what is kept. Reads no texts but those of the system context and the pending input."""
+    system = request.system_context()
+    rows = _with_input(request)
+    prices = _prices(request)
+    sketch, reasons = _sketch(rows, prices, request)
+    if request.dialogue and sketch.between is None and not sketch.tail.sums[-1]:
+        raise _nothing_left(reasons)
+    room = _room(request, system, sketch)
+    return Plan(
+        request=request,
+        system=system,
+        rows=rows,
+        prices=prices,
+        sketch=sketch,
+        fit=fit(sketch, room, request.rules),
+        reasons=reasons,
+    )
+
+
+def assemble(request: ContextRequest, contents: Mapping[str, Content]) -> AssembledContext:
+    """Plan and render at once, where all contents are at hand."""
+    from weft.context.render import render_context  # noqa: PLC0415 - rendering stands on the plan
+
+    return render_context(plan_context(request), contents)
+
+
+def _with_input(request: ContextRequest) -> Outline:
+    """Pending input is a level like any other: the newest."""
+    text, outline = request.pending.text, request.outline
+    if not text:
+        return outline
+    rows = outline.tail or outline.head
+    tokens = request.estimator.of_text(text)
+    row = Candidate(INPUT, INPUT, "user", tokens, (rows[-1].ruler if rows else 0) + tokens)
+    return Outline(head=outline.head, between=outline.between, tail=[*outline.tail, row])
+
+
+def _prices(request: ContextRequest) -> Prices:
+    estimator = request.estimator
+    heading = None
+    if request.dialogue and request.preferences.name_authors:
+        heading = partial(_heading_tokens, request.authors, estimator)
+    return Prices(
+        estimator=estimator,
+        joined=request.dialogue,
+        heading=heading,
+        frame=lambda source: frame_tokens(source.local_id, estimator),
+        share=int(request.preferences.merge_share * request.budget),
+    )
+
+
+def _heading_tokens(names: Mapping[str, str], estimator: Estimator, row: Candidate) -> int:
+    return estimator.of_text(heading_of(row.author, names)) if row.author else 0
+
+
+def _extras(rows: Outline, level: int, pending: tuple[ExtraSource, ...]) -> tuple[ExtraSource, ...]:
+    last = rows.first + len(rows.tail) - 1
+    if level == last:
+        return pending
+    known = level + 1 < len(rows.head) or level + 1 >= rows.first
+    return rows.at(level + 1).sources if known else ()
+
+
+def _sketch(rows: Outline, prices: Prices, request: ContextRequest) -> tuple[Sketch, dict[int, Reason]]:
+    # A document takes only the words of its nodes; sources are of no use to it.
+    pending = request.pending.sources if request.dialogue else ()
+    between = rows.between
+    reasons = _reasons(rows.tail, rows.first)
+    start = rows.tail[0].ruler - rows.tail[0].tokens if rows.tail and between is None else 0
+    tail = columns_of(
+        rows.tail,
+        prices,
+        start=max(0, start) if between is None else between.end,
+        pending=pending,
+        known_before=between is None,
+    )
+    floor_of = partial(_floor, rows, prices, pending, tail)
+    last_user = _last_user(rows, reasons, tail) if request.dialogue else None
+    if between is None:
+        return Sketch(tail=tail, last_user=last_user, floor_of=floor_of), reasons
+    reasons |= _reasons(rows.head, 0)
+    head = columns_of(rows.head, prices)
+    return Sketch(tail=tail, head=head, between=between, last_user=last_user, floor_of=floor_of), reasons
+
+
+def _reasons(rows: Sequence[Candidate], first: int) -> dict[int, Reason]:
+    found = left_out_of(rows, bound_of(rows))
+    return {first + index: reason for index, reason in enumerate(found) if reason is not None}
+
+
+def _last_user(rows: Outline, reasons: Mapping[int, Reason], tail: Columns) -> tuple[int, int] | None:
+    for index in range(len(rows.tail) - 1, -1, -1):
+        level = rows.first + index
+        if rows.tail[index].role == "user" and level not in reasons and not tail.bound[index]:
+            return level, tail.live(index)
+    return None
+
+
+def _floor(rows: Outline, prices: Prices, pending: tuple[ExtraSource, ...], tail: Columns, level: int) -> int:
+    return prices.floor(rows.at(level), _extras(rows, level, pending), tail.live(level - rows.first))
+
+
+def _room(request: ContextRequest, system: SystemContext, sketch: Sketch) -> Room:
+    of_text, reserve, repair = request.estimator.of_text, 0, 0
+    if request.dialogue:
+        first, last = _first_role(sketch.start), _last_role(sketch.tail)
+        if last == "assistant" and not request.profile.prefill:
+            reserve += of_text(CLOSING)
+        # A marker between two users is joined to both.
+        repair = 2 * of_text(JOINT)
+        if first == "user":
+            repair += of_text(OPENING)
+        else:
+            reserve += of_text(OPENING)
+    return Room(
+        budget=request.budget, system=system.tokens, reserve=reserve, repair=repair, window=request.window
+    )
+
+
+def _first_role(columns: Columns) -> str:
+    return next((columns.roles[index] for index in range(len(columns)) if columns.live(index)), "")
+
+
+def _last_role(columns: Columns) -> str:
+    live = (index for index in range(len(columns) - 1, -1, -1) if columns.live(index))
+    return next((columns.roles[index] for index in live), "")
+
+
+def _nothing_left(reasons: Mapping[int, Reason]) -> InvalidInputError:
+    counted = [(reason, sum(1 for each in reasons.values() if each is reason)) for reason in Reason]
+    said = ", ".join(f"{count:,} {reason.value}" for reason, count in counted if count)
+    return InvalidInputError(
+        f"nothing is left to send ({said or 'the path is empty'})", hint="include a node, or say something"
+    )

@@ -1,0 +1,12 @@
+"""One document: the nodes' words with nothing in between, the working buffer at its end."""
+
+from collections.abc import Iterable
+
+from weft.context.dialogue import Part
+from weft.tree.content import Text
+
+__all__ = ["document_of"]
+
+
+def document_of(parts: Iterable[Part]) -> str:
+    return "".join(block.text for part in parts for block in part.blocks if isinstance(block, Text))

@@ -1,0 +1,155 @@
+"""Messages that the strictest provider accepts: users and assistants in turn, results after their calls."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import NamedTuple
+
+from weft.context.marker import JOINT
+from weft.tree.content import Block, Text, ToolCall, ToolResult
+from weft.tree.message import Message
+from weft.tree.node import Role
+
+__all__ = ["CLOSING", "OPENING", "Composed", "Joined", "Part", "compose", "heading_of", "pair_up"]
+
+OPENING = "…"
+"""A first user message where there is none."""
+CLOSING = "Continue."
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one node, reference or marker contributes."""
+
+    role: Role
+    blocks: tuple[Block, ...]
+    author: str = ""
+    level: int | None = None
+    """The level it came from; None for what was added or referred to."""
+
+
+class Joined(NamedTuple):
+    """How a part went into its message."""
+
+    part: Part
+    merged: bool
+    joint: bool
+    """Whether a blank line stands before it."""
+    heading: str
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    messages: tuple[Message, ...]
+    joined: tuple[Joined, ...]
+    opened: bool
+    closed: bool
+
+
+def heading_of(author: str, names: Mapping[str, str]) -> str:
+    return f"{names.get(author, author)}:\n"
+
+
+def pair_up(parts: Sequence[Part]) -> list[Part]:
+    """Each result right after its call; a call or a result that has no other half is taken out.
+
+    Providers refuse both, and inventing a result would put words into a tool's mouth.
+    """
+    answers: dict[int, list[int]] = {}
+    made: dict[str, int] = {}
+    answered: set[tuple[str, int]] = set()
+    for index, part in enumerate(parts):
+        for call in _answers(part):
+            if call in made:
+                answered.add((call, made[call]))
+                answers.setdefault(made[call], []).append(index)
+        made.update((call, index) for call in _calls(part))
+    moved = {index for many in answers.values() for index in many}
+    found: list[Part] = []
+    for index, part in enumerate(parts):
+        if index in moved:
+            continue
+        found += _kept(part, {call for call, maker in answered if maker == index})
+        for answer in dict.fromkeys(answers.get(index, ())):
+            mine = {call for call, maker in answered if maker == index}
+            found.append(_only_results(parts[answer], mine))
+    return found
+
+
+def _calls(part: Part) -> list[str]:
+    return [block.id for block in part.blocks if isinstance(block, ToolCall)]
+
+
+def _answers(part: Part) -> list[str]:
+    return [block.call_id for block in part.blocks if isinstance(block, ToolResult)]
+
+
+def _kept(part: Part, answered: set[str]) -> list[Part]:
+    blocks = tuple(
+        block
+        for block in part.blocks
+        if not isinstance(block, ToolResult)
+        and not (isinstance(block, ToolCall) and block.id not in answered)
+    )
+    if len(blocks) == len(part.blocks):
+        return [part]
+    if not blocks:
+        return []
+    role = Role.USER if part.role is Role.TOOL else part.role
+    return [replace(part, blocks=blocks, role=role)]
+
+
+def _only_results(part: Part, mine: set[str]) -> Part:
+    blocks = tuple(
+        block for block in part.blocks if not isinstance(block, ToolResult) or block.call_id in mine
+    )
+    return part if len(blocks) == len(part.blocks) else replace(part, blocks=blocks)
+
+
+def compose(parts: Iterable[Part], *, names: Mapping[str, str] | None, prefill: bool) -> Composed:
+    """Merge what one side says in a row, and see that a user begins and ends.
+
+    With `names`, parts of one message by several authors are headed by them.
+    """
+    messages: list[Message] = []
+    joined: list[Joined] = []
+    for (role, _), group in groupby(enumerate(parts), key=_side):
+        members = [part for _, part in group]
+        named = names is not None and len({part.author for part in members if part.author}) > 1
+        message: tuple[Block, ...] = ()
+        for part in members:
+            heading = heading_of(part.author, names or {}) if named and part.author else ""
+            joined.append(Joined(part, len(members) > 1, bool(message), heading))
+            message = _appended(message, part.blocks, heading)
+        messages.append(Message(role, message))
+    opened = bool(messages) and messages[0].role is not Role.USER
+    if opened:
+        messages.insert(0, Message(Role.USER, (Text(OPENING),)))
+    closed = bool(messages) and messages[-1].role is Role.ASSISTANT and not prefill
+    if closed:
+        messages.append(Message(Role.USER, (Text(CLOSING),)))
+    return Composed(tuple(messages), tuple(joined), opened, closed)
+
+
+def _side(numbered: tuple[int, Part]) -> tuple[Role, int]:
+    """What stays together: runs of users, runs of assistants, and each result by itself."""
+    number, part = numbered
+    if part.role is Role.TOOL:
+        return part.role, number
+    return (Role.ASSISTANT if part.role is Role.ASSISTANT else Role.USER), -1
+
+
+def _appended(message: tuple[Block, ...], blocks: tuple[Block, ...], heading: str) -> tuple[Block, ...]:
+    """Texts that meet become one, with a blank line between what different nodes said."""
+    if heading:
+        blocks = _glued((Text(heading),), blocks, "")
+    return _glued(message, blocks, JOINT) if message else blocks
+
+
+def _glued(before: tuple[Block, ...], after: tuple[Block, ...], between: str) -> tuple[Block, ...]:
+    if not after:
+        return before
+    last, first = before[-1], after[0]
+    if isinstance(last, Text) and isinstance(first, Text):
+        return (*before[:-1], Text(f"{last.text}{between}{first.text}"), *after[1:])
+    return (*before, *after)

@@ -1,0 +1,376 @@
+"""Decide what of a path is kept, from light columns alone.
+
+A path may be known at both ends only: what lies between is a count and two marks on the
+ruler. That is enough, and it is why fitting costs the same at any depth.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from weft.context.limits import context_over, recent_over
+from weft.context.marker import Marker
+from weft.context.strategy import Strategy
+
+__all__ = ["Columns", "Fit", "Room", "Rules", "Sketch", "Stretch", "fit", "head_reach", "water_level"]
+
+USER, ASSISTANT = "user", "assistant"
+_HEAD_PARTS = 16
+_HEAVIEST = 3
+_NOTHING: Mapping[int, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Consecutive levels of a path. Sums and ruler have one more entry than there are levels."""
+
+    sums: Sequence[int]
+    """Running live tokens before each level, and after the last. A level that adds nothing is left out."""
+    roles: Sequence[str]
+    bound: Sequence[int]
+    """1 where a level may not be parted from the one before: a tool's result from its call."""
+    ids: Sequence[str]
+    ruler: Sequence[int] = ()
+    """The ruler before each level, and after the last. Only stepped cuts and markers with tokens read it."""
+
+    def __len__(self) -> int:
+        return len(self.sums) - 1
+
+    def live(self, index: int) -> int:
+        return self.sums[index + 1] - self.sums[index]
+
+    def after(self, index: int) -> int:
+        """Live tokens from a level to the end."""
+        return self.sums[-1] - self.sums[index]
+
+
+_NONE = Columns(sums=(0,), roles=(), bound=(), ids=(), ruler=(0,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Levels that nobody looked at."""
+
+    count: int
+    first: str
+    last: str
+    start: int = 0
+    end: int = 0
+    """On the ruler."""
+
+
+class Sketch(NamedTuple):
+    """A path as far as fitting needs it.
+
+    Either all of it is `tail`, or `head` reaches one level past `head_reach`, and `tail`
+    back to where its live tokens exceed the room, with a stretch between them.
+    """
+
+    tail: Columns
+    head: Columns = _NONE
+    between: Stretch | None = None
+    last_user: tuple[int, int] | None = None
+    """Level and live tokens of the last user message: it is kept even where the cut falls after it."""
+    floor_of: Callable[[int], int] | None = None
+    """The fewest tokens that a level can be shortened to; one if not given."""
+
+    @property
+    def first(self) -> int:
+        """The level at which the tail begins."""
+        return 0 if self.between is None else len(self.head) + self.between.count
+
+    @property
+    def levels(self) -> int:
+        return self.first + len(self.tail)
+
+    @property
+    def start(self) -> Columns:
+        """The columns that hold the path's beginning."""
+        return self.tail if self.between is None else self.head
+
+    def id_at(self, level: int) -> str:
+        if level >= self.first:
+            return self.tail.ids[level - self.first]
+        if level < len(self.head):
+            return self.head.ids[level]
+        between = self.between
+        if between is None:
+            raise IndexError(level)
+        return between.first if level == len(self.head) else between.last
+
+    def ruler_at(self, level: int) -> int:
+        """The ruler before a level: known wherever a cut can fall."""
+        if level >= self.first:
+            return self.tail.ruler[level - self.first]
+        return self.head.ruler[level]
+
+
+class Room(NamedTuple):
+    """What there is to fill, in tokens."""
+
+    budget: int
+    system: int = 0
+    reserve: int = 0
+    """For what is added in any case: input that is not a node yet, a closing message."""
+    repair: int = 0
+    """For what is added only if something is cut: a first user message."""
+    window: int | None = None
+    """The model's, for the grid of stepped cuts; the budget if not given."""
+
+    @property
+    def free(self) -> int:
+        return self.budget - self.system - self.reserve
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    strategy: Strategy = Strategy.TRUNCATE_MIDDLE
+    step: float = 0.0
+    minimum_recent: int = 4
+    marker: Marker = field(default_factory=Marker)
+    dialogue: bool = True
+    """Whether roles matter to stepped cuts; in a document they do not."""
+
+
+class Fit(NamedTuple):
+    """What is kept: the levels before `head`, perhaps `anchor`, and those from `tail` on."""
+
+    levels: int
+    head: int
+    tail: int
+    recent: int = 0
+    """The level from which nodes are kept in any case."""
+    anchor: int | None = None
+    marker: str = ""
+    marker_tokens: int = 0
+    shortened: Mapping[int, int] = _NOTHING
+    """Level → the most tokens its text may have."""
+    tokens: int = 0
+    """Live tokens of what is kept, at most, with the marker; the system and reserves are not in it."""
+
+    @property
+    def truncated(self) -> bool:
+        return self.head < self.tail
+
+    @property
+    def removed(self) -> int:
+        return self.tail - self.head - (self.anchor is not None)
+
+
+def fit(sketch: Sketch, room: Room, rules: Rules) -> Fit:
+    """Keep what the strategy keeps, within the budget, whatever the path is like."""
+    total = sketch.tail.after(0)
+    if sketch.between is None and total <= room.free:
+        return Fit(levels=sketch.levels, head=0, tail=0, tokens=total)
+    if rules.strategy is Strategy.STOP_AT_LIMIT:
+        raise _over(sketch, room)
+    recent = _recent(sketch.tail, rules.minimum_recent)
+    found = _cut(sketch, room, rules, recent, beside=0)
+    anchor = sketch.last_user
+    if found is not None and (anchor is None or not found.head <= anchor[0] < found.tail):
+        return found
+    if found is not None and anchor is not None:
+        with_anchor = _cut(sketch, room, rules, recent, beside=anchor[1])
+        if with_anchor is not None:
+            if with_anchor.head > anchor[0]:
+                return with_anchor
+            return with_anchor._replace(anchor=anchor[0], tokens=with_anchor.tokens + anchor[1])
+    return _shorten(sketch, room, rules, recent)
+
+
+def head_reach(room: Room, rules: Rules) -> tuple[int, bool]:
+    """How far a head can reach, and whether that is on the ruler (else in live tokens)."""
+    if rules.strategy is not Strategy.TRUNCATE_MIDDLE:
+        return 0, False
+    if rules.step == 0:
+        return max(0, room.budget - room.system) // 2, False
+    unit = _head_unit(room)
+    half = max(0, room.budget - room.system - rules.marker.allowance) // 2
+    return half // unit * unit, True
+
+
+def _head_unit(room: Room) -> int:
+    return max(1, (room.window or room.budget) // _HEAD_PARTS)
+
+
+def _recent(tail: Columns, minimum: int) -> int:
+    """Where the recent nodes begin; a tool group is not begun in its middle."""
+    index, wanted = len(tail), max(1, minimum)
+    while index > 0 and wanted > 0:
+        index -= 1
+        wanted -= tail.sums[index + 1] > tail.sums[index]
+    while index > 0 and tail.bound[index]:
+        index -= 1
+    return index
+
+
+def _cut(sketch: Sketch, room: Room, rules: Rules, recent: int, *, beside: int) -> Fit | None:
+    """The cut for texts as they are; None if not even the recent nodes fit."""
+    tail = sketch.tail
+    space = room.free - room.repair - rules.marker.allowance - beside
+    needed = tail.after(recent)
+    if needed > space:
+        return None
+    head = kept = 0
+    if rules.strategy is Strategy.TRUNCATE_MIDDLE:
+        head = _head(sketch, rules, *head_reach(room, rules), recent)
+        kept = sketch.start.sums[head] - sketch.start.sums[0]
+    if kept + needed > space:
+        head = _smaller_head(sketch, room, rules, recent, space - needed)
+        kept = sketch.start.sums[head] - sketch.start.sums[0]
+        # The room that a head gives up is the recent nodes' alone: else the cut could move back.
+        cut = recent
+    else:
+        cut = bisect_left(tail.sums, tail.sums[-1] - (space - kept))
+        cut = _stepped(tail, cut, room, rules, recent) if rules.step else _past_group(tail, cut, recent)
+    cut = max(cut, head - sketch.first)
+    level = sketch.first + cut
+    marker = _marker(sketch, rules.marker, head, level)
+    tokens = rules.marker.tokens_of(marker)
+    return Fit(
+        levels=sketch.levels,
+        head=head,
+        tail=level,
+        recent=sketch.first + recent,
+        marker=marker,
+        marker_tokens=tokens,
+        tokens=kept + tail.after(cut) + tokens,
+    )
+
+
+def _past_group(tail: Columns, cut: int, recent: int) -> int:
+    """A group that straddles the cut falls on the dropped side."""
+    while cut < recent and tail.bound[cut]:
+        cut += 1
+    return min(cut, recent)
+
+
+def _stepped(tail: Columns, exact: int, room: Room, rules: Rules, recent: int) -> int:
+    """The first place on the grid at or after the exact cut: it stays while the path grows."""
+    step = max(1, int(rules.step * (room.window or room.budget)))
+    line = -(-tail.ruler[exact] // step) * step
+    cut = bisect_left(tail.ruler, line)
+    if rules.dialogue:
+        # Looking further than one step would drop a window's worth of a long run of tool calls.
+        beyond = min(bisect_left(tail.ruler, line + step), recent)
+        for index in range(cut, beyond):
+            if tail.roles[index] == USER and not tail.bound[index] and tail.live(index):
+                return index
+    return _past_group(tail, cut, recent)
+
+
+def _head(sketch: Sketch, rules: Rules, reach: int, on_ruler: bool, recent: int) -> int:  # noqa: FBT001 - a pair from head_reach
+    start = sketch.start
+    scale = start.ruler if on_ruler else start.sums
+    most = len(start) if sketch.between is not None else recent
+    if reach <= 0 or not len(start):
+        return 0
+    head = min(bisect_right(scale, scale[0] + reach) - 1, most)
+    if sketch.between is not None:
+        # Whether the last known level is bound to an unknown one cannot be told.
+        head = min(head, len(start) - 1)
+    return _whole_head(start, head, ends_on_assistant=on_ruler and rules.dialogue)
+
+
+def _whole_head(start: Columns, head: int, *, ends_on_assistant: bool) -> int:
+    """The nearest earlier end that parts no tool group and, if asked, follows an assistant message."""
+    while head > 0:
+        parted = head < len(start) and start.bound[head]
+        fine = start.roles[head - 1] == ASSISTANT and start.live(head - 1)
+        if not parted and (fine or not ends_on_assistant):
+            break
+        head -= 1
+    return head
+
+
+def _smaller_head(sketch: Sketch, room: Room, rules: Rules, recent: int, left: int) -> int:
+    """The head that leaves the recent nodes their room."""
+    reach, on_ruler = head_reach(room, rules)
+    if not on_ruler:
+        return _head(sketch, rules, left, on_ruler, recent)
+    start, unit = sketch.start, _head_unit(room)
+    while reach > 0:
+        reach -= unit
+        head = _head(sketch, rules, reach, on_ruler, recent)
+        if start.sums[head] - start.sums[0] <= left:
+            return head
+    return 0
+
+
+def _marker(sketch: Sketch, marker: Marker, head: int, tail: int) -> str:
+    if not marker.template or head >= tail:
+        return ""
+    tokens = sketch.ruler_at(tail) - sketch.ruler_at(head) if marker.counts_tokens else 0
+    return marker.text(tail - head, tokens, sketch.id_at(head), sketch.id_at(tail - 1))
+
+
+def _shorten(sketch: Sketch, room: Room, rules: Rules, recent: int) -> Fit:
+    """Only the recent nodes (and the last user message), each no larger than a common level."""
+    tail = sketch.tail
+    wanted = {sketch.first + i: tail.live(i) for i in range(recent, len(tail)) if tail.live(i)}
+    anchor = sketch.last_user
+    if anchor is not None and anchor[0] < sketch.first + recent:
+        wanted[anchor[0]] = anchor[1]
+    starts_with_user = min(wanted) != sketch.first + recent or tail.roles[recent] == USER
+    free = room.free - (0 if starts_with_user else room.repair)
+    floor_of = sketch.floor_of or _one
+    floors = {level: min(tokens, floor_of(level)) for level, tokens in wanted.items()}
+    needed = sum(floors.values())
+    space = free - rules.marker.allowance
+    marked = needed <= space
+    if not marked:
+        space = free
+    if needed > space:
+        raise recent_over(len(wanted), needed, space)
+    level = water_level(wanted, floors, space)
+    shortened = {
+        each: max(level, floors[each]) for each, tokens in wanted.items() if tokens > max(level, floors[each])
+    }
+    start = sketch.first + recent
+    marker = _marker(sketch, rules.marker, 0, start) if marked else ""
+    tokens = rules.marker.tokens_of(marker)
+    return Fit(
+        levels=sketch.levels,
+        head=0,
+        tail=start,
+        recent=start,
+        anchor=anchor[0] if anchor is not None and anchor[0] < start else None,
+        marker=marker,
+        marker_tokens=tokens,
+        shortened=shortened,
+        tokens=sum(min(size, shortened.get(each, size)) for each, size in wanted.items()) + tokens,
+    )
+
+
+def _one(_level: int) -> int:
+    return 1
+
+
+def water_level(wanted: Mapping[int, int], floors: Mapping[int, int], space: int) -> int:
+    """The size to which the largest are brought down, on a coarse scale, so that it rarely changes."""
+    low, high = 1, max(wanted.values(), default=1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if sum(min(size, max(middle, floors[each])) for each, size in wanted.items()) <= space:
+            low = middle
+        else:
+            high = middle - 1
+    quantum = max(1, 1 << max(0, low.bit_length() - 3))
+    return low // quantum * quantum
+
+
+def _over(sketch: Sketch, room: Room) -> Exception:
+    """What stopAtLimit refuses with. Levels between are counted by the ruler."""
+    tail, first = sketch.tail, sketch.first
+    sizes = [(sketch.id_at(first + index), tail.live(index)) for index in range(len(tail))]
+    needed = tail.after(0)
+    if sketch.between is not None:
+        sizes += [(sketch.head.ids[index], sketch.head.live(index)) for index in range(len(sketch.head))]
+        needed += sketch.head.after(0) + sketch.between.end - sketch.between.start
+    sizes.sort(key=lambda part: -part[1])
+    heaviest = [part for part in sizes[:_HEAVIEST] if part[1]]
+    return context_over(
+        needed + room.system + room.reserve, room.budget, heaviest, at_least=sketch.between is not None
+    )

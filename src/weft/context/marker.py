@@ -1,0 +1,51 @@
+"""The sentence that stands where something was left out. It says what follows from the cut alone."""
+
+from dataclasses import dataclass, field
+
+from weft.context.tokens import DEFAULT, Estimator
+
+__all__ = ["JOINT", "SHORT", "Marker"]
+
+JOINT = "\n\n"
+SHORT = "[…]"
+_WIDEST = ("9,999,999", "999,999,999", "0" * 26, "0" * 26)
+_NAMES = ("{levels}", "{tokens}", "{first}", "{last}")
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A template and what its text may cost. Nothing live is in it and no clock, so equal cuts read equal."""
+
+    template: str = ""
+    estimator: Estimator = DEFAULT
+    joint: str = JOINT
+    """What stands between the marker and the text after it."""
+    allowance: int = field(init=False)
+    """Tokens to set aside before the cut is known."""
+
+    def __post_init__(self) -> None:
+        widest = _filled(self.template, _WIDEST)
+        object.__setattr__(self, "allowance", self.tokens_of(widest))
+
+    @property
+    def counts_tokens(self) -> bool:
+        return "{tokens}" in self.template
+
+    def text(self, levels: int, tokens: int, first: str, last: str) -> str:
+        found = _filled(self.template, (f"{levels:,}", f"{tokens:,}", first, last))
+        if self.tokens_of(found) <= self.allowance:
+            return found
+        # An exact count of unusual ids may pass the allowance; a marker never breaks a budget.
+        return SHORT if self.tokens_of(SHORT) <= self.allowance else ""
+
+    def tokens_of(self, text: str) -> int:
+        if not text:
+            return 0
+        joint = self.estimator.of_text(self.joint) if self.joint else 0
+        return self.estimator.of_text(text) + joint
+
+
+def _filled(template: str, values: tuple[str, ...]) -> str:
+    for name, value in zip(_NAMES, values, strict=True):
+        template = template.replace(name, value)
+    return template

@@ -1,0 +1,316 @@
+"""Fit anybody's list of messages into a budget, and go on from there as the list grows."""
+
+from bisect import insort
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from weft.context.fit import Fit, Room, Rules, fit, head_reach
+from weft.context.ledger import Ledger
+from weft.context.limits import system_over
+from weft.context.marker import JOINT, Marker
+from weft.context.shapes import (
+    SYSTEM_ROLES,
+    Measurer,
+    PlainMessage,
+    are_plain,
+    joined_after,
+    joined_before,
+    merged,
+)
+from weft.context.strategy import Strategy
+from weft.context.tokens import DEFAULT, EstimatorLike, estimator_of
+from weft.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from weft.context.manifest import Manifest
+
+__all__ = ["Context", "fit_messages"]
+
+_MARKER = "[{levels} messages left out here]"
+_OPENING = "…"
+"""A first user message where the cut left none."""
+_MEDIA_TOKENS = 1_600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Settings:
+    limit: int
+    rules: Rules
+    measurer: Measurer
+    window: int
+    repair: int
+    system: object
+    system_tokens: int
+
+    def room(self, system: int) -> Room:
+        return Room(budget=self.limit, system=system, repair=self.repair, window=self.window)
+
+
+def fit_messages(
+    messages: Iterable[PlainMessage],
+    limit: int,
+    *,
+    strategy: Strategy | str = Strategy.TRUNCATE_MIDDLE,
+    step: float = 0.0,
+    window: int | None = None,
+    estimator: EstimatorLike = DEFAULT,
+    minimum_recent: int = 4,
+    marker: str | None = None,
+    system: object = None,
+    media_tokens: int = _MEDIA_TOKENS,
+) -> "Context":
+    """Keep what fits of a list of messages, in OpenAI's or Anthropic's shape.
+
+    System messages (and `system`, Anthropic's field) are never cut, the last
+    `minimum_recent` messages and the last user message are always there, a tool call
+    never goes without its results. A list that began with a user message still does.
+    The messages are neither changed nor copied, and are read again when the manifest is:
+    do not change them in the meantime. `step` and `window` hold the cut where a
+    provider's cache wants it; the window is the limit if not given.
+    """
+    rules = _checked(
+        limit, strategy, step=step, estimator=estimator, minimum_recent=minimum_recent, marker=marker
+    )
+    measurer = Measurer(rules.marker.estimator, media_tokens)
+    settings = _Settings(
+        limit=limit,
+        rules=rules,
+        measurer=measurer,
+        window=limit if window is None else window,
+        repair=measurer.estimator.of_text(_OPENING),
+        system=system,
+        system_tokens=_system_tokens(system, measurer),
+    )
+    return _fitted(Ledger(messages, measurer), settings)
+
+
+def _checked(
+    limit: int,
+    strategy: Strategy | str,
+    *,
+    step: float,
+    estimator: EstimatorLike,
+    minimum_recent: int,
+    marker: str | None,
+) -> Rules:
+    if limit < 0:
+        raise InvalidInputError(f"the limit must be at least 0, got {limit:,}")
+    if not 0 <= step <= 1:
+        raise InvalidInputError(f"the step must be between 0 and 1, got {step}")
+    if minimum_recent < 0:
+        raise InvalidInputError(f"minimum_recent must be at least 0, got {minimum_recent}")
+    try:
+        chosen = Strategy(strategy)
+    except ValueError:
+        raise InvalidInputError(
+            f"there is no strategy {strategy!r}", hint=f"use one of {', '.join(Strategy)}"
+        ) from None
+    counting = estimator_of(estimator)
+    default = _MARKER if chosen is Strategy.TRUNCATE_MIDDLE else ""
+    template = default if marker is None else marker
+    return Rules(
+        strategy=chosen,
+        step=step,
+        minimum_recent=minimum_recent,
+        marker=Marker(template, counting, joint=JOINT + JOINT),
+    )
+
+
+def _system_tokens(system: object, measurer: Measurer) -> int:
+    """Anthropic's field is a string or a list of blocks: a message's content."""
+    return measurer.shape({"role": "system", "content": system}, 0).tokens if system else 0
+
+
+def _fitted(ledger: Ledger, settings: _Settings) -> "Context":
+    sizes = ledger.system_tokens(ledger.systems)
+    total = settings.system_tokens + sum(size for _, size in sizes)
+    if total > settings.limit:
+        parts = [("the system field", settings.system_tokens)] if settings.system_tokens else []
+        parts += [(f"messages[{level}]", size) for level, size in sizes]
+        raise system_over(total, settings.limit, parts)
+    room, rules = settings.room(total), settings.rules
+    everything = rules.step > 0 or rules.marker.counts_tokens or rules.strategy is Strategy.STOP_AT_LIMIT
+    ledger.measure_back(1 << 62 if everything else max(0, room.free))
+    if rules.strategy is Strategy.TRUNCATE_MIDDLE and ledger.first:
+        ledger.measure_head(head_reach(room, rules)[0])
+    return _context(ledger, settings, total, ledger.last_user(0))
+
+
+class _Replaced(NamedTuple):
+    """A message in a shorter form, and what it costs then."""
+
+    message: PlainMessage
+    tokens: int
+
+
+def _context(ledger: Ledger, settings: _Settings, system: int, last_user: int | None) -> "Context":
+    if not ledger.messages:
+        return Context(
+            ledger, settings, system, last_user=None, found=Fit(levels=0, head=0, tail=0), replaced={}
+        )
+    found = fit(ledger.sketch(last_user), settings.room(system), settings.rules)
+    replaced: dict[int, _Replaced] = {}
+    for level, most in found.shortened.items():
+        shorter = settings.measurer.shortened(ledger.messages[level], most)
+        replaced[level] = _Replaced(shorter, settings.measurer.shape(shorter, level).tokens)
+    return Context(ledger, settings, system, last_user=last_user, found=found, replaced=replaced)
+
+
+class Context:
+    """What a model will see of a list of messages, and the account of it."""
+
+    __slots__ = (
+        *("_fit", "_last_user", "_ledger", "_levels", "_manifest", "_messages", "_opens", "_replaced"),
+        *("_settings", "_system_tokens"),
+    )
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        settings: _Settings,
+        system_tokens: int,
+        *,
+        last_user: int | None,
+        found: Fit,
+        replaced: Mapping[int, _Replaced],
+    ) -> None:
+        self._ledger = ledger
+        self._levels = len(ledger)
+        self._settings = settings
+        self._system_tokens = system_tokens
+        self._last_user = last_user
+        self._fit = found
+        self._replaced = replaced
+        self._messages: list[PlainMessage] | None = None
+        self._manifest: Manifest | None = None
+        self._opens = found.truncated and self._begins_without_user()
+
+    @property
+    def messages(self) -> list[PlainMessage]:
+        """The list to send."""
+        if self._messages is None:
+            self._messages = self._rendered()
+        return self._messages
+
+    @property
+    def system(self) -> object:
+        """What was given as the system field, as it was."""
+        return self._settings.system
+
+    @property
+    def manifest(self) -> "Manifest":
+        """What became of every message, and why. Made when it is first read."""
+        if self._manifest is None:
+            from weft.context.listed import Listed, manifest_of  # noqa: PLC0415 - most are never read
+
+            settings = self._settings
+            listed = Listed(
+                ledger=self._ledger,
+                levels=self._levels,
+                fit=self._fit,
+                removed=self._removed(),
+                shortened={level: each.tokens for level, each in self._replaced.items()},
+                system=settings.system_tokens,
+                opening=settings.repair if self._opens else 0,
+            )
+            self._manifest = manifest_of(listed, settings.limit, settings.rules, settings.window)
+        return self._manifest
+
+    @property
+    def tokens(self) -> int:
+        """The estimate of everything that will be sent, the system included."""
+        saved = sum(most - self._replaced[level].tokens for level, most in self._fit.shortened.items())
+        opening = self._settings.repair if self._opens else 0
+        return self._system_tokens + self._fit.tokens - saved + opening
+
+    @property
+    def truncated(self) -> bool:
+        return self._fit.truncated
+
+    @property
+    def removed_nodes(self) -> int:
+        return sum(stop - start for start, stop in self._removed())
+
+    @property
+    def removed_tokens(self) -> int:
+        return sum(sum(self._ledger.sizes(start, stop)) for start, stop in self._removed())
+
+    @property
+    def shortened(self) -> tuple[int, ...]:
+        """The places in the original list of messages that had to be shortened."""
+        return tuple(sorted(self._fit.shortened))
+
+    def __repr__(self) -> str:
+        cut = f", {self.removed_nodes:,} left out" if self.truncated else ""
+        return f"<Context {self.tokens:,} of {self._settings.limit:,} tokens{cut}>"
+
+    def extend(self, messages: Iterable[PlainMessage]) -> "Context":
+        """The context of the longer list: what fitting it afresh would give, for the price of what is new."""
+        ledger = self._ledger
+        if len(ledger) != self._levels:
+            # Somebody has gone on from here already; this is another branch.
+            ledger = ledger.copy(self._levels)
+        systems = ledger.append(list(messages))
+        if systems or ledger.strays:
+            return _fitted(Ledger(ledger.messages, ledger.measurer), self._settings)
+        last_user = ledger.last_user(self._levels, self._last_user)
+        return _context(ledger, self._settings, self._system_tokens, last_user)
+
+    def _begins_without_user(self) -> bool:
+        found, ledger = self._fit, self._ledger
+        if found.marker or found.anchor is not None or ledger.role(found.tail) == "user":
+            return False
+        if any(ledger.role(level) not in SYSTEM_ROLES for level in range(found.head)):
+            return False
+        kept = ledger.first_role(found.tail)
+        return kept not in {"user", ""} and ledger.first_role(0) == "user"
+
+    def _removed(self) -> list[tuple[int, int]]:
+        """The stretches that were left out; system messages and the last user message are not in them."""
+        if not self._fit.truncated:
+            return []
+        stays = [level for level in self._ledger.systems if self._fit.head <= level < self._fit.tail]
+        if self._fit.anchor is not None:
+            insort(stays, self._fit.anchor)
+        edges = [self._fit.head - 1, *stays, self._fit.tail]
+        return [(before + 1, after) for before, after in pairwise(edges) if before + 1 < after]
+
+    def _at(self, level: int) -> PlainMessage:
+        found = self._replaced.get(level)
+        return self._ledger.messages[level] if found is None else found.message
+
+    def _rendered(self) -> list[PlainMessage]:
+        found, kept = self._fit, self._ledger.messages
+        if not found.truncated and not self._replaced:
+            return kept[: self._levels]
+        head = kept[: found.head]
+        head += [kept[level] for level in self._ledger.systems if found.head <= level < found.tail]
+        tail = kept[found.tail : self._levels]
+        for level in self._replaced:
+            if level >= found.tail:
+                tail[level - found.tail] = self._at(level)
+        first = found.tail
+        if found.anchor is not None:
+            tail.insert(0, self._at(found.anchor))
+            first = found.anchor
+        if found.marker:
+            self._mark(head, tail, first)
+        elif self._opens:
+            head.append({"role": "user", "content": _OPENING})
+        return head + tail
+
+    def _mark(self, head: list[PlainMessage], tail: list[PlainMessage], first: int) -> None:
+        """Put the marker where it keeps users and assistants alternating."""
+        role, marker = self._ledger.role, self._fit.marker
+        before = self._fit.head - 1
+        follows_user = before >= 0 and role(before) == "user" and len(head) == self._fit.head
+        if first < self._levels and role(first) == "user":
+            tail[0] = joined_before(marker, tail[0])
+            if follows_user and are_plain(head[before], tail[0]):
+                tail[0] = merged(head.pop(), tail[0])
+        elif follows_user:
+            head[before] = joined_after(head[before], marker)
+        else:
+            head.append({"role": "user", "content": marker})

@@ -1,0 +1,199 @@
+"""From a plan and the texts that it asked for to the request itself."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+
+from weft.context.account import Level, Reference, account_for
+from weft.context.assemble import INPUT, Plan
+from weft.context.buffer import document_of
+from weft.context.dialogue import Composed, Part, compose, pair_up
+from weft.context.fit import water_level
+from weft.context.manifest import Facts, Gap, Manifest
+from weft.context.reference import frame_tokens, reference_blocks
+from weft.context.result import AssembledContext
+from weft.context.select import Candidate, ExtraSource, tokens_of_content
+from weft.context.shorten import least_tokens, shorten_text
+from weft.context.tokens import Estimator
+from weft.errors import InvalidInputError
+from weft.tree.content import (
+    Block,
+    Content,
+    JsonValue,
+    Mixed,
+    Text,
+    ToolResult,
+    blocks_of,
+    plain_text,
+    spoken_text,
+)
+from weft.tree.message import message_to_wire
+from weft.tree.node import Role
+from weft.tree.wire import camel, to_wire
+
+__all__ = ["render_context"]
+
+
+def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledContext:
+    """Write the request that was planned. `contents` has every id of `plan.wanted`."""
+    rendering = _Rendering(plan, contents)
+    levels = rendering.levels()
+    marker = Part(Role.USER, (Text(plan.fit.marker),)) if plan.fit.marker else None
+    composed = rendering.composed(levels, marker) if plan.request.dialogue else None
+    messages = () if composed is None else composed.messages
+    document = document_of(_in_order(plan, levels, marker)) if composed is None else None
+    digest = _digest([plan.system.text, document, [message_to_wire(message) for message in messages]])
+    facts = Facts(budget=plan.request.budget, settings=_settings(plan), hash=digest)
+    pieces = account_for(plan, levels, composed, marker)
+    manifest = Manifest(facts, pieces)
+    return AssembledContext(
+        system=plan.system.text,
+        messages=messages,
+        document=document,
+        manifest=manifest,
+        tokens=manifest.tokens,
+        budget=plan.request.budget,
+        truncated=plan.fit.truncated,
+        removed_nodes=plan.fit.removed,
+        removed_tokens=sum(piece.size for piece in pieces if isinstance(piece, Gap)),
+        shortened=tuple(level.row.local_id for level in levels if level.shortened),
+    )
+
+
+def _digest(value: JsonValue) -> str:
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _settings(plan: Plan) -> dict[str, JsonValue]:
+    request = plan.request
+    found = {
+        camel(each.name): to_wire(getattr(request.preferences, each.name))
+        for each in fields(request.preferences)
+    }
+    found |= {"window": request.window, "mode": request.mode.value, "estimator": request.estimator.name}
+    found["truncationStep"] = request.rules.step
+    return found
+
+
+class _Rendering:
+    def __init__(self, plan: Plan, contents: Mapping[str, Content]) -> None:
+        self.plan = plan
+        self.contents = contents
+        self.estimator: Estimator = plan.request.estimator
+
+    def levels(self) -> list[Level]:
+        return [self._level(number) for number in self.plan.kept]
+
+    def _content(self, name: str) -> Content:
+        if name == INPUT:
+            return Text(self.plan.request.pending.text)
+        try:
+            return self.contents[name]
+        except KeyError:
+            raise InvalidInputError(f"the content of node {name} was not given") from None
+
+    def _level(self, number: int) -> Level:
+        plan, row = self.plan, self.plan.rows.at(number)
+        extras = (
+            []
+            if not plan.request.dialogue
+            else [e for e in plan.extras(number) if e.left_out is None and e.tokens]
+        )
+        texts = [(extra.id, plan.prices.capped(extra)) for extra in extras]
+        if number not in plan.reasons:
+            texts.append((row.id, row.tokens))
+        room = self._allowed(number, texts)
+        level = Level(number, row)
+        for extra, most in zip(extras, room, strict=False):
+            self._refer(level, extra, most)
+        if number not in plan.reasons:
+            self._say(level, row, room[-1])
+        return level
+
+    def _allowed(self, number: int, texts: Sequence[tuple[str, int]]) -> list[int]:
+        """What each text of a level may cost; less than it wants only where the level must be shortened."""
+        most = self.plan.fit.shortened.get(number)
+        sizes = {index: size for index, (_, size) in enumerate(texts)}
+        if most is None:
+            return list(sizes.values())
+        planned = self._planned(number)
+        room = most - (planned - sum(sizes.values()))
+        least = least_tokens(self.estimator)
+        floors = {index: min(least, size) for index, size in sizes.items()}
+        level = water_level(sizes, floors, room)
+        return [min(size, max(level, floors[index])) for index, size in sizes.items()]
+
+    def _planned(self, number: int) -> int:
+        tail = self.plan.sketch.tail
+        return tail.live(number - self.plan.rows.first)
+
+    def _refer(self, level: Level, extra: ExtraSource, most: int) -> None:
+        content, shortened = self._fitted(self._content(extra.id), extra.tokens, most)
+        tokens = tokens_of_content(content, self.estimator) if shortened else extra.tokens
+        part = Part(Role.USER, reference_blocks(extra.local_id, content))
+        frame = frame_tokens(extra.local_id, self.estimator)
+        level.parts.append(part)
+        level.references.append(Reference(extra, part, tokens + frame, shortened))
+
+    def _say(self, level: Level, row: Candidate, most: int) -> None:
+        content = self._content(row.id)
+        if not self.plan.request.dialogue:
+            content = Text(spoken_text(content))
+        content, level.shortened = self._fitted(content, row.tokens, most)
+        level.tokens = tokens_of_content(content, self.estimator) if level.shortened else row.tokens
+        role = Role(row.role) if row.role in {"assistant", "tool"} else Role.USER
+        level.parts.append(Part(role, blocks_of(content), row.author, level.number))
+
+    def _fitted(self, content: Content, size: int, most: int) -> tuple[Content, bool]:
+        return (content, False) if size <= most else (_shortened(content, most, self.estimator), True)
+
+    def composed(self, levels: Iterable[Level], marker: Part | None) -> Composed:
+        request = self.plan.request
+        parts = pair_up(_in_order(self.plan, levels, marker))
+        names = request.authors if request.preferences.name_authors else None
+        found = compose(parts, names=names, prefill=request.profile.prefill)
+        if not found.messages:
+            raise InvalidInputError("nothing is left to send (only tool calls without results)")
+        return found
+
+
+def _in_order(plan: Plan, levels: Iterable[Level], marker: Part | None) -> list[Part]:
+    """All parts, with the marker where something was left out."""
+    parts: list[Part] = []
+    for level in levels:
+        if marker is not None and level.number >= plan.fit.head:
+            parts.append(marker)
+            marker = None
+        parts += level.parts
+    return parts
+
+
+def _shortened(content: Content, most: int, estimator: Estimator) -> Content:
+    """The same content with its longest words cut, in at most so many tokens."""
+    blocks = list(blocks_of(content))
+    words = {index: _words(block) for index, block in enumerate(blocks)}
+    sizes = {index: estimator.of_text(text) for index, text in words.items() if text is not None}
+    fixed = tokens_of_content(content, estimator) - sum(sizes.values())
+    least = least_tokens(estimator)
+    floors = {index: min(least, size) for index, size in sizes.items()}
+    level = water_level(sizes, floors, most - max(0, fixed))
+    for index, size in sizes.items():
+        allowed = max(level, floors[index])
+        text = words[index]
+        if size > allowed and text is not None:
+            blocks[index] = _with_words(blocks[index], shorten_text(text, allowed, estimator))
+    return blocks[0] if len(blocks) == 1 else Mixed(tuple(blocks))
+
+
+def _words(block: Block) -> str | None:
+    if isinstance(block, Text):
+        return block.text
+    return plain_text(block) if isinstance(block, ToolResult) else None
+
+
+def _with_words(block: Block, text: str) -> Block:
+    if isinstance(block, ToolResult):
+        return ToolResult(call_id=block.call_id, content=text, is_error=block.is_error)
+    return Text(text)

@@ -1,0 +1,231 @@
+"""Which levels of a path are candidates at all, what each would cost, and why the others are not."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+from typing import NamedTuple, TypeAlias
+
+from weft.context.fit import Columns, Stretch
+from weft.context.marker import JOINT
+from weft.context.shorten import least_tokens
+from weft.context.tokens import Estimator
+from weft.tree.content import Audio, Content, Image, blocks_of, plain_text
+from weft.tree.edge import SourceRole
+from weft.tree.node import Metadata
+
+__all__ = [
+    "MEDIA_TOKENS",
+    "Annotations",
+    "Candidate",
+    "ExtraSource",
+    "Outline",
+    "Prices",
+    "Reason",
+    "bound_of",
+    "columns_of",
+    "left_out_of",
+    "reason_to_leave_out",
+    "tokens_of_content",
+]
+
+MEDIA_TOKENS = 1_600
+"""What one image or recording is taken to cost."""
+_SHRINKS = frozenset({"text", "tool_result"})
+
+
+class Reason(StrEnum):
+    """Why a node is left out."""
+
+    EXCLUDED = "excluded"
+    PRUNED = "pruned"
+    HIDDEN = "hidden"
+    ANNOTATION = "annotation"
+    EMPTY = "empty"
+    TOOL_GROUP = "its tool call or result is left out"
+    IN_SYSTEM = "part of the system context"
+
+
+Annotations: TypeAlias = bool | frozenset[str]
+"""True includes all annotations, a set those with these ids."""
+
+
+def reason_to_leave_out(
+    metadata: Metadata, *, annotation: bool, node: str, annotations: Annotations = False
+) -> Reason | None:
+    """The rule of exclusion, for nodes of a path and for sources alike."""
+    if metadata.excluded:
+        return Reason.EXCLUDED
+    if metadata.pruned:
+        return Reason.PRUNED
+    if metadata.hidden:
+        return Reason.HIDDEN
+    wanted = annotations if isinstance(annotations, bool) else node in annotations
+    return Reason.ANNOTATION if annotation and not wanted else None
+
+
+class ExtraSource(NamedTuple):
+    """A source that is not on the path: context, or a further primary of a merge."""
+
+    id: str
+    local_id: str
+    role: SourceRole
+    tokens: int
+    kind: str = "text"
+    left_out: Reason | None = None
+
+
+class Candidate(NamedTuple):
+    """One level of a path as planning reads it, without its text."""
+
+    id: str
+    local_id: str
+    role: str
+    tokens: int
+    ruler: int
+    """The node's own: where it ends."""
+    kind: str = "text"
+    author: str = ""
+    left_out: Reason | None = None
+    sources: tuple[ExtraSource, ...] = ()
+    """Of the edge into this node: they stand before the message that it answers."""
+    fixed: int | None = None
+    """Tokens that shortening cannot save; None: none in texts and tool results, all in anything else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """A path as far as it was read: all of it as `tail`, or both ends and what lies between."""
+
+    tail: Sequence[Candidate]
+    head: Sequence[Candidate] = ()
+    between: Stretch | None = None
+
+    @property
+    def first(self) -> int:
+        return 0 if self.between is None else len(self.head) + self.between.count
+
+    def at(self, level: int) -> Candidate:
+        return self.tail[level - self.first] if level >= self.first else self.head[level]
+
+
+def tokens_of_content(content: Content, estimator: Estimator) -> int:
+    """What a node costs, media included, where its light columns do not say."""
+    media = sum(isinstance(block, Image | Audio) for block in blocks_of(content))
+    text = plain_text(content)
+    return (estimator.of_text(text) if text else 0) + media * MEDIA_TOKENS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """What assembly adds to a node: joints between merged messages, headings, the frame of a reference."""
+
+    estimator: Estimator
+    joined: bool
+    """Whether messages of one role are merged; a document has no joints."""
+    heading: Callable[[Candidate], int] | None = None
+    frame: Callable[[ExtraSource], int] | None = None
+    share: int | None = None
+    """The most that a further primary may take."""
+
+    @property
+    def joint(self) -> int:
+        return self.estimator.of_text(JOINT) if self.joined else 0
+
+    def of_source(self, source: ExtraSource) -> int:
+        """A reference with its frame and the joint after it."""
+        if source.left_out is not None or source.tokens == 0:
+            return 0
+        frame = self.frame(source) if self.frame is not None else 0
+        return self.capped(source) + frame + self.joint
+
+    def capped(self, source: ExtraSource) -> int:
+        if source.role is SourceRole.PRIMARY and self.share is not None and source.kind in _SHRINKS:
+            return min(source.tokens, max(least_tokens(self.estimator), self.share))
+        return source.tokens
+
+    def floor(self, candidate: Candidate, extras: Sequence[ExtraSource], cost: int) -> int:
+        """The fewest tokens that a level can be brought down to."""
+        least = least_tokens(self.estimator)
+        saved = 0
+        if candidate.left_out is None and candidate.tokens:
+            fixed = candidate.fixed
+            if fixed is None:
+                fixed = 0 if candidate.kind in _SHRINKS else candidate.tokens
+            saved += max(0, candidate.tokens - fixed - least)
+        for extra in extras:
+            if extra.left_out is None and extra.kind in _SHRINKS:
+                saved += max(0, self.capped(extra) - least)
+        return max(1, cost - saved)
+
+
+def bound_of(rows: Sequence[Candidate]) -> bytes:
+    """Which levels may not be parted from the one before.
+
+    What a mixed node holds is not known here: after an assistant's tool call it is taken
+    for the result, because parting them would be refused, and keeping them costs little.
+    """
+    return bytes(
+        row.role == "tool"
+        or row.kind == "tool_result"
+        or (
+            row.kind == "mixed"
+            and index > 0
+            and rows[index - 1].role == "assistant"
+            and rows[index - 1].kind in {"tool_call", "mixed"}
+        )
+        for index, row in enumerate(rows)
+    )
+
+
+def left_out_of(rows: Sequence[Candidate], bound: bytes) -> list[Reason | None]:
+    """Each level's reason to be left out; a tool group is in or out as one."""
+    reasons = [row.left_out or (Reason.EMPTY if row.tokens == 0 else None) for row in rows]
+    start = 0
+    for index in range(1, len(rows) + 1):
+        if index < len(rows) and bound[index]:
+            continue
+        if index - start > 1 and any(reasons[start:index]):
+            for level in range(start, index):
+                reasons[level] = reasons[level] or Reason.TOOL_GROUP
+        start = index
+    return reasons
+
+
+def columns_of(
+    rows: Sequence[Candidate],
+    prices: Prices,
+    *,
+    start: int = 0,
+    pending: tuple[ExtraSource, ...] = (),
+    known_before: bool = True,
+) -> Columns:
+    """The columns that fitting reads. `start` is the ruler before the first level.
+
+    With `known_before` false the first level may follow one of its own role, and is
+    priced with the joint.
+    """
+    bound = bound_of(rows)
+    reasons = left_out_of(rows, bound)
+    costs: list[int] = []
+    spoken: str | None = None if known_before else "?"
+    for index, row in enumerate(rows):
+        extras = rows[index + 1].sources if index + 1 < len(rows) else pending
+        cost = sum(prices.of_source(extra) for extra in extras)
+        if reasons[index] is None:
+            cost += row.tokens
+            if spoken in {row.role, "?", "tool"}:
+                cost += prices.joint
+            if prices.heading is not None:
+                cost += prices.heading(row)
+            spoken = row.role
+        if cost:
+            spoken = spoken if reasons[index] is None else "?"
+        costs.append(cost)
+    return Columns(
+        sums=[0, *accumulate(costs)],
+        roles=["user" if reason is not None else row.role for row, reason in zip(rows, reasons, strict=True)],
+        bound=bound,
+        ids=[row.local_id for row in rows],
+        ruler=[start, *(row.ruler for row in rows)],
+    )

@@ -1,0 +1,231 @@
+"""Messages as others write them: OpenAI's and Anthropic's dictionaries, read and copied, never changed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias, cast
+
+from weft.context.fit import water_level
+from weft.context.marker import JOINT
+from weft.context.shorten import least_tokens, shorten_text
+from weft.context.tokens import Estimator
+from weft.errors import InvalidInputError
+
+__all__ = [
+    "ROLES",
+    "SYSTEM_ROLES",
+    "Measurer",
+    "PlainMessage",
+    "Shape",
+    "are_plain",
+    "carries_result",
+    "joined_after",
+    "joined_before",
+    "merged",
+]
+
+PlainMessage: TypeAlias = Mapping[str, object]
+Place: TypeAlias = tuple[str | int, ...]
+
+SYSTEM_ROLES = frozenset({"system", "developer"})
+ROLES = frozenset({"user", "assistant", "tool", "function"}) | SYSTEM_ROLES
+_COUNTED = ("name", "refusal", "reasoning_content", "tool_call_id")
+_STRUCTURED = ("tool_calls", "function_call", "audio")
+_TEXTS = frozenset({"text", "input_text", "output_text"})
+_MEDIA = frozenset(
+    {"image", "image_url", "input_image", "input_audio", "audio", "document", "file", "input_file", "video"}
+)
+
+
+class Shape(NamedTuple):
+    """What fitting has to know of a message."""
+
+    role: str
+    """`tool` for whatever carries results, however its author spells it."""
+    tokens: int
+    calls: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measurer:
+    """How messages are counted."""
+
+    estimator: Estimator
+    media_tokens: int
+
+    def shape(self, message: PlainMessage, index: int) -> Shape:
+        """Read one message, whatever it carries."""
+        role = message.get("role")
+        if not isinstance(role, str) or role not in ROLES:
+            raise InvalidInputError(
+                f"messages[{index}] has the role {role!r}", hint=f"roles are {', '.join(sorted(ROLES))}"
+            )
+        of_text = self.estimator.of_text
+        tokens = sum(of_text(text) for _, text in _slots(message)) + self.fixed(message)
+        calls, results = tuple(_calls(message)), tuple(_results(message))
+        if role == "function":
+            # The old shape has no ids: a result belongs to whatever stands before it.
+            results = results or ("",)
+        carried = role == "tool" or bool(results)
+        return Shape("tool" if carried else role, max(1, tokens), calls, results)
+
+    def fixed(self, message: PlainMessage) -> int:
+        """Tokens that no shortening can save: media, tool calls, names, whatever is signed."""
+        of_text = self.estimator.of_text
+        tokens = sum(of_text(value) for value in map(message.get, _COUNTED) if isinstance(value, str))
+        tokens += sum(of_text(_json(value)) for value in map(message.get, _STRUCTURED) if value)
+        return tokens + sum(self._block(block) for block in _blocks(message.get("content")))
+
+    def _block(self, block: object) -> int:
+        """The part of a block that is not its text."""
+        if isinstance(block, str):
+            return 0
+        if not isinstance(block, Mapping):
+            return self.estimator.of_text(_json(block))
+        fields = cast("PlainMessage", block)
+        kind = fields.get("type")
+        if kind in _MEDIA:
+            return self.media_tokens
+        if kind == "tool_result":
+            return sum(self._block(inner) for inner in _blocks(fields.get("content")))
+        if kind in _TEXTS and isinstance(fields.get("text"), str):
+            return 0
+        return self.estimator.of_text(_json(fields))
+
+    def floor(self, message: PlainMessage) -> int:
+        """The fewest tokens that the message can be brought down to."""
+        least, of_text = least_tokens(self.estimator), self.estimator.of_text
+        return max(1, self.fixed(message) + sum(min(least, of_text(text)) for _, text in _slots(message)))
+
+    def shortened(self, message: PlainMessage, most: int) -> PlainMessage:
+        """A copy whose longest texts are brought down to what there is room for."""
+        texts = dict(_slots(message))
+        sizes = {number: self.estimator.of_text(text) for number, text in enumerate(texts.values())}
+        least = least_tokens(self.estimator)
+        floors = {number: min(least, size) for number, size in sizes.items()}
+        level = water_level(sizes, floors, most - self.fixed(message))
+        found = message
+        for number, (place, text) in enumerate(texts.items()):
+            if sizes[number] > max(level, floors[number]):
+                found = _with_text(
+                    found, place, shorten_text(text, max(level, floors[number]), self.estimator)
+                )
+        return found
+
+
+def _blocks(content: object) -> Sequence[object]:
+    return cast("Sequence[object]", content) if isinstance(content, list | tuple) else ()
+
+
+def _slots(message: PlainMessage) -> Iterator[tuple[Place, str]]:
+    """Every text that could be shortened, and where it stands."""
+    content = message.get("content")
+    if isinstance(content, str):
+        yield ("content",), content
+    for index, block in enumerate(_blocks(content)):
+        yield from _slots_of_block(block, ("content", index))
+
+
+def _slots_of_block(block: object, place: Place) -> Iterator[tuple[Place, str]]:
+    if isinstance(block, str):
+        yield place, block
+    if not isinstance(block, Mapping):
+        return
+    fields = cast("PlainMessage", block)
+    text, content = fields.get("text"), fields.get("content")
+    if fields.get("type") in _TEXTS and isinstance(text, str):
+        yield (*place, "text"), text
+    elif fields.get("type") == "tool_result" and isinstance(content, str):
+        yield (*place, "content"), content
+    elif fields.get("type") == "tool_result":
+        for index, inner in enumerate(_blocks(content)):
+            yield from _slots_of_block(inner, (*place, "content", index))
+
+
+def _with_text(value: object, place: Place, text: str) -> PlainMessage:
+    """A copy of a structure with one text changed; what is not on the way is shared."""
+    return cast("PlainMessage", _replaced(value, place, text))
+
+
+def _replaced(value: object, place: Place, text: str) -> object:
+    if not place:
+        return text
+    step, rest = place[0], place[1:]
+    if isinstance(step, int):
+        items = list(cast("Sequence[object]", value))
+        items[step] = _replaced(items[step], rest, text)
+        return items
+    fields = dict(cast("PlainMessage", value))
+    fields[step] = _replaced(fields[step], rest, text)
+    return fields
+
+
+def _calls(message: PlainMessage) -> Iterator[str]:
+    for call in _blocks(message.get("tool_calls")):
+        if isinstance(call, Mapping):
+            yield str(cast("PlainMessage", call).get("id"))
+    if message.get("function_call"):
+        yield ""
+    for block in _blocks(message.get("content")):
+        if isinstance(block, Mapping) and cast("PlainMessage", block).get("type") == "tool_use":
+            yield str(cast("PlainMessage", block).get("id"))
+
+
+def _results(message: PlainMessage) -> Iterator[str]:
+    if message.get("role") == "tool":
+        yield str(message.get("tool_call_id"))
+    for block in _blocks(message.get("content")):
+        if isinstance(block, Mapping) and cast("PlainMessage", block).get("type") == "tool_result":
+            yield str(cast("PlainMessage", block).get("tool_use_id"))
+
+
+def carries_result(message: PlainMessage) -> bool:
+    """Whether a message answers a tool call, whoever is said to have written it."""
+    return message.get("role") in {"tool", "function"} or any(True for _ in _results(message))
+
+
+def _json(value: object) -> str:
+    import json  # noqa: PLC0415 - plain messages never need it, and imports are counted in milliseconds
+
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def joined_before(marker: str, message: PlainMessage) -> PlainMessage:
+    """A copy of a message that begins with a marker."""
+    content = message.get("content")
+    if isinstance(content, str) and content:
+        return {**message, "content": f"{marker}{JOINT}{content}"}
+    blocks = _blocks(content)
+    return {**message, "content": [_text_block(marker, blocks), *blocks] if blocks else marker}
+
+
+def joined_after(message: PlainMessage, marker: str) -> PlainMessage:
+    content = message.get("content")
+    if isinstance(content, str) and content:
+        return {**message, "content": f"{content}{JOINT}{marker}"}
+    blocks = _blocks(content)
+    return {**message, "content": [*blocks, _text_block(marker, blocks)] if blocks else marker}
+
+
+def are_plain(*messages: PlainMessage) -> bool:
+    """Whether messages say nothing but who speaks and what, so that two can become one."""
+    return all(message.keys() <= {"role", "content"} for message in messages)
+
+
+def merged(one: PlainMessage, other: PlainMessage) -> PlainMessage:
+    """Two messages of one role as one, with a blank line between texts."""
+    before, after = one.get("content"), other.get("content")
+    if isinstance(before, str) and isinstance(after, str):
+        return {**other, "content": f"{before}{JOINT}{after}"}
+    return {**other, "content": [*_as_blocks(before), *_as_blocks(after)]}
+
+
+def _as_blocks(content: object) -> Sequence[object]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) and content else _blocks(content)
+
+
+def _text_block(text: str, beside: Sequence[object]) -> PlainMessage:
+    """A block in the dialect of those it will stand beside."""
+    kinds = {cast("PlainMessage", block).get("type") for block in beside if isinstance(block, Mapping)}
+    dialect = any(isinstance(kind, str) and kind.startswith("input_") for kind in kinds)
+    return {"type": "input_text" if dialect else "text", "text": text}

