@@ -74,6 +74,9 @@ EVERY = {
     "backup": "backup FILE",
     "migrate": "migrate HERE OTHER",
     "doctor": "doctor",
+    "undo": "undo Marie",
+    "redo": "redo Marie",
+    "history": "history Marie",
     "events": "events --limit 1",
     "jobs": "jobs",
     "jobs ls": "jobs ls",
@@ -109,6 +112,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("collapse", two, two, "fold")
     trust = str(Path(__file__).with_name("trust.pem"))
     desk.ok("authority", "add", "http://localhost/tsa", "--trust", trust)
+    desk.ok("bookmark", one)
+    desk.ok("undo", "Marie")
     desk.ok("export", "--out", str(folder / "exported.json"))
     return folder, {"ONE": one, "TWO": two, "GONE": gone, "TRUST": trust}
 
@@ -223,7 +228,7 @@ def test_the_exit_code_is_the_errors_class(marie: Desk) -> None:
 
 def test_a_command_that_cannot_be_read_is_told_in_the_same_shape(desk: Desk) -> None:
     assert desk.fail("INVALID_SYNTAX", "raed") == (
-        "✗ INVALID_SYNTAX: no such command 'raed'. Did you mean 'read'?\n  hint: see weft --help\n"
+        "✗ INVALID_SYNTAX: no such command 'raed'. Did you mean 'redo', 'read'?\n  hint: see weft --help\n"
     )
     assert desk.fail("INVALID_SYNTAX", "edit") == (
         "✗ INVALID_SYNTAX: missing argument 'NODE'\n  hint: see weft edit --help\n"
@@ -286,7 +291,7 @@ def test_the_shell_completes_commands_options_and_what_is_in_the_grove(marie: De
     edited = marie.ok("edit", said, "Why not?").replace("'", "’")
     marie.ok("new", "A longer title")
     marie.ok("doc", "new", "Notes")
-    assert completed(marie, "weft re") == ["read", "restore"]
+    assert completed(marie, "weft re") == ["read", "restore", "redo"]
     assert "--headings" in completed(marie, "weft read --he")
     assert "--json" in completed(marie, "weft read --js")
     assert {said, edited} < set(completed(marie, "weft --tree Marie read "))

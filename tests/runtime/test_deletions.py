@@ -194,7 +194,7 @@ def test_media_that_nothing_points_to_are_found_once_they_are_old(grove):
     shown, forgotten, waiting = (image(grove, data) for data in (b"shown", b"forgotten", b"waiting"))
     tree.say(shown).prune()
     for ref in (shown.ref, forgotten.ref):
-        os.utime(store.blobs._path(ref), (0, 0))
+        os.utime(store.blobs.path(ref), (0, 0))
     assert unreferenced_blobs(store) == [forgotten.ref]
     assert set(unreferenced_blobs(store, older_than=-1)) == {forgotten.ref, waiting.ref}
 

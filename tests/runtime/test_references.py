@@ -193,7 +193,7 @@ def test_media_lie_beside_the_database_by_their_hash(loom):
 
 def test_a_damaged_blob_is_not_handed_out(loom):
     ref = loom.put_blob(b"precious")
-    path = loom._gate.store.blobs._path(ref)
+    path = loom._gate.store.blobs.path(ref)
     path.chmod(0o600)
     path.write_bytes(b"Precious")
     with pytest.raises(StorageError, match="is damaged"):

@@ -11,13 +11,21 @@ from tests.soundness import check_sound
 from tests.undo.scenes import CASES, PLAYS, Case, Scene
 
 from weft.runtime import operations
+from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.documents import DeleteDocument
 from weft.runtime.operations.history import Redo, Undo
+from weft.runtime.operations.timestamps import Certify, RequestTimestamp, SetAuthorities
 from weft.runtime.operations.trees import DeleteTree
+from weft.tree.attempt import Outcome
 from weft.tree.tree import Mode
 
-NOT_UNDOABLE = {DeleteTree, DeleteDocument, Undo, Redo}
-"""Deleting destroys for good; a step is not itself stepped over."""
+NOT_UNDOABLE = {DeleteTree, DeleteDocument, Undo, Redo} | {
+    RecordAttempt,
+    RequestTimestamp,
+    Certify,
+    SetAuthorities,
+}
+"""Deleting destroys for good; a step is not itself stepped over; evidence is, and stays."""
 
 
 def all_operations():
@@ -69,3 +77,16 @@ def test_a_grove_in_which_everything_was_undone_is_sound(loom, scenes):
     for scene in scenes.values():
         counters = scene.tree.refresh().counters
         assert (counters.nodes, counters.branches, counters.depth) == (6, 2, 3)
+
+
+@covers("op.undo-and-redo-own")
+def test_evidence_of_a_call_is_passed_over_and_stays(fresh_loom):
+    fresh_loom.add_agent("poet", model_ref="test:model")
+    tree = fresh_loom.plant("Marie")
+    said = tree.say("Why?")
+    fresh_loom.perform(
+        RecordAttempt(tree=tree.id, parent=said.id, agent="poet", outcome=Outcome.FAILED, segments=[b"{}"])
+    )
+    assert [step.kind for step in tree.undo()] == ["append"]
+    check_sound(fresh_loom)
+    assert [step.kind for step in tree.redo()] == ["append"]

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from weft.tree.wire import camel
+
 __all__ = [
     "TREE_FIELDS",
     "Fact",
@@ -89,7 +91,7 @@ def _hex(value: object) -> str:
 
 def tree_facts(row: Row) -> list[Fact]:
     """One for each field that is there."""
-    return [Fact(f"tree.{name}", fingerprint(row[name])) for name in TREE_FIELDS if name in row]
+    return [Fact(f"tree.{camel(name)}", fingerprint(row[name])) for name in TREE_FIELDS if name in row]
 
 
 def grove_fact(row: Row, owner: str) -> Fact:

@@ -49,6 +49,7 @@ from weft.store.transaction import GROVE
 from weft.tree.content import Content, blob_refs
 from weft.tree.progress import Progress
 from weft.tree.tree import Mode
+from weft.tree.wire import snake
 
 __all__ = ["verify_grove", "verify_nodes", "verify_tree"]
 
@@ -339,7 +340,7 @@ def _check_tree_row(mine: Inspection, tree: Any, replay: Replay) -> None:
     session, findings, chain, columns = mine.session, mine.findings, mine.chain, replay.columns
     _check_end(findings, "tree", chain, tree)
     for fact in tree_facts(tree._asdict()):
-        field = fact.name.removeprefix("tree.").replace("_", " ")
+        field = snake(fact.name.removeprefix("tree.")).replace("_", " ")
         vouch(mine, "tree", tree.ulid, field, fact)
     roots = [
         at

@@ -60,6 +60,7 @@ REVERSALS_IN_GROVE: Mapping[str, Reversal] = {
 
 FINAL: Mapping[str, str] = {
     "delete": "deleting a tree cannot be undone: it is gone for good, and undo stops there",
+    "import": "an import cannot be undone: archive or delete what came with it; undo stops there",
     "delete-document": "deleting a document cannot be undone: it is gone for good, and undo stops there",
 }
 """Kinds that nothing brings back, and how that is said."""

@@ -15,9 +15,11 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.tree.content import JsonObject
 
-__all__ = ["REDO", "UNDO", "Recorded", "Tops", "event_at", "tops_before", "tops_now"]
+__all__ = ["EVIDENCE", "REDO", "UNDO", "Recorded", "Tops", "event_at", "tops_before", "tops_now"]
 
 UNDO, REDO = "undo", "redo"
+EVIDENCE = ("attempt", "timestamp", "certify", "prefer")
+"""Kinds that are no step of an agent's work: a call that was made stays made. Undo passes over them."""
 _events = schema.events
 
 
@@ -56,7 +58,9 @@ def tops_before(session: Session, chain: int, agent: int, ordinal: int) -> Tops:
 
 
 def _own(chain: int, agent: int) -> Select[Any]:
-    return select(_events).where(_events.c.tree == chain, _events.c.agent == agent)
+    return select(_events).where(
+        _events.c.tree == chain, _events.c.agent == agent, _events.c.kind.not_in(EVIDENCE)
+    )
 
 
 def _tops(session: Session, own: Select[Any]) -> Tops:
