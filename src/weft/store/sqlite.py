@@ -32,7 +32,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from weft.errors import StorageError, UnavailableError, WeftError
+from weft.errors import StorageError, UnavailableError
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside
@@ -41,6 +41,7 @@ from weft.store.migrate import migrate
 from weft.store.planning import teach_planner
 from weft.store.search_sqlite import SqliteTerms
 from weft.store.session import Session
+from weft.store.sqlite_errors import explain, explained
 from weft.store.transaction import Cache, Transaction
 from weft.store.writer import Group, GroupWriter
 
@@ -540,7 +541,7 @@ class _SqliteGroup:
 
     def explain(self, error: BaseException) -> BaseException:
         if isinstance(error, DBAPIError | sqlite3.Error):
-            return _explained(error, self._file.path)
+            return explained(error, self._file.path)
         return error
 
 
@@ -600,37 +601,3 @@ def _check_is_grove(connection: Connection, path: Path) -> None:
             f"{path} is a SQLite database, but not a grove", hint="name another file for the grove"
         )
     driver.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-
-
-def _explained(error: BaseException, path: Path) -> WeftError:
-    """The explanation, with the database's own error as its cause."""
-    found = explain(error, path)
-    found.__cause__ = error
-    return found
-
-
-def explain(error: BaseException, path: Path) -> WeftError:
-    """A database error in a person's words."""
-    origin = error.orig if isinstance(error, DBAPIError) else error
-    name = getattr(origin, "sqlite_errorname", "") or ""
-    for prefix, (message, hint) in _EXPLANATIONS.items():
-        if name.startswith(prefix):
-            return StorageError(message.format(path=path), hint=hint)
-    return StorageError(
-        f"{path}: {origin}", hint="check the disk and the file's rights; nothing was half-written"
-    )
-
-
-_EXPLANATIONS: dict[str, tuple[str, str]] = {
-    "SQLITE_FULL": ("the disk with {path} is full", "free some space; nothing was half-written"),
-    "SQLITE_READONLY": ("{path} is read-only", "change its permissions, or copy it to where you may write"),
-    "SQLITE_BUSY": (
-        "{path} is locked by another program",
-        "close what has it open for writing, and try again",
-    ),
-    "SQLITE_LOCKED": ("{path} is locked by another program", "try again"),
-    "SQLITE_CANTOPEN": ("cannot open {path}", "check that its folder exists and is yours to write"),
-    "SQLITE_NOTADB": ("{path} is not a database", "name another file for the grove"),
-    "SQLITE_CORRUPT": ("{path} is damaged", "restore a backup; the file was left as it is"),
-    "SQLITE_IOERR": ("{path} cannot be read or written", "check the disk; nothing was half-written"),
-}

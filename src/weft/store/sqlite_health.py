@@ -15,7 +15,8 @@ from weft.store.health import Finding, good, note, wrong
 from weft.store.lock import GroveLock
 from weft.store.planning import knows_planner
 from weft.store.session import Session
-from weft.store.sqlite import SqliteDialect, explain, find_damage
+from weft.store.sqlite import SqliteDialect, find_damage
+from weft.store.sqlite_errors import explain
 
 __all__ = ["has_reset_bug", "look_at_file", "look_at_files", "look_inside"]
 

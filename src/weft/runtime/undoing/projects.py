@@ -2,11 +2,11 @@
 
 from typing import Any, ClassVar
 
-from sqlalchemy import Table, select, update
+from sqlalchemy import Table, select
 
 from weft.runtime.operations.projects import require_free_name
 from weft.runtime.undoing.step import Step, refuse
-from weft.runtime.undoing.wholes import Archiving, OfTree, named, put
+from weft.runtime.undoing.wholes import Archiving, OfTree, Revising, named, put, reviser
 from weft.store import schema
 from weft.tree.content import JsonObject
 
@@ -21,7 +21,7 @@ class StartingProject(OfTree):
     def undo(self, step: Step) -> JsonObject:
         row = named(step, _projects, step.payload["project"])
         if row.revision != 1:
-            refuse(step, f"{row.name!r} was changed", agent=_changer(step, row))
+            refuse(step, f"{row.name!r} was changed", agent=reviser(step, _revisions, row))
         if row.archived_at is not None:
             refuse(step, f"{row.name!r} was archived", needle=row.ulid)
         member = select(_trees.c.title).where(_trees.c.project == row.key).limit(1)
@@ -37,35 +37,10 @@ class StartingProject(OfTree):
         put(step, _projects, row.key, hidden=None, archived_at=None)
 
 
-class ChangingProject(OfTree):
-    """The revision before, or the one after: both are kept, one is shown."""
-
-    def undo(self, step: Step) -> JsonObject:
-        self._turn(step, step.payload["revision"], step.inverse["revision"])
-        self._hide(step, step.ordinal)
-        return {}
-
-    def redo(self, step: Step, forth: dict[str, Any]) -> None:  # noqa: ARG002 - the event says it all
-        self._turn(step, step.inverse["revision"], step.payload["revision"])
-        self._hide(step, None)
-
-    def _turn(self, step: Step, present: int, wanted: int) -> None:
-        row = named(step, _projects, step.payload["project"])
-        if row.revision != present:
-            refuse(step, f"{row.name!r} was changed again", agent=_changer(step, row))
-        if row.archived_at is not None:
-            refuse(step, f"{row.name!r} was archived", needle=row.ulid)
-        there = _revisions.c.project == row.key, _revisions.c.revision == wanted
-        kept = step.scope.transaction.execute(select(_revisions).where(*there)).one()
-        if kept.name.lower() != row.name.lower():
-            require_free_name(step.scope, kept.name)
-        texts = {name: getattr(kept, name) for name in ("revision", "name", "system_prompt", "context")}
-        put(step, _projects, row.key, **texts)
-
-    def _hide(self, step: Step, by: int | None) -> None:
-        key = named(step, _projects, step.payload["project"]).key
-        there = _revisions.c.project == key, _revisions.c.revision == step.payload["revision"]
-        step.scope.transaction.execute(update(_revisions).where(*there).values(hidden=by))
+class ChangingProject(Revising, OfTree):
+    table: ClassVar[Table] = _projects
+    revisions: ClassVar[Table] = _revisions
+    texts: ClassVar[tuple[str, ...]] = ("name", "system_prompt", "context")
 
 
 class ArchivingProject(Archiving, OfTree):
@@ -95,9 +70,3 @@ class Assigning(OfTree):
         if row.hidden is not None:
             refuse(step, f"the project {row.name!r} was undone", needle=ulid)
         return row.key
-
-
-def _changer(step: Step, row: Any) -> int:
-    """Who wrote the revision that a project is at."""
-    there = _revisions.c.project == row.key, _revisions.c.revision == row.revision
-    return step.scope.transaction.execute(select(_revisions.c.author).where(*there)).scalar_one()

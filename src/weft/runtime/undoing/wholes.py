@@ -6,6 +6,7 @@ from sqlalchemy import Table, or_, select, update
 
 from weft.runtime.operations.agents import agent_digest, require_free_name, require_person
 from weft.runtime.operations.documents import require_free_title
+from weft.runtime.operations.projects import require_free_name as require_free_project
 from weft.runtime.operations.trees import set_archived
 from weft.runtime.scope import digest_of
 from weft.runtime.undoing.building import require_no_references
@@ -28,10 +29,12 @@ __all__ = [
     "OfTree",
     "Planting",
     "PuttingAway",
+    "Revising",
     "Saving",
     "StartingDocument",
     "named",
     "put",
+    "reviser",
 ]
 
 _trees, _agents, _documents, _revisions = schema.trees, schema.agents, schema.documents, schema.revisions
@@ -55,7 +58,7 @@ def named(step: Step, table: Table, ulid: str) -> Any:
     """The row of a tree, document or agent that somebody may have deleted since."""
     row = step.scope.transaction.execute(select(table).where(table.c.ulid == ulid)).one_or_none()
     if row is None:
-        refuse(step, f"the {table.name.removesuffix('s')} has been deleted", needle=ulid)
+        refuse(step, f"the {_what(table)} has been deleted", needle=ulid)
     return row
 
 
@@ -69,6 +72,8 @@ def _require_free(step: Step, table: Table, row: Any, name: str) -> None:
     """A name comes back only if nobody else has taken it."""
     if table is _agents and (row.archived_at is not None or row.name.lower() != name.lower()):
         require_free_name(step.scope, name)
+    if table is schema.projects and row.name.lower() != name.lower():
+        require_free_project(step.scope, name)
     if table is _documents and (row.archived_at is not None or row.title.lower() != name.lower()):
         require_free_title(step.scope, name)
 
@@ -182,7 +187,7 @@ class StartingDocument(_OfDocument):
     def undo(self, step: Step) -> JsonObject:
         row = named(step, _documents, step.payload["document"])
         if row.revision != 1:
-            refuse(step, f"{row.title!r} was saved again", agent=_saver(step, row))
+            refuse(step, f"{row.title!r} was saved again", agent=reviser(step, _revisions, row))
         if row.archived_at is not None:
             refuse(step, f"{row.title!r} was archived", needle=row.ulid)
         require_no_references(step, TargetKind.DOCUMENT, GROVE, row.key, repr(row.title))
@@ -195,8 +200,13 @@ class StartingDocument(_OfDocument):
         put(step, _documents, row.key, hidden=None, archived_at=None)
 
 
-class Saving(_OfDocument):
+class Revising:
     """The revision before, or the one after: both are kept, one is shown."""
+
+    table: ClassVar[Table]
+    revisions: ClassVar[Table]
+    texts: ClassVar[tuple[str, ...]]
+    """What a revision keeps that its whole shows too; the first is the name."""
 
     def undo(self, step: Step) -> JsonObject:
         self._turn(step, step.payload["revision"], step.inverse["revision"])
@@ -207,27 +217,49 @@ class Saving(_OfDocument):
         self._turn(step, step.inverse["revision"], step.payload["revision"])
         self._hide(step, None)
 
+    def _row(self, step: Step) -> Any:
+        return named(step, self.table, step.payload[_what(self.table)])
+
     def _turn(self, step: Step, present: int, wanted: int) -> None:
-        row = named(step, _documents, step.payload["document"])
+        row = self._row(step)
+        name = getattr(row, self.texts[0])
         if row.revision != present:
-            refuse(step, f"revision {row.revision} of {row.title!r} was saved", agent=_saver(step, row))
+            by = reviser(step, self.revisions, row)
+            refuse(step, f"revision {row.revision} of {name!r} was saved", agent=by)
         if row.archived_at is not None:
-            refuse(step, f"{row.title!r} was archived", needle=row.ulid)
-        there = _revisions.c.document == row.key, _revisions.c.revision == wanted
-        kept = step.scope.transaction.execute(select(_revisions).where(*there)).one()
-        _require_free(step, _documents, row, kept.title)
-        put(step, _documents, row.key, revision=wanted, title=kept.title, updated_at=kept.created_at)
+            refuse(step, f"{name!r} was archived", needle=row.ulid)
+        there = self.revisions.c[_what(self.table)] == row.key, self.revisions.c.revision == wanted
+        kept = step.scope.transaction.execute(select(self.revisions).where(*there)).one()
+        _require_free(step, self.table, row, getattr(kept, self.texts[0]))
+        values: dict[str, Any] = {text: getattr(kept, text) for text in self.texts}
+        if "updated_at" in self.table.c:
+            values["updated_at"] = kept.created_at
+        put(step, self.table, row.key, revision=wanted, **values)
 
     def _hide(self, step: Step, by: int | None) -> None:
-        key = named(step, _documents, step.payload["document"]).key
-        there = _revisions.c.document == key, _revisions.c.revision == step.payload["revision"]
-        step.scope.transaction.execute(update(_revisions).where(*there).values(hidden=by))
+        columns = self.revisions.c
+        there = (
+            columns[_what(self.table)] == self._row(step).key,
+            columns.revision == step.payload["revision"],
+        )
+        step.scope.transaction.execute(update(self.revisions).where(*there).values(hidden=by))
 
 
-def _saver(step: Step, row: Any) -> int:
-    """Who wrote the revision that a document is at."""
-    there = _revisions.c.document == row.key, _revisions.c.revision == row.revision
-    return step.scope.transaction.execute(select(_revisions.c.author).where(*there)).scalar_one()
+class Saving(Revising, _OfDocument):
+    table: ClassVar[Table] = _documents
+    revisions: ClassVar[Table] = _revisions
+    texts: ClassVar[tuple[str, ...]] = ("title",)
+
+
+def reviser(step: Step, revisions: Table, row: Any) -> int:
+    """Who wrote the revision that a document or project is at."""
+    of = "document" if revisions is _revisions else "project"
+    there = revisions.c[of] == row.key, revisions.c.revision == row.revision
+    return step.scope.transaction.execute(select(revisions.c.author).where(*there)).scalar_one()
+
+
+def _what(table: Table) -> str:
+    return table.name.removesuffix("s")
 
 
 class Archiving:
@@ -246,8 +278,7 @@ class Archiving:
         return step.event.created_at if step.event.kind.startswith("archive") else None
 
     def _move(self, step: Step, present: int | None, wanted: int | None) -> None:
-        what = self.table.name.removesuffix("s")
-        row = named(step, self.table, step.payload[what])
+        row = named(step, self.table, step.payload[_what(self.table)])
         name = row.title if self.table is _documents else row.name
         if row.archived_at != present:
             refuse(step, f"{name!r} was archived or taken out again", needle=row.ulid)
