@@ -1,6 +1,7 @@
 """Real stores for every test: SQLite in a folder of its own, PostgreSQL in a database of its own."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,9 @@ from hypothesis import HealthCheck, settings
 from tests import postgres
 
 import weft
+
+# A run started in the background ignores interrupts, and so would the commands that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "fixed", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
