@@ -240,7 +240,7 @@ def test_a_purge_cut_short_is_taken_up_when_the_grove_is_opened(tmp_path):
 
 
 def test_a_reader_in_the_way_delays_the_purge_only(tmp_path):
-    with weft.open(tmp_path / "grove.db") as grove:
+    with weft.open(tmp_path / "grove.db", background=False) as grove:
         tree, other = grove.plant(CANARY, CANARY), grove.plant("Théo")
         with grove._gate.store.read() as session:
             session.execute(sql("SELECT count(*) FROM nodes"))

@@ -72,12 +72,15 @@ def open_grove(
     clock: Clock = system_clock,
     entropy: Entropy = random_bytes,
     accept_clock: bool = False,
+    background: bool = True,
 ) -> "Grove":
     """Open a grove: a path, or postgresql://…; the default one if nothing is named.
 
-    It is created on first use, with one owner, and nothing leaves the machine.
+    It is created on first use, with one owner, and nothing leaves the machine. Without
+    `background` no thread indexes what is written; searching catches up by itself.
     """
     store = open_store(address, timeout=timeout, create=create)
+    store.background = background
     try:
         gate = Gate(store, clock, entropy, accept_clock)
         return Grove(gate, Actor(_owner(gate)))

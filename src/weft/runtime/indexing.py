@@ -155,8 +155,9 @@ _guard = threading.Lock()
 
 
 def wake_follower(store: Store) -> None:
-    """Something was written: have it indexed within a second."""
-    start_following(store).wake()
+    """Something was written: have it indexed within a second, unless only searching may do that."""
+    if store.background:
+        start_following(store).wake()
 
 
 def start_following(store: Store) -> _Follower:

@@ -76,7 +76,8 @@ def _bring_up_to_date(store: Store) -> bool:
     if not complete:
         with _comparing:
             _compared.discard(store)
-    start_following(store)
+    if store.background:
+        start_following(store)
     return complete
 
 

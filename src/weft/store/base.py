@@ -19,6 +19,8 @@ class Store(ABC):
     """A grove's database and its blobs."""
 
     blobs: BlobStore
+    background: bool = True
+    """Whether this process may work on it of its own accord, as indexing does."""
     watchers: tuple[Callable[[], None], ...] = ()
     """Called after what this process committed through the gate; they only take note."""
 
