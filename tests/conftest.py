@@ -10,9 +10,13 @@ from hypothesis import HealthCheck, settings
 from tests import postgres
 
 import weft
+from weft.runtime.grove import open_grove
 
 # A run started in the background ignores interrupts, and so would the commands that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests count statements and look at files, so nothing works in the background but where that is the point.
+open_grove.__kwdefaults__ = {**(open_grove.__kwdefaults__ or {}), "background": False}
 
 settings.register_profile(
     "fixed", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True

@@ -15,6 +15,7 @@ from tests.covers import covers
 from tests.growing import grow
 
 import weft
+from weft.runtime.grove import open_grove
 from weft.runtime.indexing import catch_up, stop_indexing
 from weft.store import schema
 from weft.store.feeding import Size, lagging_trees, prepare, present_mark, write_portions
@@ -24,6 +25,14 @@ from weft.store.references import find_tree
 from weft.store.search import clear_index, key_of
 
 ALL = Size(10_000, 10_000_000)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def in_the_background():
+    """Here the index follows by itself."""
+    open_grove.__kwdefaults__ = {**(open_grove.__kwdefaults__ or {}), "background": True}
+    yield
+    open_grove.__kwdefaults__ = {**(open_grove.__kwdefaults__ or {}), "background": False}
 
 
 def count_terms(store):
