@@ -7,7 +7,9 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+from tests import postgres
 from tests.covers import covers
 from tests.moving.rich import fill
 from tests.soundness import check_sound
@@ -224,15 +226,12 @@ def test_a_grove_in_use_can_be_looked_at(filled: str):
         check_sound(grove)
 
 
-def test_a_setting_that_loses_writes_is_told(filled: str, postgres_server: str):
-    if not filled.startswith("postgresql"):
-        pytest.skip("settings of a server")
-    with weft.open(filled) as grove, grove.read.store.read() as session:
-        name = str(session.execute(weft.store.postgres.text("SELECT current_database()")).scalar_one())
-    import psycopg
-
-    with psycopg.connect(postgres_server, autocommit=True) as connection:
-        connection.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = off'.encode())
-    found = examine(filled)
+def test_a_setting_that_loses_writes_is_told(postgres_server: str):
+    with postgres.database(postgres_server) as address:
+        weft.open(address).close()
+        with psycopg.connect(address, autocommit=True) as connection:
+            name = connection.info.dbname
+            connection.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = off'.encode())
+        found = examine(address)
     assert any(finding.words.startswith("synchronous_commit is off") for finding in found.findings)
     assert not found.sound

@@ -1,5 +1,6 @@
 """Stepping back and forth through one's own operations: undo, redo."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,18 +24,12 @@ __all__ = ["Redo", "Undo"]
 _STEP_LIMIT = 1_000
 
 
-class _Stepping:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stepping(ABC):
     """Who may look may step back; each operation asks for its own right besides."""
 
     permission: ClassVar[Permission] = Permission.LOOM_AWARE
     access: ClassVar[MemberRole] = MemberRole.READER
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undo(_Stepping):
-    """Take back the acting agent's last operations in a tree, or in the grove itself; all or none."""
-
-    verb: ClassVar[str] = "undo"
     tree: str | None = None
     """None: the grove's own operations (documents, agents, planting)."""
     steps: int = 1
@@ -42,6 +37,16 @@ class Undo(_Stepping):
     def apply(self, scope: Scope) -> list[Stepped]:
         chain = _open(scope, self.tree, self.steps)
         return [self._step(scope, chain, number) for number in range(self.steps)]
+
+    @abstractmethod
+    def _step(self, scope: Scope, chain: TreeState | None, number: int) -> Stepped: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undo(_Stepping):
+    """Take back the acting agent's last operations in a tree, or in the grove itself; all or none."""
+
+    verb: ClassVar[str] = "undo"
 
     def _step(self, scope: Scope, chain: TreeState | None, number: int) -> Stepped:
         key, transaction = _key(chain), scope.transaction
@@ -62,13 +67,6 @@ class Redo(_Stepping):
     """Do again what the acting agent has undone since its last operation; all or none."""
 
     verb: ClassVar[str] = "redo"
-    tree: str | None = None
-    """None: the grove's own operations."""
-    steps: int = 1
-
-    def apply(self, scope: Scope) -> list[Stepped]:
-        chain = _open(scope, self.tree, self.steps)
-        return [self._step(scope, chain, number) for number in range(self.steps)]
 
     def _step(self, scope: Scope, chain: TreeState | None, number: int) -> Stepped:
         key, transaction = _key(chain), scope.transaction
