@@ -139,13 +139,14 @@ class _Account:
 
     def _reference(self, each: Reference) -> Run:
         added = self._joint(self.by_part.get(id(each.part)))
+        frame = frame_tokens(each.extra.local_id, self.plan.request.estimator)
         reason = f"{each.extra.role.value} source, before its message"
         return Run(
             kind=Kind.SOURCE,
             outcome=Outcome.SHORTENED if each.shortened else Outcome.KEPT,
             reason="over its share of the budget" if each.shortened else reason,
             ids=(each.extra.local_id,),
-            sizes=(max(each.extra.tokens, each.tokens) + added,),
+            sizes=(max(each.tokens, each.extra.tokens + frame) + added,),
             tokens=(each.tokens + added,),
         )
 
