@@ -1,5 +1,6 @@
 """Contexts over a store: what is planned from both ends of a path is what planning all of it would give."""
 
+import json
 import random
 
 import pytest
@@ -19,7 +20,9 @@ from weft.context.settings import resolve_preferences
 from weft.context.system import Instruction, SystemParts
 from weft.context.tokens import estimator_of
 from weft.errors import ContextLimitError, InvalidInputError, NotFoundError, WeftError
+from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.histories import AppendHistory
+from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import Image, Mixed, Text, ToolCall, ToolResult, kind_of, plain_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import measure
@@ -426,6 +429,58 @@ def test_an_estimator_that_needs_texts_gets_them(loom, chat):
     assert chat.context(limit=800, preferences={"estimator": "utf16/4"}).tokens <= 800
     with pytest.raises(InvalidInputError, match="estimator"):
         chat.context(limit=800, preferences={"estimator": "guess"})
+
+
+@covers("tokens.calibrated", "tokens.calibration-frozen", "tokens.calibration-needs-eight")
+def test_what_providers_counted_is_learned_as_numbered_versions(fresh_loom):
+    model = "local:any"
+    fresh_loom.add_agent("bot", model_ref=model, max_tokens=64)
+    tree = fresh_loom.plant("Usage", "What is a loom? " * 30)
+
+    def call(ratio, **wishes):
+        context = tree.root.context(agent="bot", **wishes)
+        manifest = json.dumps(context.manifest.stored()).encode()
+        usage = Usage(prompt=int(context.tokens * ratio))
+        response = RawResponse(body=b"{}", provider="local", model="any", usage=usage)
+        fresh_loom.perform(
+            RecordAttempt(
+                tree=tree.id,
+                parent=tree.root.id,
+                agent="bot",
+                outcome=Outcome.COMPLETE,
+                segments=[b"{}"],
+                manifest=manifest,
+                response=response,
+            )
+        )
+        return context
+
+    plain = tree.root.context(agent="bot")
+    for _ in range(7):
+        call(1.5)
+    assert fresh_loom.calibrate(model) is None
+    by_name = {"preferences": {"estimator": "calibrated"}}
+    assert tree.root.context(agent="bot", **by_name) == plain
+    call(1.5)
+    first = fresh_loom.calibrate(model)
+    assert (first.version, first.samples) == (1, 8)
+    assert 1_450 <= first.thousandths <= 1_500
+    learned = call(1.0, **by_name)
+    assert learned.tokens == pytest.approx(plain.tokens * 1.5, rel=0.05)
+    assert learned.manifest.facts.settings["estimator"] == "calibrated:local:any@1"
+    assert fresh_loom.calibrate(model) == first, "the same lesson is no new version"
+    for _ in range(40):
+        call(2.0)
+    assert fresh_loom.calibrate(model).version == 2
+    old = {"preferences": {"estimator": "calibrated:local:any@1"}}
+    assert tree.root.context(agent="bot", **old).tokens == learned.tokens
+    assert tree.root.context(agent="bot", **by_name).tokens > learned.tokens
+    for wrong in ("calibrated:local:any@9", "calibrated:local:any", "calibrated:@1"):
+        with pytest.raises(WeftError):
+            tree.root.context(agent="bot", preferences={"estimator": wrong})
+    with pytest.raises(InvalidInputError):
+        fresh_loom.calibrate("any")
+    assert fresh_loom.verify().valid
 
 
 @covers("fit.stop-error-says-how-much")

@@ -52,6 +52,7 @@ from weft.tree.reference import Link, Tag, TargetKind
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
+    from weft.context.tokens import Calibration
     from weft.provenance.report import Report
     from weft.runtime.contexts import Contexts
     from weft.runtime.evidence import Evidence
@@ -155,6 +156,12 @@ class Grove:
         from weft.runtime.operations.preferences import Prefer  # noqa: PLC0415
 
         self.perform(Prefer(settings=settings))
+
+    def calibrate(self, model: str) -> "Calibration | None":
+        """Learn a model's tokens from its recorded usage, as a new version; None while there is too little."""
+        from weft.runtime.operations.calibrations import Calibrate  # noqa: PLC0415
+
+        return self.perform(Calibrate(model=model))
 
     def verify(self, progress: "Progress | None" = None) -> "Report":
         """Whether everything in this grove is as it was written."""
