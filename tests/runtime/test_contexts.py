@@ -349,6 +349,27 @@ def test_sources_that_come_with_a_generation_stand_before_it(loom):
         here.context(context="abcd")
 
 
+@covers("exclusion.annotations", "exclusion.annotations-on-request", "exclusion.reason-in-the-manifest")
+def test_notes_on_the_path_stand_before_their_message_where_they_are_wanted(loom):
+    tree = loom.plant("Notes", "What is a loom?")
+    one, other = tree.root.annotate("He means the tool."), tree.root.annotate("Or the process?")
+    other.exclude()
+    last = tree.root.say("And a weft?")
+    late = last.annotate("Patience.")
+    plain = last.context()
+    assert "tool" not in plain.messages[0].text
+    left = {entry.id: entry.reason for entry in plain.manifest if entry.outcome == "dropped"}
+    assert left == {one.local_id: "annotation", other.local_id: "excluded", late.local_id: "annotation"}
+    with_all = last.context(annotations=True).messages[0].text
+    assert with_all.index("He means the tool.") < with_all.index("What is a loom?")
+    assert with_all.index("What is a loom?") < with_all.index("Patience.") < with_all.index("And a weft?")
+    assert "process" not in with_all
+    with_one = last.context(annotations=[late.local_id]).messages[0].text
+    assert "Patience." in with_one
+    assert "tool" not in with_one
+    assert last.context(annotations=True, limit=30).tokens <= 30
+
+
 def test_an_edit_that_brings_instructions_into_a_document_is_heeded(loom):
     from weft.runtime.operations.editing import Edit
     from weft.tree.edge import Source

@@ -56,7 +56,7 @@ class ContextOptions:
     estimator: EstimatorLike | None = None
     profile: Profile = field(default_factory=Profile)
     annotations: Annotations = False
-    """True includes all annotations on the path, a set those with these ids."""
+    """True includes the annotations on the path's nodes, a set those with these ids."""
     text: str | None = None
     """Input that is not a node yet; in buffer mode it stands for the working buffer."""
     context: Sequence[str] = ()
