@@ -1,0 +1,119 @@
+"""Keep every tool call next to its results, whatever was cut before."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from weft.context.filters.base import FilterContext, Options, flag, text
+from weft.context.filters.trace import Trace
+from weft.context.javascript import is_truthy, same_value_key
+
+__all__ = ["MISSING", "backfill_tool_calls"]
+
+MISSING = "Tool call failed to respond"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Backfill:
+    missing_content: str
+    role: str
+    orphan_role: str
+    strip_orphan_id: bool
+
+
+@dataclass(slots=True)
+class _Account:
+    """What has been answered so far, so that the trace tells moves from copies."""
+
+    trace: Trace
+    used: set[int] = field(default_factory=set[int])
+    caller: int = 0
+    last: int = 0
+
+
+def backfill_tool_calls(
+    messages: Sequence[object], options: Options, context: FilterContext
+) -> list[object]:
+    """Put each result right after the message that called for it, in the order of the calls.
+
+    A call without a result gets a synthetic one; a result without a call becomes an
+    `orphanRole` message, because providers reject it otherwise. One id in several calls
+    gets its results after each of them.
+    """
+    rules = _Backfill(
+        missing_content=text(options, "missingContent", MISSING),
+        role=text(options, "role", "tool"),
+        orphan_role=text(options, "orphanRole", "system"),
+        strip_orphan_id=flag(options, "stripOrphanToolId", default=True),
+    )
+    called = {same_value_key(call) for message in messages for call in _calls(message)}
+    results = _results_by_call(messages)
+    account = _Account(context.trace)
+    found: list[object] = []
+    for position, message in enumerate(messages):
+        if not _is_result(message):
+            found.append(message)
+            account.caller = account.last = position
+            for call in _calls(message):
+                found += _answers(call, results.get(same_value_key(call), ()), rules, account)
+        elif same_value_key(_call_id(message)) not in called:
+            found.append(_orphaned(message, rules))
+            why = f"became {rules.orphan_role}: nothing called for it"
+            context.trace.kept(position, message, found[-1], why)
+    return found
+
+
+def _calls(message: object) -> Iterator[object]:
+    """The ids of an assistant's calls."""
+    if not isinstance(message, Mapping):
+        return
+    fields = cast("Mapping[str, object]", message)
+    calls = fields.get("tool_calls")
+    if fields.get("role") != "assistant" or not isinstance(calls, list | tuple):
+        return
+    for call in cast("Sequence[object]", calls):
+        if isinstance(call, Mapping):
+            found = cast("Mapping[str, object]", call).get("id")
+            if is_truthy(found):
+                yield found
+
+
+def _is_result(message: object) -> bool:
+    return isinstance(message, Mapping) and cast("Mapping[str, object]", message).get("role") == "tool"
+
+
+def _call_id(message: object) -> object:
+    return cast("Mapping[str, object]", message).get("tool_call_id")
+
+
+def _results_by_call(messages: Sequence[object]) -> dict[object, list[tuple[int, object]]]:
+    found: dict[object, list[tuple[int, object]]] = {}
+    for position, message in enumerate(messages):
+        if _is_result(message):
+            found.setdefault(same_value_key(_call_id(message)), []).append((position, message))
+    return found
+
+
+def _answers(
+    call: object, results: Sequence[tuple[int, object]], rules: _Backfill, account: _Account
+) -> Iterator[object]:
+    caller, trace = account.caller, account.trace
+    if not results:
+        synthetic = {"role": rules.role, "tool_call_id": call, "content": rules.missing_content}
+        trace.added(synthetic, f"messages[{caller}] called and nobody answered")
+        yield synthetic
+    for position, result in results:
+        if position in account.used:
+            trace.added(result, f"answers messages[{caller}] as well")
+        elif position != account.last + 1:
+            trace.kept(position, result, result, f"moved to messages[{caller}], which called for it")
+        account.used.add(position)
+        account.last = position
+        yield result
+
+
+def _orphaned(message: object, rules: _Backfill) -> Mapping[str, object]:
+    fields = {**cast("Mapping[str, object]", message), "role": rules.orphan_role}
+    if rules.strip_orphan_id:
+        fields.pop("tool_call_id", None)
+    return fields
