@@ -10,5 +10,5 @@ def rows(name: str) -> list[dict]:
     return [json.loads(line) for line in (HERE / f"{name}.jsonl").read_text().splitlines()]
 
 
-def label(row: object) -> str:
+def label(row: dict) -> str:
     return row["id"]

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from weft.context.javascript import is_truthy, number_of, property_order
@@ -15,6 +16,7 @@ __all__ = [
     "GroupReader",
     "GroupScope",
     "Membership",
+    "Shelf",
     "Telling",
     "group_name",
     "groups_of_response",
@@ -34,6 +36,15 @@ def group_name(name: object) -> str:
     return _RUNS.sub("_", name.upper()).strip("_") if isinstance(name, str) else ""
 
 
+class Shelf(StrEnum):
+    """The parts of an index, by the names they have in paths."""
+
+    GROUP_TO_RESPONSE = "groupToResponse"
+    MESSAGE_TO_GROUPS = "messageToGroups"
+    RESPONSE_TO_GROUPS = "responseToGroups"
+    GROUP_STATE = "groupState"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupScope:
     """Whose groups, in which session. Without a user they are everybody's."""
@@ -45,6 +56,9 @@ class GroupScope:
     def path(self) -> str:
         session = f"convo.sessions/{self.session_id}"
         return session if self.user_id is None else f"users/{self.user_id}/{session}"
+
+    def path_of(self, shelf: Shelf, key: str) -> str:
+        return f"{self.path}/indexes/collapsed/{shelf}/{key}"
 
     @property
     def unscoped(self) -> "GroupScope | None":
@@ -76,17 +90,20 @@ class DocumentReader:
     documents: Documents
 
     def memberships(self, scope: GroupScope, message_ids: Collection[str]) -> Documents:
-        return self._at(f"{scope.path}/indexes/collapsed/messageToGroups", message_ids)
+        return self.indexed(scope, Shelf.MESSAGE_TO_GROUPS, message_ids)
 
     def states(self, scope: GroupScope, names: Collection[str]) -> Documents:
-        return self._at(f"{scope.path}/indexes/collapsed/groupState", names)
+        return self.indexed(scope, Shelf.GROUP_STATE, names)
 
     def responses(self, scope: GroupScope, response_ids: Collection[str]) -> Documents:
-        return self._at(f"{scope.path}/collapsed", response_ids)
+        return self._found({each: f"{scope.path}/collapsed/{each}" for each in response_ids})
 
-    def _at(self, folder: str, ids: Collection[str]) -> Documents:
-        found = {each: self.documents.get(f"{folder}/{each}") for each in ids}
-        return {each: document for each, document in found.items() if document is not None}
+    def indexed(self, scope: GroupScope, shelf: Shelf, keys: Collection[str]) -> Documents:
+        return self._found({each: scope.path_of(shelf, each) for each in keys})
+
+    def _found(self, paths: Mapping[str, str]) -> Documents:
+        there = {key: self.documents.get(path) for key, path in paths.items()}
+        return {key: document for key, document in there.items() if document is not None}
 
 
 @dataclass(frozen=True, slots=True)

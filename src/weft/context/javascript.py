@@ -17,7 +17,9 @@ from weft.tree.json import JsonValue
 
 __all__ = [
     "compact_json",
+    "fields_of",
     "is_truthy",
+    "items_of",
     "json_units",
     "number_of",
     "number_text",
@@ -57,16 +59,17 @@ def slice_units(text: str, end: float) -> str:
     """`text.slice(0, end)`: a cut may fall inside an emoji and leave half of it."""
     if math.isnan(end):
         return ""
-    ascii_only = text.isascii()
-    units = text if ascii_only else text.encode("utf-16-le", "surrogatepass")
-    length = len(units) if ascii_only else len(units) >> 1
+    if text.isascii():
+        return text[: _stop(end, len(text))]
+    units = text.encode("utf-16-le", "surrogatepass")
+    return units[: 2 * _stop(end, len(units) >> 1)].decode("utf-16-le", "surrogatepass")
+
+
+def _stop(end: float, length: int) -> int:
+    """Where a slice ends: fractions are cut off, and what is negative counts from the end."""
     if abs(end) >= length:
-        stop = length if end > 0 else 0
-    else:
-        stop = int(end) if end >= 0 else length + int(end)
-    if isinstance(units, str):
-        return units[:stop]
-    return units[: 2 * stop].decode("utf-16-le", "surrogatepass")
+        return length if end > 0 else 0
+    return int(end) if end >= 0 else length + int(end)
 
 
 def trim(text: str) -> str:
@@ -242,6 +245,16 @@ def _number_in(text: str) -> float:
     if _NUMERIC.fullmatch(text):
         return float(text)
     return _double(int(text, 0)) if _RADIX.fullmatch(text) else math.nan
+
+
+def fields_of(value: object) -> Mapping[str, object]:
+    """What `value?.name` can find: the fields of an object, nothing in anything else."""
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+
+def items_of(value: object) -> Sequence[object]:
+    """The items of an array, nothing of anything else."""
+    return cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
 
 
 def same_value_key(value: object) -> object:

@@ -10,7 +10,17 @@ from weft.context.groups import DocumentReader, Documents, GroupReader
 from weft.context.javascript import is_truthy, number_of
 from weft.errors import InvalidInputError
 
-__all__ = ["Filter", "FilterContext", "FilterEntry", "Options", "context_of", "entry_of", "flag", "number", "text"]
+__all__ = [
+    "Filter",
+    "FilterContext",
+    "FilterEntry",
+    "Options",
+    "context_of",
+    "entry_of",
+    "flag",
+    "number",
+    "text",
+]
 
 Options: TypeAlias = Mapping[str, object]
 

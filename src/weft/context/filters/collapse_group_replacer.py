@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from weft.context.filters.base import FilterContext, Options
 from weft.context.filters.trace import id_of_message
@@ -15,7 +14,7 @@ from weft.context.groups import (
     newest_group,
     told,
 )
-from weft.context.javascript import compact_json, number_text, parse_json
+from weft.context.javascript import compact_json, fields_of, number_text, parse_json
 
 __all__ = ["collapse_groups", "is_placeholder"]
 
@@ -97,9 +96,7 @@ def _key(message: object) -> str | None:
 
 def is_placeholder(message: object) -> bool:
     """Whether a message stands for a collapsed group already."""
-    if not isinstance(message, Mapping):
-        return False
-    fields = cast("Mapping[str, object]", message)
+    fields = fields_of(message)
     content = fields.get("content")
     if fields.get("role") != "system" or not isinstance(content, str) or _TYPE not in content:
         return False
@@ -127,5 +124,4 @@ def _placeholder(member: Membership, responses: Documents) -> Mapping[str, objec
 
 def _annotated(message: object, member: Membership) -> Mapping[str, object]:
     group = {"name": member.name, "expanded": True, **member.origin}
-    fields = cast("Mapping[str, object]", message)
-    return {**fields, "collapsedGroupId": member.name, "collapsedGroup": group}
+    return {**fields_of(message), "collapsedGroupId": member.name, "collapsedGroup": group}

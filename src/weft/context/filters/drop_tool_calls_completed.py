@@ -1,10 +1,9 @@
 """Of the messages that only say that tools are done, keep the last."""
 
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Sequence
 
 from weft.context.filters.base import FilterContext, Options, flag, text
-from weft.context.javascript import is_truthy, trim
+from weft.context.javascript import fields_of, is_truthy, trim
 
 __all__ = ["PHRASE", "drop_tool_calls_completed"]
 
@@ -24,9 +23,7 @@ def drop_tool_calls_completed(
     wanted = phrase if sensitive else phrase.lower()
 
     def says_so(message: object) -> bool:
-        if not isinstance(message, Mapping):
-            return False
-        fields = cast("Mapping[str, object]", message)
+        fields = fields_of(message)
         content = fields.get("content")
         if fields.get("role") != "user" or not isinstance(content, str):
             return False

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from weft.context.filters.base import FilterContext, Options, flag, text, whole
-from weft.context.javascript import compact_json, parse_json
+from weft.context.javascript import compact_json, fields_of, items_of, parse_json
 from weft.tree.json import JsonObject
 
 __all__ = ["PLACEHOLDER", "limit_file_contents"]
@@ -34,9 +33,7 @@ class _Shelf:
         return True
 
 
-def limit_file_contents(
-    messages: Sequence[object], options: Options, context: FilterContext
-) -> list[object]:
+def limit_file_contents(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
     """Go from the newest message to the oldest, and through a message's calls in their order.
 
     A file is JSON with `filepath` and `content`: a tool's result, or a call's arguments.
@@ -55,9 +52,7 @@ def limit_file_contents(
     found = list(messages)
     for position in range(len(found) - 1, -1, -1):
         message = found[position]
-        if not isinstance(message, Mapping):
-            continue
-        fields = cast("Mapping[str, object]", message)
+        fields = fields_of(message)
         role = fields.get("role")
         if role == "tool" and results:
             found[position] = _with(fields, "content", limited(fields.get("content")))
@@ -87,10 +82,7 @@ def _with(fields: Mapping[str, object], name: str, value: object) -> Mapping[str
 
 
 def _with_calls(fields: Mapping[str, object], limited: Callable[[object], object]) -> Mapping[str, object]:
-    calls = fields.get("tool_calls")
-    if not isinstance(calls, list | tuple):
-        return fields
-    given = cast("Sequence[object]", calls)
+    given = items_of(fields.get("tool_calls"))
     made = [_with_arguments(call, limited) for call in given]
     if all(new is old for new, old in zip(made, given, strict=True)):
         return fields
@@ -98,11 +90,7 @@ def _with_calls(fields: Mapping[str, object], limited: Callable[[object], object
 
 
 def _with_arguments(call: object, limited: Callable[[object], object]) -> object:
-    if not isinstance(call, Mapping):
-        return call
-    fields = cast("Mapping[str, object]", call)
-    function = fields.get("function")
-    if not isinstance(function, Mapping):
-        return call
-    inner = cast("Mapping[str, object]", function)
-    return _with(fields, "function", _with(inner, "arguments", limited(inner.get("arguments"))))
+    fields = fields_of(call)
+    function = fields_of(fields.get("function"))
+    made = _with(function, "arguments", limited(function.get("arguments")))
+    return call if made is function else {**fields, "function": made}

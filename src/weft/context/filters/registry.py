@@ -19,7 +19,9 @@ class Registry:
     __slots__ = ("_found", "_installed")
 
     def __init__(
-        self, filters: Mapping[str, Filter] | None = None, installed: Mapping[str, metadata.EntryPoint] | None = None
+        self,
+        filters: Mapping[str, Filter] | None = None,
+        installed: Mapping[str, metadata.EntryPoint] | None = None,
     ) -> None:
         self._found: dict[str, Filter] = dict(filters or {})
         self._installed = dict(installed or {})
@@ -38,7 +40,9 @@ class Registry:
         if found is None:
             point = self._installed.get(name)
             if point is None:
-                raise NotFoundError(f"there is no filter {name!r}", hint=f"filters are {', '.join(self.names)}")
+                raise NotFoundError(
+                    f"there is no filter {name!r}", hint=f"filters are {', '.join(self.names)}"
+                )
             loaded = point.load()
             if not callable(loaded):
                 raise InvalidInputError(f"the filter {name!r} ({point.value}) cannot be called")

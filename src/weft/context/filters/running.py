@@ -8,10 +8,18 @@ from typing import cast
 
 from weft.context.filters.base import FilterContext, FilterEntry, Options, context_of, entry_of
 from weft.context.filters.registry import Registry, installed_filters
-from weft.context.filters.trace import FilterStep, Trace
+from weft.context.filters.trace import FilterStep, Mark, Trace
 from weft.errors import InvalidInputError, NotFoundError, WeftError
 
-__all__ = ["FilterError", "Filtered", "OnFilterError", "apply_filters", "apply_filters_async", "run_filters", "run_filters_async"]
+__all__ = [
+    "FilterError",
+    "Filtered",
+    "OnFilterError",
+    "apply_filters",
+    "apply_filters_async",
+    "run_filters",
+    "run_filters_async",
+]
 
 _FIT, _REPAIR = "fit", "repair"
 
@@ -41,7 +49,9 @@ class Filtered:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return tuple(f"filters[{step.index}] {step.name}: {step.warning}" for step in self.steps if step.warning)
+        return tuple(
+            f"filters[{step.index}] {step.name}: {step.warning}" for step in self.steps if step.warning
+        )
 
 
 def apply_filters(
@@ -198,14 +208,14 @@ class _Step:
             raise error
         raise FilterError(self.name, self.index, why, hint=hint) from error
 
-    def _record(self, gave: int, marks: Sequence[object], warning: str = "") -> None:
+    def _record(self, gave: int, marks: Sequence[Mark], warning: str = "") -> None:
         self.pipeline.done.append(
             FilterStep(
                 index=self.index,
                 name=self.name,
                 given=len(self.pipeline.messages),
                 gave=gave,
-                marks=tuple(marks),  # type: ignore[arg-type]
+                marks=tuple(marks),
                 warning=warning,
                 options=self.options,
             )

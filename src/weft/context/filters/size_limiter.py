@@ -1,11 +1,11 @@
 """Keep the newest messages that a budget has room for."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from weft.context.filters.base import FilterContext, Options, flag, number
-from weft.context.javascript import compact_json, slice_units, utf16_units
+from weft.context.javascript import compact_json, fields_of, slice_units, utf16_units
 from weft.context.tokens import EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
 
@@ -50,7 +50,9 @@ def limit_size(messages: Sequence[object], options: Options, context: FilterCont
         _preserve(chosen, roles, costs, rules.budget)
     for position, (before, after) in enumerate(zip(messages, cut, strict=True)):
         if position not in chosen:
-            context.trace.dropped(position, before, f"does not fit {options.get('maxTokens', MAX_TOKENS)} tokens")
+            context.trace.dropped(
+                position, before, f"does not fit {options.get('maxTokens', MAX_TOKENS)} tokens"
+            )
         elif before is not after:
             context.trace.shortened(position, before, after, "its content is over maxContentChars")
     return [message for position, message in enumerate(cut) if position in chosen]
@@ -69,9 +71,7 @@ def _counter(wanted: object) -> Callable[[str], float]:
 
 
 def _cut(message: object, longest: float) -> object:
-    if not isinstance(message, Mapping):
-        return message
-    fields = cast("Mapping[str, object]", message)
+    fields = fields_of(message)
     content = fields.get("content")
     if not isinstance(content, str) or not utf16_units(content) > longest:
         return message
@@ -79,7 +79,7 @@ def _cut(message: object, longest: float) -> object:
 
 
 def _role(message: object) -> object:
-    return cast("Mapping[str, object]", message).get("role") if isinstance(message, Mapping) else None
+    return fields_of(message).get("role")
 
 
 def _chosen(roles: Sequence[object], costs: Sequence[float], rules: _Rules) -> set[int]:
@@ -94,7 +94,9 @@ def _chosen(roles: Sequence[object], costs: Sequence[float], rules: _Rules) -> s
 
 def _by_priority(roles: Sequence[object], rules: _Rules) -> Iterator[int]:
     """Every place once: newest first within system, user and the rest."""
-    first = [role for role, on in (("system", rules.prioritise_system), ("user", rules.prioritise_user)) if on]
+    first = [
+        role for role, on in (("system", rules.prioritise_system), ("user", rules.prioritise_user)) if on
+    ]
     newest = range(len(roles) - 1, -1, -1)
     for wanted in first:
         yield from (position for position in newest if roles[position] == wanted)

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from weft.context.filters.base import FilterContext, Options, flag, text
 from weft.context.filters.trace import Trace
-from weft.context.javascript import is_truthy, same_value_key
+from weft.context.javascript import fields_of, is_truthy, items_of, same_value_key
 
 __all__ = ["MISSING", "backfill_tool_calls"]
 
@@ -31,9 +30,7 @@ class _Account:
     last: int = 0
 
 
-def backfill_tool_calls(
-    messages: Sequence[object], options: Options, context: FilterContext
-) -> list[object]:
+def backfill_tool_calls(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
     """Put each result right after the message that called for it, in the order of the calls.
 
     A call without a result gets a synthetic one; a result without a call becomes an
@@ -65,25 +62,18 @@ def backfill_tool_calls(
 
 def _calls(message: object) -> Iterator[object]:
     """The ids of an assistant's calls."""
-    if not isinstance(message, Mapping):
-        return
-    fields = cast("Mapping[str, object]", message)
-    calls = fields.get("tool_calls")
-    if fields.get("role") != "assistant" or not isinstance(calls, list | tuple):
-        return
-    for call in cast("Sequence[object]", calls):
-        if isinstance(call, Mapping):
-            found = cast("Mapping[str, object]", call).get("id")
-            if is_truthy(found):
-                yield found
+    fields = fields_of(message)
+    if fields.get("role") == "assistant":
+        ids = (fields_of(call).get("id") for call in items_of(fields.get("tool_calls")))
+        yield from (each for each in ids if is_truthy(each))
 
 
 def _is_result(message: object) -> bool:
-    return isinstance(message, Mapping) and cast("Mapping[str, object]", message).get("role") == "tool"
+    return fields_of(message).get("role") == "tool"
 
 
 def _call_id(message: object) -> object:
-    return cast("Mapping[str, object]", message).get("tool_call_id")
+    return fields_of(message).get("tool_call_id")
 
 
 def _results_by_call(messages: Sequence[object]) -> dict[object, list[tuple[int, object]]]:
@@ -113,7 +103,7 @@ def _answers(
 
 
 def _orphaned(message: object, rules: _Backfill) -> Mapping[str, object]:
-    fields = {**cast("Mapping[str, object]", message), "role": rules.orphan_role}
+    fields = {**fields_of(message), "role": rules.orphan_role}
     if rules.strip_orphan_id:
         fields.pop("tool_call_id", None)
     return fields

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import cast
 
-from weft.context.javascript import compact_json, is_truthy, json_units
+from weft.context.javascript import compact_json, fields_of, is_truthy, json_units
 from weft.context.manifest import Entry, Kind, Outcome, Run
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
@@ -18,9 +18,7 @@ _IDS = ("docId", "docID", "id")
 
 def id_of_message(message: object) -> object:
     """The first of `docId`, `docID` and `id` that says something."""
-    if not isinstance(message, Mapping):
-        return None
-    fields = cast("Mapping[str, object]", message)
+    fields = fields_of(message)
     return next((fields[name] for name in _IDS if is_truthy(fields.get(name))), None)
 
 
@@ -181,7 +179,12 @@ class FilterStep:
             "given": self.given,
             "gave": self.gave,
             "changes": [
-                {"outcome": mark.outcome.value, "id": mark.id, "position": mark.position, "reason": mark.reason}
+                {
+                    "outcome": mark.outcome.value,
+                    "id": mark.id,
+                    "position": mark.position,
+                    "reason": mark.reason,
+                }
                 for mark in self.marks
             ],
         }
