@@ -12,6 +12,7 @@ from weft.context.javascript import json_units
 from weft.context.manifest import Facts, Kind, Manifest, Outcome, Piece, Run
 from weft.context.recipe import Component, ComponentKind, Recipe
 from weft.context.records import RecordReader, RecordScope, messages_of_stream
+from weft.context.shapes import PlainMessage
 from weft.context.slices import Slice, slice_of, wider
 from weft.tree.json import JsonObject
 
@@ -36,7 +37,7 @@ class Followed:
     """The messages of a recipe, and how they came to be these."""
 
     recipe: Recipe
-    messages: list[object]
+    messages: list[PlainMessage]
     served: tuple[Served, ...]
     steps: tuple[FilterStep, ...]
 
@@ -150,7 +151,7 @@ def _begun(
     scope: RecordScope | None,
     session_id: str | None,
     groups: GroupReader | None,
-) -> tuple[list[Served], list[object], FilterContext]:
+) -> tuple[list[Served], list[PlainMessage], FilterContext]:
     whose = scope or RecordScope()
     served = gather(recipe, records, whose)
     own = recipe.kala.get("sessionId")

@@ -69,7 +69,8 @@ def _stop(end: float, length: int) -> int:
     """Where a slice ends: fractions are cut off, and what is negative counts from the end."""
     if abs(end) >= length:
         return length if end > 0 else 0
-    return int(end) if end >= 0 else length + int(end)
+    whole = int(end)
+    return whole if whole >= 0 else length + whole
 
 
 def trim(text: str) -> str:

@@ -1,6 +1,6 @@
 """Filters: plain callables from messages to messages, chained in a list, with an account of what each did."""
 
-from weft.context.filters.base import Filter, FilterContext, FilterEntry
+from weft.context.filters.base import Filter, FilterContext, FilterEntry, FilterLike
 from weft.context.filters.registry import Registry, installed_filters
 from weft.context.filters.running import (
     Filtered,
@@ -18,6 +18,7 @@ __all__ = [
     "FilterContext",
     "FilterEntry",
     "FilterError",
+    "FilterLike",
     "FilterStep",
     "Filtered",
     "Mark",

@@ -14,6 +14,7 @@ __all__ = [
     "Filter",
     "FilterContext",
     "FilterEntry",
+    "FilterLike",
     "Options",
     "context_of",
     "entry_of",
@@ -49,6 +50,10 @@ class FilterEntry:
 
     name: str
     options: Options | None = None
+
+
+FilterLike: TypeAlias = FilterEntry | Mapping[str, object] | str
+"""A filter's name, or an object with its name and perhaps options."""
 
 
 def entry_of(value: object, path: str) -> FilterEntry:

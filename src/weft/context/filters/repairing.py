@@ -63,6 +63,8 @@ def _blocks(message: PlainMessage, kind: str) -> list[PlainMessage]:
 
 
 def _calls(message: PlainMessage) -> list[str]:
+    if _role(message) != _ASSISTANT:
+        return []
     found = [fields_of(call).get("id") for call in items_of(message.get("tool_calls"))]
     found += [block.get("id") for block in _blocks(message, "tool_use")]
     return [str(each) for each in found]
@@ -112,7 +114,7 @@ def _paired(messages: Sequence[PlainMessage], trace: Trace) -> list[_Placed]:
             return
         if message is not messages[index]:
             trace.shortened(index, messages[index], message, why)
-        elif found and index < found[-1][0]:
+        elif index in moved and index != found[-1][0] + 1:
             trace.kept(index, message, message, "moved to its call")
         found.append((index, message))
 

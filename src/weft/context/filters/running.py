@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import cast
 
-from weft.context.filters.base import FilterContext, FilterEntry, Options, context_of, entry_of
+from weft.context.filters.base import FilterContext, FilterEntry, FilterLike, Options, context_of, entry_of
 from weft.context.filters.registry import Registry, installed_filters
 from weft.context.filters.trace import FilterStep, Mark, Trace
+from weft.context.shapes import PlainMessage
 from weft.errors import InvalidInputError, NotFoundError, WeftError
 
 __all__ = [
@@ -44,7 +45,7 @@ class FilterError(InvalidInputError):
 class Filtered:
     """The messages that a pipeline gave, and what each step did to them."""
 
-    messages: list[object]
+    messages: list[PlainMessage]
     steps: tuple[FilterStep, ...]
 
     @property
@@ -55,13 +56,13 @@ class Filtered:
 
 
 def apply_filters(
-    messages: Sequence[object],
-    filters: Sequence[object],
+    messages: Sequence[PlainMessage],
+    filters: Sequence[FilterLike],
     context: FilterContext | Mapping[str, object] | None = None,
     *,
     on_error: OnFilterError | str = OnFilterError.FAIL,
     registry: Registry | None = None,
-) -> list[object]:
+) -> list[PlainMessage]:
     """Give the messages to each filter in turn: names, or `{name, options}`, in the order given.
 
     Neither the list nor any message in it is changed. `context` may be a dictionary with
@@ -72,21 +73,21 @@ def apply_filters(
 
 
 async def apply_filters_async(
-    messages: Sequence[object],
-    filters: Sequence[object],
+    messages: Sequence[PlainMessage],
+    filters: Sequence[FilterLike],
     context: FilterContext | Mapping[str, object] | None = None,
     *,
     on_error: OnFilterError | str = OnFilterError.FAIL,
     registry: Registry | None = None,
-) -> list[object]:
+) -> list[PlainMessage]:
     """`apply_filters` where a loop runs already."""
     found = await run_filters_async(messages, filters, context, on_error=on_error, registry=registry)
     return found.messages
 
 
 def run_filters(
-    messages: Sequence[object],
-    filters: Sequence[object],
+    messages: Sequence[PlainMessage],
+    filters: Sequence[FilterLike],
     context: FilterContext | Mapping[str, object] | None = None,
     *,
     on_error: OnFilterError | str = OnFilterError.FAIL,
@@ -103,8 +104,8 @@ def run_filters(
 
 
 async def run_filters_async(
-    messages: Sequence[object],
-    filters: Sequence[object],
+    messages: Sequence[PlainMessage],
+    filters: Sequence[FilterLike],
     context: FilterContext | Mapping[str, object] | None = None,
     *,
     on_error: OnFilterError | str = OnFilterError.FAIL,
@@ -144,13 +145,13 @@ class _Pipeline:
 
     def __init__(
         self,
-        messages: Sequence[object],
-        filters: Sequence[object],
+        messages: Sequence[PlainMessage],
+        filters: Sequence[FilterLike],
         context: FilterContext | Mapping[str, object] | None,
         on_error: OnFilterError | str,
         registry: Registry | None,
     ) -> None:
-        self.messages = list(_listed(messages, "messages"))
+        self.messages: list[object] = list(_listed(messages, "messages"))
         self.entries = [
             entry_of(entry, f"filters[{index}]") for index, entry in enumerate(_listed(filters, "filters"))
         ]
@@ -170,7 +171,7 @@ class _Pipeline:
             yield _Step(self, index, entry)
 
     def filtered(self) -> Filtered:
-        return Filtered(messages=self.messages, steps=tuple(self.done))
+        return Filtered(messages=cast("list[PlainMessage]", self.messages), steps=tuple(self.done))
 
 
 class _Step:

@@ -1,15 +1,18 @@
 """Keep every tool call next to its results, whatever was cut before."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from weft.context.filters.base import FilterContext, Options, flag, text
 from weft.context.filters.trace import Trace
 from weft.context.javascript import fields_of, is_truthy, items_of, same_value_key
+from weft.errors import LimitExceededError
 
 __all__ = ["MISSING", "backfill_tool_calls"]
 
 MISSING = "Tool call failed to respond"
+_MOST = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +46,9 @@ def backfill_tool_calls(messages: Sequence[object], options: Options, context: F
         orphan_role=text(options, "orphanRole", "system"),
         strip_orphan_id=flag(options, "stripOrphanToolId", default=True),
     )
-    called = {same_value_key(call) for message in messages for call in _calls(message)}
+    called = Counter(same_value_key(call) for message in messages for call in _calls(message))
     results = _results_by_call(messages)
+    _check_size(len(messages), called, results)
     account = _Account(context.trace)
     found: list[object] = []
     for position, message in enumerate(messages):
@@ -58,6 +62,18 @@ def backfill_tool_calls(messages: Sequence[object], options: Options, context: F
             why = f"became {rules.orphan_role}: nothing called for it"
             context.trace.kept(position, message, found[-1], why)
     return found
+
+
+def _check_size(given: int, called: Counter[object], results: Mapping[object, Sequence[object]]) -> None:
+    """One id in many calls with many results would fill the memory; ids of their own never do."""
+    answers = sum(times * max(1, len(results.get(key, ()))) for key, times in called.items())
+    moved = sum(len(many) for key, many in results.items() if key in called)
+    made = given - moved + answers
+    if made > max(_MOST, given + called.total()):
+        raise LimitExceededError(
+            f"toolCallBackfill would make {made:,} messages of {given:,}, because call ids are repeated",
+            hint="give every tool call an id of its own",
+        )
 
 
 def _calls(message: object) -> Iterator[object]:
