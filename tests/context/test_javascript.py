@@ -42,6 +42,7 @@ def test_json_is_what_javascript_writes():
         assert utf16_units(found) == row.get("units", len(found))
 
 
+@covers("tokens.javascript-reading")
 def test_what_javascript_takes_for_json_is_json():
     for row in recorded("valid"):
         try:
@@ -59,6 +60,7 @@ def test_a_cut_falls_where_javascript_cuts():
         assert utf16_units(row["text"]) == row["units"]
 
 
+@covers("tokens.javascript-reading")
 def test_blanks_truth_numbers_and_cases_are_javascripts():
     for row in recorded("trim"):
         assert trim(row["text"]) == row["found"], row

@@ -21,7 +21,7 @@ from weft.context.slices import LABELS, promoted, slice_of, week_end
 from weft.errors import InvalidInputError
 
 
-@covers("filter.recorded-examples")
+@covers("recipe.recorded-examples")
 @pytest.mark.parametrize("row", rows("modelDecoder"), ids=label)
 def test_a_recipe_is_read_as_recorded(row):
     if not row["error"]:
@@ -48,7 +48,7 @@ def promoted_kala(kala):
     return None if found is None else found.to_wire()
 
 
-@covers("filter.recorded-examples", "kala.weeks-and-terms", "kala.labels", "kala.promotion")
+@covers("recipe.recorded-examples", "kala.weeks-and-terms", "kala.labels", "kala.promotion")
 @pytest.mark.parametrize("row", rows("kala"), ids=label)
 def test_slices_are_as_recorded(row):
     (given,) = row["args"]
@@ -76,7 +76,7 @@ def run(body, store) -> dict:
     return {"status": 200, "json": {"yoj": done.messages}}
 
 
-@covers("filter.recorded-examples")
+@covers("recipe.recorded-examples")
 @pytest.mark.parametrize("row", rows("router"), ids=label)
 def test_a_recipe_makes_the_recorded_messages(row):
     found, expected = run(row["input"], row["store"]), row["output"]
@@ -107,7 +107,7 @@ def indexed(row):
     return {"status": 200, "json": plan.answer, "batch_sizes": sizes, "store": index.documents}
 
 
-@covers("filter.recorded-examples")
+@covers("collapse.recorded-examples")
 @pytest.mark.parametrize("row", rows("collapseIndexer"), ids=label)
 def test_groups_are_indexed_as_recorded(row):
     assert indexed(row) == row["output"]

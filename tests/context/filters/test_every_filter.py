@@ -193,6 +193,7 @@ def test_what_is_no_pipeline_is_refused_in_words(messages, filters, options, sai
         apply_filters(messages, filters, **options)
 
 
+@covers("filter.everything-in-the-manifest")
 def test_a_foreign_filter_that_copies_everything_is_not_said_to_have_replaced_everything():
     registry = Registry({"copy": lambda messages, options, context: copy.deepcopy(messages[:-1])})
     messages = [

@@ -29,7 +29,7 @@ def options_of(row: dict) -> dict:
     return options
 
 
-@covers("filter.recorded-examples")
+@covers("filter.recorded-filters")
 @pytest.mark.parametrize("row", ALONE, ids=label)
 def test_a_filter_gives_what_was_recorded(row):
     before = copy.deepcopy(row["input"])
@@ -42,7 +42,7 @@ def test_a_filter_gives_what_was_recorded(row):
     assert all(list(step.entries()) for step in found.steps)
 
 
-@covers("filter.recorded-examples")
+@covers("filter.recorded-filters")
 @pytest.mark.parametrize("row", rows("pipeline"), ids=label)
 def test_a_pipeline_gives_what_was_recorded(row):
     assert apply_filters(row["input"], row["filters"], {**row["ctx"], "store": row["store"]}) == row["output"]

@@ -90,6 +90,7 @@ def test_an_id_that_is_called_twice_gets_its_results_after_each_call():
     ]
 
 
+@covers("filter.backfill-bounded")
 def test_one_id_in_thousands_of_calls_and_results_is_refused_before_memory_is_filled():
     messages = [each for _ in range(1_000) for each in (call("a"), result("a"))]
     with pytest.raises(LimitExceededError, match="would make 1,001,000 messages of 2,000"):
