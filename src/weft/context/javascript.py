@@ -9,7 +9,9 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from json.encoder import encode_basestring
+from types import MappingProxyType
 from typing import Final, NoReturn, cast
 
 from weft.errors import InvalidInputError
@@ -38,6 +40,7 @@ _LEADING_ZEROS = 6
 _LONGEST_WHOLE = 400
 """More digits than a double can have; Python would refuse to read some thousands of them."""
 _LAST_INDEX = 2**32 - 2
+_DIGITS = frozenset("0123456789")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NUMERIC = re.compile(r"[+-]?(?:Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
@@ -141,17 +144,21 @@ def json_units(value: object) -> int:
 
 
 def _write(value: object, put: Callable[[str], object]) -> None:
-    if isinstance(value, str):
-        put(_quoted(value))
+    kind = type(value)
+    # The common kinds by their very type: asking whether a string is a mapping takes longer than writing it.
+    if kind is str:
+        put(_quoted(cast("str", value)))
+    elif kind is dict:
+        _write_object(cast("dict[object, object]", value), put)
     elif value is None:
         put("null")
+    elif isinstance(value, str):
+        put(_quoted(value))
     elif isinstance(value, bool):
         put("true" if value else "false")
     elif isinstance(value, int | float):
         text = number_text(value)
         put("null" if text[-1] in "yN" else text)
-    elif isinstance(value, Mapping):
-        _write_object(cast("Mapping[object, object]", value), put)
     elif isinstance(value, list | tuple):
         before = "["
         for item in cast("Sequence[object]", value):
@@ -159,53 +166,63 @@ def _write(value: object, put: Callable[[str], object]) -> None:
             _write(item, put)
             before = ","
         put("]" if before == "," else "[]")
+    elif isinstance(value, Mapping):
+        _write_object(cast("Mapping[object, object]", value), put)
     else:
-        raise InvalidInputError(f"JSON has no {type(value).__name__}")
+        raise InvalidInputError(f"JSON has no {kind.__name__}")
 
 
 def _write_object(fields: Mapping[object, object], put: Callable[[str], object]) -> None:
     before = "{"
-    for name in property_order(fields):
+    for name in property_order(fields) if any(map(_comes_first, fields)) else fields:
         put(before)
-        put(_quoted(name))
-        put(":")
+        put(_named(name))
         _write(fields[name], put)
         before = ","
     put("}" if before == "," else "{}")
 
 
+@lru_cache(maxsize=1024)
+def _named(name: object) -> str:
+    """A name as it is written; the same few stand in nearly every message."""
+    if not isinstance(name, str):
+        raise InvalidInputError(f"a name in a JSON object must be a string, got {name!r}")
+    return _quoted(name) + ":"
+
+
 def _quoted(text: str) -> str:
     quoted = encode_basestring(text)
-    if quoted.isascii() or _SURROGATE.search(quoted) is None:
+    if quoted.isascii():
         return quoted
-    # Halves that meet are a whole character; only those left alone are escaped.
-    joined = quoted.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return _SURROGATE.sub(lambda half: f"\\u{ord(half.group()):04x}", joined)
+    try:
+        quoted.encode()
+    except UnicodeEncodeError:
+        # Halves that meet are a whole character; only those left alone are escaped.
+        joined = quoted.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        return _SURROGATE.sub(lambda half: f"\\u{ord(half.group()):04x}", joined)
+    return quoted
 
 
 def property_order(fields: Mapping[object, object] | Mapping[str, object]) -> list[str]:
     """The names of an object in the order in which JavaScript goes through them."""
-    names = list(fields)
-    first: list[int] = []
-    for name in names:
-        if not isinstance(name, str):
-            raise InvalidInputError(f"a name in a JSON object must be a string, got {name!r}")
-        if name[:1].isdigit() and _is_index(name):
-            first.append(int(name))
-    if not first:
-        return cast("list[str]", names)
-    indexes = [str(index) for index in sorted(first)]
-    return indexes + [name for name in cast("list[str]", names) if not _is_index(name)]
+    names = [str(name) for name in fields]
+    indexes = [name for name in names if _comes_first(name)]
+    if not indexes:
+        return names
+    return [*sorted(indexes, key=int), *(name for name in names if not _comes_first(name))]
 
 
-def _is_index(name: str) -> bool:
+def _comes_first(name: object) -> bool:
+    """Whether a name could be an array's index."""
+    if not isinstance(name, str) or name[:1] not in _DIGITS:
+        return False
     return _INDEX.fullmatch(name) is not None and int(name) <= _LAST_INDEX
 
 
 def parse_json(text: str) -> JsonValue:
     """`JSON.parse(text)`; a `ValueError` if it is not JSON."""
     try:
-        return cast("JsonValue", json.loads(text, parse_constant=_refuse, parse_int=_whole))
+        return cast("JsonValue", _DECODER.decode(text))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -216,6 +233,9 @@ def _refuse(word: str) -> NoReturn:
 
 def _whole(digits: str) -> float:
     return float(digits) if len(digits) > _LONGEST_WHOLE else int(digits)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole)
 
 
 def is_truthy(value: object) -> bool:
@@ -248,9 +268,14 @@ def _number_in(text: str) -> float:
     return _double(int(text, 0)) if _RADIX.fullmatch(text) else math.nan
 
 
+_NOTHING: Mapping[str, object] = MappingProxyType({})
+
+
 def fields_of(value: object) -> Mapping[str, object]:
     """What `value?.name` can find: the fields of an object, nothing in anything else."""
-    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+    if type(value) is dict or isinstance(value, Mapping):
+        return cast("Mapping[str, object]", value)
+    return _NOTHING
 
 
 def items_of(value: object) -> Sequence[object]:

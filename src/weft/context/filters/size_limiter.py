@@ -24,7 +24,6 @@ class _Rules:
     prioritise_system: bool
     prioritise_user: bool
     preserve_system: bool
-    count: Callable[[str], float]
 
 
 def limit_size(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
@@ -40,22 +39,48 @@ def limit_size(messages: Sequence[object], options: Options, context: FilterCont
         prioritise_system=flag(options, "prioritizeSystem", default=False),
         prioritise_user=flag(options, "prioritizeUser", default=True),
         preserve_system=flag(options, "preserveAtLeastOneSystem", default=True),
-        count=_counter(options.get("tokenizer")),
     )
-    cut = [_cut(message, rules.longest) for message in messages]
-    costs = [rules.count(compact_json(message)) + rules.overhead for message in cut]
-    roles = [_role(message) for message in cut]
-    chosen = _chosen(roles, costs, rules)
+    scale = _Scale(
+        [_cut(message, rules.longest) for message in messages], rules.overhead, options.get("tokenizer")
+    )
+    roles = [fields_of(message).get("role") for message in scale.messages]
+    chosen = _chosen(roles, scale, rules)
     if rules.preserve_system:
-        _preserve(chosen, roles, costs, rules.budget)
-    for position, (before, after) in enumerate(zip(messages, cut, strict=True)):
-        if position not in chosen:
-            context.trace.dropped(
-                position, before, f"does not fit {options.get('maxTokens', MAX_TOKENS)} tokens"
-            )
+        _preserve(chosen, roles, scale, rules.budget)
+    why = f"does not fit {options.get('maxTokens', MAX_TOKENS)} tokens"
+    for place, (before, after) in enumerate(zip(messages, scale.messages, strict=True)):
+        if place not in chosen:
+            context.trace.dropped(place, before, why)
         elif before is not after:
-            context.trace.shortened(position, before, after, "its content is over maxContentChars")
-    return [message for position, message in enumerate(cut) if position in chosen]
+            context.trace.shortened(place, before, after, "its content is over maxContentChars")
+    return [message for place, message in enumerate(scale.messages) if place in chosen]
+
+
+class _Scale:
+    """What messages cost. Most are known to be too large before anyone has to write their JSON."""
+
+    def __init__(self, messages: Sequence[object], overhead: float, tokenizer: object) -> None:
+        self.messages = messages
+        self.overhead = overhead
+        self.count = _counter(tokenizer)
+        self.quick = self.count is _quarter
+        self.known: dict[int, float] = {}
+
+    def cost(self, place: int) -> float:
+        found = self.known.get(place)
+        if found is None:
+            found = self.known[place] = self.count(compact_json(self.messages[place])) + self.overhead
+        return found
+
+    def fits(self, place: int, used: float, budget: float) -> bool:
+        if self.quick and not used + self._least(place) <= budget:
+            return False
+        return used + self.cost(place) <= budget
+
+    def _least(self, place: int) -> float:
+        """A quarter of the longest text that is in it, and the overhead: it cannot cost less."""
+        content = fields_of(self.messages[place]).get("content")
+        return (len(content) >> 2) + self.overhead if isinstance(content, str) else self.overhead
 
 
 def _quarter(text: str) -> float:
@@ -73,22 +98,18 @@ def _counter(wanted: object) -> Callable[[str], float]:
 def _cut(message: object, longest: float) -> object:
     fields = fields_of(message)
     content = fields.get("content")
-    if not isinstance(content, str) or not utf16_units(content) > longest:
+    if not isinstance(content, str) or 2 * len(content) <= longest or not utf16_units(content) > longest:
         return message
     return {**fields, "content": slice_units(content, longest)}
 
 
-def _role(message: object) -> object:
-    return fields_of(message).get("role")
-
-
-def _chosen(roles: Sequence[object], costs: Sequence[float], rules: _Rules) -> set[int]:
+def _chosen(roles: Sequence[object], scale: _Scale, rules: _Rules) -> set[int]:
     chosen: set[int] = set()
     used = 0.0
-    for position in _by_priority(roles, rules):
-        if used + costs[position] <= rules.budget:
-            chosen.add(position)
-            used += costs[position]
+    for place in _by_priority(roles, rules):
+        if scale.fits(place, used, rules.budget):
+            chosen.add(place)
+            used += scale.cost(place)
     return chosen
 
 
@@ -99,19 +120,19 @@ def _by_priority(roles: Sequence[object], rules: _Rules) -> Iterator[int]:
     ]
     newest = range(len(roles) - 1, -1, -1)
     for wanted in first:
-        yield from (position for position in newest if roles[position] == wanted)
-    yield from (position for position in newest if roles[position] not in first)
+        yield from (place for place in newest if roles[place] == wanted)
+    yield from (place for place in newest if roles[place] not in first)
 
 
-def _preserve(chosen: set[int], roles: Sequence[object], costs: Sequence[float], budget: float) -> None:
+def _preserve(chosen: set[int], roles: Sequence[object], scale: _Scale, budget: float) -> None:
     """See that a system message is there: the newest, and the oldest others give way for it."""
-    systems = [position for position, role in enumerate(roles) if role == "system"]
+    systems = [place for place, role in enumerate(roles) if role == "system"]
     if not systems or not chosen.isdisjoint(systems):
         return
-    used = sum(costs[position] for position in chosen) + costs[systems[-1]]
-    for position in sorted(chosen):
+    used = sum(map(scale.cost, chosen)) + scale.cost(systems[-1])
+    for place in sorted(chosen):
         if used <= budget:
             break
-        chosen.remove(position)
-        used -= costs[position]
+        chosen.remove(place)
+        used -= scale.cost(place)
     chosen.add(systems[-1])

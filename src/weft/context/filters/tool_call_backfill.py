@@ -46,21 +46,25 @@ def backfill_tool_calls(messages: Sequence[object], options: Options, context: F
         orphan_role=text(options, "orphanRole", "system"),
         strip_orphan_id=flag(options, "stripOrphanToolId", default=True),
     )
-    called = Counter(same_value_key(call) for message in messages for call in _calls(message))
-    results = _results_by_call(messages)
+    calls = {place: each for place, message in enumerate(messages) if (each := _calls(message))}
+    called = Counter(same_value_key(call) for each in calls.values() for call in each)
+    answering = _results(messages)
+    results: dict[object, list[int]] = {}
+    for place, key in answering.items():
+        results.setdefault(key, []).append(place)
     _check_size(len(messages), called, results)
     account = _Account(context.trace)
     found: list[object] = []
-    for position, message in enumerate(messages):
-        if not _is_result(message):
+    for place, message in enumerate(messages):
+        if place not in answering:
             found.append(message)
-            account.caller = account.last = position
-            for call in _calls(message):
-                found += _answers(call, results.get(same_value_key(call), ()), rules, account)
-        elif same_value_key(_call_id(message)) not in called:
+            account.caller = account.last = place
+            for call in calls.get(place, ()):
+                found += _answers(call, messages, results.get(same_value_key(call), ()), rules, account)
+        elif answering[place] not in called:
             found.append(_orphaned(message, rules))
             why = f"became {rules.orphan_role}: nothing called for it"
-            context.trace.kept(position, message, found[-1], why)
+            context.trace.kept(place, message, found[-1], why)
     return found
 
 
@@ -76,46 +80,42 @@ def _check_size(given: int, called: Counter[object], results: Mapping[object, Se
         )
 
 
-def _calls(message: object) -> Iterator[object]:
+def _calls(message: object) -> list[object]:
     """The ids of an assistant's calls."""
     fields = fields_of(message)
-    if fields.get("role") == "assistant":
-        ids = (fields_of(call).get("id") for call in items_of(fields.get("tool_calls")))
-        yield from (each for each in ids if is_truthy(each))
+    if "tool_calls" not in fields or fields.get("role") != "assistant":
+        return []
+    ids = (fields_of(call).get("id") for call in items_of(fields["tool_calls"]))
+    return [each for each in ids if is_truthy(each)]
 
 
-def _is_result(message: object) -> bool:
-    return fields_of(message).get("role") == "tool"
-
-
-def _call_id(message: object) -> object:
-    return fields_of(message).get("tool_call_id")
-
-
-def _results_by_call(messages: Sequence[object]) -> dict[object, list[tuple[int, object]]]:
-    found: dict[object, list[tuple[int, object]]] = {}
-    for position, message in enumerate(messages):
-        if _is_result(message):
-            found.setdefault(same_value_key(_call_id(message)), []).append((position, message))
-    return found
+def _results(messages: Sequence[object]) -> dict[int, object]:
+    """What each result says it answers, by the result's place."""
+    fields = enumerate(map(fields_of, messages))
+    return {
+        place: same_value_key(each.get("tool_call_id"))
+        for place, each in fields
+        if each.get("role") == "tool"
+    }
 
 
 def _answers(
-    call: object, results: Sequence[tuple[int, object]], rules: _Backfill, account: _Account
+    call: object, messages: Sequence[object], results: Sequence[int], rules: _Backfill, account: _Account
 ) -> Iterator[object]:
     caller, trace = account.caller, account.trace
     if not results:
         synthetic = {"role": rules.role, "tool_call_id": call, "content": rules.missing_content}
         trace.added(synthetic, f"messages[{caller}] called and nobody answered")
         yield synthetic
-    for position, result in results:
-        if position in account.used:
-            trace.added(result, f"answers messages[{caller}] as well")
-        elif position != account.last + 1:
-            trace.kept(position, result, result, f"moved to messages[{caller}], which called for it")
-        account.used.add(position)
-        account.last = position
-        yield result
+    for place in results:
+        if place in account.used:
+            trace.added(messages[place], f"answers messages[{caller}] as well")
+        elif place != account.last + 1:
+            why = f"moved to messages[{caller}], which called for it"
+            trace.kept(place, messages[place], messages[place], why)
+        account.used.add(place)
+        account.last = place
+        yield messages[place]
 
 
 def _orphaned(message: object, rules: _Backfill) -> Mapping[str, object]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import cast
+from typing import TypeVar
 
 from weft.context.javascript import compact_json, fields_of, is_truthy, json_units
 from weft.context.manifest import Entry, Kind, Outcome, Run
@@ -13,13 +13,17 @@ from weft.tree.json import JsonObject, JsonValue
 
 __all__ = ["FilterStep", "Mark", "Trace", "id_of_message"]
 
+_Key = TypeVar("_Key")
 _IDS = ("docId", "docID", "id")
 
 
 def id_of_message(message: object) -> object:
     """The first of `docId`, `docID` and `id` that says something."""
     fields = fields_of(message)
-    return next((fields[name] for name in _IDS if is_truthy(fields.get(name))), None)
+    for name in _IDS:
+        if name in fields and is_truthy(fields[name]):
+            return fields[name]
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,45 +92,34 @@ class Trace:
 
         A message is known again by being the same object, or else by saying the same.
         """
+        old, new = list(map(id, before)), list(map(id, after))
+        if not self.marks and old == new:
+            return
         told = Counter(id(mark.before) for mark in self.marks if mark.position is not None)
         made = Counter(id(mark.after) for mark in self.marks if mark.after is not None)
-        there = Counter(map(id, after))
-        missing = [
-            (place, message) for place, message in enumerate(before) if not _taken(there, told, message)
-        ]
-        known = Counter(map(id, before))
-        fresh = [message for message in after if not _taken(known, made, message)]
-        if missing and fresh:
-            alike = Counter(map(_said, fresh))
-            copies: Counter[str] = Counter()
-            for place, message in missing:
-                said = _said(message)
-                if alike[said] > 0:
-                    alike[said] -= 1
-                    copies[said] += 1
-                else:
-                    self.dropped(place, message, f"left out by {name}")
-            for message in fresh:
-                said = _said(message)
-                if copies[said] > 0:
-                    copies[said] -= 1
-                else:
-                    self.added(message, f"put in by {name}")
-            return
-        for place, message in missing:
-            self.dropped(place, message, f"left out by {name}")
-        for message in fresh:
-            self.added(message, f"put in by {name}")
+        gone, fresh = _left(old, Counter(new), told), _left(new, Counter(old), made)
+        if gone and fresh:
+            lost, found = [_said(before[place]) for place in gone], [_said(after[place]) for place in fresh]
+            copied = Counter(lost) & Counter(found)
+            gone = [gone[number] for number in _left(lost, Counter(copied))]
+            fresh = [fresh[number] for number in _left(found, copied)]
+        for place in gone:
+            self.dropped(place, before[place], f"left out by {name}")
+        for place in fresh:
+            self.added(after[place], f"put in by {name}")
 
 
-def _taken(*rest: object) -> bool:
-    """Whether a message is among those counted; if so, one of them is used up."""
-    *counters, message = rest
-    for counter in cast("list[Counter[int]]", counters):
-        if counter[id(message)] > 0:
-            counter[id(message)] -= 1
-            return True
-    return False
+def _left(keys: Sequence[_Key], *counts: Counter[_Key]) -> list[int]:
+    """The places of the keys that no count has any more; each one that is found is used up."""
+    found: list[int] = []
+    for place, key in enumerate(keys):
+        for count in counts:
+            if count.get(key):
+                count[key] -= 1
+                break
+        else:
+            found.append(place)
+    return found
 
 
 def _said(message: object) -> str:
