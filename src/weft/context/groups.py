@@ -96,14 +96,14 @@ class DocumentReader:
         return self.indexed(scope, Shelf.GROUP_STATE, names)
 
     def responses(self, scope: GroupScope, response_ids: Collection[str]) -> Documents:
-        return self._found({each: f"{scope.path}/collapsed/{each}" for each in response_ids})
+        return self._at(f"{scope.path}/collapsed/", response_ids)
 
     def indexed(self, scope: GroupScope, shelf: Shelf, keys: Collection[str]) -> Documents:
-        return self._found({each: scope.path_of(shelf, each) for each in keys})
+        return self._at(scope.path_of(shelf, ""), keys)
 
-    def _found(self, paths: Mapping[str, str]) -> Documents:
-        there = {key: self.documents.get(path) for key, path in paths.items()}
-        return {key: document for key, document in there.items() if document is not None}
+    def _at(self, folder: str, keys: Collection[str]) -> Documents:
+        paths = ((key, folder + key) for key in keys)
+        return {key: self.documents[path] for key, path in paths if path in self.documents}
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,12 +63,14 @@ class _Index:
 
     def members(self, messages: Sequence[object]) -> dict[int, Membership]:
         """The group of each message that is in one, by the message's place."""
-        ids = {place: _key(message) for place, message in enumerate(messages) if not is_placeholder(message)}
-        wanted = {each for each in ids.values() if each is not None}
-        documents = self._read(self.reader.memberships, wanted)
-        groups = {each: newest_group(document) for each, document in documents.items()}
-        found = {place: groups.get(each) for place, each in ids.items() if each is not None}
-        return {place: group for place, group in found.items() if group is not None}
+        ids = [(place, key) for place, message in enumerate(messages) if (key := _key(message)) is not None]
+        documents = self._read(self.reader.memberships, {key for _, key in ids})
+        groups = {key: newest_group(document) for key, document in documents.items()}
+        return {
+            place: group
+            for place, key in ids
+            if (group := groups.get(key)) is not None and not is_placeholder(messages[place])
+        }
 
     def states(self, names: Collection[str]) -> Documents:
         return self._read(self.reader.states, names)

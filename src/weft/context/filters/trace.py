@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from weft.context.javascript import compact_json, fields_of, is_truthy, json_units
 from weft.context.manifest import Entry, Kind, Outcome, Run
@@ -26,8 +26,7 @@ def id_of_message(message: object) -> object:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Mark(NamedTuple):
     """One thing that a filter did to one message."""
 
     outcome: Outcome
