@@ -209,3 +209,18 @@ def test_an_error_of_the_engine_keeps_its_code():
     messages = [{"role": "system", "content": "x" * 4_000}, {"role": "user", "content": "a"}]
     with pytest.raises(ContextLimitError):
         apply_filters(messages, [{"name": "fit", "options": {"limit": 100}}])
+
+
+def test_what_json_cannot_hold_is_still_told():
+    deep: list = []
+    for _ in range(5_000):
+        deep = [deep]
+    messages = [{"role": "user", "content": object()}, {"role": "user", "content": deep}]
+    found = run_filters(messages, ["last"], registry=Registry({"last": lambda given, *_: []}))
+    assert [entry.outcome for entry in found.steps[0].entries()][1:] == [Outcome.DROPPED] * 2
+    with pytest.raises(FilterError, match=r"filters\[0\] 'sizeLimiter': JSON has no object"):
+        apply_filters(messages[:1], ["sizeLimiter"])
+    with pytest.raises(FilterError, match="nested too deeply"):
+        apply_filters(messages[1:], ["sizeLimiter"])
+    while deep:
+        (deep,) = deep

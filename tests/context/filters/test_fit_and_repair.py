@@ -131,6 +131,7 @@ def test_what_one_side_says_in_a_row_is_joined_and_a_system_message_goes_before(
         ({"limit": 100, "truncationStep": "auto"}, "options.truncationStep"),
         ({"limit": 100, "truncationStrategy": "shred"}, "there is no strategy"),
         ({"limit": 100, "truncationMarker": 5}, "options.truncationMarker"),
+        ({"limit": 100, "estimator": 5}, "options.estimator"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, said):

@@ -8,6 +8,7 @@ from typing import TypeAlias, cast
 from weft.context.filters.trace import Trace
 from weft.context.groups import DocumentReader, Documents, GroupReader
 from weft.context.javascript import is_truthy, number_of
+from weft.context.tokens import Estimator, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
 
 __all__ = [
@@ -18,9 +19,11 @@ __all__ = [
     "Options",
     "context_of",
     "entry_of",
+    "estimator",
     "flag",
     "number",
     "text",
+    "whole",
 ]
 
 Options: TypeAlias = Mapping[str, object]
@@ -119,6 +122,16 @@ def number(options: Options, name: str, default: float) -> float:
 def text(options: Options, name: str, default: str) -> str:
     value = options.get(name)
     return value if isinstance(value, str) else default
+
+
+def estimator(options: Options, name: str, default: Estimator) -> Estimator:
+    """A way of counting tokens: by name, or in Python a callable."""
+    value = options.get(name)
+    if value is None:
+        return default
+    if isinstance(value, Estimator | str) or callable(value):
+        return estimator_of(cast("EstimatorLike", value))
+    raise InvalidInputError(f"options.{name} must be the name of an estimator, or a callable, got {value!r}")
 
 
 def whole(options: Options, name: str, default: int) -> float:

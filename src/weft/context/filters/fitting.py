@@ -1,16 +1,15 @@
 """Fitting as a filter, so that a recipe can say where in the pipeline it happens."""
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
-from weft.context.filters.base import FilterContext, Options
+from weft.context.filters.base import FilterContext, Options, estimator
 from weft.context.filters.repairing import plain_messages, reserve_for
 from weft.context.filters.trace import Trace
 from weft.context.manifest import Manifest, Outcome
 from weft.context.messages import fit_messages
 from weft.context.shapes import PlainMessage
 from weft.context.strategy import Strategy
-from weft.context.tokens import DEFAULT, EstimatorLike, estimator_of
+from weft.context.tokens import DEFAULT
 from weft.errors import InvalidInputError
 
 __all__ = ["fit_to_budget"]
@@ -24,7 +23,7 @@ def fit_to_budget(messages: Sequence[object], options: Options, context: FilterC
     Room is left for what repairing may add afterwards.
     """
     plain = plain_messages(messages)
-    counting = estimator_of(cast("EstimatorLike", options.get("estimator", DEFAULT)))
+    counting = estimator(options, "estimator", DEFAULT)
     limit = _whole(options, "limit", None)
     reserve = reserve_for(messages, counting.of_text)
     if limit < reserve:

@@ -1,13 +1,11 @@
 """Keep the newest messages that a budget has room for."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
 
-from weft.context.filters.base import FilterContext, Options, flag, number
+from weft.context.filters.base import FilterContext, Options, estimator, flag, number
 from weft.context.javascript import compact_json, fields_of, slice_units, utf16_units
-from weft.context.tokens import EstimatorLike, estimator_of
-from weft.errors import InvalidInputError
+from weft.context.tokens import UTF16, Estimator
 
 __all__ = ["MAX_TOKENS", "limit_size"]
 
@@ -41,7 +39,9 @@ def limit_size(messages: Sequence[object], options: Options, context: FilterCont
         preserve_system=flag(options, "preserveAtLeastOneSystem", default=True),
     )
     scale = _Scale(
-        [_cut(message, rules.longest) for message in messages], rules.overhead, options.get("tokenizer")
+        [_cut(message, rules.longest) for message in messages],
+        rules.overhead,
+        estimator(options, "tokenizer", UTF16),
     )
     roles = [fields_of(message).get("role") for message in scale.messages]
     chosen = _chosen(roles, scale, rules)
@@ -59,11 +59,11 @@ def limit_size(messages: Sequence[object], options: Options, context: FilterCont
 class _Scale:
     """What messages cost. Most are known to be too large before anyone has to write their JSON."""
 
-    def __init__(self, messages: Sequence[object], overhead: float, tokenizer: object) -> None:
+    def __init__(self, messages: Sequence[object], overhead: float, tokenizer: Estimator) -> None:
         self.messages = messages
         self.overhead = overhead
-        self.count = _counter(tokenizer)
-        self.quick = self.count is _quarter
+        self.count = tokenizer.of_text
+        self.quick = tokenizer is UTF16
         self.known: dict[int, float] = {}
 
     def cost(self, place: int) -> float:
@@ -81,18 +81,6 @@ class _Scale:
         """A quarter of the longest text that is in it, and the overhead: it cannot cost less."""
         content = fields_of(self.messages[place]).get("content")
         return (len(content) >> 2) + self.overhead if isinstance(content, str) else self.overhead
-
-
-def _quarter(text: str) -> float:
-    return (utf16_units(text) + 3) >> 2
-
-
-def _counter(wanted: object) -> Callable[[str], float]:
-    if wanted is None:
-        return _quarter
-    if callable(wanted) or isinstance(wanted, str):
-        return estimator_of(cast("EstimatorLike", wanted)).of_text
-    raise InvalidInputError("tokenizer must be the name of an estimator, or a callable")
 
 
 def _cut(message: object, longest: float) -> object:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
-from weft.context.javascript import compact_json, fields_of, is_truthy, json_units
+from weft.context.javascript import compact_json, fields_of, is_truthy, utf16_units
 from weft.context.manifest import Entry, Kind, Outcome, Run
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
@@ -50,7 +50,7 @@ class Mark(NamedTuple):
 
 
 def _tokens(message: object) -> int:
-    return (json_units(message) + 3) >> 2
+    return (utf16_units(_said(message)) + 3) >> 2
 
 
 class Trace:
@@ -125,7 +125,8 @@ def _said(message: object) -> str:
     try:
         return compact_json(message)
     except InvalidInputError:
-        return repr(message)
+        # Whatever JSON cannot hold is at least itself.
+        return f"<{type(message).__name__} {id(message)}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
