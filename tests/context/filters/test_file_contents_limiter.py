@@ -107,7 +107,8 @@ def test_what_is_rewritten_is_compact_json_with_javascripts_key_order():
         "not json",
         '{"filepath":"a","content":"b"',
         '[{"filepath":"a","content":"b"}]',
-        '{"filepath":5,"content":"b"}',
+        '{"filepath":"","content":"b"}',
+        '{"filepath":null,"content":"b"}',
         '{"filepath":"a"}',
         '{"content":"b"}',
         '{"filepath":"a","content":NaN}',
@@ -128,6 +129,14 @@ def test_what_is_no_file_stays_as_it_is(text):
         {"role": "user", "content": file("a", "b")},
     ]
     assert limited(messages, versionsPerFile=0) == messages
+
+
+@pytest.mark.parametrize("content", ["null", "5", "[]", '""'])
+def test_a_content_of_any_kind_is_a_files_content(content):
+    (found,) = limited(
+        [{"role": "tool", "content": f'{{"filepath":5,"content":{content}}}'}], versionsPerFile=0
+    )
+    assert found["content"] == '{"filepath":5,"content":"-"}'
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from weft.context.filters.base import FilterContext, Options, flag, text, whole
-from weft.context.javascript import compact_json, fields_of, items_of, parse_json
+from weft.context.javascript import compact_json, fields_of, is_truthy, items_of, parse_json, same_value_key
 from weft.tree.json import JsonObject
 
 __all__ = ["PLACEHOLDER", "limit_file_contents"]
@@ -20,9 +20,9 @@ class _Shelf:
 
     files: float
     versions: float
-    kept: dict[str, int] = field(default_factory=dict[str, int])
+    kept: dict[object, int] = field(default_factory=dict[object, int])
 
-    def takes(self, path: str) -> bool:
+    def takes(self, path: object) -> bool:
         if path not in self.kept:
             if len(self.kept) >= self.files:
                 return False
@@ -45,7 +45,7 @@ def limit_file_contents(messages: Sequence[object], options: Options, context: F
 
     def limited(written: object) -> object:
         file = _file_in(written)
-        if file is None or shelf.takes(str(file["filepath"])):
+        if file is None or shelf.takes(same_value_key(file["filepath"])):
             return written
         return compact_json({**file, "content": placeholder})
 
@@ -73,7 +73,7 @@ def _file_in(written: object) -> JsonObject | None:
         return None
     if not isinstance(value, Mapping) or "content" not in value:
         return None
-    return value if isinstance(value.get("filepath"), str) else None
+    return value if is_truthy(value.get("filepath")) else None
 
 
 def _with(fields: Mapping[str, object], name: str, value: object) -> Mapping[str, object]:
