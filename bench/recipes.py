@@ -48,7 +48,7 @@ def run(scene: Scene) -> Section:
     before, after = whole[-2], whole[-1]
     exponent = None if before is None or after is None else math.log10(after / before)
     span = f"from {counts[-2]:,} to {counts[-1]:,} messages"
-    section.hold(at_most(f"TopicContext: growth exponent {span}", exponent, 1.2))
+    section.hold(at_most(f"TopicContext: growth exponent {span}", exponent, 1.3))
     return section
 
 
