@@ -40,7 +40,9 @@ def name_of(session: Session, place: Place) -> str:
             )
         case "revisions":
             return ulid_at(session, tables.documents, tables.documents.c.key == key["document"])
-        case "events":
+        case "project_revisions":
+            return ulid_at(session, tables.projects, tables.projects.c.key == key["project"])
+        case "events" | "typings":
             chain = tables.trees if key["tree"] else tables.grove
             return f"{ulid_at(session, chain, chain.c.key == key['tree'])}/{key['ordinal']}"
         case "bodies":

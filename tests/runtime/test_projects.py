@@ -44,7 +44,8 @@ def test_a_project_has_a_prompt_and_a_context_of_documents_folders_and_urls(fres
 def test_a_tree_belongs_to_one_project_or_to_none(fresh_loom):
     novel, essay = fresh_loom.create_project("Novel"), fresh_loom.create_project("Essay")
     tree = fresh_loom.plant("Marie", project="novel")
-    assert fresh_loom.tree(tree.id).value.project == "Novel"
+    assert tree.value.project == fresh_loom.tree(tree.id).value.project == "Novel"
+    assert tree.describe(title="Marie, again").value.project == "Novel"
     assert essay.add(tree).value.project == "Essay"
     assert (novel.trees, [each.id for each in essay.trees]) == ([], [tree.id])
     assert essay.remove(tree).value.project is None
@@ -94,6 +95,7 @@ def test_a_project_is_put_away_and_taken_out(fresh_loom):
     for refused in (
         lambda: project.change(system_prompt="x"),
         lambda: project.add(fresh_loom.plant("Other")),
+        lambda: fresh_loom.plant("Other", project="Novel"),
     ):
         with pytest.raises(ConflictError, match="archived"):
             refused()

@@ -15,7 +15,7 @@ from weft.runtime.actor import Actor, agent_row, require_access, require_permiss
 from weft.runtime.history import history_of
 from weft.runtime.operations.documents import load_document, load_documents, load_revisions
 from weft.runtime.targets import Address, TargetRef, locate, targets_of
-from weft.runtime.values import Heading, agent_value, heading_of, node_values, tree_value
+from weft.runtime.values import TREE_ROWS, Heading, agent_value, heading_of, node_values, tree_value
 from weft.store import schema
 from weft.store.ancestry import origins_of
 from weft.store.base import Store
@@ -134,11 +134,8 @@ class Reading:
 
     def trees(self, *, archived: bool = False, limit: int | None = None) -> list[Tree]:
         """Trees, the most recently changed first; their counters are kept with them."""
-        projects = schema.projects
         statement = (
-            select(_trees, projects.c.name.label("project_name"))
-            .outerjoin(projects, projects.c.key == _trees.c.project)
-            .where(_trees.c.hidden.is_(None))
+            TREE_ROWS.where(_trees.c.hidden.is_(None))
             .order_by(_trees.c.updated_at.desc(), _trees.c.key.desc())
             .limit(limit)
         )
@@ -148,17 +145,11 @@ class Reading:
             allowed = trees_allowed(session, self.actor)
             if allowed is not None:
                 statement = statement.where(_trees.c.key.in_(allowed))
-            return [tree_value(row, row.project_name) for row in session.execute(statement)]
+            return [tree_value(row) for row in session.execute(statement)]
 
     def tree(self, reference: str) -> Tree:
         with self._tree(reference) as tree:
-            projects = schema.projects
-            row = tree.session.execute(
-                select(_trees, projects.c.name.label("project_name"))
-                .outerjoin(projects, projects.c.key == _trees.c.project)
-                .where(_trees.c.key == tree.key)
-            ).one()
-            return tree_value(row, row.project_name)
+            return tree_value(tree.session.execute(TREE_ROWS.where(_trees.c.key == tree.key)).one())
 
     def latest_tree(self) -> str:
         """The tree this agent was last in, else the one changed last."""
