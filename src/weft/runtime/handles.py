@@ -1,6 +1,6 @@
 """Trees, nodes and documents that one can do things with."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from weft.errors import InvalidInputError
@@ -19,7 +19,7 @@ from weft.runtime.operations.references import Collapse, Expand, Uncollapse
 from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchive
 from weft.tree.attempt import RawResponse
 from weft.tree.authorship import Span
-from weft.tree.content import Content
+from weft.tree.content import Content, JsonValue
 from weft.tree.document import Document, Revision, section_of, with_section
 from weft.tree.edge import Source, SourceRole
 from weft.tree.history import Happening, Stepped
@@ -413,12 +413,19 @@ class TreeHandle:
         title: str | None = None,
         description: str | None = None,
         system_context: str | None = None,
+        buffer_mode_system_context: bool | None = None,
+        preferences: Mapping[str, JsonValue] | None = None,
     ) -> "TreeHandle":
         """Change what is said about the tree; what is not given stays."""
-        self._grove.perform(
-            Describe(tree=self.id, title=title, description=description, system_context=system_context)
+        described = Describe(
+            tree=self.id,
+            title=title,
+            description=description,
+            system_context=system_context,
+            buffer_mode_system_context=buffer_mode_system_context,
+            preferences=preferences,
         )
-        return self.refresh()
+        return TreeHandle(self._grove, self._grove.perform(described))
 
     def verify(self, progress: "Progress | None" = None) -> "Report":
         """Whether all of this tree is as it was written."""
