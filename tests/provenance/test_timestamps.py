@@ -1,5 +1,7 @@
 """Times certified by a real RFC 3161 authority."""
 
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -124,6 +126,57 @@ def test_a_failure_is_tried_again_later_and_later_and_given_up_in_the_end(
         given_up = {stamp.id: stamp.status for stamp in grove.evidence.timestamps(tree.id)}
         assert given_up[other] is StampStatus.UNAVAILABLE
         assert grove.verify().valid
+
+
+def wait_for(grove: weft.Grove, tree: str, status: StampStatus, attempts: int) -> None:
+    """As long as it takes; the runner's patience ends what waits in vain."""
+    pause = threading.Event()
+    for _ in range(1_500):
+        (stamp,) = grove.evidence.timestamps(tree)
+        if (stamp.status, stamp.attempts) == (status, attempts):
+            return
+        pause.wait(0.02)
+    raise AssertionError("waited in vain")
+
+
+@covers("timestamp.in-the-background")
+def test_an_open_grove_fetches_what_was_asked_for_by_itself(address: str, tsa: Authority) -> None:
+    now = [1_800_000_000_000_000]
+
+    def clock() -> int:
+        now[0] += 1_000
+        return now[0]
+
+    with weft.runtime.grove.open_grove(address, clock=clock, background=True) as grove:
+        tree = grove.plant("T", "one")
+        assert tsa.asked == 0
+        grove.set_authorities({tsa.url: tsa.certificate})
+        tsa.answers = [(503, b""), (503, b"")]
+        tree.root.timestamp()
+        wait_for(grove, tree.id, StampStatus.PENDING, 1)
+        now[0] += MINUTE
+        tree.say("a commit wakes it")
+        wait_for(grove, tree.id, StampStatus.PENDING, 2)
+    now[0] += 2 * MINUTE
+    # The wish and the time of the next try are rows: whoever opens the grove next goes on with them.
+    with weft.runtime.grove.open_grove(address, clock=clock, background=True) as grove:
+        wait_for(grove, tree.id, StampStatus.CERTIFIED, 2)
+        assert grove.verify().valid
+    with weft.open(address) as grove:
+        assert grove.jobs.all() == []
+    assert tsa.asked == 3
+
+
+def test_an_authority_that_thinks_for_long_does_not_keep_a_grove_open(address: str) -> None:
+    """The listener takes the connection and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        with weft.runtime.grove.open_grove(address, background=True) as grove:
+            grove.set_authorities({url: _any_certificate().decode()})
+            grove.timestamp()
+            silent.accept()[0].close()
+        with weft.open(address) as again:
+            assert [stamp.status for stamp in again.evidence.timestamps()] == [StampStatus.PENDING]
 
 
 def test_waiting_doubles_up_to_six_hours() -> None:

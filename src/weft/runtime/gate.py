@@ -7,7 +7,6 @@ from weft.ids import Entropy, random_bytes
 from weft.runtime.actor import Actor, require_permission
 from weft.runtime.clock import Clock, system_clock
 from weft.runtime.deletions import finish_deletions
-from weft.runtime.indexing import wake_follower
 from weft.runtime.operations.base import Destroying, Operation
 from weft.runtime.scope import Scope
 from weft.store.base import Store
@@ -52,5 +51,4 @@ class Gate:
             finish_deletions(self.store)
         for watcher in self.store.watchers:
             watcher()
-        wake_follower(self.store)
         return result

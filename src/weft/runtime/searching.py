@@ -10,7 +10,7 @@ from weft.errors import InvalidInputError, StorageError, UnavailableError
 from weft.runtime.actor import Actor
 from weft.runtime.hits import Hits
 from weft.runtime.hitting import Row, hits_of, is_match
-from weft.runtime.indexing import catch_up, start_following
+from weft.runtime.indexing import catch_up, follow_index
 from weft.runtime.narrowing import NOTED, TAGGED, Conditions, Narrowing, Search, require_right
 from weft.store import schema
 from weft.store.base import Store
@@ -77,7 +77,7 @@ def _bring_up_to_date(store: Store) -> bool:
         with _comparing:
             _compared.discard(store)
     if store.background:
-        start_following(store)
+        follow_index(store).start()
     return complete
 
 

@@ -16,6 +16,7 @@ from weft.runtime.operations.agents import require_person
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope, dump_json
 from weft.store import schema
+from weft.store.jobs import TIMESTAMP_JOB, enqueue
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
@@ -115,6 +116,7 @@ class RequestTimestamp(Editing):
             transaction.add(_stamps, stamp)
             scope.note(timestamp_fact(stamp))
             made.append(stamp["ulid"])
+        enqueue(transaction, TIMESTAMP_JOB, now=scope.now)
         scope.record(tree, self.verb, {"timestamps": made, "target": target}, {})
         return made
 
