@@ -1,7 +1,6 @@
 """Looking: everything a face shows, each in a fixed number of queries."""
 
 import contextlib
-import json
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +11,7 @@ from sqlalchemy import and_, func, or_, select
 from weft.errors import CrossTreeError, NotFoundError
 from weft.ids import is_ulid
 from weft.runtime.actor import Actor, agent_row, require_access, require_permission, trees_allowed
+from weft.runtime.events import Event, event_of, grove_id
 from weft.runtime.history import history_of
 from weft.runtime.operations.documents import load_document, load_documents, load_revisions
 from weft.runtime.targets import Address, TargetRef, locate, targets_of
@@ -20,6 +20,7 @@ from weft.store import schema
 from weft.store.ancestry import origins_of
 from weft.store.base import Store
 from weft.store.counting import count_below, count_notes
+from weft.store.events import chain_events
 from weft.store.queries import (
     Selections,
     ancestor_at_depth,
@@ -41,7 +42,6 @@ from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, Permission
 from weft.tree.authorship import Span, Version, authorship_of
-from weft.tree.content import JsonObject
 from weft.tree.document import Document, Revision
 from weft.tree.edge import EdgeType
 from weft.tree.history import Happening
@@ -51,22 +51,11 @@ from weft.tree.reference import Group, Link, Tag
 from weft.tree.tree import Mode, Tree
 from weft.tree.wire import from_microseconds
 
-__all__ = ["Event", "Outline", "Reading"]
+__all__ = ["Outline", "Reading"]
 
 _nodes = schema.nodes
 _trees = schema.trees
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
-
-
-class Event(NamedTuple):
-    """One recorded operation."""
-
-    ordinal: int
-    kind: str
-    agent_id: str
-    payload: JsonObject
-    created_at: datetime
-    hash: str
 
 
 class Outline(NamedTuple):
@@ -529,25 +518,10 @@ class Reading:
 
     def events(self, tree: str, *, after: int = 0, limit: int = 1_000) -> list[Event]:
         """A tree's operations in order."""
-        events = schema.events
         with self._tree(tree) as opened:
-            found = opened.session.execute(
-                select(events)
-                .where(events.c.tree == opened.key, events.c.ordinal > after)
-                .order_by(events.c.ordinal)
-                .limit(limit)
-            )
-            return [
-                Event(
-                    row.ordinal,
-                    row.kind,
-                    agent_row(opened.session, row.agent).ulid,
-                    json.loads(row.payload),
-                    from_microseconds(row.created_at),
-                    row.hash.hex(),
-                )
-                for row in found
-            ]
+            grove = grove_id(opened.session)
+            rows = chain_events(opened.session, opened.key, after=after, limit=limit)
+            return [event_of(grove, row) for row in rows]
 
 
 def _leaf_positions(session: Session, tree: int) -> list[int]:
