@@ -373,7 +373,9 @@ class _GroveFile:
                 return
             if self._identity is not None:
                 self._open.pop((os.getpid(), *self._identity), None)
-        self.writer.close()
+        if not self.writer.close():
+            # Something is still being written: neither its connection nor its lock may be pulled away.
+            return
         if self._connection is not None:
             # The last connection to close also checkpoints: under the lock like any other.
             with self._lock.hold():
