@@ -1,5 +1,7 @@
 """Times certified by a real RFC 3161 authority."""
 
+import os
+import random
 import socket
 import threading
 from pathlib import Path
@@ -230,6 +232,26 @@ def test_a_strangers_or_a_changed_token_is_not_believed(tsa: Authority, tmp_path
     tsa.answers = replayed
     with pytest.raises(InvalidInputError, match="Nonce"):
         request_token(tsa.url, DIGEST, tsa.certificate.encode())
+
+
+@covers("verify.finds-any-change", "timestamp.verified-locally")
+def test_a_token_or_a_certificate_with_any_byte_changed_holds_as_it_was_or_is_refused(tsa: Authority) -> None:
+    """What the libraries make of damaged bytes is never anything but a refusal."""
+    token = request_token(tsa.url, DIGEST, tsa.certificate.encode())
+    chance = random.Random(2026)
+    refused = 0
+    for whole in (token.response, token.certificates):
+        step = 1 if os.environ.get("WEFT_PROVE") else 7
+        for at in range(chance.randrange(step), len(whole), step):
+            changed = bytearray(whole)
+            changed[at] ^= chance.randrange(1, 256)
+            answer = bytes(changed) if whole is token.response else token.response
+            certificates = bytes(changed) if whole is token.certificates else token.certificates
+            try:
+                assert certified_time(answer, DIGEST, certificates) == token.time
+            except InvalidInputError:
+                refused += 1
+    assert refused
 
 
 def test_an_authority_that_does_not_answer_is_said_so() -> None:
