@@ -65,8 +65,8 @@ class SqliteStore(Store):
         self._file: _GroveFile | None = None
         self._readers: Engine | None = None
         self._identity: tuple[int, int] | None = None
-        if not create and not self.path.exists():
-            raise StorageError(f"there is no grove at {self.path}", hint="create it with weft new")
+        if not create:
+            _require_grove(self.path)
         self._connect()
 
     @property
@@ -208,6 +208,16 @@ def _identity_of(path: Path) -> tuple[int, int] | None:
     except OSError as error:
         raise StorageError(f"cannot reach {path}: {error.strerror}") from error
     return found.st_dev, found.st_ino
+
+
+def _require_grove(path: Path) -> None:
+    """Nothing is begun where somebody expects to find a grove, least of all where one was."""
+    if not path.exists():
+        raise StorageError(f"there is no grove at {path}", hint="create it with weft new")
+    if path.is_file() and not path.stat().st_size:
+        raise StorageError(
+            f"{path} is empty: there is no grove in it", hint="restore a backup, or create one with weft new"
+        )
 
 
 def _refuse_strangers(path: Path) -> None:
