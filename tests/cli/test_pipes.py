@@ -30,6 +30,7 @@ def test_one_weft_reads_what_another_writes(grove: Path) -> None:
     assert run_weft("read", "--node", grove=grove).stdout == first.stdout
 
 
+@pytest.mark.long
 def test_an_error_that_nobody_reads_still_has_its_exit_code(grove: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "weft.cli", "--grove", str(grove), "read", "zzzz"],

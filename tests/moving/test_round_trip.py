@@ -68,6 +68,7 @@ def move(file: bytes, place: str) -> weft.Grove:
 
 @covers("export.weft-json", "cli.upkeep")
 @pytest.mark.parametrize(("here", "there"), list(itertools.product(BOTH, BOTH)))
+@pytest.mark.long
 def test_a_whole_grove_comes_out_as_it_went_in(places: Places, here: str, there: str):
     with weft.open(places(here)) as grove:
         fill(grove)
@@ -98,6 +99,7 @@ def test_some_trees_come_out_as_they_went_in(places: Places, here: str, there: s
 
 
 @pytest.mark.parametrize("there", BOTH)
+@pytest.mark.long
 def test_a_tree_joins_a_grove_that_has_a_life_of_its_own(places: Places, there: str):
     with weft.open(places("sqlite")) as grove, weft.open(places(there)) as other:
         fill(grove)
@@ -123,6 +125,7 @@ def fill_other(grove: weft.Grove) -> None:
     grove.add_agent("Muse", model_ref="local:other")
 
 
+@pytest.mark.long
 def test_a_whole_grove_joins_another_without_its_own_history(places: Places):
     with weft.open(places("sqlite")) as grove, weft.open(places("sqlite")) as other:
         fill(grove)
@@ -181,6 +184,7 @@ def round_trip(address: str, places: Places, how: settings) -> None:
 
 
 @covers("export.weft-json")
+@pytest.mark.long
 def test_random_groves_come_out_as_they_went_in(places: Places):
     round_trip(places("sqlite"), places, settings(max_examples=1, stateful_step_count=20))
 
@@ -190,6 +194,7 @@ def test_many_random_groves_come_out_as_they_went_in(address: str, places: Place
     round_trip(address, places, settings(max_examples=15 if PROVE else 3, stateful_step_count=25))
 
 
+@pytest.mark.long
 def test_a_compressed_file_holds_the_same(tmp_path: Path):
     with weft.open(tmp_path / "a.db") as grove, weft.open(tmp_path / "b.db") as other:
         fill(grove)

@@ -316,6 +316,7 @@ with weft.open(sys.argv[1]) as grove:
 
 
 @covers("event.resume")
+@pytest.mark.long
 def test_what_other_processes_write_is_followed(fresh_loom, address):
     tree, other = fresh_loom.plant("Marie"), fresh_loom.plant("Theo")
     with follow_on(fresh_loom, timeout=PATIENCE) as live:

@@ -117,6 +117,7 @@ def test_what_others_wrote_is_found_too(address):
 
 
 @covers("search.shared-work")
+@pytest.mark.long
 def test_many_who_index_at_once_do_it_once(address):
     with weft.open(address) as grove:
         tree = grove.plant("Marie")
@@ -195,6 +196,7 @@ def test_a_killed_indexer_loses_nothing(address):
 
 
 @covers("search.reindex")
+@pytest.mark.long
 def test_the_index_is_made_anew_with_progress(fresh_loom):
     tree = fresh_loom.plant("Marie")
     key, root = place_of(fresh_loom, tree)
@@ -243,6 +245,7 @@ def test_a_deleted_tree_is_gone_from_the_index_at_once(fresh_loom):
 
 
 @covers("search.delete-leaves-nothing")
+@pytest.mark.long
 def test_no_word_of_a_deleted_tree_is_left_in_the_file(tmp_path):
     path = tmp_path / "grove.db"
     with weft.open(path) as grove:

@@ -169,6 +169,7 @@ def test_a_replaced_file_is_read_anew(grove, tmp_path):
 
 
 @covers("proof.storage-trouble")
+@pytest.mark.long
 def test_a_damaged_file_is_said(tmp_path):
     path = tmp_path / "grove.db"
     with weft.open(path) as grove:
