@@ -65,6 +65,9 @@ def catch_up(
             return False
     if until != since:
         store.write(lambda transaction: move_mark(transaction, until))
+    if progress is not None:
+        # Others may have done some of it meanwhile.
+        progress(total, total)
     return True
 
 
