@@ -121,3 +121,12 @@ def test_the_real_program_writes_one_document(marie: Desk):
     done = run_weft("export", grove=marie.address)
     assert done.returncode == 0
     assert json.loads(done.stdout)["format"] == "weft"
+
+
+def test_what_is_no_export_makes_no_grove(tmp_path: Path):
+    nonsense = tmp_path / "nonsense.json"
+    nonsense.write_text("hello")
+    new = Desk(str(tmp_path / "new.db"))
+    new.fail("INVALID_INPUT", "import", str(nonsense))
+    new.fail("NOT_FOUND", "import", str(tmp_path / "nothing.json"))
+    assert not (tmp_path / "new.db").exists()

@@ -138,6 +138,39 @@ def test_a_whole_grove_joins_another_without_its_own_history(places: Places):
         check_sound(other)
 
 
+@pytest.mark.parametrize("there", BOTH)
+def test_what_was_undone_comes_along_and_stays_undone(places: Places, there: str):
+    with weft.open(places("sqlite")) as grove, weft.open(places(there)) as other:
+        grove.create_project("Novel", system_prompt="first")
+        grove.undo()
+        grove.create_project("novel", system_prompt="second")
+        grove.plant("Gone")
+        grove.write_document("Lost")
+        grove.undo(2)
+        grove.plant("Here", project="Novel")
+        with move(exported(grove), places(there)) as again:
+            assert exported(again) == exported(grove)
+            check_sound(again)
+        fill_other(other)
+        other.import_(io.BytesIO(exported(grove)))
+        assert {tree.title for tree in other.trees(archived=True)} == {"Here", "Mine"}
+        assert [project.system_prompt for project in other.projects()] == ["second"]
+        check_sound(other)
+
+
+@pytest.mark.parametrize("there", BOTH)
+def test_a_project_of_the_same_name_takes_the_files_place_and_the_tree_says_so(places: Places, there: str):
+    with weft.open(places("sqlite")) as grove, weft.open(places(there)) as other:
+        grove.create_project("Novel", system_prompt="theirs")
+        tree = grove.plant("Marie", project="Novel")
+        ours = other.create_project("NOVEL", system_prompt="ours")
+        came = other.import_(io.BytesIO(exported(grove, ["Marie"])))
+        assert any("'NOVEL' is there already" in note for note in came.notes)
+        assert [each.id for each in ours.trees] == [tree.id]
+        assert [event.kind for event in other.read.events(tree.id)] == ["plant", "assign"]
+        check_sound(other)
+
+
 def round_trip(address: str, places: Places, how: settings) -> None:
     with open_workshop(address) as workshop:
         for mode in Mode:

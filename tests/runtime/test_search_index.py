@@ -23,6 +23,7 @@ from weft.store.opening import open_store
 from weft.store.queries import node_row
 from weft.store.references import find_tree
 from weft.store.search import clear_index, key_of
+from weft.store.sqlite import _driver
 
 ALL = Size(10_000, 10_000_000)
 
@@ -314,3 +315,19 @@ def mark_of(store):
 def test_a_key_says_what_it_is_about():
     assert key_of(0, 2, 5) < key_of(1, 0, 0) < key_of(1, 3, 2**31 - 1) < key_of(2, 0, 0)
     assert key_of(2**30 - 1, 3, 2**31 - 1) < 2**63
+
+
+def test_a_search_says_why_it_could_not_look_at_what_is_new(tmp_path):
+    """Where nothing can be written, what was indexed before can still be found."""
+    with weft.open(tmp_path / "grove.db", background=False) as grove:
+        tree = grove.plant("Marie", "a loom")
+        assert len(grove.search("loom")) == 1
+        tree.say("another loom")
+        writer = _driver(grove._gate.store._file._connection)
+        writer.execute("PRAGMA query_only = 1")
+        found = grove.search("loom")
+        assert (len(found), found.complete) == (1, False)
+        assert "read-only" in (found.trouble or "")
+        writer.execute("PRAGMA query_only = 0")
+        again = grove.search("loom")
+        assert (len(again), again.complete, again.trouble) == (2, True, None)

@@ -27,7 +27,7 @@ def pragma(connection, name):
     return connection.execute(f"PRAGMA {name}").fetchone()[0]
 
 
-@covers("sqlite.no-automatic-checkpoints")
+@covers("sqlite.no-automatic-checkpoints", "sqlite.default-settings")
 def test_every_connection_is_durable_and_never_checkpoints_by_itself(grove):
     store = grove._gate.store
     grove.plant("Marie")
@@ -38,6 +38,8 @@ def test_every_connection_is_durable_and_never_checkpoints_by_itself(grove):
             assert pragma(driver, "synchronous") == 2
             assert pragma(driver, "foreign_keys") == 1
             assert pragma(driver, "wal_autocheckpoint") == 0
+        (made,) = drivers[0].execute("SELECT sql FROM sqlite_master WHERE name = 'search_terms'").fetchone()
+    assert "USING fts5" in made
 
 
 @covers("sqlite.one-writer-group-commit")

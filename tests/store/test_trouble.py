@@ -186,6 +186,18 @@ def test_a_damaged_file_is_said(tmp_path):
 
 
 @covers("proof.storage-trouble")
+def test_an_emptied_file_is_not_taken_for_a_new_grove(tmp_path):
+    path = tmp_path / "grove.db"
+    with weft.open(path) as grove:
+        grove.plant("Marie")
+    os.truncate(path, 0)
+    with pytest.raises(StorageError, match="is empty: there is no grove in it") as caught:
+        weft.open(path, create=False)
+    assert "backup" in caught.value.hint
+    assert path.stat().st_size == 0
+
+
+@covers("proof.storage-trouble")
 def test_a_server_that_went_away_is_said_and_its_return_noticed(postgres_server):
     with postgres.database(postgres_server) as address, weft.open(address) as grove:
         tree = grove.plant("Marie")
