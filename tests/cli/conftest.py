@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from tests.cli.desk import Desk
 
-from weft.store.opening import open_store
-
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,14 +18,6 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     return Desk(str(tmp_path / "grove.db"))
-
-
-@pytest.fixture(scope="session")
-def empty_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with tables and nothing in them: copied faster than made."""
-    path = tmp_path_factory.mktemp("tables") / "grove.db"
-    open_store(path).close()
-    return path
 
 
 @pytest.fixture
