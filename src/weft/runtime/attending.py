@@ -9,6 +9,7 @@ from typing import ClassVar, TypeVar
 
 from weft.errors import WeftError
 from weft.store.base import Store
+from weft.store.forking import at_work
 
 __all__ = ["Attendant", "attend", "dismiss"]
 
@@ -76,7 +77,8 @@ class Attendant(ABC):
             if store is None:
                 return
             try:
-                self.attend(store)
+                with at_work():
+                    self.attend(store)
             except WeftError:
                 # A full disk or a lost server: the writers are told, and the next look tries again.
                 self.stopping.wait(_PAUSE_SECONDS)

@@ -21,6 +21,7 @@ from weft.runtime.event_cursors import write_cursor
 from weft.runtime.events import Event, EventLog, View, event_of, grove_id, read_shown, start_of
 from weft.store.base import Store
 from weft.store.events import EventRow, Place, head_of, read_events
+from weft.store.forking import at_work
 from weft.store.transaction import GROVE
 
 __all__ = ["Subscription", "follow", "stop_following"]
@@ -111,7 +112,8 @@ class Poller:
                     # Whoever comes next starts another thread.
                     self._thread = None
                     return
-            found = self._look()
+            with at_work():
+                found = self._look()
             pause = _SHORTEST if found or woken else min(pause * 1.5, _LONGEST)
             if found:
                 # Lets a burst of commits be read together, instead of a look for each.

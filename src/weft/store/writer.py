@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from weft.errors import UnavailableError, WeftError
+from weft.store.forking import at_work
 from weft.store.transaction import Transaction
 
 __all__ = ["Group", "GroupWriter"]
@@ -140,7 +141,8 @@ class GroupWriter:
                     # Those just told usually come back at once: let one commit serve them all.
                     self._wake_at = min(written, _GROUP_LIMIT)
                     self._ready.wait(_LINGER_SECONDS)
-            written = self._write()
+            with at_work():
+                written = self._write()
 
     def _write(self) -> int:
         taken: list[_Job] = []
