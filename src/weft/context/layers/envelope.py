@@ -135,7 +135,8 @@ class RequestBlock(NamedTuple):
 
     message: int | None
     """None: of the system."""
-    index: int
+    number: int
+    """Within the system or its message."""
     kind: str
     sha256: str
     tokens: int

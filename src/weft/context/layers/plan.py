@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple
 
 from weft.context.assemble import ContextRequest, Pending, Plan, plan_context
 from weft.context.layers.blocks import render_tools
@@ -59,14 +58,6 @@ class SystemLayers:
     def text(self) -> str:
         """L1 and L2; descriptions of tools follow where an agent needs them."""
         return JOINT.join(filter(None, [self.standing.text, self.library, self.descriptions]))
-
-
-class _Level(NamedTuple):
-    """What is put before a level, and what that costs."""
-
-    preface: Preface
-    tokens: int
-    floor: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,14 +218,16 @@ def _plan_inline(
     plan = planned(None, whole)
     if not plan.fit.truncated and not plan.fit.shortened:
         return plan, whole
-    plan = planned(lambda: inline.charged_last(path.offset + plan.fit.head), whole)
-    tries: list[Callable[[Plan], Plan]] = [
-        lambda last: planned(lambda: inline.charged_last(path.offset + last.fit.head), whole),
-        lambda last: planned(None, inline.layout(_kept(path, last))),
-        lambda _last: planned(inline.charged_everywhere, whole),
+    tries: list[Callable[[], Plan]] = [
+        lambda: planned(lambda: inline.charged_last(path.offset + plan.fit.head), whole),
+        # The head may have grown or shrunk with other prices.
+        lambda: planned(lambda: inline.charged_last(path.offset + plan.fit.head), whole),
+        lambda: planned(None, inline.layout(_kept(path, plan))),
+        lambda: planned(inline.charged_everywhere, whole),
     ]
-    for again in [None, *tries]:
-        plan = plan if again is None else again(plan)
+    found = whole
+    for again in tries:
+        plan = again()
         found = inline.layout(_kept(path, plan))
         if _holds(path, plan, found, prepared):
             break

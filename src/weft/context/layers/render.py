@@ -33,7 +33,7 @@ def assemble_layers(request: LayeredRequest, contents: Mapping[str, Content]) ->
 def render_layers(plan: LayerPlan, contents: Mapping[str, Content]) -> Envelope:
     """Write the envelope that was planned. `contents` has every id of `plan.wanted`."""
     written = _written(plan, contents)
-    context = render_context(_as_written(plan, written), contents | _contents(plan, written))
+    context = render_context(_as_written(plan, written), {**contents, **_contents(plan, written)})
     messages = _summarised(context.messages, plan.system.summary)
     typed = _typed(plan, contents)
     current = JOINT.join(spoken_text(each) for each in _current(plan, written, contents).values())

@@ -1,0 +1,220 @@
+"""Envelopes as they are kept: L3's entries, and pointers to snapshots that turns share."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from weft.context.layers.envelope import Envelope, Layer, Segment, canonical, sha256_of
+from weft.context.layers.names import SEPARATOR, LayerId
+from weft.context.manifest import Manifest
+from weft.context.marker import JOINT
+from weft.context.tokens import DEFAULT, Estimator
+from weft.errors import InvalidInputError
+from weft.tree.content import Block, Mixed, Text, content_from_wire
+from weft.tree.json import JsonObject, JsonValue
+from weft.tree.message import Message, message_to_wire
+from weft.tree.node import Role
+
+__all__ = ["StoredEnvelope", "load_envelope", "processed_text", "store_envelope"]
+
+_POINTED = (LayerId.SYSTEM, LayerId.LIBRARY, LayerId.HISTORY)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEnvelope:
+    """What is written for a turn. The words of the user are the node's own and are not in it."""
+
+    record: JsonObject
+    snapshots: Mapping[str, str]
+    """Texts by their SHA-256; those that are there already need not be written again."""
+
+
+def store_envelope(envelope: Envelope) -> StoredEnvelope:
+    """Take an envelope apart: what turns have in common is kept once."""
+    shelf = _Shelf()
+    user = envelope.layer(LayerId.USER)
+    record: dict[str, JsonValue] = {
+        "version": envelope.version,
+        "conversationId": envelope.conversation_id,
+        "messageId": envelope.message_id,
+        "layers": {layer.value: _pointer(envelope.layer(layer), shelf) for layer in _POINTED},
+        "entries": [_entry(segment, shelf) for segment in envelope.layer(LayerId.TURN).segments],
+        "layerHashes": envelope.layer_hashes,
+        "tokens": {layer.id.value: layer.tokens for layer in envelope.layers},
+        "user": user.segments[0].id if user.segments else None,
+        "systemBlocks": [shelf.put(text) for text in envelope.system_blocks],
+        "memoryBlock": shelf.put(envelope.memory_block) if envelope.memory_block else None,
+        "userMessage": _user_message(envelope, shelf),
+        "budget": envelope.budget,
+        "truncated": envelope.truncated,
+        "shortened": list(envelope.shortened),
+        "warnings": list(envelope.warnings),
+        "manifest": envelope.manifest.stored(),
+    }
+    return StoredEnvelope(record, shelf.texts)
+
+
+class _Shelf:
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+
+    def put(self, text: str) -> str:
+        digest = sha256_of(text)
+        self.texts[digest] = text
+        return digest
+
+
+def _pointer(layer: Layer, shelf: _Shelf) -> str:
+    """A layer is a list of its segments, so that one that grew shares all but its end."""
+    rows: list[JsonValue] = [
+        [segment.id, shelf.put(segment.content), segment.stable, dict(segment.metadata)]
+        for segment in layer.segments
+    ]
+    return shelf.put(canonical(rows))
+
+
+def _entry(segment: Segment, shelf: _Shelf) -> JsonObject:
+    return {"id": segment.id, "content": shelf.put(segment.content), **segment.metadata}
+
+
+def _user_message(envelope: Envelope, shelf: _Shelf) -> JsonValue:
+    """What stands before L3 and L5; the whole message only where it is more than text around them."""
+    if envelope.history >= len(envelope.messages):
+        return None
+    message = envelope.messages[-1]
+    typed, turn = envelope.layer(LayerId.USER).text, envelope.layer(LayerId.TURN).text
+    lead = message.text.removesuffix(typed)
+    asked = lead.endswith(JOINT + SEPARATOR)
+    before = lead.removesuffix(JOINT + SEPARATOR).removesuffix(turn)
+    found: dict[str, JsonValue] = {"before": shelf.put(before) if before else None, "separated": asked}
+    simple = len(message.blocks) == 1 and isinstance(message.blocks[0], Text)
+    if simple and _said(before, turn, typed, separated=asked) == message.text:
+        return found
+    return {"message": shelf.put(canonical(message_to_wire(message)))}
+
+
+def _said(before: str, turn: str, typed: str, *, separated: bool) -> str:
+    return before + turn + (JOINT + SEPARATOR if separated else "") + typed
+
+
+def load_envelope(
+    record: JsonValue,
+    snapshot: Callable[[str], str],
+    *,
+    user_text: str,
+    estimator: Estimator = DEFAULT,
+) -> Envelope:
+    """Put an envelope together again, byte for byte, and check it against its hashes.
+
+    `snapshot` gives a text by its hash; `user_text` is the input as it was typed.
+    """
+    try:
+        return _Loading(record, snapshot, estimator).envelope(user_text)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InvalidInputError(f"a stored envelope cannot be read: {error!r}") from None
+
+
+class _Loading:
+    def __init__(self, record: JsonValue, snapshot: Callable[[str], str], estimator: Estimator) -> None:
+        self.record = cast("Mapping[str, JsonValue]", record)
+        self.estimator = estimator
+        self._snapshot = snapshot
+
+    def text(self, digest: JsonValue) -> str:
+        found = self._snapshot(str(digest))
+        if sha256_of(found) != digest:
+            raise InvalidInputError(f"the snapshot {str(digest)[:12]} is not what its hash says")
+        return found
+
+    def envelope(self, user_text: str) -> Envelope:
+        record = self.record
+        layers = self._layers(user_text)
+        for layer in layers:
+            if layer.hash != self._object("layerHashes")[layer.id.value]:
+                raise InvalidInputError(
+                    f"{layer.id.value} of message {record['messageId']} is not what was sent"
+                )
+        history = [each for each in layers[3].segments if not each.metadata.get("merged")]
+        messages = [_message(each) for each in history]
+        last = self._user_message(layers)
+        memory = record["memoryBlock"]
+        return Envelope(
+            conversation_id=str(record["conversationId"]),
+            message_id=str(record["messageId"]),
+            layers=layers,
+            system_blocks=tuple(self.text(each) for each in self._list("systemBlocks")),
+            memory_block="" if memory is None else self.text(memory),
+            messages=tuple(messages) if last is None else (*messages, last),
+            history=len(messages),
+            manifest=Manifest.from_stored(record["manifest"]),
+            budget=int(cast("int", record["budget"])),
+            truncated=record["truncated"] is True,
+            shortened=tuple(str(each) for each in self._list("shortened")),
+            warnings=tuple(str(each) for each in self._list("warnings")),
+            version=int(cast("int", record["version"])),
+            estimator=self.estimator,
+        )
+
+    def _object(self, name: str) -> Mapping[str, JsonValue]:
+        return cast("Mapping[str, JsonValue]", self.record[name])
+
+    def _list(self, name: str) -> Sequence[JsonValue]:
+        return cast("Sequence[JsonValue]", self.record[name])
+
+    def _layers(self, user_text: str) -> tuple[Layer, ...]:
+        pointers, tokens = self._object("layers"), self._object("tokens")
+        user = self.record["user"]
+        segments = {layer: self._segments(pointers[layer.value]) for layer in _POINTED}
+        segments[LayerId.TURN] = tuple(
+            self._turn_segment(cast("Mapping[str, JsonValue]", each)) for each in self._list("entries")
+        )
+        segments[LayerId.USER] = () if user is None else (Segment(str(user), user_text, stable=False),)
+        return tuple(Layer(each, segments[each], int(cast("int", tokens[each.value]))) for each in LayerId)
+
+    def _segments(self, digest: JsonValue) -> tuple[Segment, ...]:
+        rows = cast("list[tuple[str, str, bool, dict[str, JsonValue]]]", json.loads(self.text(digest)))
+        return tuple(
+            Segment(name, self.text(content), stable, about) for name, content, stable, about in rows
+        )
+
+    def _turn_segment(self, entry: Mapping[str, JsonValue]) -> Segment:
+        about = {name: value for name, value in entry.items() if name not in {"id", "content"}}
+        return Segment(str(entry["id"]), self.text(entry["content"]), stable=False, metadata=about)
+
+    def _user_message(self, layers: Sequence[Layer]) -> Message | None:
+        kept = self.record["userMessage"]
+        if kept is None:
+            return None
+        fields = cast("Mapping[str, JsonValue]", kept)
+        if "message" in fields:
+            return _message_from_wire(json.loads(self.text(fields["message"])))
+        before = "" if fields["before"] is None else self.text(fields["before"])
+        said = _said(before, layers[2].text, layers[4].text, separated=fields["separated"] is True)
+        return Message(Role.USER, (Text(said),))
+
+
+def _message(segment: Segment) -> Message:
+    role, blocks = segment.metadata["role"], segment.metadata.get("blocks")
+    return _message_from_wire({"role": role, "content": segment.content if blocks is None else blocks})
+
+
+def _message_from_wire(value: JsonValue) -> Message:
+    fields = cast("Mapping[str, JsonValue]", value)
+    content = fields["content"]
+    if isinstance(content, str):
+        return Message(Role(str(fields["role"])), (Text(content),))
+    blocks: list[Block] = []
+    for each in cast("Sequence[JsonValue]", content):
+        block = content_from_wire(each)
+        if isinstance(block, Mixed):
+            raise InvalidInputError("blocks do not nest")
+        blocks.append(block)
+    return Message(Role(str(fields["role"])), tuple(blocks))
+
+
+def processed_text(envelope: Envelope | None, *, saved: str | None = None, displayed: str = "") -> str:
+    """What was sent for a message: computed from its envelope; as it was saved where there is none."""
+    if envelope is not None:
+        return envelope.processed_user_text
+    return displayed if saved is None else saved
