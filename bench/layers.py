@@ -33,7 +33,6 @@ _TURNS = 300
 _SIBLINGS = 4
 _NAIVE, _SYSTEM, _INLINE = "naive resend", "the seed's layout", "inline"
 _LAYOUTS = (_NAIVE, _SYSTEM, _INLINE)
-_STEPS = (0.0, 0.25)
 _HOST = "You are a patient host who answers from the notes that are attached. " * 12
 
 
@@ -60,11 +59,7 @@ def run(scene: Scene) -> Section:
         asked = list(_workload(workload, turns))
         rows: list[tuple[str, ...]] = []
         for budget in _BUDGETS:
-            found = {
-                (layout, step): _simulated(asked, layout, step, budget)
-                for layout in _LAYOUTS
-                for step in _STEPS
-            }
+            found = dict(_uses(asked, budget))
             rows += [_row(budget, layout, step, use) for (layout, step), use in found.items()]
             _hold(section, workload, budget, found)
         header = (
@@ -95,6 +90,16 @@ class _Use(NamedTuple):
     cost: float
     uncached: float
     mean: float
+    cut: bool
+    """Whether any request was."""
+
+
+def _uses(asked: Sequence[_Asked], budget: int) -> Iterator[tuple[tuple[str, float], _Use]]:
+    for layout in _LAYOUTS:
+        exact = _simulated(asked, layout, 0.0, budget)
+        yield (layout, 0.0), exact
+        # Where nothing is cut, a step makes no difference.
+        yield (layout, 0.25), _simulated(asked, layout, 0.25, budget) if exact.cut else exact
 
 
 def _row(budget: int, layout: str, step: float, use: _Use) -> tuple[str, ...]:
@@ -147,8 +152,10 @@ def _common(one: str, other: str) -> int:
 def _simulated(asked: Sequence[_Asked], layout: str, step: float, budget: int) -> _Use:
     cache = _Cache()
     reused = cost = total = count = 0.0
+    cut = False
     for each in asked:
         envelope = _envelope(each, layout, step, budget)
+        cut = cut or envelope.truncated
         request = [envelope.system, *(f"{message.role}: {message.text}" for message in envelope.messages)]
         size = sum(len(text) for text in request) / 4
         for _ in range(each.times):
@@ -158,7 +165,7 @@ def _simulated(asked: Sequence[_Asked], layout: str, step: float, budget: int) -
             total += size
             count += 1
             cost += cached * _READ + (size - cached) * _WRITE
-    return _Use(reused / total, cost, total, total / count)
+    return _Use(reused / total, cost, total, total / count, cut)
 
 
 def _envelope(asked: _Asked, layout: str, step: float, budget: int) -> Envelope:

@@ -48,7 +48,7 @@ class _Account:
         self.prefaces = prefaces
         self.words = words
         self.estimator = plan.request.context.estimator
-        self.own = {level: row.tokens for level, row in plan.path.rows}
+        self.own = {level: row.tokens for level, row in plan.path.rows.items()}
         self.costs = {
             level: preface.costs(self.estimator, asked=self.own[level] > 0)
             for level, preface in prefaces.items()
@@ -130,11 +130,11 @@ class _Account:
 
     def _levels(self, run: Run) -> Iterator[Run]:
         first = run.position or 0
-        inputs = dict(self.plan.path.rows)
+        rows = self.plan.path.rows
         special = [
             index
             for index in range(run.count)
-            if first + index in self.prefaces or inputs[first + index].id == self.plan.path.input_id
+            if first + index in self.prefaces or rows[first + index].id == self.plan.path.input_id
         ]
         start = 0
         for index in [*special, run.count]:
@@ -154,7 +154,7 @@ class _Account:
         outcome, reason = run.outcome, run.reason
         if cut:
             outcome, reason = Outcome.SHORTENED, "recent, and too large for the room"
-        pending = dict(self.plan.path.rows)[level].id == self.plan.path.input_id
+        pending = self.plan.path.rows[level].id == self.plan.path.input_id
         return Run(
             kind=Kind.BUFFER if pending else run.kind,
             outcome=outcome,

@@ -167,7 +167,7 @@ def _message(lines: Sequence[str], warnings: list[str], number: int) -> ChatMess
         _drop_blank(body)
     time = _taken(body, _TIME)
     visible = _taken(body, _CONTEXT)
-    hidden = _read_hidden(comment[2], warnings, number) if comment is not None else {}
+    hidden: Mapping[str, JsonValue] = {} if comment is None else _read_hidden(comment[2], warnings, number)
     said = (
         "\n".join([body[0], *map(_unescaped, body[1:])] if body else []) if ours else "\n".join(body).strip()
     )

@@ -165,8 +165,8 @@ class Envelope:
     version: int = VERSION
     estimator: Estimator = DEFAULT
 
-    def layer(self, wanted: LayerId) -> Layer:
-        return next(layer for layer in self.layers if layer.id is wanted)
+    def layer(self, wanted: LayerId | str) -> Layer:
+        return next(layer for layer in self.layers if layer.id == LayerId(wanted))
 
     @property
     def system(self) -> str:

@@ -1,7 +1,7 @@
 """The path of a request: which levels are the current turn, what each attached, where the strip begins."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from weft.context.assemble import ContextRequest
 from weft.context.layers.items import ContextItem
@@ -45,12 +45,14 @@ class LayeredPath:
     input_text: str
     stripped: tuple[Candidate, ...] = ()
 
-    @property
-    def rows(self) -> list[tuple[int, Candidate]]:
-        """Known rows with their levels."""
+    rows: Mapping[int, Candidate] = field(init=False)
+    """Known rows by their levels, in order."""
+
+    def __post_init__(self) -> None:
         outline, offset = self.outline, self.offset
-        head = [(offset + index, row) for index, row in enumerate(outline.head)]
-        return head + [(offset + outline.first + index, row) for index, row in enumerate(outline.tail)]
+        rows = {offset + index: row for index, row in enumerate(outline.head)}
+        rows |= {offset + outline.first + index: row for index, row in enumerate(outline.tail)}
+        object.__setattr__(self, "rows", rows)
 
     @property
     def input_id(self) -> str:

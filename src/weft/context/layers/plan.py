@@ -17,11 +17,15 @@ from weft.context.layers.standing import StandingLayer, standing_layer
 from weft.context.limits import system_over
 from weft.context.marker import JOINT
 from weft.context.select import Candidate, Outline
+from weft.context.shorten import least_tokens
 from weft.context.system import SystemContext
 from weft.errors import InvalidInputError
 from weft.tree.tree import Mode
 
 __all__ = ["LayerPlan", "SystemLayers", "plan_layers"]
+
+_RECENT = 64
+"""Levels from the end among which those lie that may have to be shortened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +44,10 @@ class SystemLayers:
 
     standing: StandingLayer
     held: tuple[Held, ...]
+    texts: tuple[str, ...]
+    """Of the held items."""
     sizes: tuple[int, ...]
-    """Tokens of each held item."""
+    """Their tokens."""
     heading: int
     """Tokens of the library's heading."""
     descriptions: str
@@ -50,9 +56,7 @@ class SystemLayers:
 
     @property
     def library(self) -> str:
-        if not self.held:
-            return ""
-        return JOINT.join([LIBRARY_HEADING, *(each.render() for each in self.held)])
+        return JOINT.join([LIBRARY_HEADING, *self.texts]) if self.held else ""
 
     @property
     def text(self) -> str:
@@ -123,11 +127,13 @@ def _system(request: LayeredRequest, path: LayeredPath) -> SystemLayers:
         held = promote(path.attached, turn=path.turn, changed=request.settings.changed, fresh=request.fresh)
         held = compact(held, int(request.settings.library_share * context.budget), estimator)
     joint = estimator.of_text(JOINT)
+    texts = tuple(each.render() for each in held)
     summary = clean(request.strip.summary).strip() if request.strip is not None and path.stripped else ""
     return SystemLayers(
         standing=standing,
         held=held,
-        sizes=tuple(estimator.of_text(each.render()) + joint for each in held),
+        texts=texts,
+        sizes=tuple(estimator.of_text(text) + joint for text in texts),
         heading=estimator.of_text(LIBRARY_HEADING) + joint if held else 0,
         descriptions=clean(request.tool_descriptions).strip(),
         memory=clean(request.memory_block).strip(),
@@ -208,7 +214,7 @@ def _plan_inline(
         extra=_extras(request, path),
     )
     ruled = replace(path, outline=inline.ruled(path.outline))
-    levels = [level for level, row in path.rows if row.left_out is None]
+    levels = [level for level, row in path.rows.items() if row.left_out is None]
     whole = inline.layout(levels)
 
     def planned(costs: Callable[[], Mapping[int, int]] | None, prefaces: Mapping[int, Preface]) -> Plan:
@@ -240,19 +246,20 @@ def _kept(path: LayeredPath, plan: Plan) -> list[int]:
 
 def _holds(path: LayeredPath, plan: Plan, prefaces: Mapping[int, Preface], prepared: _Prepared) -> bool:
     """Whether what will be said is no more than what was counted on."""
-    estimator = prepared.estimator
-    given = dict(path.rows)
+    estimator, joint = prepared.estimator, plan.prices.joint
     over = 0
     for level in _kept(path, plan):
-        row = given[level]
-        planned = plan.rows.at(level - path.offset).tokens
         preface = prefaces.get(level)
-        actual = row.tokens + (0 if preface is None else preface.costs(estimator, asked=row.tokens > 0).total)
+        if preface is None:
+            continue
+        words = path.rows[level].tokens
+        actual = words + preface.costs(estimator, asked=words > 0).total
         most = plan.fit.shortened.get(level - path.offset)
-        if most is not None and actual > most and preface is not None:
-            # It will be brought down to that.
-            actual = planned
-        over += actual - planned
+        if most is None:
+            over += actual - plan.rows.at(level - path.offset).tokens
+        else:
+            least = preface.floor(estimator, asked=words > 0) + min(words, least_tokens(estimator))
+            over += min(actual, max(most - joint, least)) - (most - joint)
     return over <= 0
 
 
@@ -264,6 +271,7 @@ def _priced(
 ) -> Outline:
     """The rows as they cost with what stands before their words."""
     estimator = prepared.estimator
+    recent = max(path.rows, default=0) - max(_RECENT, 2 * prepared.preferences.minimum_recent_nodes)
 
     def row_of(level: int, row: Candidate) -> Candidate:
         preface = prefaces.get(level)
@@ -271,7 +279,8 @@ def _priced(
             return row
         asked = row.tokens > 0
         cost = preface.costs(estimator, asked=asked).total if costs is None else costs.get(level, 0)
-        floor = min(cost, preface.floor(estimator, asked=asked))
+        # Only what is recent is ever shortened, and finding out how far takes time.
+        floor = cost if level < recent else min(cost, preface.floor(estimator, asked=asked))
         fixed = row.fixed
         if fixed is None:
             fixed = 0 if row.kind in {"text", "tool_result"} else row.tokens

@@ -48,7 +48,6 @@ def render_layers(plan: LayerPlan, contents: Mapping[str, Content]) -> Envelope:
     )
     prefaces = {level: each.preface for level, each in written.items()}
     words = {level: (each.words, each.shortened) for level, each in written.items()}
-    pieces = account_for(plan, context.manifest.pieces, layers, prefaces, words)
     return Envelope(
         conversation_id=plan.request.conversation_id,
         message_id=plan.request.message_id,
@@ -61,7 +60,7 @@ def render_layers(plan: LayerPlan, contents: Mapping[str, Content]) -> Envelope:
         memory_block=plan.system.memory,
         messages=messages,
         history=history,
-        manifest=Manifest(facts, pieces),
+        manifest=Manifest(facts, lambda: account_for(plan, context.manifest.pieces, layers, prefaces, words)),
         budget=context.budget,
         truncated=context.truncated or bool(plan.path.stripped),
         shortened=_shortened(plan, context, written),
@@ -93,7 +92,7 @@ def _own(plan: LayerPlan, row: Candidate, contents: Mapping[str, Content]) -> Co
 
 def _written(plan: LayerPlan, contents: Mapping[str, Content]) -> dict[int, _Written]:
     estimator = plan.request.context.estimator
-    rows = dict(plan.path.rows)
+    rows = plan.path.rows
     found: dict[int, _Written] = {}
     for level, preface in plan.prefaces.items():
         row = rows[level]
@@ -133,7 +132,7 @@ def _as_written(plan: LayerPlan, written: Mapping[int, _Written]) -> Plan:
 
 
 def _contents(plan: LayerPlan, written: Mapping[int, _Written]) -> dict[str, Content]:
-    rows = dict(plan.path.rows)
+    rows = plan.path.rows
     found: dict[str, Content] = {rows[level].id: each.content for level, each in written.items()}
     if plan.path.input_id not in found:
         found[plan.path.input_id] = Text(plan.path.input_text)
@@ -157,7 +156,7 @@ def _current(
 ) -> dict[int, Content]:
     """The levels of the current turn as they are sent."""
     found: dict[int, Content] = {}
-    for level, row in plan.path.rows:
+    for level, row in plan.path.rows.items():
         if level < plan.path.turn or row.left_out is not None:
             continue
         if level in written:
@@ -171,7 +170,7 @@ def _typed(plan: LayerPlan, contents: Mapping[str, Content]) -> str:
     """L5: the current input, as typed."""
     texts = [
         spoken_text(own)
-        for level, row in plan.path.rows
+        for level, row in plan.path.rows.items()
         if level >= plan.path.turn and row.left_out is None and row.tokens
         if (own := _own(plan, row, contents)) is not None
     ]
@@ -196,13 +195,8 @@ def _layers(
     of_text = plan.request.context.estimator.of_text
     standing = [Segment(name, text, stable=True) for name, text in plan.system.standing.segments]
     held = [
-        Segment(
-            each.id,
-            each.render(),
-            True,
-            _about(each.item) | {"revision": each.revision, "form": each.form.value},
-        )
-        for each in plan.system.held
+        Segment(each.id, text, True, _about(each.item) | {"revision": each.revision, "form": each.form.value})
+        for each, text in zip(plan.system.held, plan.system.texts, strict=True)
     ]
     turn = [
         segment
@@ -275,7 +269,7 @@ def _settings(plan: LayerPlan) -> dict[str, JsonValue]:
 def _shortened(
     plan: LayerPlan, context: AssembledContext, written: Mapping[int, _Written]
 ) -> tuple[str, ...]:
-    rows = dict(plan.path.rows)
+    rows = plan.path.rows
     cut = [
         rows[level].local_id
         for level, each in written.items()
