@@ -161,7 +161,7 @@ def test_a_recorded_trigger_explains_what_it_can_bring_about_and_nothing_else():
     assert [each.segment for each in seen(Trigger.MEMORY, system=agent)] == ["agent"]
     assert [each.segment for each in seen(Trigger.AGENT, system=told)] == ["[n]"]
     talk.conversation = conversation
-    talk.budget = 7_000
+    talk.budget = 4_900
     compacted = talk.look("Four?")
     assert watch(grown, compacted, [Trigger.COMPACTION]) == []
     assert [each.segment for each in watch(grown, compacted, [Trigger.NEW_ITEM])] == ["long.md"]

@@ -25,13 +25,18 @@ CONTEXT = ChatContext(
     folders=("Piano Lessons",),
 )
 
-texts = st.text(
-    st.sampled_from(
-        ["\n", "**user**: ", "**ai**: ", "[Context: Notes: a.md]", "\\", "<!-- weft-context: {} -->", "-->"]
-    )
-    | st.characters(exclude_categories=["Cs"]),
-    max_size=12,
-).map("".join)
+pieces = [
+    "\n",
+    "**user**: ",
+    "**ai**: ",
+    "[Context: Notes: a.md]",
+    "\\",
+    "<!-- weft-context: {} -->",
+    "-->",
+    "---",
+]
+characters = st.characters(exclude_categories=["Cs"])
+texts = st.lists(st.sampled_from(pieces) | characters, max_size=12).map("".join)
 
 
 @covers(

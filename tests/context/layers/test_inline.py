@@ -52,7 +52,7 @@ def test_an_item_whose_message_is_excluded_is_given_in_full_where_it_is_next_ref
 @covers("library.inline-lost-item-given-again")
 def test_an_item_whose_message_was_cut_is_given_in_full_where_it_is_next_referred_to():
     talk = inline(budget=1_200, preferences={"truncationStrategy": "rollingWindow"}, window=1_200)
-    big = note("big.md", "tune " * 160)
+    big = note("big.md", "tune" * 200)
     talk.ask("What?", big, answer="x" * 400)
     for index in range(8):
         talk.ask(f"Filler {index}?", answer="y" * 600)
@@ -64,7 +64,7 @@ def test_an_item_whose_message_was_cut_is_given_in_full_where_it_is_next_referre
     talk.ask("So?", big)
     after = talk.look("And?", big)
     assert referenced(after) == ["big.md"]
-    assert text_of(after).count("tune " * 160) == 1
+    assert text_of(after).count("tune" * 200) == 1
 
 
 def test_between_two_jumps_of_a_stepped_cut_requests_begin_with_the_ones_before():

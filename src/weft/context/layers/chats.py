@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias, cast
 
 from weft.context.layers.envelope import canonical
@@ -131,7 +132,7 @@ def read_chat(text: str) -> Chat:
     warnings: list[str] = []
     messages: list[ChatMessage] = []
     heads = [index for index in range(start, len(lines)) if _HEADER.match(lines[index])]
-    for head, end in zip(heads, [*heads[1:], len(lines)], strict=True):
+    for head, end in pairwise([*heads, len(lines)]):
         messages.append(_message(lines[head:end], warnings, len(messages)))
     return Chat(title=title, messages=tuple(messages), warnings=tuple(warnings))
 

@@ -8,12 +8,13 @@ it, and given at the first one that is kept.
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from weft.context.fit import Stretch
 from weft.context.layers.blocks import Form
 from weft.context.layers.items import ContextItem
+from weft.context.layers.library import Held, compact
 from weft.context.layers.names import ItemType
 from weft.context.layers.path import LayeredPath, Placed
 from weft.context.layers.preface import Given, Preface, Reference
@@ -76,6 +77,39 @@ class Inline:
             preface = self._preface(level, references, given)
             if preface:
                 found[level] = preface
+        return found
+
+    def compacted(self, prefaces: Mapping[int, Preface]) -> dict[int, Preface]:
+        """The same with what earlier turns give brought within the library's share.
+
+        The cut was found for full texts, so that this never moves it; while the cut stays,
+        a later turn only adds to what is decided here.
+        """
+        places = [
+            (level, number)
+            for level, preface in prefaces.items()
+            if level < self.path.turn
+            for number in range(len(preface.given))
+        ]
+        given = [prefaces[level].given[number] for level, number in places]
+        pinned = {each.item.id for each in self.placed if each.pinned}
+        held = [
+            Held(
+                item=each.item,
+                level=level,
+                revision=each.revision,
+                form=each.form,
+                pinned=each.item.id in pinned,
+            )
+            for each, (level, _) in zip(given, places, strict=True)
+        ]
+        found = dict(prefaces)
+        for each, (level, number) in zip(compact(held, self.share, self.estimator), places, strict=True):
+            before = found[level]
+            if each.form is not before.given[number].form:
+                changed = list(before.given)
+                changed[number] = replace(changed[number], form=each.form)
+                found[level] = replace(before, given=tuple(changed))
         return found
 
     def _given(self, each: Placed) -> Given:

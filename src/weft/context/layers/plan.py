@@ -223,7 +223,7 @@ def _plan_inline(
 
     plan = planned(None, whole)
     if not plan.fit.truncated and not plan.fit.shortened:
-        return plan, whole
+        return plan, inline.compacted(whole)
     tries: list[Callable[[], Plan]] = [
         lambda: planned(lambda: inline.charged_last(path.offset + plan.fit.head), whole),
         # The head may have grown or shrunk with other prices.
@@ -237,7 +237,7 @@ def _plan_inline(
         found = inline.layout(_kept(path, plan))
         if _holds(path, plan, found, prepared):
             break
-    return plan, found
+    return plan, inline.compacted(found)
 
 
 def _kept(path: LayeredPath, plan: Plan) -> list[int]:

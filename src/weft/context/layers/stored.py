@@ -43,7 +43,7 @@ def store_envelope(envelope: Envelope) -> StoredEnvelope:
         "layerHashes": envelope.layer_hashes,
         "tokens": {layer.id.value: layer.tokens for layer in envelope.layers},
         "user": user.segments[0].id if user.segments else None,
-        "systemBlocks": [shelf.put(text) for text in envelope.system_blocks],
+        "toolDescriptions": [shelf.put(text) for text in _descriptions(envelope)],
         "memoryBlock": shelf.put(envelope.memory_block) if envelope.memory_block else None,
         "userMessage": _user_message(envelope, shelf),
         "budget": envelope.budget,
@@ -53,6 +53,12 @@ def store_envelope(envelope: Envelope) -> StoredEnvelope:
         "manifest": envelope.manifest.stored(),
     }
     return StoredEnvelope(record, shelf.texts)
+
+
+def _descriptions(envelope: Envelope) -> tuple[str, ...]:
+    """The system's blocks beyond its two layers."""
+    layers = sum(bool(envelope.layer(each).text) for each in (LayerId.SYSTEM, LayerId.LIBRARY))
+    return envelope.system_blocks[layers:]
 
 
 class _Shelf:
@@ -143,7 +149,10 @@ class _Loading:
             conversation_id=str(record["conversationId"]),
             message_id=str(record["messageId"]),
             layers=layers,
-            system_blocks=tuple(self.text(each) for each in self._list("systemBlocks")),
+            system_blocks=(
+                *(layer.text for layer in layers[:2] if layer.text),
+                *(self.text(each) for each in self._list("toolDescriptions")),
+            ),
             memory_block="" if memory is None else self.text(memory),
             messages=tuple(messages) if last is None else (*messages, last),
             history=len(messages),
