@@ -48,6 +48,11 @@ class Talk:
         self.envelopes.append(envelope)
         return envelope
 
+    def take(self, text, answer, *items):
+        """A turn that nobody looked at."""
+        turn = Turn(id=f"m{len(self.conversation.turns) + 1}", text=text, items=tuple(items), answer=answer)
+        self.conversation = replace(self.conversation, turns=(*self.conversation.turns, turn))
+
     def look(self, text, *items, tools=(), fresh=None):
         """The envelope of a turn that is not taken."""
         request = PromptContextRequest(

@@ -319,7 +319,8 @@ def test_history_is_cut_by_the_same_engine_and_the_manifest_says_so():
 def test_a_strip_is_a_summary_and_the_last_turns():
     talk = Talk(strip=Strip(summary="They spoke of {levels} pianos.", turns=2))
     for index in range(1, 6):
-        envelope = talk.ask(f"Question {index}?", SPEC, answer=f"Answer {index}.")
+        talk.ask(f"Question {index}?", SPEC, answer=f"Answer {index}.")
+    envelope = talk.envelopes[-1]
     assert [message.text for message in envelope.messages] == [
         "Summary of the conversation so far:\nThey spoke of {levels} pianos.\n\nQuestion 3?",
         "Answer 3.",
@@ -339,7 +340,8 @@ def test_a_strip_is_a_summary_and_the_last_turns():
 def test_nothing_falls_between_a_summary_and_its_strip():
     talk = Talk(strip=Strip(summary="So far.", turns=1, through=1))
     for index in range(1, 5):
-        envelope = talk.ask(f"Question {index}?", answer=f"Answer {index}.")
+        talk.ask(f"Question {index}?", answer=f"Answer {index}.")
+    envelope = talk.envelopes[-1]
     assert [message.text for message in envelope.messages][::2] == [
         "Summary of the conversation so far:\nSo far.\n\nQuestion 2?",
         "Question 3?",

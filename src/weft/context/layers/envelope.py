@@ -157,6 +157,8 @@ class Envelope:
     """L4, then the user message."""
     history: int
     """How many of the messages are L4."""
+    additional: str
+    """What stands before L3 in the user message: outputs of tools, the loom's context."""
     manifest: Manifest
     budget: int
     truncated: bool = False

@@ -30,6 +30,13 @@ class Payload:
         if self.prediction is not None:
             lines.append(f"about {self.prediction.cached:,} from the cache")
         lines += [f"warning: {warning}" for warning in envelope.warnings]
+        extras = (
+            ("tool descriptions", "\n\n".join(_descriptions(envelope))),
+            ("memory block", envelope.memory_block),
+            ("before L3", envelope.additional),
+        )
+        for name, text in extras:
+            lines += ["", f"## {name}", text] if text else []
         for layer in envelope.layers:
             stable = "stable" if layer.stable else "volatile"
             lines += [
@@ -52,6 +59,11 @@ class Payload:
         if self.prediction is not None:
             found["prediction"] = self.prediction.to_wire()
         return found
+
+
+def _descriptions(envelope: Envelope) -> tuple[str, ...]:
+    layers = {layer.text for layer in envelope.layers[:2]}
+    return tuple(text for text in envelope.system_blocks if text not in layers)
 
 
 def record_payload(

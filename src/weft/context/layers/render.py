@@ -60,6 +60,9 @@ def render_layers(plan: LayerPlan, contents: Mapping[str, Content]) -> Envelope:
         memory_block=plan.system.memory,
         messages=messages,
         history=history,
+        additional=JOINT.join(
+            text for each in written.values() for text in (each.preface.tools, each.preface.loom) if text
+        ),
         manifest=Manifest(facts, lambda: account_for(plan, context.manifest.pieces, layers, prefaces, words)),
         budget=context.budget,
         truncated=context.truncated or bool(plan.path.stripped),
@@ -249,12 +252,12 @@ def _turn_segments(preface: Preface) -> list[Segment]:
 
 
 def _message_segment(name: str, message: Message) -> Segment:
-    """A message as text; one that is more than text keeps its blocks."""
+    """A message as text; one that is more than text as its blocks."""
     about: dict[str, JsonValue] = {"role": message.role.value}
     if len(message.blocks) == 1 and isinstance(message.blocks[0], Text):
         return Segment(name, message.text, True, about)
-    blocks = [content_to_wire(block) for block in message.blocks]
-    return Segment(name, message.text, True, about | {"blocks": blocks})
+    blocks = canonical([content_to_wire(block) for block in message.blocks])
+    return Segment(name, blocks, True, about | {"blocks": True})
 
 
 def _settings(plan: LayerPlan) -> dict[str, JsonValue]:

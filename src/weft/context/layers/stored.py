@@ -45,6 +45,7 @@ def store_envelope(envelope: Envelope) -> StoredEnvelope:
         "user": user.segments[0].id if user.segments else None,
         "toolDescriptions": [shelf.put(text) for text in _descriptions(envelope)],
         "memoryBlock": shelf.put(envelope.memory_block) if envelope.memory_block else None,
+        "additional": shelf.put(envelope.additional) if envelope.additional else None,
         "userMessage": _user_message(envelope, shelf),
         "budget": envelope.budget,
         "truncated": envelope.truncated,
@@ -85,23 +86,21 @@ def _entry(segment: Segment, shelf: _Shelf) -> JsonObject:
 
 
 def _user_message(envelope: Envelope, shelf: _Shelf) -> JsonValue:
-    """What stands before L3 and L5; the whole message only where it is more than text around them."""
+    """Nothing where it follows from the rest; the whole message where it is more than that."""
     if envelope.history >= len(envelope.messages):
         return None
     message = envelope.messages[-1]
-    typed, turn = envelope.layer(LayerId.USER).text, envelope.layer(LayerId.TURN).text
-    lead = message.text.removesuffix(typed)
-    asked = lead.endswith(JOINT + SEPARATOR)
-    before = lead.removesuffix(JOINT + SEPARATOR).removesuffix(turn)
-    found: dict[str, JsonValue] = {"before": shelf.put(before) if before else None, "separated": asked}
     simple = len(message.blocks) == 1 and isinstance(message.blocks[0], Text)
-    if simple and _said(before, turn, typed, separated=asked) == message.text:
-        return found
-    return {"message": shelf.put(canonical(message_to_wire(message)))}
+    if simple and _said(envelope.additional, envelope.layers) == message.text:
+        return "computed"
+    return shelf.put(canonical(message_to_wire(message)))
 
 
-def _said(before: str, turn: str, typed: str, *, separated: bool) -> str:
-    return before + turn + (JOINT + SEPARATOR if separated else "") + typed
+def _said(additional: str, layers: Sequence[Layer]) -> str:
+    """The user message from its parts: tool outputs, L3, L5."""
+    context = JOINT.join(filter(None, [additional, layers[2].text]))
+    typed = layers[4].text
+    return f"{context}{JOINT}{SEPARATOR}{typed}" if context and typed else context + typed
 
 
 def load_envelope(
@@ -144,7 +143,6 @@ class _Loading:
         history = [each for each in layers[3].segments if not each.metadata.get("merged")]
         messages = [_message(each) for each in history]
         last = self._user_message(layers)
-        memory = record["memoryBlock"]
         return Envelope(
             conversation_id=str(record["conversationId"]),
             message_id=str(record["messageId"]),
@@ -153,9 +151,10 @@ class _Loading:
                 *(layer.text for layer in layers[:2] if layer.text),
                 *(self.text(each) for each in self._list("toolDescriptions")),
             ),
-            memory_block="" if memory is None else self.text(memory),
+            memory_block=self._optional("memoryBlock"),
             messages=tuple(messages) if last is None else (*messages, last),
             history=len(messages),
+            additional=self._optional("additional"),
             manifest=Manifest.from_stored(record["manifest"]),
             budget=int(cast("int", record["budget"])),
             truncated=record["truncated"] is True,
@@ -195,17 +194,18 @@ class _Loading:
         kept = self.record["userMessage"]
         if kept is None:
             return None
-        fields = cast("Mapping[str, JsonValue]", kept)
-        if "message" in fields:
-            return _message_from_wire(json.loads(self.text(fields["message"])))
-        before = "" if fields["before"] is None else self.text(fields["before"])
-        said = _said(before, layers[2].text, layers[4].text, separated=fields["separated"] is True)
-        return Message(Role.USER, (Text(said),))
+        if kept != "computed":
+            return _message_from_wire(json.loads(self.text(kept)))
+        return Message(Role.USER, (Text(_said(self._optional("additional"), layers)),))
+
+    def _optional(self, name: str) -> str:
+        digest = self.record[name]
+        return "" if digest is None else self.text(digest)
 
 
 def _message(segment: Segment) -> Message:
-    role, blocks = segment.metadata["role"], segment.metadata.get("blocks")
-    return _message_from_wire({"role": role, "content": segment.content if blocks is None else blocks})
+    content = json.loads(segment.content) if segment.metadata.get("blocks") else segment.content
+    return _message_from_wire({"role": segment.metadata["role"], "content": content})
 
 
 def _message_from_wire(value: JsonValue) -> Message:
