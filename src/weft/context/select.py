@@ -100,6 +100,8 @@ class Outline:
     tail: Sequence[Candidate]
     head: Sequence[Candidate] = ()
     between: Stretch | None = None
+    start: int | None = None
+    """The ruler before the first level, where that is not its end less its tokens."""
 
     @property
     def first(self) -> int:

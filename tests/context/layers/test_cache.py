@@ -1,5 +1,6 @@
 """Breakpoints, what providers are told, what is predicted, and what is watched."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -72,8 +73,8 @@ def test_a_mark_is_never_further_from_the_last_request_than_anthropic_looks_back
     ]
     talk.conversation = replace(talk.conversation, turns=tuple(turns))
     envelope = talk.look("And?")
-    marks = cache_controls(envelope, ANTHROPIC).marks
-    assert len(marks) <= 4
+    marks = list(cache_controls(envelope, ANTHROPIC).marks)
+    assert 2 <= len(marks) <= 4
     asked = [index for index, message in enumerate(envelope.messages) if message.role == "user"]
     assert marks[-2].message in asked or marks[-2].message == envelope.history - 1
     places = {(block.message, block.number): index for index, block in enumerate(envelope.blocks())}
@@ -120,7 +121,7 @@ def test_prediction_is_the_longest_beginning_in_common_as_the_provider_counts_it
     assert predict(envelope.blocks(), recent, replace(OPENAI, minimum=10**6)).cached == 0
 
 
-@covers("cache.monitor", "cache.monitor-names-the-segment")
+@covers("cache.monitor-names-the-segment")
 def test_a_prefix_that_changes_without_a_reason_is_told_by_its_first_segment():
     talk = talked(standing=Standing(memory="Likes tea."))
     talk.ask("Two?", note("b.md", "b"))
@@ -167,7 +168,6 @@ def test_a_recorded_trigger_explains_what_it_can_bring_about_and_nothing_else():
     assert [each.segment for each in watch(grown, compacted, [Trigger.NEW_ITEM])] == ["long.md"]
 
 
-@covers("cache.payload-recorder")
 def test_a_payload_is_recorded_as_a_layered_view():
     talk = Talk()
     talk.ask("One?", note("a.md", "x\x00"))
@@ -184,7 +184,7 @@ def test_a_payload_is_recorded_as_a_layered_view():
     assert "warning: a.md contains NUL characters" in text
     assert "Context attached:\n- a.md\nFind them in the Context Library above." in text
     assert "## cache marks\nsystem, block 0\nsystem, block 1\nmessage 1, block 0\nmessage 2, block 0" in text
-    wire = payload.to_wire()
+    wire = json.loads(json.dumps(payload.to_wire()))
     assert wire["envelope"]["combinedHash"] == envelope.combined_hash
     assert set(wire) == {"provider", "envelope", "cacheControls", "prediction"}
 

@@ -48,9 +48,10 @@ def test_whatever_the_budget_it_holds_and_every_item_is_somewhere(
     assert envelope.messages[-1].text.endswith("And now?") or envelope.shortened
     wanted = {item.id for item in last}
     assert wanted == {*referenced(envelope), *in_full(envelope)}
-    above = "\n".join(message.text for message in envelope.messages[:-1])
+    said = "\n".join(message.text for message in envelope.messages)
     for name in referenced(envelope):
-        assert name in library(envelope) if placement == "system" else name in above
+        shown = f">{name.partition('#')[0]}</"
+        assert name in library(envelope) if placement == "system" else shown in said
     again = talk.look("And now?", *last)
     assert again.to_wire() == envelope.to_wire()
     stored = store_envelope(envelope)

@@ -20,7 +20,6 @@ def talked():
     return talk
 
 
-@covers("envelope.stored-per-user-turn")
 def test_an_envelope_is_l3_entries_and_pointers_to_snapshots():
     envelope = talked().ask("Two?", SPEC, note("b.md", "b"), tools=[ToolOutput(name="look", content="seen")])
     stored = store_envelope(envelope)

@@ -228,7 +228,6 @@ def test_a_promoted_note_is_no_longer_the_active_one():
     assert referenced(envelope) == ["a.md"]
 
 
-@covers("library.pinning")
 def test_a_pinned_item_is_in_the_library_at_once_and_stays_whole():
     talk = Talk(budget=2_000)
     big = note("big.md", "# Top\n" + "x" * 3_600)
@@ -353,7 +352,7 @@ def test_nothing_falls_between_a_summary_and_its_strip():
     )
 
 
-@covers("layer.l1-system", "memory.user-memory-in-l1", "project.blocks-in-l1")
+@covers("layer.l1-system", "project.blocks-in-l1")
 def test_l1_is_the_system_context_then_memory_project_and_addendum():
     talk = Talk(
         system=SystemParts(

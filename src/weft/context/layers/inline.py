@@ -212,8 +212,12 @@ class Inline:
                 start=between.start + before(self.path.offset + len(outline.head)),
                 end=between.end + before(self.path.offset + outline.first),
             )
+        start = None if outline.start is None else outline.start + before(self.path.offset)
         return Outline(
-            head=list(moved(outline.head, 0)), between=between, tail=list(moved(outline.tail, outline.first))
+            head=list(moved(outline.head, 0)),
+            between=between,
+            tail=list(moved(outline.tail, outline.first)),
+            start=start,
         )
 
     def _marks(self) -> dict[int, int]:

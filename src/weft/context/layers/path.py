@@ -113,7 +113,7 @@ def read_path(request: LayeredRequest) -> LayeredPath:
         outline = _with_input(outline, context)
         live.append(count)
     path = LayeredPath(
-        outline=outline,
+        outline=_with_start(outline),
         offset=0,
         turn=turn,
         first_live=live[0] if live else None,
@@ -121,6 +121,13 @@ def read_path(request: LayeredRequest) -> LayeredPath:
         input_text=context.pending.text,
     )
     return path if request.strip is None else _stripped(path, request)
+
+
+def _with_start(outline: Outline) -> Outline:
+    """The first level's tokens will be others once something stands before its words; its place is not."""
+    if outline.start is not None or outline.between is not None or not outline.tail:
+        return outline
+    return replace(outline, start=max(0, outline.tail[0].ruler - outline.tail[0].tokens))
 
 
 def _turn(outline: Outline) -> int:
@@ -138,7 +145,7 @@ def _with_input(outline: Outline, context: ContextRequest) -> Outline:
     tokens = context.estimator.of_text(context.pending.text) if context.pending.text else 0
     before = rows[-1].ruler if rows else 0
     row = Candidate(_INPUT_ID, INPUT_ROW, "user", tokens, before + tokens)
-    return Outline(head=outline.head, between=outline.between, tail=[*outline.tail, row])
+    return replace(outline, tail=[*outline.tail, row])
 
 
 def _stripped(path: LayeredPath, request: LayeredRequest) -> LayeredPath:
@@ -154,7 +161,7 @@ def _stripped(path: LayeredPath, request: LayeredRequest) -> LayeredPath:
     cut = start - outline.first
     return replace(
         path,
-        outline=Outline(tail=outline.tail[cut:]),
+        outline=Outline(tail=outline.tail[cut:], start=outline.tail[cut - 1].ruler),
         offset=start,
         stripped=(*outline.head, *outline.tail[:cut]),
     )

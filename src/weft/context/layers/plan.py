@@ -287,9 +287,9 @@ def _priced(
         return row._replace(tokens=row.tokens + cost, fixed=fixed + floor)
 
     outline, offset = path.outline, path.offset
-    return Outline(
+    return replace(
+        outline,
         head=[row_of(offset + index, row) for index, row in enumerate(outline.head)],
-        between=outline.between,
         tail=[row_of(offset + outline.first + index, row) for index, row in enumerate(outline.tail)],
     )
 
