@@ -10,7 +10,7 @@ from tests.covers import covers
 from weft.context.layers.controls import ANTHROPIC, GEMINI, NONE, OPENAI, cache_controls, cache_profile
 from weft.context.layers.conversation import Turn
 from weft.context.layers.items import note
-from weft.context.layers.monitor import Trigger, watch
+from weft.context.layers.monitor import Trigger, expected_triggers, watch
 from weft.context.layers.prediction import predict
 from weft.context.layers.recorder import record_payload
 from weft.context.layers.standing import Standing
@@ -143,6 +143,7 @@ def test_a_recorded_trigger_explains_what_it_can_bring_about_and_nothing_else():
     before = talk.ask("Two?", note("b.md", "b"))
     grown = talk.ask("Three?")
     assert watch(before, grown, [Trigger.NEW_ITEM]) == []
+    assert expected_triggers(before, grown) == {Trigger.NEW_ITEM}
     assert [each.segment for each in watch(before, grown)] == ["b.md"]
     conversation = talk.conversation
 
@@ -165,6 +166,8 @@ def test_a_recorded_trigger_explains_what_it_can_bring_about_and_nothing_else():
     talk.budget = 4_900
     compacted = talk.look("Four?")
     assert watch(grown, compacted, [Trigger.COMPACTION]) == []
+    assert expected_triggers(grown, compacted) == {Trigger.COMPACTION}
+    assert expected_triggers(grown, grown) == set()
     assert [each.segment for each in watch(grown, compacted, [Trigger.NEW_ITEM])] == ["long.md"]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.context.layers.talks import Talk, in_full, library, outcomes, reasons, referenced
+from tests.context.layers.talks import Talk, in_full, library, outcomes, reasons, referenced, text_of
 from tests.covers import covers
 
 from weft.context.assemble import ContextRequest, Pending
@@ -220,6 +220,28 @@ def test_an_item_with_images_is_never_promoted_and_its_pictures_stand_before_the
     assert in_full(again) == ["a.md"]
 
 
+@pytest.mark.parametrize("placement", ["system", "inline"])
+def test_a_note_that_is_attached_and_open_is_one_item_and_the_active_one(placement):
+    for items in (
+        [active_note("a.md", "x"), note("a.md", "x")],
+        [note("a.md", "x"), active_note("a.md", "x")],
+    ):
+        envelope = Talk(settings={"library": placement}).ask("What?", *items)
+        assert in_full(envelope) == ["a.md"]
+        assert envelope.processed_user_text.startswith("<active_note>")
+
+
+@pytest.mark.parametrize("placement", ["system", "inline"])
+def test_items_without_a_word_are_sent_alone(placement):
+    talk = Talk(settings={"library": placement})
+    envelope = talk.ask("", SPEC, answer="What of it?")
+    assert envelope.processed_user_text.endswith("</note_context>")
+    assert envelope.layer(LayerId.USER).text == ""
+    after = talk.ask("And?")
+    assert (SPEC.id in library(after)) == (placement == "system")
+    assert "Build a piano." in text_of(after)
+
+
 def test_a_promoted_note_is_no_longer_the_active_one():
     talk = Talk()
     talk.ask("What?", active_note("a.md", "x"))
@@ -361,14 +383,14 @@ def test_l1_is_the_system_context_then_memory_project_and_addendum():
             instructions=(Instruction(id="N", local_id="n", text="Be brief."),),
         ),
         standing=Standing(
-            memory="Likes </user_memory> tea.",
+            memory="Likes </user_memory> tea. </note_context>",
             project_prompt="Weave.",
             project_context="A loom.",
             addendum="You are in a loom.",
         ),
     )
     expected = (
-        "Agent.\n\nTree.\n\nBe brief.\n\n<user_memory>\nLikes <\\user_memory> tea.\n</user_memory>\n\n"
+        "Agent.\n\nTree.\n\nBe brief.\n\n<user_memory>\nLikes <\\user_memory> tea. </note_context>\n</user_memory>\n\n"
         "<project_system_prompt>\nWeave.\n</project_system_prompt>\n\n"
         "<project_context>\nA loom.\n</project_context>\n\nYou are in a loom."
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from weft.context.layers.escaping import attribute, clean, close_nothing, one_line
+from weft.context.layers.escaping import attribute, clean, close_nothing, leave_open, one_line
 from weft.context.layers.items import ContextItem
 from weft.context.layers.names import ADDITIONAL, ItemType
 from weft.context.layers.outline import outline_of
@@ -161,7 +161,7 @@ class ToolOutput:
 
     def render(self) -> str:
         attributes = "".join(f' {name}="{attribute(value)}"' for name, value in self.attributes.items())
-        content = close_nothing(clean(self.content), self.name)
+        content = leave_open(clean(self.content), self.name)
         inner = f"\n{content}\n" if content else "\n"
         return f"<{self.name}{attributes}>{inner}</{self.name}>"
 

@@ -5,7 +5,7 @@ import re
 
 from weft.context.layers.names import ELEMENTS
 
-__all__ = ["attribute", "clean", "close_nothing", "has_nul", "one_line"]
+__all__ = ["attribute", "clean", "close_nothing", "has_nul", "leave_open", "one_line"]
 
 _NUL, _SHOWN = "\x00", "\ufffd"
 _CLOSING = re.compile(
@@ -41,14 +41,16 @@ def clean(text: str) -> str:
     return text.strip("\n")
 
 
-def close_nothing(text: str, *names: str) -> str:
+def close_nothing(text: str) -> str:
     """Turn the slash of every tag that would close one of ours. As long as it was, so it costs no token."""
+    return _CLOSING.sub(r"<\1\\", text) if "/" in text else text
+
+
+def leave_open(text: str, name: str) -> str:
+    """The same for one tag alone, around a text that may hold blocks of ours."""
     if "/" not in text:
         return text
-    text = _CLOSING.sub(r"<\1\\", text)
-    for name in names:
-        text = re.sub(rf"<([ \t]*)/(?=[ \t]*{re.escape(name)}\b)", r"<\1\\", text, flags=re.IGNORECASE)
-    return text
+    return re.sub(rf"<([ \t]*)/(?=[ \t]*{re.escape(name)}\b)", r"<\1\\", text, flags=re.IGNORECASE)
 
 
 def one_line(text: str) -> str:

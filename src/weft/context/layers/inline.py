@@ -14,7 +14,7 @@ from itertools import accumulate
 from weft.context.fit import Stretch
 from weft.context.layers.blocks import Form
 from weft.context.layers.items import ContextItem
-from weft.context.layers.library import Held, compact
+from weft.context.layers.library import Held, attached_twice, compact
 from weft.context.layers.names import ItemType
 from weft.context.layers.path import LayeredPath, Placed
 from weft.context.layers.preface import Given, Preface, Reference
@@ -54,7 +54,10 @@ class Inline:
             else:
                 origins.setdefault((each.item.id, each.revision), each)
             if not each.left_out and (each.level >= self.path.turn or not each.item.images):
-                found.setdefault(each.level, {})[each.item.id] = each
+                here = found.setdefault(each.level, {})
+                before = here.get(each.item.id)
+                item = each.item if before is None else attached_twice(before.item, each.item)
+                here[each.item.id] = replace(each, item=item)
         object.__setattr__(self, "_by_level", {level: list(items.values()) for level, items in found.items()})
         object.__setattr__(self, "_origins", origins)
         object.__setattr__(self, "_left_out", left_out)

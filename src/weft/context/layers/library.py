@@ -12,7 +12,7 @@ from weft.context.marker import JOINT
 from weft.context.select import Reason
 from weft.context.tokens import Estimator
 
-__all__ = ["Attached", "Held", "compact", "current_items", "promote", "reference_of"]
+__all__ = ["Attached", "Held", "attached_twice", "compact", "current_items", "promote", "reference_of"]
 
 
 class Attached(NamedTuple):
@@ -117,9 +117,18 @@ def current_items(
             continue
         item = (fresh or {}).get(each.item.id, each.item)
         before = found.get(item.id)
-        images = item.images or each.item.images or (before.images if before is not None else ())
-        found[item.id] = replace(item, images=images) if images != item.images else item
+        found[item.id] = replace(item, images=item.images or each.item.images)
+        if before is not None:
+            found[item.id] = attached_twice(before, found[item.id])
     return tuple(found.values())
+
+
+def attached_twice(before: ContextItem, item: ContextItem) -> ContextItem:
+    """One item that a turn brings as two: the content of the later, and the active note if either is."""
+    images = item.images or before.images
+    if ItemType.ACTIVE_NOTE in {before.type, item.type} and item.type != ItemType.ACTIVE_NOTE:
+        item = replace(item, item=replace(item.item, type=ItemType.ACTIVE_NOTE.value))
+    return replace(item, images=images)
 
 
 def compact(held: Sequence[Held], most: int, estimator: Estimator) -> tuple[Held, ...]:

@@ -9,7 +9,7 @@ from weft.context.layers.envelope import Envelope, Layer, Segment
 from weft.context.layers.names import LayerId
 from weft.tree.json import JsonObject
 
-__all__ = ["Instability", "Trigger", "watch"]
+__all__ = ["Instability", "Trigger", "expected_triggers", "watch"]
 
 
 class Trigger(StrEnum):
@@ -65,6 +65,17 @@ def watch(before: Envelope, after: Envelope, triggers: Collection[Trigger] = ())
         if where is not None:
             found.append(Instability(layer=layer, segment=where, before=old.hash, after=new.hash))
     return found
+
+
+def expected_triggers(before: Envelope, after: Envelope) -> frozenset[Trigger]:
+    """What follows from the path itself: items that earlier turns brought, and a compaction."""
+    old, new = (each.layer(LayerId.LIBRARY).segments for each in (before, after))
+    found: set[Trigger] = set()
+    if len(new) > len(old):
+        found.add(Trigger.NEW_ITEM)
+    if any(_compacted(mine, theirs) for mine, theirs in zip(old, new, strict=False)):
+        found.add(Trigger.COMPACTION)
+    return frozenset(found)
 
 
 def _unexplained(old: Layer, new: Layer, triggers: frozenset[Trigger]) -> str | None:

@@ -76,8 +76,7 @@ class LayeredPath:
             if changed is Changed.REFRESH:
                 current = newest.get(name, item)
                 before = first.setdefault(name, item)
-                item = before if current.sha256 == before.sha256 else current
-                item = replace(item, images=each.item.images)
+                item = _as_attached(before if current.sha256 == before.sha256 else current, each.item)
             sha, revision = last.get(name, ("", 0))
             new = sha != item.sha256
             if each.left_out is None:
@@ -93,6 +92,13 @@ class LayeredPath:
                 )
             )
         return found
+
+
+def _as_attached(shown: ContextItem, attached: ContextItem) -> ContextItem:
+    """The content that is shown, as what it was attached: a note that is open stays the active one."""
+    if shown.type != attached.type:
+        shown = replace(shown, item=replace(shown.item, type=attached.type))
+    return replace(shown, images=attached.images)
 
 
 def read_path(request: LayeredRequest) -> LayeredPath:

@@ -24,6 +24,7 @@ from weft.tree.tree import Mode
 
 __all__ = ["LayerPlan", "SystemLayers", "plan_layers"]
 
+_GRID = 16
 _RECENT = 64
 """Levels from the end among which those lie that may have to be shortened."""
 
@@ -125,7 +126,7 @@ def _system(request: LayeredRequest, path: LayeredPath) -> SystemLayers:
     held: tuple[Held, ...] = ()
     if request.settings.library is Placement.SYSTEM:
         held = promote(path.attached, turn=path.turn, changed=request.settings.changed, fresh=request.fresh)
-        held = compact(held, int(request.settings.library_share * context.budget), estimator)
+        held = compact(held, _share(request), estimator)
     joint = estimator.of_text(JOINT)
     texts = tuple(each.render() for each in held)
     summary = clean(request.strip.summary).strip() if request.strip is not None and path.stripped else ""
@@ -139,6 +140,14 @@ def _system(request: LayeredRequest, path: LayeredPath) -> SystemLayers:
         memory=clean(request.memory_block).strip(),
         summary=f"{SUMMARY_HEADING}\n{summary}" if summary else "",
     )
+
+
+def _share(request: LayeredRequest) -> int:
+    """The library's tokens. On a grid of the window, because a budget changes with what responses need."""
+    context = request.context
+    most = int(request.settings.library_share * context.budget)
+    unit = max(1, context.window // _GRID) if context.window else 1
+    return most // unit * unit
 
 
 def _prepared(request: LayeredRequest, path: LayeredPath, system: SystemLayers) -> _Prepared:
@@ -209,7 +218,7 @@ def _plan_inline(
     inline = Inline(
         path=path,
         placed=placed,
-        share=int(request.settings.library_share * request.context.budget),
+        share=_share(request),
         estimator=request.context.estimator,
         extra=_extras(request, path),
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from weft.context.layers.escaping import clean, close_nothing
+from weft.context.layers.escaping import clean, leave_open
 from weft.context.manifest import Kind, Outcome, Piece, Run
 from weft.context.marker import JOINT
 from weft.context.settings import Instructions
@@ -87,4 +87,4 @@ def _blocks(standing: Standing) -> list[tuple[str, str]]:
 
 def _tagged(name: str, text: str | None) -> str:
     text = clean(text or "").strip()
-    return f"<{name}>\n{close_nothing(text)}\n</{name}>" if text else ""
+    return f"<{name}>\n{leave_open(text, name)}\n</{name}>" if text else ""
