@@ -107,18 +107,22 @@ def test_others_are_told_in_their_own_way_or_not_at_all():
 @covers("cache.prediction")
 def test_prediction_is_the_longest_beginning_in_common_as_the_provider_counts_it():
     talk = talked(settings={"library": "inline"})
-    recent = [envelope.blocks() for envelope in talk.envelopes]
+    recent = [envelope.prefix() for envelope in talk.envelopes]
     envelope = talk.look("Two?", LONG)
-    found = predict(envelope.blocks(), recent, OPENAI)
+    found = predict(envelope.prefix(), recent, OPENAI)
     shared = sum(block.tokens for block in recent[0])
     assert found.cached == shared // 128 * 128
     assert found.blocks == 2
     assert 0 < found.share < 1
-    assert found.total == sum(block.tokens for block in envelope.blocks())
-    assert predict(envelope.blocks(), recent, ANTHROPIC).cached == shared
-    assert predict(envelope.blocks(), recent, NONE).cached == 0
-    assert predict(envelope.blocks(), [], OPENAI).cached == 0
-    assert predict(envelope.blocks(), recent, replace(OPENAI, minimum=10**6)).cached == 0
+    assert found.total == sum(block.tokens for block in envelope.prefix())
+    assert predict(envelope.prefix(), recent, ANTHROPIC).cached == shared
+    assert predict(envelope.prefix(), recent, NONE).cached == 0
+    assert predict(envelope.prefix(), [], OPENAI).cached == 0
+    grown = talked()
+    grown.ask("Two?", note("b.md", "b"))
+    before, after = grown.envelopes[-1].prefix(), grown.look("Three?").prefix()
+    assert predict(after, [before], ANTHROPIC).blocks == 3
+    assert predict(envelope.prefix(), recent, replace(OPENAI, minimum=10**6)).cached == 0
 
 
 @covers("cache.monitor-names-the-segment")
@@ -179,7 +183,7 @@ def test_a_payload_is_recorded_as_a_layered_view():
         envelope,
         provider="anthropic",
         controls=cache_controls(envelope, replace(ANTHROPIC, minimum=0)),
-        prediction=predict(envelope.blocks(), [], ANTHROPIC),
+        prediction=predict(envelope.prefix(), [], ANTHROPIC),
     )
     text = payload.text
     places = [text.index(f"## {name} · ") for name in envelope.layer_hashes]

@@ -214,8 +214,24 @@ class Envelope:
         ]
 
     def blocks(self) -> list[RequestBlock]:
-        """The request block by block, for prediction and cache controls."""
+        """The request block by block, as cache controls see it."""
         texts = [*self.system_blocks, *([self.memory_block] if self.memory_block else ())]
+        return self._blocks(texts)
+
+    def prefix(self) -> list[RequestBlock]:
+        """The request in the smallest pieces that stay whole, for prediction: a library grows item by item."""
+        library = self.layer(LayerId.LIBRARY).segments
+        texts = [segment.content for segment in self.layer(LayerId.SYSTEM).segments]
+        texts += [LIBRARY_HEADING, *(segment.content for segment in library)] if library else []
+        texts += [*self.descriptions, *([self.memory_block] if self.memory_block else ())]
+        return self._blocks(texts)
+
+    @property
+    def descriptions(self) -> tuple[str, ...]:
+        """Of tools: the system's blocks beyond its two layers."""
+        return self.system_blocks[sum(bool(self.layer(each).text) for each in _STABLE) :]
+
+    def _blocks(self, texts: Sequence[str]) -> list[RequestBlock]:
         found = [self._block(None, index, Text(text)) for index, text in enumerate(texts)]
         for number, message in enumerate(self.messages):
             role = message.role.value

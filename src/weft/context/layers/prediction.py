@@ -32,8 +32,9 @@ def predict(
 ) -> Prediction:
     """The longest beginning in common with recent requests, as the provider would count it.
 
-    Whole blocks are compared, by their hashes: what they have in common within the first
-    that differs is not promised.
+    Give it `envelope.prefix()` of this request and of the recent ones. Whole pieces are
+    compared, by their hashes: what they have in common within the first that differs is
+    not promised.
     """
     total = sum(block.tokens for block in blocks)
     if profile.way is CacheWay.NONE:

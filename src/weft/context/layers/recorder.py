@@ -31,7 +31,7 @@ class Payload:
             lines.append(f"about {self.prediction.cached:,} from the cache")
         lines += [f"warning: {warning}" for warning in envelope.warnings]
         extras = (
-            ("tool descriptions", "\n\n".join(_descriptions(envelope))),
+            ("tool descriptions", "\n\n".join(envelope.descriptions)),
             ("memory block", envelope.memory_block),
             ("before L3", envelope.additional),
         )
@@ -59,11 +59,6 @@ class Payload:
         if self.prediction is not None:
             found["prediction"] = self.prediction.to_wire()
         return found
-
-
-def _descriptions(envelope: Envelope) -> tuple[str, ...]:
-    layers = {layer.text for layer in envelope.layers[:2]}
-    return tuple(text for text in envelope.system_blocks if text not in layers)
 
 
 def record_payload(

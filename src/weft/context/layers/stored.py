@@ -43,7 +43,7 @@ def store_envelope(envelope: Envelope) -> StoredEnvelope:
         "layerHashes": envelope.layer_hashes,
         "tokens": {layer.id.value: layer.tokens for layer in envelope.layers},
         "user": user.segments[0].id if user.segments else None,
-        "toolDescriptions": [shelf.put(text) for text in _descriptions(envelope)],
+        "toolDescriptions": [shelf.put(text) for text in envelope.descriptions],
         "memoryBlock": shelf.put(envelope.memory_block) if envelope.memory_block else None,
         "additional": shelf.put(envelope.additional) if envelope.additional else None,
         "userMessage": _user_message(envelope, shelf),
@@ -54,12 +54,6 @@ def store_envelope(envelope: Envelope) -> StoredEnvelope:
         "manifest": envelope.manifest.stored(),
     }
     return StoredEnvelope(record, shelf.texts)
-
-
-def _descriptions(envelope: Envelope) -> tuple[str, ...]:
-    """The system's blocks beyond its two layers."""
-    layers = sum(bool(envelope.layer(each).text) for each in (LayerId.SYSTEM, LayerId.LIBRARY))
-    return envelope.system_blocks[layers:]
 
 
 class _Shelf:
