@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from bench.peers import MISSING, Peer, langchain, tokens_of
+from bench.peers import Peer, missing_note, peers, tokens_of
 from bench.report import Section, Table, at_least, at_most, number
 from bench.scene import Scene, sample_texts
 from bench.timing import medians, seconds_of
@@ -23,23 +23,29 @@ _TURNS = 2_000
 _CHAT_LIMIT = 8_000
 _WINDOW = 32_000
 _SETTINGS = 275
+_COMMITTED = "through SQLite, every message committed"
+_SAID = "(of that, committing alone)"
 _SMALLEST, _GRAIN, _READ, _WRITE = 1_024, 128, 0.1, 1.25
 """A provider's cache: prefixes of at least so many tokens, in steps, and what reading and writing cost."""
 
 
 def run(scene: Scene) -> Section:
-    peer = langchain()
+    others = peers()
+    peer = next((each for each in others if each.quick), None)
     section = Section(
         "The context engine",
         "Lists of plain messages, counted by characters ÷ 4. Ours is `fit_messages` with its defaults except "
         "where a strategy is named; the list of messages is read each time. The floor is a bare loop over the "
-        f"end of the list. The peer is {peer.name if peer else 'missing'}, with its fastest counter.",
+        "end of the list. Peers are asked with their best settings: "
+        + ("; ".join(f"{each.name}, {each.settings}" for each in others) or "none is installed")
+        + ".",
     )
-    if peer is None:
-        section.notes.append(MISSING)
-    _lists(scene, section, peer)
-    _chat(section, peer)
-    _integrity(section, peer)
+    note = missing_note(others)
+    if note is not None:
+        section.notes.append(note)
+    _lists(scene, section, others)
+    _chat(scene, section, peer)
+    _integrity(section, others)
     _reuse(scene, section)
     _import_time(section)
     return section
@@ -71,7 +77,8 @@ def _ours(messages: Sequence[Plain], limit: int, strategy: str = _ROLLING) -> li
     return list(fit_messages(messages, limit, strategy=strategy, estimator="chars/4").messages)
 
 
-def _lists(scene: Scene, section: Section, peer: Peer | None) -> None:
+def _lists(scene: Scene, section: Section, others: Sequence[Peer]) -> None:
+    peer = next((each for each in others if each.quick), None)
     counts = (1_000, 10_000) if scene.quick else (1_000, 10_000, 100_000)
     rows: list[tuple[str, ...]] = []
     found: dict[str, list[float]] = {}
@@ -90,6 +97,12 @@ def _lists(scene: Scene, section: Section, peer: Peer | None) -> None:
             found.setdefault(name, []).append(math.inf if seconds is None else seconds)
     for name, seconds in found.items():
         rows.append((name, *(number(1000 * each) for each in seconds), number(_exponent(seconds))))
+    slow = [each for each in others if not each.quick]
+    messages = _messages(10_000)
+    for each in slow:
+        took = [_once(each, messages[:count]) for count in (1_000, 10_000)]
+        blank = ["—"] * (len(counts) - 2)
+        rows.append((each.name, *(number(1000 * one) for one in took), *blank, "—"))
     header = ("ms", *(f"{count:,}" for count in counts), f"exponent {counts[-2]:,} → {counts[-1]:,}")
     section.tables.append(Table("A list fitted to a quarter of its tokens", header, rows))
     if peer is not None:
@@ -103,12 +116,18 @@ def _lists(scene: Scene, section: Section, peer: Peer | None) -> None:
     )
 
 
+def _once(peer: Peer, messages: Sequence[Plain]) -> float:
+    limit = sum(tokens_of(message["content"]) for message in messages) // 4
+    theirs = peer.convert(messages)
+    return seconds_of(partial(peer.fit, theirs, limit))
+
+
 def _exponent(seconds: Sequence[float]) -> float:
     return math.log10(seconds[-1] / seconds[-2])
 
 
-def _chat(section: Section, peer: Peer | None) -> None:
-    turns = _TURNS
+def _chat(scene: Scene, section: Section, peer: Peer | None) -> None:
+    turns = scene.size(_TURNS, 500)
     messages = _messages(2 * turns)
 
     def refit() -> None:
@@ -125,6 +144,7 @@ def _chat(section: Section, peer: Peer | None) -> None:
         "fitted afresh": min(seconds_of(refit) for _ in range(3)),
         "extended": min(seconds_of(extend) for _ in range(5)),
     }
+    took |= _through_sqlite(scene, messages)
     if peer is not None:
         theirs = peer.convert(messages)
 
@@ -133,12 +153,30 @@ def _chat(section: Section, peer: Peer | None) -> None:
                 peer.fit(theirs[: 2 * turn], _CHAT_LIMIT)
 
         took[peer.name] = seconds_of(refit_peer)
-        for name, bar in (("fitted afresh", 10), ("extended", 50)):
+        for name, bar in (("fitted afresh", 10), ("extended", 50), (_COMMITTED, 2)):
             what = f"a chat of {turns:,} turns, {name}: {peer.name} ÷ ours"
             section.hold(at_least(what, took[peer.name] / took[name], bar))
     rows = [(name, number(1000 * seconds), number(1e6 * seconds / turns)) for name, seconds in took.items()]
     caption = f"A chat that grows to {turns:,} turns in a window of {_CHAT_LIMIT:,} tokens"
     section.tables.append(Table(caption, ("", "ms in all", "µs a turn"), rows))
+
+
+def _through_sqlite(scene: Scene, messages: Sequence[Plain]) -> dict[str, float]:
+    """The same chat kept in a grove: every message committed, then the context of the next answer."""
+    with scene.grove("SQLite") as grove:
+        grove.add_agent("bot", model_ref="local:any")
+        tree = grove.plant("Chat", "Hello")
+
+        def commit() -> None:
+            for number in range(0, len(messages), 2):
+                tree.say(messages[number]["content"])
+                tree.context(limit=_CHAT_LIMIT, strategy=_ROLLING, preferences={"estimator": "chars/4"})
+                tree.say(messages[number + 1]["content"], author="bot")
+
+        found = {_COMMITTED: seconds_of(commit)}
+        bare = grove.plant("Bare", "Hello")
+        found[_SAID] = seconds_of(lambda: [bare.say(message["content"]) for message in messages])
+    return found
 
 
 def _mixed() -> list[Plain]:
@@ -176,7 +214,7 @@ class _Faults(NamedTuple):
     refused: int = 0
 
 
-def _integrity(section: Section, peer: Peer | None) -> None:
+def _integrity(section: Section, others: Sequence[Peer]) -> None:
     messages = _mixed()
     total = fit_messages(messages, 10**9, estimator="chars/4").tokens
     budgets = [total * (index + 14) // (_SETTINGS + 13) for index in range(_SETTINGS)]
@@ -191,10 +229,14 @@ def _integrity(section: Section, peer: Peer | None) -> None:
                 faults = _added(faults, _faults_of(context.messages, messages, over=over))
             worst = max(worst, sum(faults))
             rows.append((f"ours, {strategy}, step {step}", *(str(each) for each in faults)))
-    if peer is not None:
+    for peer in others:
         faults, theirs = _Faults(), peer.convert(messages)
         for budget in budgets:
-            kept = peer.plain(peer.fit(theirs, budget))
+            try:
+                kept = peer.plain(peer.fit(theirs, budget))
+            except ValueError:
+                faults = _added(faults, _Faults(refused=1))
+                continue
             faults = _added(faults, _faults_of(kept, messages, over=False))
         rows.append((peer.name, *(str(each) for each in faults)))
     header = ("of each", "broken pairs", "empty", "lost system", "lost last user", "over budget", "refused")

@@ -15,6 +15,7 @@ from bench.crowd import in_threads
 from bench.report import Bar, Section, Table, at_least, at_most, number
 from bench.scene import STORES, Scene, place_of
 from bench.timing import counted, medians
+from weft.runtime.contexts import options_from
 from weft.runtime.values import contents_of
 from weft.store.base import Store
 from weft.store.queries import ancestor_at_depth, node_rows, walk_up
@@ -25,6 +26,8 @@ __all__ = ["run"]
 
 _SHAPES = ("straight", "zigzag")
 _COUNT = 50
+_LIMIT = 2_000
+"""Tokens of a context."""
 _THREADS = 8
 _TABLES = ("nodes", "texts", "plain")
 
@@ -165,6 +168,14 @@ def _plain(statement: TextClause, spot: Spot) -> object:
     return rows
 
 
+def _context(strategy: str, spot: Spot) -> object:
+    """What a model would see, with nothing at hand from the time before."""
+    contexts = spot.grove.contexts
+    contexts.cache.clear()
+    options = options_from({"limit": _LIMIT, "strategy": strategy})
+    return contexts.at(spot.tree, spot.row.ulid, options)
+
+
 _QUESTIONS: dict[str, Question] = {
     "tail of 50, nodes": lambda spot: spot.grove.read.path(spot.tree, spot.row.ulid, tail=_COUNT),
     "tail of 50, rows": _tail_rows,
@@ -172,6 +183,8 @@ _QUESTIONS: dict[str, Question] = {
     "head of 50, nodes": lambda spot: spot.grove.read.path(spot.tree, spot.row.ulid, head=_COUNT),
     "head of 50, rows": _head_rows,
     "plain: head of 50": partial(_plain, _PLAIN_HEAD),
+    "context, truncateMiddle": partial(_context, "truncateMiddle"),
+    "context, rollingWindow": partial(_context, "rollingWindow"),
     "children": lambda spot: spot.grove.read.children(spot.tree, spot.row.ulid),
     "siblings": lambda spot: spot.grove.read.siblings(spot.tree, spot.row.ulid),
     "whole path": lambda spot: spot.grove.read.path(spot.tree, spot.row.ulid),
@@ -192,7 +205,7 @@ def _table(
         small, *_, large = figures[name]
         ratio = None if small is None or large is None else large / small
         bar, verdict = "—", "—"
-        if name.startswith(("tail", "head")):
+        if name.startswith(("tail", "head", "context")):
             what = f"{caption}: {name} (statistics: {statistics}), the steepest of all, {ends}"
             found = at_most(what, ratio, _FLAT)
             held.append((math.inf if ratio is None else ratio, found))

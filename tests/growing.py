@@ -199,7 +199,7 @@ class _Grower:
         key = self._take_key()
         first = self._at(parent.position)
         place = place_below(
-            first, self._at(first.jump).jump, key, self._sender.size, attachments=False, instructions=False
+            first, self._at(first.jump).jump, key, self._sender.size, attachments=False, instructs=False
         )
         written_after = None if parent.key == parent.position else parent.key
         return self._keep(

@@ -238,9 +238,8 @@ class Sight:
     def with_instructions(self) -> Iterator[int]:
         """Places where a version has an instruction among its sources."""
         for piece in self.pieces:
-            is_told = any(role == INSTRUCTION for _, role in piece.sources)
-            # Weft looks at the first version only, so an instruction that an edit brings into a
-            # buffer is not found from below. Remove the second condition once it is.
+            is_told = piece.role == "system" or any(role == INSTRUCTION for _, role in piece.sources)
+            # What a later version brings is looked up when a context is assembled.
             if is_told and piece.number == piece.place:
                 yield piece.place
 

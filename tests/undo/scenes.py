@@ -14,6 +14,7 @@ from weft.runtime.operations.items import Attach, Detach
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
 from weft.runtime.operations.places import CommitBuffer, Direction, Switch, TypeText
+from weft.runtime.operations.preferences import Prefer, PreferInTree
 from weft.runtime.operations.projects import ArchiveProject, AssignProject, ChangeProject, CreateProject
 from weft.runtime.operations.references import (
     Collapse,
@@ -296,6 +297,19 @@ CASES = [
         lambda s: AppendHistory(tree=s.tree.id, content="4", role=Role.TOOL),
     ),
     Case(
+        PreferInTree,
+        "two of them",
+        lambda s: PreferInTree(tree=s.id, settings={"nameAuthors": True, "tokenBuffer": 10}),
+        lambda s: s.grove.perform(PreferInTree(tree=s.id, settings={"token_buffer": 20})),
+    ),
+    Case(
+        Prefer,
+        "for the grove",
+        lambda s: Prefer(settings={"tokenBuffer": 2_000 + s.number, "nameAuthors": None}),
+        lambda s: s.grove.perform(Prefer(settings={"nameAuthors": True, "tokenBuffer": s.number})),
+        in_grove=True,
+    ),
+    Case(
         CreateProject,
         "with a prompt",
         lambda s: CreateProject(name=f"Novel {s.number}", system_prompt="Write."),
@@ -359,7 +373,7 @@ CASES = [
 ]
 ALIKE = frozenset(
     {Exclude, Include, Bookmark, Unbookmark, Attach, Detach, Collapse, Expand, Uncollapse, Describe}
-    | {LinkTogether, Unlink, TagTarget, Untag, Archive, Unarchive, AssignProject}
+    | {LinkTogether, Unlink, TagTarget, Untag, Archive, Unarchive, AssignProject, PreferInTree}
 )
 """Operations that do not mind the mode."""
 PLAYS = [

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from weft import __version__
 from weft.cli import (
     agents,
+    contexts,
     documents,
     events,
     history,
@@ -114,6 +115,7 @@ for family in (
     marking,
     references,
     searching,
+    contexts,
     history,
     documents,
     projects,

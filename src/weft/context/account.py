@@ -1,14 +1,18 @@
 """The account of an assembly: what became of every level, source and addition."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from weft.context.assemble import INPUT, Plan
 from weft.context.dialogue import CLOSING, OPENING, Composed, Joined, Part
-from weft.context.manifest import Gap, Kind, Outcome, Piece, Run
+from weft.context.manifest import Facts, Gap, Kind, Manifest, Outcome, Piece, Run
+from weft.context.reference import frame_tokens
 from weft.context.select import Candidate, ExtraSource, Reason
+from weft.tree.content import JsonValue, Text
+from weft.tree.node import Role
+from weft.tree.wire import camel, to_wire
 
-__all__ = ["Level", "Reference", "account_for"]
+__all__ = ["Level", "Reference", "account_for", "planned_manifest", "settings_of"]
 
 
 @dataclass(slots=True)
@@ -39,6 +43,40 @@ def account_for(
     plan: Plan, levels: Sequence[Level], composed: Composed | None, marker: Part | None
 ) -> list[Piece]:
     return _Account(plan, composed).pieces(levels, marker)
+
+
+def planned_manifest(plan: Plan) -> Manifest:
+    """The account of a plan that nobody has rendered: enough to ask what other settings would drop."""
+    levels = [_planned(plan, number) for number in plan.kept]
+    marker = Part(Role.USER, (Text(plan.fit.marker),)) if plan.fit.marker else None
+    facts = Facts(budget=plan.request.budget, settings=settings_of(plan))
+    return Manifest(facts, account_for(plan, levels, None, marker))
+
+
+def _planned(plan: Plan, number: int) -> "Level":
+    row, most = plan.rows.at(number), plan.fit.shortened.get(number)
+    level = Level(number, row, tokens=row.tokens)
+    if most is not None and row.tokens > most:
+        level.tokens, level.shortened = most, True
+    for extra in plan.extras(number) if plan.request.dialogue else ():
+        if extra.left_out is None and extra.tokens:
+            tokens = plan.prices.capped(extra)
+            frame = frame_tokens(extra.local_id, plan.request.estimator)
+            reference = Reference(extra, Part(Role.USER, ()), tokens + frame, tokens < extra.tokens)
+            level.references.append(reference)
+    return level
+
+
+def settings_of(plan: Plan) -> dict[str, JsonValue]:
+    """All that a context was made with, so that it can be made again."""
+    request = plan.request
+    found = {
+        camel(each.name): to_wire(getattr(request.preferences, each.name))
+        for each in fields(request.preferences)
+    }
+    found |= {"window": request.window, "mode": request.mode.value, "estimator": request.estimator.name}
+    found["truncationStep"] = request.rules.step
+    return found
 
 
 class _Account:
@@ -101,13 +139,14 @@ class _Account:
 
     def _reference(self, each: Reference) -> Run:
         added = self._joint(self.by_part.get(id(each.part)))
+        frame = frame_tokens(each.extra.local_id, self.plan.request.estimator)
         reason = f"{each.extra.role.value} source, before its message"
         return Run(
             kind=Kind.SOURCE,
             outcome=Outcome.SHORTENED if each.shortened else Outcome.KEPT,
             reason="over its share of the budget" if each.shortened else reason,
             ids=(each.extra.local_id,),
-            sizes=(max(each.extra.tokens, each.tokens) + added,),
+            sizes=(max(each.tokens, each.extra.tokens + frame) + added,),
             tokens=(each.tokens + added,),
         )
 

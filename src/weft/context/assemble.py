@@ -115,6 +115,8 @@ class Plan:
     fit: Fit
     reasons: Mapping[int, Reason]
     """Why a known level is left out, where it is."""
+    beside: Mapping[int, tuple[ExtraSource, ...]]
+    """The further sources that stand before a known level's message, where there are any."""
 
     @property
     def kept(self) -> list[int]:
@@ -125,7 +127,7 @@ class Plan:
 
     def extras(self, level: int) -> tuple[ExtraSource, ...]:
         """The further sources that stand before a level's message."""
-        return _extras(self.rows, level, self.request.pending.sources)
+        return self.beside.get(level, ())
 
     @property
     def wanted(self) -> list[str]:
@@ -146,7 +148,8 @@ def plan_context(request: ContextRequest) -> Plan:
     system = request.system_context()
     rows = _with_input(request)
     prices = _prices(request)
-    sketch, reasons = _sketch(rows, prices, request)
+    beside = _beside(rows, request.pending.sources)
+    sketch, reasons = _sketch(rows, prices, request, beside)
     if request.dialogue and sketch.between is None and not sketch.tail.sums[-1]:
         raise _nothing_left(reasons)
     room = _room(request, system, sketch)
@@ -158,7 +161,22 @@ def plan_context(request: ContextRequest) -> Plan:
         sketch=sketch,
         fit=fit(sketch, room, request.rules),
         reasons=reasons,
+        beside=beside,
     )
+
+
+def _beside(rows: Outline, pending: tuple[ExtraSource, ...]) -> dict[int, tuple[ExtraSource, ...]]:
+    """The sources of an edge stand before the message that its target answers."""
+    found: dict[int, tuple[ExtraSource, ...]] = {}
+    for start, known in ((0, rows.head), (rows.first, rows.tail)):
+        for index, row in enumerate(known):
+            # Of the tail's first level the one before is not known, unless it is the path's root.
+            if row.sources and index:
+                found[start + index - 1] = row.sources
+    last = rows.first + len(rows.tail) - 1
+    if pending and last >= 0:
+        found[last] = pending
+    return found
 
 
 def assemble(request: ContextRequest, contents: Mapping[str, Content]) -> AssembledContext:
@@ -197,15 +215,12 @@ def _heading_tokens(names: Mapping[str, str], estimator: Estimator, row: Candida
     return estimator.of_text(heading_of(row.author, names)) if row.author else 0
 
 
-def _extras(rows: Outline, level: int, pending: tuple[ExtraSource, ...]) -> tuple[ExtraSource, ...]:
-    last = rows.first + len(rows.tail) - 1
-    if level == last:
-        return pending
-    known = level + 1 < len(rows.head) or level + 1 >= rows.first
-    return rows.at(level + 1).sources if known else ()
-
-
-def _sketch(rows: Outline, prices: Prices, request: ContextRequest) -> tuple[Sketch, dict[int, Reason]]:
+def _sketch(
+    rows: Outline,
+    prices: Prices,
+    request: ContextRequest,
+    beside: Mapping[int, tuple[ExtraSource, ...]],
+) -> tuple[Sketch, dict[int, Reason]]:
     # A document takes only the words of its nodes; sources are of no use to it.
     pending = request.pending.sources if request.dialogue else ()
     between = rows.between
@@ -220,7 +235,7 @@ def _sketch(rows: Outline, prices: Prices, request: ContextRequest) -> tuple[Ske
         pending=pending,
         known_before=between is None,
     )
-    floor_of = partial(_floor, rows, prices, pending, tail)
+    floor_of = partial(_floor, rows, prices, beside, tail)
     last_user = _last_user(rows, reasons, tail) if request.dialogue else None
     if between is None:
         return Sketch(tail=tail, last_user=last_user, floor_of=floor_of), reasons
@@ -242,8 +257,14 @@ def _last_user(rows: Outline, reasons: Mapping[int, Reason], tail: Columns) -> t
     return None
 
 
-def _floor(rows: Outline, prices: Prices, pending: tuple[ExtraSource, ...], tail: Columns, level: int) -> int:
-    return prices.floor(rows.at(level), _extras(rows, level, pending), tail.live(level - rows.first))
+def _floor(
+    rows: Outline,
+    prices: Prices,
+    beside: Mapping[int, tuple[ExtraSource, ...]],
+    tail: Columns,
+    level: int,
+) -> int:
+    return prices.floor(rows.at(level), beside.get(level, ()), tail.live(level - rows.first))
 
 
 def _room(request: ContextRequest, system: SystemContext, sketch: Sketch) -> Room:

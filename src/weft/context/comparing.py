@@ -4,10 +4,27 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from weft.context.manifest import Change, Kind, Outcome, Piece, Run
 
-__all__ = ["changes_between"]
+__all__ = ["Changes", "changes_between"]
 
 
-def changes_between(before: Sequence[Piece], after: Sequence[Piece]) -> list[Change]:
+class Changes(tuple[Change, ...]):
+    """What one context would do otherwise than another; empty if nothing."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        from weft.context.picture import told_changes  # noqa: PLC0415 - only who looks needs it
+
+        lines = ["  ".join(line) for line in told_changes(self)]
+        return "\n".join(lines) or "no difference"
+
+    def _repr_html_(self) -> str:
+        from weft.context.picture import changes_html  # noqa: PLC0415 - only notebooks need it
+
+        return changes_html(self)
+
+
+def changes_between(before: Sequence[Piece], after: Sequence[Piece]) -> Changes:
     """Levels are compared by position up to where the paths part, everything else by id."""
     left, right = _levels(before), _levels(after)
     fork = _fork(left, right)
@@ -15,7 +32,7 @@ def changes_between(before: Sequence[Piece], after: Sequence[Piece]) -> list[Cha
     found += [_gone(piece, start, end) for piece, start, end in _from(left, fork)]
     found += [_new(piece, start, end) for piece, start, end in _from(right, fork)]
     found += _others(before, after)
-    return found
+    return Changes(found)
 
 
 Placed = tuple[Piece, int, int]

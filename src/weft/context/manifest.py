@@ -8,13 +8,30 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["RENDERER", "Change", "Entry", "Facts", "Gap", "Kind", "Manifest", "Outcome", "Piece", "Run"]
+if TYPE_CHECKING:
+    from weft.context.comparing import Changes
 
+__all__ = [
+    "NO_LIMIT",
+    "RENDERER",
+    "Change",
+    "Entry",
+    "Facts",
+    "Gap",
+    "Kind",
+    "Manifest",
+    "Outcome",
+    "Piece",
+    "Run",
+]
+
+NO_LIMIT = 2**53 - 1
+"""The budget where neither a limit nor a window is known: everything is kept."""
 RENDERER = 1
 """Raised whenever equal inputs would give other bytes than before."""
 
@@ -240,7 +257,8 @@ class Manifest:
 
     def __repr__(self) -> str:
         said = ", ".join(f"{count:,} {outcome}" for outcome, (count, _) in self.totals().items())
-        return f"<Manifest {self.tokens:,} of {self.facts.budget:,} tokens: {said or 'nothing'}>"
+        limit = f" of {self.facts.budget:,}" if self.facts.budget < NO_LIMIT else ""
+        return f"<Manifest {self.tokens:,}{limit} tokens: {said or 'nothing'}>"
 
     @property
     def tokens(self) -> int:
@@ -255,11 +273,16 @@ class Manifest:
             sizes[piece.outcome] += piece.size
         return {outcome: (counts[outcome], sizes[outcome]) for outcome in Outcome if counts[outcome]}
 
-    def diff(self, other: "Manifest") -> list[Change]:
+    def diff(self, other: "Manifest") -> "Changes":
         """What would be otherwise with the other: "what would rollingWindow drop?"."""
         from weft.context.comparing import changes_between  # noqa: PLC0415 - it stands on this module
 
         return changes_between(self.pieces, other.pieces)
+
+    def _repr_html_(self) -> str:
+        from weft.context.picture import manifest_html  # noqa: PLC0415 - only notebooks need it
+
+        return manifest_html(self)
 
     def to_wire(self) -> JsonObject:
         return {

@@ -24,6 +24,7 @@ from weft.context.tokens import DEFAULT, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from weft.context.comparing import Changes
     from weft.context.manifest import Manifest
 
 __all__ = ["Context", "fit_messages"]
@@ -246,6 +247,13 @@ class Context:
         cut = f", {self.removed_nodes:,} left out" if self.truncated else ""
         return f"<Context {self.tokens:,} of {self._settings.limit:,} tokens{cut}>"
 
+    def _repr_html_(self) -> str:
+        return self.manifest._repr_html_()  # pyright: ignore[reportPrivateUsage] - the notebooks' name for it
+
+    def diff(self, other: "Context") -> "Changes":
+        """What the other does otherwise."""
+        return self.manifest.diff(other.manifest)
+
     def extend(self, messages: Iterable[PlainMessage]) -> "Context":
         """The context of the longer list: what fitting it afresh would give, for the price of what is new."""
         ledger = self._ledger
@@ -305,7 +313,8 @@ class Context:
         """Put the marker where it keeps users and assistants alternating."""
         role, marker = self._ledger.role, self._fit.marker
         before = self._fit.head - 1
-        follows_user = before >= 0 and role(before) == "user" and len(head) == self._fit.head
+        # By what it says itself: Anthropic's tool results are a user's messages too.
+        follows_user = before >= 0 and len(head) == self._fit.head and head[before]["role"] == "user"
         if first < self._levels and role(first) == "user":
             tail[0] = joined_before(marker, tail[0])
             if follows_user and are_plain(head[before], tail[0]):

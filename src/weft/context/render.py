@@ -3,9 +3,8 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 
-from weft.context.account import Level, Reference, account_for
+from weft.context.account import Level, Reference, account_for, settings_of
 from weft.context.assemble import INPUT, Plan
 from weft.context.buffer import document_of
 from weft.context.dialogue import Composed, Part, compose, pair_up
@@ -30,7 +29,6 @@ from weft.tree.content import (
 )
 from weft.tree.message import message_to_wire
 from weft.tree.node import Role
-from weft.tree.wire import camel, to_wire
 
 __all__ = ["render_context"]
 
@@ -44,7 +42,7 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
     messages = () if composed is None else composed.messages
     document = document_of(_in_order(plan, levels, marker)) if composed is None else None
     digest = _digest([plan.system.text, document, [message_to_wire(message) for message in messages]])
-    facts = Facts(budget=plan.request.budget, settings=_settings(plan), hash=digest)
+    facts = Facts(budget=plan.request.budget, settings=settings_of(plan), hash=digest)
     pieces = account_for(plan, levels, composed, marker)
     manifest = Manifest(facts, pieces)
     return AssembledContext(
@@ -64,17 +62,6 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
 def _digest(value: JsonValue) -> str:
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _settings(plan: Plan) -> dict[str, JsonValue]:
-    request = plan.request
-    found = {
-        camel(each.name): to_wire(getattr(request.preferences, each.name))
-        for each in fields(request.preferences)
-    }
-    found |= {"window": request.window, "mode": request.mode.value, "estimator": request.estimator.name}
-    found["truncationStep"] = request.rules.step
-    return found
 
 
 class _Rendering:

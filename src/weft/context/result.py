@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 
-from weft.context.manifest import Manifest
+from weft.context.comparing import Changes
+from weft.context.manifest import NO_LIMIT, Manifest
 from weft.tree.content import JsonObject
 from weft.tree.message import Message, message_to_wire
 
 __all__ = ["AssembledContext"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AssembledContext:
     """Exactly what a model will see of a place in a tree."""
 
@@ -27,6 +28,18 @@ class AssembledContext:
     """By the ruler: what was cut was never read."""
     shortened: tuple[str, ...]
     """Ids of nodes whose own text had to be shortened."""
+
+    def __repr__(self) -> str:
+        cut = f", {self.removed_nodes:,} left out" if self.truncated else ""
+        limit = f" of {self.budget:,}" if self.budget < NO_LIMIT else ""
+        return f"<Context {self.tokens:,}{limit} tokens{cut}>"
+
+    def _repr_html_(self) -> str:
+        return self.manifest._repr_html_()  # pyright: ignore[reportPrivateUsage] - the notebooks' name for it
+
+    def diff(self, other: "AssembledContext") -> Changes:
+        """What the other does otherwise."""
+        return self.manifest.diff(other.manifest)
 
     def to_wire(self) -> JsonObject:
         return {

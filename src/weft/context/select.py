@@ -1,7 +1,7 @@
 """Which levels of a path are candidates at all, what each would cost, and why the others are not."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple, TypeAlias
@@ -102,10 +102,12 @@ class Outline:
     between: Stretch | None = None
     start: int | None = None
     """The ruler before the first level, where that is not its end less its tokens."""
+    first: int = field(init=False)
+    """The level at which the tail begins."""
 
-    @property
-    def first(self) -> int:
-        return 0 if self.between is None else len(self.head) + self.between.count
+    def __post_init__(self) -> None:
+        first = 0 if self.between is None else len(self.head) + self.between.count
+        object.__setattr__(self, "first", first)
 
     def at(self, level: int) -> Candidate:
         return self.tail[level - self.first] if level >= self.first else self.head[level]

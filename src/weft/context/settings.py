@@ -14,6 +14,7 @@ __all__ = [
     "Instructions",
     "Preferences",
     "Strategy",
+    "check_names",
     "input_budget",
     "read_preferences",
     "resolve_preferences",
@@ -63,6 +64,14 @@ class Preferences:
 
 
 _FIELDS = {field.name for field in fields(Preferences)}
+
+
+def check_names(values: Mapping[str, JsonValue]) -> None:
+    """Refuse what is no preference: somebody who sets one wants it to count."""
+    for key in values:
+        if snake(key) not in _FIELDS:
+            known = ", ".join(sorted(map(camel, _FIELDS)))
+            raise InvalidInputError(f"there is no preference {key!r}", hint=f"there are {known}")
 
 
 def resolve_preferences(*levels: Mapping[str, JsonValue]) -> Preferences:

@@ -27,6 +27,7 @@ from weft.store.session import Session
 from weft.tree.content import Content, kind_of, plain_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import default_tokens, measure
+from weft.tree.node import Role
 from weft.tree.path import jump_depth
 
 __all__ = [
@@ -250,8 +251,13 @@ def _check_place(findings: Findings, row: NodeRow, mine: Belongings, lookup: Loo
         return
     parent = None if row.parent is None else lookup.light(row.parent)
     tokens = _tokens(row)
+    instruction = SOURCE_ROLES.index(SourceRole.INSTRUCTION)
+    instructs = row.role == ROLES.index(Role.SYSTEM) or any(
+        role == instruction for _, role in _source_keys(row, mine)
+    )
+    own = row.key if instructs else None
     if row.parent is None:
-        computed = {"depth": 0, "jump": row.key, "ruler": tokens, "near_instruction": None}
+        computed = {"depth": 0, "jump": row.key, "ruler": tokens, "near_instruction": own}
     elif parent is None:
         findings.missing("node", row.ulid, "parent")
         return
@@ -260,13 +266,11 @@ def _check_place(findings: Findings, row: NodeRow, mine: Belongings, lookup: Loo
         if jump_depth(parent.depth + 1) != parent.depth:
             far = lookup.light(parent.jump)
             jump = row.jump if far is None else far.jump
-        instruction = SOURCE_ROLES.index(SourceRole.INSTRUCTION)
-        instructed = any(role == instruction for _, role in _source_keys(row, mine))
         computed = {
             "depth": parent.depth + 1,
             "jump": jump,
             "ruler": parent.ruler + tokens,
-            "near_instruction": row.key if instructed else parent.near_instruction,
+            "near_instruction": own or parent.near_instruction,
         }
     for name, value in computed.items():
         findings.compare("node", row.ulid, name.replace("_", " "), getattr(row, name), value)

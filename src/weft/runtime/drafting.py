@@ -89,9 +89,9 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     key = transaction.take_key(tree)
     ulid, local_id = _name(scope, tree, draft)
     size = measure(plain_text(draft.content))
-    place = _place(transaction, tree, draft, key, size)
-    parent = _parent(draft)
     role = draft.role or role_of(AGENT_TYPES[author.type])
+    place = _place(transaction, tree, draft, key, size, instructs=_instructs(draft, role))
+    parent = _parent(draft)
     response_sha256 = None if draft.response is None else hashlib.sha256(draft.response.body).digest()
     digest = content_hash(
         NodeFacts(
@@ -252,7 +252,13 @@ def _name(scope: Scope, tree: TreeState, draft: Draft) -> tuple[str, str]:
             return ulid, local_id
 
 
-def _place(transaction: Transaction, tree: TreeState, draft: Draft, key: int, size: Measure) -> Place:
+def _instructs(draft: Draft, role: Role) -> bool:
+    return role is Role.SYSTEM or any(kind is SourceRole.INSTRUCTION for _, kind in draft.sources)
+
+
+def _place(
+    transaction: Transaction, tree: TreeState, draft: Draft, key: int, size: Measure, *, instructs: bool
+) -> Place:
     if draft.version_of is not None:
         first = transaction.node(tree.key, draft.version_of.position)
         return Place(
@@ -271,7 +277,7 @@ def _place(transaction: Transaction, tree: TreeState, draft: Draft, key: int, si
             raise InvalidInputError(
                 "a tree has exactly one root", hint="name the node to continue from, or plant another tree"
             )
-        return place_of_root(key, size, attachments=attachments)
+        return place_of_root(key, size, attachments=attachments, instructs=instructs)
     if parent.depth >= 10_000_000:
         raise LimitExceededError("the path is too deep")
     first = transaction.node(tree.key, parent.position)
@@ -281,7 +287,7 @@ def _place(transaction: Transaction, tree: TreeState, draft: Draft, key: int, si
         key,
         size,
         attachments=attachments,
-        instructions=any(role is SourceRole.INSTRUCTION for _, role in draft.sources),
+        instructs=instructs,
     )
 
 

@@ -1,11 +1,12 @@
 """The one place where an operation is let through."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from weft.ids import Entropy, random_bytes
 from weft.runtime.actor import Actor, require_permission
 from weft.runtime.clock import Clock, system_clock
+from weft.runtime.contents import ContentCache
 from weft.runtime.deletions import finish_deletions
 from weft.runtime.indexing import wake_follower
 from weft.runtime.operations.base import Destroying, Operation
@@ -26,6 +27,7 @@ class Gate:
     clock: Clock = system_clock
     entropy: Entropy = random_bytes
     accept_clock: bool = False
+    contents: ContentCache = field(default_factory=ContentCache)
 
     def perform(self, actor: Actor, operation: Operation[R]) -> R:
         """Do it, durably, or raise and change nothing."""
@@ -50,6 +52,7 @@ class Gate:
         result = self.store.write(work)
         if isinstance(operation, Destroying):
             finish_deletions(self.store)
+            self.contents.clear()
         for watcher in self.store.watchers:
             watcher()
         wake_follower(self.store)

@@ -53,6 +53,7 @@ from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.provenance.report import Report
+    from weft.runtime.contexts import Contexts
     from weft.runtime.evidence import Evidence
     from weft.runtime.moving.backup import BackedUp
     from weft.runtime.moving.files import Exported, Imported
@@ -131,11 +132,29 @@ class Grove:
         return self._read
 
     @property
+    def contexts(self) -> "Contexts":
+        """What models would see."""
+        from weft.runtime.contexts import Contexts  # noqa: PLC0415 - the engine is loaded by who asks it
+
+        return Contexts(self._gate.store, self._actor, self._gate.contents)
+
+    @property
     def evidence(self) -> "Evidence":
         """Verifying, provenance, timestamps, bundles."""
         from weft.runtime.evidence import Evidence  # noqa: PLC0415 - brings cryptography along
 
         return Evidence(self._gate.store, self._actor)
+
+    @property
+    def preferences(self) -> Mapping[str, JsonValue]:
+        """What was set for the whole grove; a tree and a call may say otherwise."""
+        return self.contexts.preferences()
+
+    def prefer(self, **settings: JsonValue) -> None:
+        """Set preferences for the whole grove (`truncation_strategy`, …); None takes one back."""
+        from weft.runtime.operations.preferences import Prefer  # noqa: PLC0415
+
+        self.perform(Prefer(settings=settings))
 
     def verify(self, progress: "Progress | None" = None) -> "Report":
         """Whether everything in this grove is as it was written."""

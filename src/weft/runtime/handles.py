@@ -1,7 +1,7 @@
 """Trees, nodes and documents that one can do things with."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Unpack
 
 from weft.errors import InvalidInputError
 from weft.runtime.operations.documents import (
@@ -19,7 +19,7 @@ from weft.runtime.operations.references import Collapse, Expand, Uncollapse
 from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchive
 from weft.tree.attempt import RawResponse
 from weft.tree.authorship import Span
-from weft.tree.content import Content
+from weft.tree.content import Content, JsonValue
 from weft.tree.document import Document, Revision, section_of, with_section
 from weft.tree.edge import Source, SourceRole
 from weft.tree.history import Happening, Stepped
@@ -30,10 +30,14 @@ from weft.tree.reference import Group
 from weft.tree.tree import Counters, Mode, Tree
 
 if TYPE_CHECKING:
+    from weft.context.manifest import Manifest
+    from weft.context.result import AssembledContext
     from weft.provenance.report import Report
+    from weft.runtime.contexts import ContextWishes
     from weft.runtime.evidence import ProvenanceHandle
     from weft.runtime.grove import Grove
     from weft.runtime.hits import Hits
+    from weft.tree.difference import Difference
     from weft.tree.progress import Progress
 
 __all__ = ["DocumentHandle", "NodeHandle", "TreeHandle"]
@@ -243,6 +247,32 @@ class NodeHandle:
         operation = RequestTimestamp(tree=self.value.tree_id, node=self.id, authorities=authorities)
         return self._grove.perform(operation)
 
+    def context(self, **wishes: "Unpack[ContextWishes]") -> "AssembledContext":
+        """Exactly what a model would see here, with a reason for everything that it would not.
+
+        `limit` (tokens) or `window` and `max_tokens`, `strategy`, `step`, `agent` (who would
+        answer), `text` (not a node yet), `context` and `instructions` (further sources),
+        `annotations`, `estimator`, `preferences`; see `ContextWishes`.
+        """
+        from weft.runtime.contexts import options_from  # noqa: PLC0415 - the engine is loaded by who asks it
+
+        return self._grove.contexts.at(self.value.tree_id, self.id, options_from(wishes))
+
+    def manifest(self, **wishes: "Unpack[ContextWishes]") -> "Manifest":
+        """What a model would and would not see here; the same wishes as for `context`, but no texts are read."""
+        from weft.runtime.contexts import options_from  # noqa: PLC0415
+
+        return self._grove.contexts.manifest(self.value.tree_id, self.id, options_from(wishes))
+
+    def diff(self, other: "NodeHandle | str", *, paths: bool = False) -> "Difference":
+        """Where the two paths part, and what the texts do not share; with `paths`, of all that follows."""
+        from weft.runtime.comparing import Comparing  # noqa: PLC0415 - few calls compare
+
+        read = self._grove.read
+        return Comparing(read.store, read.actor).nodes(
+            self.value.tree_id, self.id, _reference(other), paths=paths
+        )
+
     def switch(self) -> "NodeHandle":
         """Stand here."""
         self._grove.perform(Switch(tree=self.value.tree_id, to=self.id))
@@ -364,6 +394,19 @@ class TreeHandle:
             response=response,
         )
         return NodeHandle(self._grove, self._grove.perform(operation))
+
+    def context(self, **wishes: "Unpack[ContextWishes]") -> "AssembledContext":
+        """What a model would see where you stand, uncommitted text included."""
+        from weft.runtime.contexts import options_from  # noqa: PLC0415 - the engine is loaded by who asks it
+
+        return self._grove.contexts.at(self.id, None, options_from(wishes))
+
+    def prefer(self, **settings: "JsonValue") -> "TreeHandle":
+        """Set this tree's preferences (`truncation_strategy`, …); None leaves one to the grove again."""
+        from weft.runtime.operations.preferences import PreferInTree  # noqa: PLC0415
+
+        self._grove.perform(PreferInTree(tree=self.id, settings=settings))
+        return self.refresh()
 
     def merge(self, nodes: Sequence[NodeHandle | str], content: str | Content) -> NodeHandle:
         operation = Merge(tree=self.id, nodes=[_reference(node) for node in nodes], content=content)

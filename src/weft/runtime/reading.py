@@ -51,7 +51,7 @@ from weft.tree.reference import Group, Link, Tag
 from weft.tree.tree import Mode, Tree
 from weft.tree.wire import from_microseconds
 
-__all__ = ["Event", "Outline", "Reading"]
+__all__ = ["Event", "Opened", "Outline", "Reading"]
 
 _nodes = schema.nodes
 _trees = schema.trees
@@ -79,7 +79,9 @@ class Outline(NamedTuple):
     hidden_below: int
 
 
-class _Opened(NamedTuple):
+class Opened(NamedTuple):
+    """A tree while it is being looked at."""
+
     session: Session
     key: int
     ulid: str
@@ -101,11 +103,11 @@ class Reading:
             yield session
 
     @contextlib.contextmanager
-    def _tree(self, reference: str) -> Generator[_Opened]:
+    def _tree(self, reference: str) -> Generator[Opened]:
         with self._session() as session:
             row = self._tree_row(session, reference)
             require_access(session, self.actor, MemberRole.READER, row.key)
-            yield _Opened(session, row.key, row.ulid, MODES[row.mode], row.root)
+            yield Opened(session, row.key, row.ulid, MODES[row.mode], row.root)
 
     def _tree_row(self, session: Session, reference: str) -> Any:
         """One query where the reference is an id, as between faces; otherwise it is looked up first."""
@@ -121,12 +123,12 @@ class Reading:
             found = session.execute(columns.where(_trees.c.key == find_tree(session, reference))).one()
         return found
 
-    def _selections(self, tree: _Opened) -> Selections:
+    def _selections(self, tree: Opened) -> Selections:
         if tree.mode is Mode.DIALOGUE:
             return {}
         return selections_of(tree.session, tree.key, self.actor.agent)
 
-    def _resolved(self, tree: _Opened, rows: Sequence[NodeRow]) -> list[NodeRow]:
+    def _resolved(self, tree: Opened, rows: Sequence[NodeRow]) -> list[NodeRow]:
         """Positions as the versions this agent sees."""
         if tree.mode is Mode.DIALOGUE:
             return list(rows)
@@ -193,7 +195,7 @@ class Reading:
             )
             return self._nodes(opened, [NodeRow._make(row) for row in found])
 
-    def _row(self, tree: _Opened, reference: str, *, hidden: bool = False) -> NodeRow:
+    def _row(self, tree: Opened, reference: str, *, hidden: bool = False) -> NodeRow:
         try:
             return find_node(tree.session, tree.key, reference, hidden=hidden)
         except NotFoundError:
@@ -212,7 +214,7 @@ class Reading:
             require_access(session, self.actor, MemberRole.READER, row.tree)
             return node_values(session, row.tree, [row], heading_of(session, row.tree))[0]
 
-    def _nodes(self, tree: _Opened, rows: Sequence[NodeRow]) -> list[Node]:
+    def _nodes(self, tree: Opened, rows: Sequence[NodeRow]) -> list[Node]:
         return node_values(tree.session, tree.key, rows, Heading(tree.ulid, tree.mode))
 
     def path(
@@ -223,7 +225,7 @@ class Reading:
             return Path(tuple(self._nodes(opened, self._path_rows(opened, node, head, tail))))
 
     def _path_rows(
-        self, tree: _Opened, reference: str | None, head: int | None, tail: int | None
+        self, tree: Opened, reference: str | None, head: int | None, tail: int | None
     ) -> list[NodeRow]:
         end = self._cursor_row(tree) if reference is None else self._row(tree, reference)
         position, limit = end.position, tail
@@ -253,7 +255,7 @@ class Reading:
             rows = self._places(opened, row.parent, row.edge_type)
             return self._nodes(opened, [row if found.position == row.position else found for found in rows])
 
-    def _places(self, tree: _Opened, position: int, edge_type: int) -> list[NodeRow]:
+    def _places(self, tree: Opened, position: int, edge_type: int) -> list[NodeRow]:
         """One row for each live position below another, as the version this agent sees."""
         found = children(tree.session, tree.key, position, edge_type=edge_type)
         if tree.mode is Mode.DIALOGUE:
@@ -322,7 +324,7 @@ class Reading:
                 for row, node in zip(found, listed, strict=True)
             ]
 
-    def _cursor_row(self, tree: _Opened) -> NodeRow:
+    def _cursor_row(self, tree: Opened) -> NodeRow:
         cursors = schema.cursors
         key = tree.session.execute(
             select(cursors.c.node).where(cursors.c.tree == tree.key, cursors.c.agent == self.actor.agent)
@@ -365,7 +367,7 @@ class Reading:
             top = opened.root if node is None else self._row(opened, node).position
             return self._draw(opened, top, limit)
 
-    def _draw(self, tree: _Opened, top: int, limit: int) -> list[Outline]:
+    def _draw(self, tree: Opened, top: int, limit: int) -> list[Outline]:
         rows = {top: node_row(tree.session, tree.key, top)}
         below: dict[int, list[int]] = {}
         frontier = [top]

@@ -125,17 +125,18 @@ class Place(NamedTuple):
     near_instruction: int | None
 
 
-def place_of_root(key: int, size: Measure, *, attachments: bool) -> Place:
-    return Place(key, None, 0, key, size.tokens, key if attachments else None, None)
+def place_of_root(key: int, size: Measure, *, attachments: bool, instructs: bool = False) -> Place:
+    return Place(key, None, 0, key, size.tokens, key if attachments else None, key if instructs else None)
 
 
 def place_below(
-    parent: NodeRow, jump_of_jump: int, key: int, size: Measure, *, attachments: bool, instructions: bool
+    parent: NodeRow, jump_of_jump: int, key: int, size: Measure, *, attachments: bool, instructs: bool
 ) -> Place:
     """The place of a new position below another.
 
     `jump_of_jump` is where the parent's jump target jumps to. Where a jump leads
-    follows from the depth alone; its key is either the parent's or that one.
+    follows from the depth alone; its key is either the parent's or that one. A node
+    instructs if its edge has instruction sources, or if it is a system message itself.
     """
     depth = parent.depth + 1
     return Place(
@@ -145,7 +146,7 @@ def place_below(
         jump=parent.position if jump_depth(depth) == parent.depth else jump_of_jump,
         ruler=parent.ruler + size.tokens,
         near_attachments=key if attachments else parent.near_attachments,
-        near_instruction=key if instructions else parent.near_instruction,
+        near_instruction=key if instructs else parent.near_instruction,
     )
 
 

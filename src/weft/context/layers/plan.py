@@ -226,19 +226,18 @@ def _plan_inline(
     levels = [level for level, row in path.rows.items() if row.left_out is None]
     whole = inline.layout(levels)
 
-    def planned(costs: Callable[[], Mapping[int, int]] | None, prefaces: Mapping[int, Preface]) -> Plan:
-        rows = _priced(ruled, prefaces, prepared, None if costs is None else costs())
-        return plan_context(replace(prepared, outline=rows))
+    def planned(prefaces: Mapping[int, Preface], costs: Mapping[int, int] | None = None) -> Plan:
+        return plan_context(replace(prepared, outline=_priced(ruled, prefaces, prepared, costs)))
 
-    plan = planned(None, whole)
+    plan = planned(whole)
     if not plan.fit.truncated and not plan.fit.shortened:
         return plan, inline.compacted(whole)
     tries: list[Callable[[], Plan]] = [
-        lambda: planned(lambda: inline.charged_last(path.offset + plan.fit.head), whole),
+        lambda: planned(whole, inline.charged_last(path.offset + plan.fit.head)),
         # The head may have grown or shrunk with other prices.
-        lambda: planned(lambda: inline.charged_last(path.offset + plan.fit.head), whole),
-        lambda: planned(None, inline.layout(_kept(path, plan))),
-        lambda: planned(inline.charged_everywhere, whole),
+        lambda: planned(whole, inline.charged_last(path.offset + plan.fit.head)),
+        lambda: planned(inline.layout(_kept(path, plan))),
+        lambda: planned(whole, inline.charged_everywhere()),
     ]
     found = whole
     for again in tries:
@@ -250,7 +249,7 @@ def _plan_inline(
 
 
 def _kept(path: LayeredPath, plan: Plan) -> list[int]:
-    return [path.offset + level for level in plan.kept if plan.rows.at(level).left_out is None]
+    return [path.offset + level for level in plan.kept if level not in plan.reasons]
 
 
 def _holds(path: LayeredPath, plan: Plan, prefaces: Mapping[int, Preface], prepared: _Prepared) -> bool:

@@ -29,6 +29,7 @@ from weft.tree.content import (
 )
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import measure
+from weft.tree.node import Role
 from weft.tree.path import jump_depth
 from weft.tree.tree import Mode
 from weft.tree.wire import from_microseconds, iso
@@ -96,6 +97,7 @@ class _Shape(NamedTuple):
     edge_type: EdgeType
     tokens: int
     has_items: bool
+    role: Role
 
 
 def _parent_of(sources: Sequence[_Source]) -> int | None:
@@ -186,7 +188,7 @@ class Growth:
                 hint="the file was changed after it was exported; nothing was imported",
             )
         size = measure(plain_text(content))
-        place = self._place(fields, key, sources, _Shape(local_id, edge_type, size.tokens, bool(items)))
+        place = self._place(fields, key, sources, _Shape(local_id, edge_type, size.tokens, bool(items), role))
         parent = _parent_of(sources)
         row = NodeRow(
             tree=self._tree,
@@ -321,15 +323,16 @@ class Growth:
         if first_id is not None:
             return self._place_of_version(fields, first_id, above, node)
         own = key if node.has_items else _NONE
+        instructs = node.role is Role.SYSTEM or any(each.role is SourceRole.INSTRUCTION for each in sources)
+        told = key if instructs else _NONE
         if parent == _NONE:
             if key != 1:
                 raise fields.wrong("a tree has exactly one root, and it comes first")
-            return Place(key, _NONE, 0, key, node.tokens, own, _NONE)
+            return Place(key, _NONE, 0, key, node.tokens, own, told)
         depth = self._depths[above] + 1
         if depth > _DEPTH_LIMIT:
             raise LimitExceededError(f"{fields.where}: the path is too deep")
         jump = above if jump_depth(depth) == depth - 1 else self._jumps[self._jumps[above]]
-        told = key if any(source.role is SourceRole.INSTRUCTION for source in sources) else _NONE
         return Place(
             key,
             above,

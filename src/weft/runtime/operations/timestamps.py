@@ -10,11 +10,12 @@ from sqlalchemy import select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.provenance.authority import Token, check_authority, load_anchors
-from weft.provenance.facts import grove_fact, timestamp_fact
+from weft.provenance.facts import timestamp_fact
 from weft.provenance.stamps import STAMP_STATES, StampStatus, heads_statement
 from weft.runtime.operations.agents import require_person
 from weft.runtime.operations.base import Editing
-from weft.runtime.scope import Scope, dump_json
+from weft.runtime.operations.preferences import put_preferences
+from weft.runtime.scope import Scope
 from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import GROVE
@@ -53,21 +54,17 @@ class SetAuthorities(Editing):
     def apply(self, scope: Scope) -> None:
         require_person(scope)
         scope.open_grove()
-        transaction = scope.transaction
         if len(self.authorities) > _AUTHORITY_LIMIT:
             raise InvalidInputError(f"a grove has at most {_AUTHORITY_LIMIT} authorities")
         for authority in self.authorities:
             check_authority(authority.url)
             load_anchors(authority.certificates.encode())
-        grove = transaction.execute(select(schema.grove)).mappings().one()
-        preferences = orjson.loads(grove["preferences"])
+        kept = scope.transaction.execute(select(schema.grove.c.preferences)).scalar_one()
+        preferences = orjson.loads(kept)
         listed = [{"url": each.url, "certificates": each.certificates} for each in self.authorities]
-        changed = dump_json({**preferences, _PREFERENCE: listed})
-        if changed == grove["preferences"]:
+        if preferences.get(_PREFERENCE, []) == listed:
             return
-        transaction.execute(update(schema.grove).values(preferences=changed))
-        owner = transaction.agent(grove["owner"]).ulid
-        scope.note(grove_fact({**grove, "preferences": changed}, owner))
+        put_preferences(scope, {**preferences, _PREFERENCE: listed})
         scope.record(None, "prefer", {"authorities": len(listed)}, {})
 
 

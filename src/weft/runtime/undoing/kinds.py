@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from weft.runtime.undoing.making import Making, Moving, Typing
 from weft.runtime.undoing.marking import Bookmarking, Excluding, Itemising, Pruning, Restoring
+from weft.runtime.undoing.preferring import Preferring
 from weft.runtime.undoing.projects import ArchivingProject, Assigning, ChangingProject, StartingProject
 from weft.runtime.undoing.referring import Folding, Linking, Tagging
 from weft.runtime.undoing.step import Reversal
@@ -51,6 +52,7 @@ REVERSALS_IN_GROVE: Mapping[str, Reversal] = {
     "project": StartingProject(),
     "change-project": ChangingProject(),
     **dict.fromkeys(("archive-project", "restore-project"), ArchivingProject()),
+    "prefer-in-grove": Preferring(),
     "agent": AddingAgent(),
     "change-agent": ChangingAgent(),
     **dict.fromkeys(("archive-agent", "restore-agent"), ArchivingAgent()),

@@ -1,0 +1,324 @@
+"""What a model would see, and how two places differ."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from weft.cli.call import Call
+from weft.cli.command import command, flag
+from weft.cli.completing import complete_agents, complete_nodes
+from weft.cli.output import Column, Piece
+from weft.cli.wording import quoted
+from weft.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from weft.context.comparing import Changes
+    from weft.context.manifest import Manifest
+    from weft.context.picture import Segment
+    from weft.context.result import AssembledContext
+    from weft.runtime.contexts import ContextWishes
+    from weft.runtime.handles import NodeHandle, TreeHandle
+    from weft.tree.content import JsonValue
+
+__all__ = ["add_to"]
+
+_BLOCKS = {"system": "magenta", "sources": "cyan", "nodes": "blue", "input": "yellow", "added": "green"}
+_FILLED, _EMPTY = "█", "░"
+_SHORTEST = 20
+
+
+def context(
+    call: Call,
+    reference: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NODE",
+            help="The place: a7x2, TREE/a7x2, a ULID, or a tree. Else where you stand.",
+            autocompletion=complete_nodes,
+        ),
+    ] = None,
+    *,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="TOKENS", help="The budget; else everything is kept.")
+    ] = None,
+    window: Annotated[
+        int | None,
+        typer.Option("--window", metavar="TOKENS", help="The model's window: the budget is what it leaves."),
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", metavar="TOKENS", help="What the response may take of it.")
+    ] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option("--strategy", metavar="NAME", help="truncateMiddle, rollingWindow or stopAtLimit."),
+    ] = None,
+    step: Annotated[
+        float | None,
+        typer.Option("--step", metavar="SHARE", help="How far the cut moves at a time; 0 cuts exactly."),
+    ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option("--agent", metavar="AGENT", help="Who would answer.", autocompletion=complete_agents),
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="TEXT", help="As if this were said next.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Any preference, for this call; may be repeated."),
+    ] = None,
+    annotations: Annotated[bool, flag("--annotations", "-a", help="With the notes on the path.")] = False,
+    raw: Annotated[bool, flag("--raw", help="The request itself.")] = False,
+    entries: Annotated[bool, flag("--entries", help="Every candidate on a line of its own.")] = False,
+    other: Annotated[
+        str | None,
+        typer.Option(
+            "--diff",
+            metavar="OTHER",
+            help="What would be otherwise: at another node, with another strategy, or with NAME=VALUE.",
+            autocompletion=complete_nodes,
+        ),
+    ] = None,
+) -> None:
+    """Show exactly what a model would see at a node, and why not the rest."""
+    tree, node = call.place(reference)
+    here = tree if node is None else node
+    preferences = dict(read_setting(each) for each in settings or ())
+    wishes: ContextWishes = {
+        "limit": limit,
+        "window": window,
+        "max_tokens": max_tokens,
+        "strategy": strategy,
+        "step": step,
+        "agent": agent,
+        "text": text,
+        "annotations": annotations,
+        "preferences": preferences,
+    }
+    found = here.context(**wishes)
+    if other is not None:
+        _compare(call, found, _other(call, here, wishes, other))
+    elif call.out.as_json:
+        call.out.json(found.to_wire())
+    elif raw:
+        _print_raw(call, found)
+    elif entries:
+        _print_entries(call, found.manifest)
+    else:
+        _draw(call, quoted(tree.title) if node is None else f"[{node.local_id}]", found)
+
+
+def read_setting(text: str) -> "tuple[str, JsonValue]":
+    """NAME=VALUE; a value that is JSON is read as such."""
+    import json  # noqa: PLC0415 - one option needs it
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InvalidInputError(f"{text!r} is not NAME=VALUE", hint="for example minimumRecentNodes=2")
+    try:
+        return name.strip(), cast("JsonValue", json.loads(value))
+    except ValueError:
+        return name.strip(), value
+
+
+def _other(
+    call: Call, here: "NodeHandle | TreeHandle", wishes: "ContextWishes", other: str
+) -> "AssembledContext":
+    from weft.context.strategy import Strategy  # noqa: PLC0415 - the engine is loaded by who asks it
+
+    if other in set(Strategy):
+        return here.context(**{**wishes, "strategy": other})
+    if "=" in other:
+        name, value = read_setting(other)
+        return here.context(**{**wishes, "preferences": {**wishes.get("preferences", {}), name: value}})
+    return call.node(other).context(**wishes)
+
+
+def _compare(call: Call, one: "AssembledContext", two: "AssembledContext") -> None:
+    from weft.context.picture import told_changes  # noqa: PLC0415
+
+    changes: Changes = one.diff(two)
+    if call.out.as_json:
+        call.out.json({"tokens": [one.tokens, two.tokens], "changes": list(changes)})
+        return
+    if changes:
+        columns = [Column("what", gives=True), Column("how many"), Column("becomes")]
+        lines = told_changes(changes)
+        call.out.table(columns, lines, lines)
+    call.out.talk(
+        f"{one.tokens:,} tokens, then {two.tokens:,}" if changes else "they see the same of what they share"
+    )
+
+
+def _print_raw(call: Call, found: "AssembledContext") -> None:
+    if found.document is not None and not found.system:
+        call.out.exact(found.document)
+        return
+    wire = found.to_wire()
+    if found.document is not None:
+        call.out.json({"system": found.system, "document": found.document})
+        return
+    call.out.json({"system": found.system, "messages": wire["messages"]})
+
+
+def _print_entries(call: Call, manifest: "Manifest") -> None:
+    columns = [
+        Column("outcome"),
+        Column("what"),
+        Column("id"),
+        Column("tokens", number=True),
+        Column("of", number=True),
+        Column("why", gives=True),
+    ]
+    rows = [
+        (
+            each.outcome.value,
+            each.kind.value if each.count == 1 else f"{each.count:,} {each.kind.value}s",
+            each.id if each.last is None or each.last == each.id else f"{each.id} … {each.last}",
+            str(each.tokens),
+            str(each.size),
+            each.reason,
+        )
+        for each in manifest
+    ]
+    if rows:
+        call.out.table(columns, rows, rows)
+
+
+def _draw(call: Call, place: str, found: "AssembledContext") -> None:
+    from weft.context.manifest import NO_LIMIT  # noqa: PLC0415 - the engine is loaded by who asks it
+    from weft.context.picture import lines_of, segments_of  # noqa: PLC0415
+
+    limit = f" of {found.budget:,}" if found.budget < NO_LIMIT else ""
+    call.out.line([Piece(place, "bold"), Piece(f"  {found.tokens:,}{limit} tokens")])
+    segments = segments_of(found.manifest)
+    if call.out.terminal:
+        call.out.line(_bar(segments, max(_SHORTEST, call.out.width - 2)))
+    legend = " · ".join(f"{each.name} {each.tokens:,}" for each in _summed(segments))
+    call.out.line([Piece(legend, "dim")])
+    columns = [
+        Column("outcome"),
+        Column("", number=True),
+        Column("what"),
+        Column("tokens", number=True),
+        Column("which"),
+        Column("why", gives=True),
+    ]
+    rows = [
+        (
+            line.outcome.value,
+            f"{line.count:,}",
+            line.what,
+            f"{line.tokens:,}" if line.tokens == line.size else f"{line.tokens:,} of {line.size:,}",
+            line.names,
+            line.reason,
+        )
+        for line in lines_of(found.manifest)
+    ]
+    if rows:
+        call.out.table(columns, rows, rows)
+
+
+def _summed(segments: "Sequence[Segment]") -> "list[Segment]":
+    """Each name once, in the order in which it first comes."""
+    from weft.context.picture import Segment  # noqa: PLC0415
+
+    totals: dict[str, int] = {}
+    for each in segments:
+        totals[each.name] = totals.get(each.name, 0) + each.tokens
+    return [Segment(name, tokens) for name, tokens in totals.items()]
+
+
+def _bar(segments: "Sequence[Segment]", width: int) -> list[Piece]:
+    """Every segment with as many blocks as it has of the window; none is invisible."""
+    whole = max(1, sum(each.tokens for each in segments))
+    pieces: list[Piece] = []
+    done = shown = 0
+    for each in segments:
+        done += each.tokens
+        blocks = max(1, round(done * width / whole) - shown)
+        shown += blocks
+        free = each.name == "free"
+        pieces.append(
+            Piece((_EMPTY if free else _FILLED) * blocks, "dim" if free else _BLOCKS.get(each.name, ""))
+        )
+    return pieces
+
+
+def diff(
+    call: Call,
+    one: Annotated[str, typer.Argument(metavar="A", help="A node.", autocompletion=complete_nodes)],
+    other: Annotated[str, typer.Argument(metavar="B", help="Another.", autocompletion=complete_nodes)],
+    *,
+    paths: Annotated[
+        bool, flag("--paths", help="All that follows where they part, not the two nodes alone.")
+    ] = False,
+) -> None:
+    """Show where two nodes' paths part, and what their texts do not share."""
+    first, second = call.node(one), call.node(other)
+    found = first.diff(second, paths=paths)
+    if call.out.as_json:
+        call.out.json(found)
+        return
+    call.out.talk(
+        f"[{found.one}] and [{found.other}] part after [{found.common}]: "
+        f"{found.one_beyond:,} and {found.other_beyond:,} further"
+    )
+    if call.out.terminal:
+        styles = {"same": "", "removed": "red strike", "added": "green"}
+        call.out.pieces(Piece(each.text, styles[each.turn]) for each in found.words)
+    else:
+        call.out.text(str(found))
+
+
+def prefer(
+    call: Call,
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME=VALUE", help="What to set; NAME= alone takes it back."),
+    ] = None,
+) -> None:
+    """Show or set what the grove prefers for contexts, or (with --tree) what one tree does."""
+    from dataclasses import fields  # noqa: PLC0415
+
+    from weft.context.settings import Preferences, resolve_preferences  # noqa: PLC0415 - the engine
+    from weft.tree.wire import camel, to_wire  # noqa: PLC0415
+
+    changes: dict[str, Any] = {
+        name: None if value == "" else value for name, value in map(read_setting, settings or ())
+    }
+    tree = None if call.choices.tree is None else call.tree
+    if changes and tree is not None:
+        tree = tree.prefer(**changes)
+    elif changes:
+        call.grove.prefer(**changes)
+    levels: list[Mapping[str, JsonValue]] = [call.grove.preferences]
+    if tree is not None:
+        levels.append(tree.value.preferences)
+    resolved = resolve_preferences(*levels)
+    wire: dict[str, Any] = {
+        camel(each.name): to_wire(getattr(resolved, each.name)) for each in fields(Preferences)
+    }
+    if call.out.as_json:
+        call.out.json(wire)
+        return
+    rows = [(name, _told(value), _set_by(name, levels)) for name, value in wire.items()]
+    call.out.table([Column("preference"), Column("value", gives=True), Column("set by")], rows, rows)
+
+
+def _told(value: object) -> str:
+    if value is None:
+        return "auto"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _set_by(name: str, levels: "Sequence[Mapping[str, JsonValue]]") -> str:
+    found = [who for who, level in zip(("grove", "tree"), levels, strict=False) if name in level]
+    return found[-1] if found else ""
+
+
+def add_to(app: typer.Typer) -> None:
+    command(app, "context", context, panel="Context")
+    command(app, "diff", diff, panel="Context")
+    command(app, "prefer", prefer, panel="Context")

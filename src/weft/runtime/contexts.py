@@ -1,0 +1,265 @@
+"""Contexts over a store: from a place in a tree to exactly what a model would see there."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from sqlalchemy import select
+
+from weft.context.account import planned_manifest
+from weft.context.assemble import ContextRequest, Pending, Plan, Profile, plan_context
+from weft.context.manifest import NO_LIMIT, Manifest
+from weft.context.render import render_context
+from weft.context.result import AssembledContext
+from weft.context.select import Annotations, Outline
+from weft.context.settings import Preferences, check_names, input_budget, resolve_preferences
+from weft.context.strategy import Strategy
+from weft.context.system import SystemParts
+from weft.context.tokens import EstimatorLike, estimator_of
+from weft.errors import InvalidInputError
+from weft.runtime.actor import agent_row
+from weft.runtime.contents import ContentCache
+from weft.runtime.outlines import PathReader
+from weft.runtime.reading import Opened, Reading
+from weft.runtime.values import agent_value
+from weft.store import schema
+from weft.store.references import find_agent
+from weft.store.rows import NodeRow
+from weft.tree.agent import Agent, AgentType
+from weft.tree.content import Content, JsonValue
+from weft.tree.edge import SourceRole
+from weft.tree.tree import Mode
+from weft.tree.wire import camel
+
+if TYPE_CHECKING:
+    from weft.runtime.handles import NodeHandle
+
+__all__ = ["ContextOptions", "ContextWishes", "Contexts", "options_from"]
+
+_WINDOW = "contextWindow"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextOptions:
+    """How a context is wanted. What is not given is as the tree, the grove or the default says."""
+
+    limit: int | None = None
+    """The budget in tokens; else the window less what the response needs; else everything is kept."""
+    window: int | None = None
+    """The model's; else the agent's own setting `contextWindow`."""
+    max_tokens: int | None = None
+    agent: str | None = None
+    """Who would answer: its system prompt leads. The acting agent, where that is a model."""
+    preferences: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    estimator: EstimatorLike | None = None
+    profile: Profile = field(default_factory=Profile)
+    annotations: Annotations = False
+    """True includes all annotations on the path, a set those with these ids."""
+    text: str | None = None
+    """Input that is not a node yet; in buffer mode it stands for the working buffer."""
+    context: Sequence[str] = ()
+    """Further sources of the generation that the context is for."""
+    instructions: Sequence[str] = ()
+
+
+class ContextWishes(TypedDict, total=False):
+    """The same as keywords, with the two settings that are wished for most by short names."""
+
+    limit: int | None
+    window: int | None
+    max_tokens: int | None
+    agent: str | None
+    strategy: Strategy | str | None
+    step: float | None
+    preferences: Mapping[str, JsonValue]
+    estimator: EstimatorLike | None
+    prefix_cache: bool
+    prefill: bool
+    annotations: bool | Collection["NodeHandle | str"]
+    text: str | None
+    context: Sequence["NodeHandle | str"]
+    instructions: Sequence["NodeHandle | str"]
+
+
+def options_from(wishes: ContextWishes) -> ContextOptions:
+    """What somebody wishes for, with nodes as references."""
+    preferences = dict(wishes.get("preferences", {}))
+    strategy, step = wishes.get("strategy"), wishes.get("step")
+    if strategy is not None:
+        preferences["truncationStrategy"] = str(strategy)
+    if step is not None:
+        preferences["truncationStep"] = step
+    annotations = wishes.get("annotations", False)
+    return ContextOptions(
+        limit=wishes.get("limit"),
+        window=wishes.get("window"),
+        max_tokens=wishes.get("max_tokens"),
+        agent=wishes.get("agent"),
+        preferences=preferences,
+        estimator=wishes.get("estimator"),
+        profile=Profile(prefix_cache=wishes.get("prefix_cache", False), prefill=wishes.get("prefill", False)),
+        annotations=annotations if isinstance(annotations, bool) else frozenset(_references(annotations)),
+        text=wishes.get("text"),
+        context=_references(wishes.get("context", ())),
+        instructions=_references(wishes.get("instructions", ())),
+    )
+
+
+def _references(nodes: Iterable["NodeHandle | str"]) -> list[str]:
+    if isinstance(nodes, str):
+        raise InvalidInputError("nodes are given as a list")
+    return [node if isinstance(node, str) else node.id for node in nodes]
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts(Reading):
+    """What models see of a grove's trees, as one agent may look at them."""
+
+    cache: ContentCache
+
+    def at(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
+        """The context at a node, or where the agent stands."""
+        with self._tree(tree) as opened:
+            plan, reader = self._planned(opened, node, options)
+            return render_context(plan, _contents(plan, reader))
+
+    def preferences(self) -> dict[str, JsonValue]:
+        """What the grove prefers, as far as it was set."""
+        with self._session() as session:
+            kept = json.loads(session.execute(select(schema.grove.c.preferences)).scalar_one())
+        known = {camel(each.name) for each in fields(Preferences)}
+        return {name: value for name, value in kept.items() if name in known}
+
+    def manifest(self, tree: str, node: str | None, options: ContextOptions) -> Manifest:
+        """What would be kept and dropped, decided but not rendered: only the system's texts are read."""
+        with self._tree(tree) as opened:
+            return planned_manifest(self._planned(opened, node, options)[0])
+
+    def _planned(self, opened: Opened, node: str | None, options: ContextOptions) -> tuple[Plan, PathReader]:
+        told = _Told.about(opened)
+        agent = self._agent(opened, options.agent)
+        check_names(options.preferences)
+        preferences = resolve_preferences(told.grove, told.tree, options.preferences)
+        estimator = estimator_of(preferences.estimator if options.estimator is None else options.estimator)
+        cursor = self._cursor_row(opened)
+        end = cursor if node is None else self._row(opened, node)
+        reader = PathReader(
+            tree=opened,
+            end=end,
+            selections=self._selections(opened),
+            cache=self.cache,
+            estimator=estimator,
+            annotations=self._annotations(opened, options.annotations),
+        )
+        window = options.window or _window_of(agent)
+        request = ContextRequest(
+            mode=opened.mode,
+            outline=Outline(tail=()),
+            budget=_budget(preferences, window, agent, options),
+            window=window,
+            system=_system(told, agent, reader),
+            buffer_system_context=told.buffer_system_context,
+            preferences=preferences,
+            estimator=estimator,
+            profile=options.profile,
+            pending=self._pending(opened, reader, cursor, options),
+            authors=_names(opened) if preferences.name_authors else {},
+        )
+        return plan_context(replace(request, outline=reader.outline(request))), reader
+
+    def _agent(self, opened: Opened, reference: str | None) -> Agent | None:
+        session = opened.session
+        if reference is not None:
+            return agent_value(agent_row(session, find_agent(session, reference)))
+        acting = agent_value(agent_row(session, self.actor.agent))
+        return acting if acting.type is AgentType.MODEL else None
+
+    def _annotations(self, opened: Opened, wanted: Annotations) -> Annotations:
+        if isinstance(wanted, bool):
+            return wanted
+        return frozenset(self._row(opened, reference).ulid for reference in wanted)
+
+    def _pending(
+        self, opened: Opened, reader: PathReader, cursor: NodeRow, options: ContextOptions
+    ) -> Pending:
+        text = options.text
+        if text is None:
+            # The working buffer stands at the document's end: where its writer is.
+            typed = opened.mode is Mode.BUFFER and cursor.position == reader.end.position
+            text = self._typed(opened) if typed else ""
+        context = [(self._row(opened, each).key, SourceRole.CONTEXT) for each in options.context]
+        instructions = [(self._row(opened, each).key, "") for each in options.instructions]
+        return Pending(
+            text=text,
+            sources=reader.extra_sources(context) if context else (),
+            instructions=reader.instructions_from(instructions) if instructions else (),
+        )
+
+    def _typed(self, opened: Opened) -> str:
+        buffers = schema.buffers
+        here = (buffers.c.tree == opened.key, buffers.c.agent == self.actor.agent)
+        return opened.session.execute(select(buffers.c.text).where(*here)).scalar_one_or_none() or ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the grove and the tree say about contexts."""
+
+    grove: Mapping[str, Any]
+    tree: Mapping[str, Any]
+    system_context: str
+    buffer_system_context: bool
+
+    @classmethod
+    def about(cls, opened: Opened) -> "_Told":
+        trees, grove = schema.trees, schema.grove
+        row = opened.session.execute(
+            select(
+                trees.c.preferences,
+                trees.c.system_context,
+                trees.c.buffer_mode_system_context,
+                select(grove.c.preferences).scalar_subquery().label("app"),
+            ).where(trees.c.key == opened.key)
+        ).one()
+        return cls(
+            json.loads(row.app),
+            json.loads(row.preferences),
+            row.system_context,
+            bool(row.buffer_mode_system_context),
+        )
+
+
+def _system(told: _Told, agent: Agent | None, reader: PathReader) -> SystemParts:
+    if not reader.dialogue and not told.buffer_system_context:
+        return SystemParts()
+    prompt = "" if agent is None else agent.configuration.system_prompt or ""
+    return SystemParts(agent=prompt, tree=told.system_context, instructions=reader.instructions())
+
+
+def _window_of(agent: Agent | None) -> int | None:
+    window = None if agent is None else agent.configuration.custom.get(_WINDOW)
+    return window if isinstance(window, int) and window > 0 else None
+
+
+def _budget(
+    preferences: Preferences, window: int | None, agent: Agent | None, options: ContextOptions
+) -> int:
+    if options.limit is None and window is None:
+        return NO_LIMIT
+    most = options.max_tokens
+    if most is None and agent is not None:
+        most = agent.configuration.max_tokens
+    return input_budget(preferences, window=window, max_tokens=most, limit=options.limit)
+
+
+def _names(opened: Opened) -> dict[str, str]:
+    agents = schema.agents
+    return {row.ulid: row.name for row in opened.session.execute(select(agents.c.ulid, agents.c.name))}
+
+
+def _contents(plan: Plan, reader: PathReader) -> dict[str, Content]:
+    """The texts of what is kept, in one query for all that is not at hand."""
+    rows = {ulid: reader.seen[ulid] for ulid in plan.wanted}
+    contents = reader.cache.contents(reader.tree.session, reader.tree.key, rows.values())
+    return {ulid: contents[row.key] for ulid, row in rows.items()}

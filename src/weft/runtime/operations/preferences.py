@@ -1,0 +1,80 @@
+"""What a grove or a tree prefers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import orjson
+from sqlalchemy import select, update
+
+from weft.context.settings import check_names, read_preferences
+from weft.provenance.facts import grove_fact
+from weft.runtime.operations.base import Editing
+from weft.runtime.operations.trees import Describe
+from weft.runtime.scope import Scope, dump_json
+from weft.store import schema
+from weft.tree.access import MemberRole
+from weft.tree.content import JsonValue
+from weft.tree.wire import camel, snake
+
+__all__ = ["Prefer", "PreferInTree", "put_preferences"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefer(Editing):
+    """Set some of the grove's preferences; None takes one back to its default."""
+
+    verb: ClassVar[str] = "set preferences"
+    access: ClassVar[MemberRole] = MemberRole.OWNER
+    settings: Mapping[str, JsonValue]
+
+    def apply(self, scope: Scope) -> None:
+        scope.open_grove()
+        before = orjson.loads(scope.transaction.execute(select(schema.grove.c.preferences)).scalar_one())
+        after = _changed(before, self.settings)
+        if after == before:
+            return
+        names = sorted({*before, *after} - {name for name in before if before.get(name) == after.get(name)})
+        put_preferences(scope, after)
+        scope.record(
+            None,
+            "prefer-in-grove",
+            {"preferences": names},
+            {
+                "was": {name: before.get(name) for name in names},
+                "is": {name: after.get(name) for name in names},
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreferInTree(Editing):
+    """Set some of a tree's preferences, which override the grove's; None leaves it to the grove again."""
+
+    verb: ClassVar[str] = "set preferences"
+    tree: str
+    settings: Mapping[str, JsonValue]
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree)
+        trees = schema.trees
+        kept = scope.transaction.execute(
+            select(trees.c.preferences).where(trees.c.key == tree.key)
+        ).scalar_one()
+        Describe(tree=tree.ulid, preferences=_changed(orjson.loads(kept), self.settings)).apply(scope)
+
+
+def put_preferences(scope: Scope, preferences: Mapping[str, Any]) -> None:
+    """Write the grove's preferences, all of them, and vouch for them."""
+    transaction = scope.transaction
+    text = dump_json(dict(preferences))
+    transaction.execute(update(schema.grove).values(preferences=text))
+    grove = transaction.execute(select(schema.grove)).mappings().one()
+    scope.note(grove_fact(grove, transaction.agent(grove["owner"]).ulid))
+
+
+def _changed(before: Mapping[str, Any], settings: Mapping[str, JsonValue]) -> dict[str, Any]:
+    given = {camel(snake(name)): value for name, value in settings.items()}
+    check_names(given)
+    read_preferences({name: value for name, value in given.items() if value is not None})
+    return {name: value for name, value in {**before, **given}.items() if value is not None}

@@ -1,0 +1,291 @@
+"""A path as the context engine plans with it: read from both ends, never further than the budget."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from weft.context.assemble import ContextRequest
+from weft.context.fit import Stretch
+from weft.context.select import (
+    MEDIA_TOKENS,
+    Annotations,
+    Candidate,
+    ExtraSource,
+    Outline,
+    Reason,
+    bound_of,
+    left_out_of,
+    reason_to_leave_out,
+    tokens_of_content,
+)
+from weft.context.strategy import Strategy
+from weft.context.system import Instruction
+from weft.context.tokens import Estimator
+from weft.runtime.actor import agent_row
+from weft.runtime.contents import ContentCache
+from weft.runtime.reading import Opened
+from weft.runtime.values import metadata_of, sources_of
+from weft.store.levels import first_beyond, instructing, instructing_versions, tail_to
+from weft.store.queries import Selections, ancestor_at_depth, node_row, node_rows, resolve, walk_up
+from weft.store.rows import EDGE_TYPES, KINDS, ROLES, NodeRow
+from weft.tree.content import plain_text
+from weft.tree.edge import EdgeType, SourceRole
+from weft.tree.node import Role
+from weft.tree.tree import Mode
+
+__all__ = ["PathReader"]
+
+_ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
+_AT_ONCE = 20_000
+"""Levels read by one query: paths of empty nodes do not move the ruler."""
+_FOR_A_USER = 4_096
+"""How many levels further to look for a user's message, after a long run of tools."""
+_MEDIA = frozenset({"image", "audio"})
+
+
+@dataclass(slots=True, kw_only=True)
+class PathReader:
+    """Reads the path to one node, as one agent sees it."""
+
+    tree: Opened
+    end: NodeRow
+    selections: Selections
+    cache: ContentCache
+    estimator: Estimator
+    annotations: Annotations = False
+    seen: dict[str, NodeRow] = field(default_factory=dict[str, NodeRow])
+    """What was read, by id: contents are asked for by rows."""
+
+    @property
+    def dialogue(self) -> bool:
+        return self.tree.mode is Mode.DIALOGUE
+
+    def outline(self, request: ContextRequest) -> Outline:
+        """The levels that a request can keep. The request's own outline is empty."""
+        room = request.budget - request.system_context().tokens
+        strategy = request.preferences.truncation_strategy
+        if strategy is Strategy.STOP_AT_LIMIT and self.end.ruler > room:
+            # It may refuse, and then says which nodes weigh most: so all of them are looked at.
+            rows = walk_up(self.tree.session, self.tree.key, self.end.position)
+            return Outline(tail=self._candidates(rows))
+        tail = self._tail(room, request.preferences.minimum_recent_nodes)
+        start = tail[0].row
+        if start.parent is None:
+            return Outline(tail=_plain(tail))
+        head = self._head(*request.head_reach())
+        last = head[-1].row.depth if head else -1
+        if last >= start.depth - 1:
+            return Outline(tail=_plain([*head, *(level for level in tail if level.row.depth > last)]))
+        return Outline(head=_plain(head), tail=_plain(tail), between=self._between(last, start))
+
+    def instructions(self) -> tuple[Instruction, ...]:
+        """What instructs along the path: sources of its edges, and the system messages of histories."""
+        rows = instructing(self.tree.session, self.tree.key, self.end.position)
+        if not self.dialogue:
+            rows = self._resolved([*rows, *self._instructed_by_versions({row.key for row in rows})])
+            rows.sort(key=lambda row: row.depth)
+        edges = sources_of(self.tree.session, self.tree.key, rows)
+        pairs = [
+            (key, row.ulid) for row in rows for key in self._instructing_keys(row, edges.get(row.key, ()))
+        ]
+        return self.instructions_from(pairs)
+
+    def _instructing_keys(self, row: NodeRow, sources: Iterable[tuple[int, SourceRole]]) -> list[int]:
+        keys = [key for key, role in sources if role is SourceRole.INSTRUCTION]
+        own = self.dialogue and ROLES[row.role] is Role.SYSTEM
+        return [*keys, row.key] if own else keys
+
+    def _instructed_by_versions(self, known: set[int]) -> list[NodeRow]:
+        """Places on the path whose later versions brought instructions that the first had not."""
+        session, tree, end = self.tree.session, self.tree.key, self.end
+        positions = [
+            position
+            for position, depth in instructing_versions(session, tree)
+            if position not in known
+            and depth <= end.depth
+            and ancestor_at_depth(session, tree, end.position, depth) == position
+        ]
+        return list(node_rows(session, tree, positions).values())
+
+    def instructions_from(self, pairs: Sequence[tuple[int, str]]) -> tuple[Instruction, ...]:
+        """(key of an instructing node, id of the edge it instructs) with their texts."""
+        session, tree = self.tree.session, self.tree.key
+        rows = node_rows(session, tree, [key for key, _ in pairs])
+        contents = self.cache.contents(session, tree, rows.values())
+        return tuple(
+            Instruction(
+                id=rows[key].ulid,
+                local_id=rows[key].local_id,
+                text=plain_text(contents[key]),
+                edge=edge,
+                left_out=self._reason(rows[key]),
+            )
+            for key, edge in pairs
+        )
+
+    def extra_sources(self, pairs: Sequence[tuple[int, SourceRole]]) -> tuple[ExtraSource, ...]:
+        """Nodes beside the path, as planning sees them."""
+        rows = node_rows(self.tree.session, self.tree.key, [key for key, _ in pairs])
+        tokens = self._tokens(list(rows.values()))
+        return tuple(self._extra(rows[key], role, tokens[key]) for key, role in pairs)
+
+    def _extra(self, row: NodeRow, role: SourceRole, tokens: int) -> ExtraSource:
+        self.seen[row.ulid] = row
+        return ExtraSource(row.ulid, row.local_id, role, tokens, KINDS[row.kind], self._reason(row))
+
+    def _tail(self, room: int, least: int) -> list["_Level"]:
+        """Back from the end until the budget is spent, in one query unless much of it is left out."""
+        position, floor, most = self.end.position, self.end.ruler - room, room
+        found: list[_Level] = []
+        for _ in count():
+            rows = tail_to(
+                self.tree.session, self.tree.key, position, floor=floor, least=least + 2, limit=_AT_ONCE
+            )
+            found = self._levels(rows) + found
+            top = found[0].row
+            if top.parent is None or self._reaches(found, room, least):
+                return found
+            position, most = top.parent, 2 * max(most, 1)
+            floor = top.ruler - most
+        raise AssertionError  # pragma: no cover - count() never ends
+
+    def _reaches(self, levels: Sequence["_Level"], room: int, least: int) -> bool:
+        live = _live(_plain(levels))
+        # The first is only there to tell whether the next one is joined to it.
+        if sum(each.tokens for each in live[1:]) <= room or len(live) <= least:
+            return False
+        if not self.dialogue:
+            return True
+        first = levels[0].candidate
+        if first.role == "tool" or first.kind in {"tool_result", "mixed"}:
+            return False
+        return len(levels) > _FOR_A_USER or any(each.role == "user" for each in live[1:])
+
+    def _head(self, reach: int, on_ruler: bool) -> list["_Level"]:  # noqa: FBT001 - a pair from head_reach
+        """From the root to one level past the reach, and to one that counts: a request begins with its role."""
+        session, tree, amount = self.tree.session, self.tree.key, reach
+        while True:
+            beyond = first_beyond(session, tree, self.end.position, amount)
+            rows = walk_up(session, tree, self.end.position if beyond is None else beyond)
+            levels = self._levels(rows)
+            live = sum(each.tokens for each in _live(_whole_groups(_plain(levels))))
+            if beyond is None or (live and (on_ruler or live > reach)):
+                return levels
+            amount = max(1, 2 * amount)
+
+    def _between(self, last: int, start: NodeRow) -> Stretch:
+        """What lies between the level `last` and the tail: a count, two ids, two marks on the ruler."""
+        session, tree = self.tree.session, self.tree.key
+        below = ancestor_at_depth(session, tree, self.end.position, last + 1)
+        ends = node_rows(session, tree, [below, start.parent or below])
+        first, final = self._resolved([ends[below], ends[start.parent or below]])
+        before = 0 if first.parent is None else node_row(session, tree, first.parent).ruler
+        return Stretch(
+            count=start.depth - last - 1,
+            first=first.local_id,
+            last=final.local_id,
+            start=before,
+            end=final.ruler,
+        )
+
+    def _resolved(self, rows: list[NodeRow]) -> list[NodeRow]:
+        """Positions as the versions that are seen; the end as the one that was asked for."""
+        if self.dialogue:
+            return rows
+        seen = resolve(self.tree.session, self.tree.key, rows, self.selections)
+        return [self.end if row.position == self.end.position else row for row in seen]
+
+    def _candidates(self, rows: list[NodeRow]) -> list[Candidate]:
+        return _plain(self._levels(rows))
+
+    def _levels(self, rows: list[NodeRow]) -> list["_Level"]:
+        session, tree = self.tree.session, self.tree.key
+        seen = self._resolved(rows)
+        beside = sources_of(session, tree, [row for row in seen if row.flags]) if self.dialogue else {}
+        extras = {key: _extra_keys(listed) for key, listed in beside.items()}
+        others = node_rows(session, tree, [key for listed in extras.values() for key, _ in listed])
+        tokens = self._tokens([*seen, *others.values()])
+        self.seen.update((row.ulid, row) for row in seen)
+        authors = {key: agent_row(session, key).ulid for key in {row.author for row in seen}}
+        return [
+            _Level(
+                row,
+                Candidate(
+                    row.ulid,
+                    row.local_id,
+                    self._role(row),
+                    tokens[row.key],
+                    row.ruler,
+                    kind=KINDS[row.kind],
+                    author=authors[row.author],
+                    left_out=self._reason(row) or self._in_system(row),
+                    sources=tuple(
+                        self._extra(others[key], role, tokens[key]) for key, role in extras.get(row.key, ())
+                    ),
+                ),
+            )
+            for row in seen
+        ]
+
+    def _role(self, row: NodeRow) -> str:
+        role = ROLES[row.role]
+        return Role.USER.value if role is Role.SYSTEM else role.value
+
+    def _in_system(self, row: NodeRow) -> Reason | None:
+        return Reason.IN_SYSTEM if self.dialogue and ROLES[row.role] is Role.SYSTEM else None
+
+    def _reason(self, row: NodeRow) -> Reason | None:
+        return reason_to_leave_out(
+            metadata_of(row),
+            annotation=row.edge_type == _ANNOTATION,
+            node=row.ulid,
+            annotations=self.annotations,
+        )
+
+    def _tokens(self, rows: Sequence[NodeRow]) -> dict[int, int]:
+        """From the counts that nodes carry; contents are read only for what counts cannot say."""
+        of_counts = self.estimator.of_counts
+        found: dict[int, int] = {}
+        unsaid: list[NodeRow] = []
+        for row in rows:
+            kind = KINDS[row.kind]
+            if of_counts is None or kind == "mixed":
+                unsaid.append(row)
+                continue
+            tokens = of_counts(row.narrow, row.wide) if row.narrow or row.wide else 0
+            found[row.key] = tokens + (MEDIA_TOKENS if kind in _MEDIA else 0)
+        if unsaid:
+            contents = self.cache.contents(self.tree.session, self.tree.key, unsaid)
+            found |= {key: tokens_of_content(content, self.estimator) for key, content in contents.items()}
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    row: NodeRow
+    candidate: Candidate
+
+
+def _plain(levels: Sequence[_Level]) -> list[Candidate]:
+    return [level.candidate for level in levels]
+
+
+def _live(rows: Sequence[Candidate]) -> list[Candidate]:
+    """Those that nothing leaves out, neither a mark of their own nor one on their tool's call."""
+    reasons = left_out_of(rows, bound_of(rows))
+    return [row for row, reason in zip(rows, reasons, strict=True) if reason is None]
+
+
+def _whole_groups(rows: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Without the last group, which what was not read may belong to."""
+    bound, last = bound_of(rows), len(rows) - 1
+    while last > 0 and bound[last]:
+        last -= 1
+    return rows[: max(0, last)]
+
+
+def _extra_keys(sources: Sequence[tuple[int, SourceRole]]) -> list[tuple[int, SourceRole]]:
+    """Context, then the primaries of a merge beyond the first, each in the order they were given."""
+    context = [pair for pair in sources if pair[1] is SourceRole.CONTEXT]
+    primaries = [pair for pair in sources if pair[1] is SourceRole.PRIMARY]
+    return context + primaries[1:]

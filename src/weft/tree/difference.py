@@ -1,0 +1,99 @@
+"""What one text says otherwise than another, word by word."""
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal, NamedTuple
+
+__all__ = ["Difference", "Stretch", "word_difference"]
+
+_WORD = re.compile(r"\s+|\w+|[^\w\s]")
+_MOST = 4_000
+"""Words beyond which texts are compared by lines: the price grows with the square."""
+
+Turn = Literal["same", "removed", "added"]
+
+
+class Stretch(NamedTuple):
+    """Some words, and whether both texts have them."""
+
+    turn: Turn
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Two nodes side by side: where their paths part, and what their texts do not share."""
+
+    one: str
+    other: str
+    common: str
+    """The last node of both paths."""
+    one_beyond: int
+    """How many nodes follow it on the way to each."""
+    other_beyond: int
+    words: tuple[Stretch, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether the texts are equal."""
+        return all(stretch.turn == "same" for stretch in self.words)
+
+    def __str__(self) -> str:
+        signs = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
+        return "".join(f"{signs[turn][0]}{text}{signs[turn][1]}" for turn, text in self.words)
+
+    def _repr_html_(self) -> str:
+        tags = {"same": "span", "removed": "del", "added": "ins"}
+        body = "".join(f"<{tags[turn]}>{html.escape(text)}</{tags[turn]}>" for turn, text in self.words)
+        told = f"[{self.one}] and [{self.other}] part after [{self.common}]"
+        return f'<div><em>{told}</em><div style="white-space:pre-wrap">{body}</div></div>'
+
+
+def word_difference(one: str, other: str) -> tuple[Stretch, ...]:
+    """The stretches that, without the added ones, are the first text, and without the removed ones the other."""
+    return tuple(_joined(_stretches(_WORD.findall(one), _WORD.findall(other))))
+
+
+def _stretches(one: list[str], other: list[str]) -> Iterator[Stretch]:
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    end = 0
+    while end < min(len(one), len(other)) - start and one[-1 - end] == other[-1 - end]:
+        end += 1
+    yield Stretch("same", "".join(one[:start]))
+    yield from _middle(one[start : len(one) - end], other[start : len(other) - end])
+    yield Stretch("same", "".join(one[len(one) - end :]))
+
+
+def _middle(one: list[str], other: list[str]) -> Iterator[Stretch]:
+    if max(len(one), len(other)) > _MOST:
+        one, other = "".join(one).splitlines(keepends=True), "".join(other).splitlines(keepends=True)
+        if max(len(one), len(other)) > _MOST:
+            yield from (Stretch("removed", "".join(one)), Stretch("added", "".join(other)))
+            return
+    for _, start, end, there, until in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        before, after = "".join(one[start:end]), "".join(other[there:until])
+        if before == after:
+            yield Stretch("same", before)
+        else:
+            yield from (Stretch("removed", before), Stretch("added", after))
+
+
+def _joined(stretches: Iterator[Stretch]) -> Iterator[Stretch]:
+    """Without empty ones, neighbours of one kind together."""
+    held: Stretch | None = None
+    for each in stretches:
+        if not each.text:
+            continue
+        if held is not None and held.turn == each.turn:
+            held = Stretch(held.turn, held.text + each.text)
+            continue
+        if held is not None:
+            yield held
+        held = each
+    if held is not None:
+        yield held
