@@ -12,7 +12,7 @@ test: $(STAMP) lint types layers docs-check
 	$(BIN)/pytest -n 2 --dist loadgroup -q
 
 check: $(STAMP) lint types layers
-	$(BIN)/pytest -n 2 --dist loadgroup -q -m "not long"
+	WEFT_INNER=1 $(BIN)/pytest -n 2 --dist loadgroup -q
 
 prove: $(STAMP)
 	WEFT_PROVE=1 $(BIN)/pytest -q -m long

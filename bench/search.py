@@ -1,8 +1,7 @@
 """Searching: how fast the index is made, what it costs writers, and how long a query takes."""
 
-import contextlib
 import random
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from sqlalchemy import text
@@ -13,7 +12,6 @@ from bench.crowd import in_threads
 from bench.report import Section, Table, number
 from bench.scene import STORES, Scene, place_of, sample_texts
 from bench.timing import medians, seconds_of
-from weft.runtime import gate
 from weft.runtime.handles import TreeHandle
 from weft.runtime.indexing import reindex, stop_indexing
 from weft.store.base import Store
@@ -102,7 +100,9 @@ def _writing(scene: Scene, store: str) -> tuple[str, ...]:
     count = scene.size(4_000, 400)
     rates: list[float] = []
     for indexed in (False, True):
-        with scene.grove(store) as grove, _indexing(on=indexed):
+        with scene.grove(store) as grove:
+            if not indexed:
+                stop_indexing(grove.read.store)
             texts = sample_texts(count)
             trees = [grove.plant(f"Bench {writer}") for writer in range(_WRITERS)]
             works = [partial(_say_all, tree, texts[writer::_WRITERS]) for writer, tree in enumerate(trees)]
@@ -113,17 +113,3 @@ def _writing(scene: Scene, store: str) -> tuple[str, ...]:
 def _say_all(tree: TreeHandle, texts: Sequence[str]) -> None:
     for words in texts:
         tree.say(words)
-
-
-@contextlib.contextmanager
-def _indexing(*, on: bool) -> Generator[None]:
-    wake = gate.wake_follower
-    if not on:
-        gate.wake_follower = _sleep_on
-    try:
-        yield
-    finally:
-        gate.wake_follower = wake
-
-
-def _sleep_on(_: Store) -> None: ...

@@ -22,16 +22,29 @@ settings.register_profile(
     "fixed", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
 )
 settings.register_profile("prove", parent=settings.get_profile("fixed"), derandomize=False, max_examples=1000)
-settings.load_profile("prove" if os.environ.get("WEFT_PROVE") else "fixed")
+settings.register_profile("inner", parent=settings.get_profile("fixed"), max_examples=10)
+# The inner loop is a quick look while one works: SQLite, and few examples. All of it is `make test`.
+_INNER = bool(os.environ.get("WEFT_INNER"))
+settings.load_profile("prove" if os.environ.get("WEFT_PROVE") else "inner" if _INNER else "fixed")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that share a grove run in one process, so that each process does not make its own."""
+    if _INNER:
+        left = [item for item in items if _needs_a_server(item) or item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in set(left)]
     for item in items:
         callspec = getattr(item, "callspec", None)
         store = None if callspec is None else callspec.params.get("module_address")
         if store is not None and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(f"{item.location[0]} {store}"))
+
+
+def _needs_a_server(item: pytest.Item) -> bool:
+    callspec = getattr(item, "callspec", None)
+    chosen = [] if callspec is None else list(callspec.params.values())
+    return "postgres" in chosen or "postgres_server" in getattr(item, "fixturenames", ())
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from tests.covers import covers
 
 import weft
@@ -9,6 +10,7 @@ from weft import testing
 
 
 @covers("testing.throwaway-grove")
+@pytest.mark.long
 def test_the_same_things_happen_in_every_run():
     def play(seed=0):
         with testing.grove(seed=seed) as loom:

@@ -46,5 +46,11 @@ def grove(*, clock: SteppingClock | None = None, seed: int = 0) -> Generator[Gro
     """
     with tempfile.TemporaryDirectory(prefix="weft-") as folder:
         entropy = random.Random(seed).randbytes  # noqa: S311 - ids in tests need not be unguessable
-        with open_grove(Path(folder) / "grove.db", clock=clock or SteppingClock(), entropy=entropy) as opened:
+        with open_grove(
+            Path(folder) / "grove.db",
+            clock=clock or SteppingClock(),
+            entropy=entropy,
+            # Whatever looked at the clock by itself would make two runs differ.
+            background=False,
+        ) as opened:
             yield opened

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+import pytest
 from tests.cli.desk import Desk
 from tests.covers import covers
 
@@ -46,6 +47,7 @@ def test_following_goes_on_until_enough_was_seen(marie: Desk) -> None:
 
 
 @covers("event.resume")
+@pytest.mark.long
 def test_following_from_another_process_until_it_is_interrupted(marie: Desk) -> None:
     command = [sys.executable, "-m", "weft.cli", "events", "--follow", "--json", "--after", "now"]
     environment = {**os.environ, "WEFT_GROVE": marie.address}

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.cli.desk import Desk, run_weft
 from tests.covers import covers
 
@@ -90,6 +91,7 @@ def test_the_doctor_ends_with_one_if_something_is_wrong(marie: Desk):
 
 
 @covers("cli.progress")
+@pytest.mark.long
 def test_a_bar_moves_on_stderr_where_a_person_watches(marie: Desk, tmp_path: Path):
     controller, terminal = pty.openpty()
     with subprocess.Popen(
@@ -114,7 +116,17 @@ def test_a_bar_moves_on_stderr_where_a_person_watches(marie: Desk, tmp_path: Pat
     assert b"%" in seen
 
 
+@pytest.mark.long
 def test_the_real_program_writes_one_document(marie: Desk):
     done = run_weft("export", grove=marie.address)
     assert done.returncode == 0
     assert json.loads(done.stdout)["format"] == "weft"
+
+
+def test_what_is_no_export_makes_no_grove(tmp_path: Path):
+    nonsense = tmp_path / "nonsense.json"
+    nonsense.write_text("hello")
+    new = Desk(str(tmp_path / "new.db"))
+    new.fail("INVALID_INPUT", "import", str(nonsense))
+    new.fail("NOT_FOUND", "import", str(tmp_path / "nothing.json"))
+    assert not (tmp_path / "new.db").exists()

@@ -30,6 +30,7 @@ def test_one_weft_reads_what_another_writes(grove: Path) -> None:
     assert run_weft("read", "--node", grove=grove).stdout == first.stdout
 
 
+@pytest.mark.long
 def test_an_error_that_nobody_reads_still_has_its_exit_code(grove: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "weft.cli", "--grove", str(grove), "read", "zzzz"],
@@ -95,3 +96,20 @@ def test_importing_the_command_line_loads_no_database_and_no_terminal() -> None:
         "assert not new & {'rich', 'sqlalchemy', 'alembic', 'psycopg', 'sqlite3'}, new"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a system without a disk that is always full")
+@pytest.mark.parametrize("words", [("ls",), ("export",)])
+def test_a_full_disk_behind_stdout_is_said(grove: Path, words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "weft.cli", "--grove", str(grove), *words],
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+    assert ended.returncode == 8
+    assert b"STORAGE: cannot read or write: No space left on device" in ended.stderr
+    assert b"Traceback" not in ended.stderr

@@ -438,6 +438,7 @@ print(json.dumps([context.to_wire(), fitted.messages, fitted.manifest.stored()])
 
 
 @covers("engine.pure", "engine.assemble", "engine.variables-are-arguments")
+@pytest.mark.long
 def test_equal_inputs_give_equal_bytes_in_every_process():
     seen = {
         subprocess.run(

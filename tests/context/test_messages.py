@@ -373,3 +373,30 @@ def test_making_a_manifest_makes_no_entries():
     assert manifest._pieces is None
     assert json.dumps(manifest.to_wire())
     assert manifest._pieces is not None
+
+
+@covers("cost.extend-proportional-to-new")
+@pytest.mark.parametrize("options", [{}, {"strategy": "rollingWindow"}, {"step": 0.25}])
+def test_extending_measures_what_is_new_and_nothing_else(options):
+    """Counted in what the estimator is asked, so that no clock is needed."""
+    asked = []
+
+    def estimate(text):
+        asked.append(text)
+        return len(text) // 4 + 1
+
+    def turn(number):
+        return [
+            {"role": "user", "content": f"question {number} " * 8},
+            {"role": "assistant", "content": f"answer {number} " * 8},
+        ]
+
+    context = fit_messages([], 1_500, estimator=estimate, **options)
+    counts = []
+    for number in range(400):
+        asked.clear()
+        context = context.extend(turn(number))
+        assert context.messages
+        counts.append(len(asked))
+    assert max(counts[200:]) <= max(counts[20:100]) + 2
+    assert max(counts) < 40

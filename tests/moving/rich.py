@@ -1,13 +1,17 @@
 """A small grove with a little of everything in it."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import select
 
 import weft
+from weft.provenance.facts import summary_fact
 from weft.runtime.operations.attempts import RecordAttempt
+from weft.runtime.operations.base import Editing
 from weft.runtime.operations.projects import AssignProject, ChangeProject, CreateProject
+from weft.runtime.scope import Scope
 from weft.store import schema
 from weft.store.transaction import Transaction
 from weft.tree.attempt import Outcome, RawResponse, Usage
@@ -62,7 +66,28 @@ def fill(grove: weft.Grove, picture: bytes = PICTURE) -> None:
                 ended_at=MOMENT,
             )
         )
+    grove.perform(Summarise(tree=tree.id, node=tree.root.id, text="a summary"))
     grove.read.store.write(lambda transaction: _add_evidence(transaction, tree.id))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarise(Editing):
+    """Summaries as whoever makes them will write them: with an event that vouches for them."""
+
+    verb: ClassVar[str] = "summarise"
+    tree: str
+    node: str
+    text: str
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree)
+        row = scope.node(tree, self.node)
+        trees, texts = schema.trees, schema.texts
+        here = texts.c.tree == tree.key, texts.c.node == row.key
+        scope.transaction.execute(trees.update().where(trees.c.key == tree.key).values(summary=self.text))
+        scope.transaction.execute(texts.update().where(*here).values(summary=self.text))
+        scope.note(summary_fact(tree.ulid, self.text), summary_fact(row.ulid, self.text))
+        scope.record(tree, self.verb, {"node": row.ulid}, {})
 
 
 def _dialogue(grove: weft.Grove, ref: str) -> weft.runtime.handles.TreeHandle:
@@ -97,7 +122,7 @@ def _dialogue(grove: weft.Grove, ref: str) -> weft.runtime.handles.TreeHandle:
     merged = tree.merge([one, below], "both")
     merged.annotate("a remark").annotate("on the remark")
     asked.edit("Why?").edit("Why, then?")
-    asked.split(3)
+    asked.split(3)[0].join()
     late.prune()
     one.bookmark("mine")
     two.exclude()
@@ -120,7 +145,7 @@ def _buffer(grove: weft.Grove) -> weft.runtime.handles.TreeHandle:
 
 
 def _add_evidence(transaction: Transaction, tree: str) -> None:
-    """What operations do not write yet: memory, summaries, records."""
+    """What operations do not write yet: memory, records."""
     row = transaction.execute(select(schema.trees).where(schema.trees.c.ulid == tree)).one()
     place: dict[str, Any] = {"tree": row.key}
     muse = transaction.execute(select(schema.agents.c.key).where(schema.agents.c.name == "Muse")).scalar_one()
@@ -128,7 +153,6 @@ def _add_evidence(transaction: Transaction, tree: str) -> None:
         schema.memory,
         {**place, "agent": muse, "ordinal": 1, "kind": 0, "label": None, "body": "x", "created_at": 5},
     )
-    transaction.execute(schema.trees.update().where(schema.trees.c.key == row.key).values(summary="s"))
     transaction.add(
         schema.records,
         {

@@ -280,6 +280,7 @@ def refusal_of(file: bytes, folders: pytest.TempPathFactory) -> str | None:
 @covers("import.typed-errors")
 @settings(max_examples=100)
 @given(st.data())
+@pytest.mark.long
 def test_any_change_to_a_file_gives_a_value_or_a_typed_error(
     good: bytes, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ):
@@ -310,6 +311,7 @@ def test_any_bytes_give_a_value_or_a_typed_error(
 
 
 @covers("import.linear")
+@pytest.mark.long
 def test_work_grows_with_the_file_and_no_faster(tmp_path: Path):
     def calls(nodes: int) -> int:
         with weft.open(tmp_path / f"{nodes}.db") as grove:

@@ -23,6 +23,7 @@ from weft.runtime.moving.copying import migrate_grove
 
 @covers("store.migrate")
 @pytest.mark.parametrize(("here", "there"), list(itertools.product(BOTH, BOTH)))
+@pytest.mark.long
 def test_a_grove_is_copied_whole_with_equal_hashes(
     places: Places, here: str, there: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
@@ -81,6 +82,7 @@ def test_a_grove_is_not_copied_onto_itself_nor_from_nowhere(tmp_path: Path):
 
 @covers("store.migrate")
 @pytest.mark.parametrize("there", BOTH)
+@pytest.mark.long
 def test_a_copy_that_differs_is_not_kept(places: Places, there: str, monkeypatch: pytest.MonkeyPatch):
     source, target = places("sqlite"), places(there)
     with weft.open(source) as grove:
@@ -164,6 +166,7 @@ def test_killed_halfway_nothing_is_there_and_a_second_try_succeeds(places: Place
 
 
 @covers("proof.backup-while-writing")
+@pytest.mark.long
 def test_a_backup_killed_halfway_leaves_the_older_one(tmp_path: Path):
     target = tmp_path / "backup" / "copy.db"
     target.parent.mkdir()
@@ -178,6 +181,7 @@ def test_a_backup_killed_halfway_leaves_the_older_one(tmp_path: Path):
 
 
 @covers("proof.backup-while-writing")
+@pytest.mark.long
 def test_a_backup_taken_while_others_write_is_whole_and_has_all_that_was_acknowledged(
     address: str, tmp_path: Path
 ):
@@ -224,6 +228,7 @@ def _check_copy(path: Path, acknowledged: list[list[str]], trees: list[str]) -> 
 
 
 @covers("proof.backup-while-writing")
+@pytest.mark.long
 def test_a_backup_restores_to_an_equal_grove(address: str, tmp_path: Path):
     with weft.open(address) as grove:
         fill(grove)
@@ -237,6 +242,7 @@ def test_a_backup_restores_to_an_equal_grove(address: str, tmp_path: Path):
 
 
 @covers("backup.never-overwrites")
+@pytest.mark.long
 def test_a_backup_never_overwrites_unasked(tmp_path: Path):
     with weft.open(tmp_path / "grove.db") as grove:
         fill(grove)

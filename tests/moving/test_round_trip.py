@@ -68,6 +68,7 @@ def move(file: bytes, place: str) -> weft.Grove:
 
 @covers("export.weft-json", "cli.upkeep")
 @pytest.mark.parametrize(("here", "there"), list(itertools.product(BOTH, BOTH)))
+@pytest.mark.long
 def test_a_whole_grove_comes_out_as_it_went_in(places: Places, here: str, there: str):
     with weft.open(places(here)) as grove:
         fill(grove)
@@ -98,6 +99,7 @@ def test_some_trees_come_out_as_they_went_in(places: Places, here: str, there: s
 
 
 @pytest.mark.parametrize("there", BOTH)
+@pytest.mark.long
 def test_a_tree_joins_a_grove_that_has_a_life_of_its_own(places: Places, there: str):
     with weft.open(places("sqlite")) as grove, weft.open(places(there)) as other:
         fill(grove)
@@ -123,6 +125,7 @@ def fill_other(grove: weft.Grove) -> None:
     grove.add_agent("Muse", model_ref="local:other")
 
 
+@pytest.mark.long
 def test_a_whole_grove_joins_another_without_its_own_history(places: Places):
     with weft.open(places("sqlite")) as grove, weft.open(places("sqlite")) as other:
         fill(grove)
@@ -132,6 +135,39 @@ def test_a_whole_grove_joins_another_without_its_own_history(places: Places):
         assert len(other.trees(archived=True)) == 4
         assert other.document("Notes").revision == 2
         assert own_events(other).count("import") == 5
+        check_sound(other)
+
+
+@pytest.mark.parametrize("there", BOTH)
+def test_what_was_undone_comes_along_and_stays_undone(places: Places, there: str):
+    with weft.open(places("sqlite")) as grove, weft.open(places(there)) as other:
+        grove.create_project("Novel", system_prompt="first")
+        grove.undo()
+        grove.create_project("novel", system_prompt="second")
+        grove.plant("Gone")
+        grove.write_document("Lost")
+        grove.undo(2)
+        grove.plant("Here", project="Novel")
+        with move(exported(grove), places(there)) as again:
+            assert exported(again) == exported(grove)
+            check_sound(again)
+        fill_other(other)
+        other.import_(io.BytesIO(exported(grove)))
+        assert {tree.title for tree in other.trees(archived=True)} == {"Here", "Mine"}
+        assert [project.system_prompt for project in other.projects()] == ["second"]
+        check_sound(other)
+
+
+@pytest.mark.parametrize("there", BOTH)
+def test_a_project_of_the_same_name_takes_the_files_place_and_the_tree_says_so(places: Places, there: str):
+    with weft.open(places("sqlite")) as grove, weft.open(places(there)) as other:
+        grove.create_project("Novel", system_prompt="theirs")
+        tree = grove.plant("Marie", project="Novel")
+        ours = other.create_project("NOVEL", system_prompt="ours")
+        came = other.import_(io.BytesIO(exported(grove, ["Marie"])))
+        assert any("'NOVEL' is there already" in note for note in came.notes)
+        assert [each.id for each in ours.trees] == [tree.id]
+        assert [event.kind for event in other.read.events(tree.id)] == ["plant", "assign"]
         check_sound(other)
 
 
@@ -148,6 +184,7 @@ def round_trip(address: str, places: Places, how: settings) -> None:
 
 
 @covers("export.weft-json")
+@pytest.mark.long
 def test_random_groves_come_out_as_they_went_in(places: Places):
     round_trip(places("sqlite"), places, settings(max_examples=1, stateful_step_count=20))
 
@@ -157,6 +194,7 @@ def test_many_random_groves_come_out_as_they_went_in(address: str, places: Place
     round_trip(address, places, settings(max_examples=15 if PROVE else 3, stateful_step_count=25))
 
 
+@pytest.mark.long
 def test_a_compressed_file_holds_the_same(tmp_path: Path):
     with weft.open(tmp_path / "a.db") as grove, weft.open(tmp_path / "b.db") as other:
         fill(grove)

@@ -50,6 +50,7 @@ def test_a_few_operations_agree_with_the_paper(workshop: Workshop, mode: Mode):
     "node.immutable",
     "node.metadata-keeps-identity-and-hash",
     "event.hash-chained",
+    "step.ruler-immutable",
 )
 @pytest.mark.long
 @pytest.mark.parametrize(("mode", "focus"), PLAYS)

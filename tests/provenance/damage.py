@@ -17,19 +17,15 @@ SPARED_TABLES = {
     *("cursors", "selections", "buffers"),  # where people stand, and what they have not said yet
     *("leases", "idempotency", "jobs", "memory", "records"),  # bookkeeping, not history
     *("users", "tokens", "memberships", "vaults"),  # not part of any chain yet
-    *("projects", "project_revisions", "typings"),  # not vouched for by events yet
 }
 SPARED = {
     # In which order followers were told of events; given by the database, after the hash.
     ("events", "number"),
     ("events", "transaction"),
     # Keys that a database gives out itself; everything is named by its ULID.
-    *(("links", "key"), ("tags", "key"), ("documents", "key"), ("agents", "key")),
-    # Made by models or from other values, and made again at any time.
-    *(("texts", "summary"), ("trees", "summary"), ("documents", "summary")),
-    *(("trees", "project"), ("trees", "leased_until")),
+    *(("links", "key"), ("tags", "key"), ("documents", "key"), ("agents", "key"), ("projects", "key")),
     # Working state while a model speaks, or until an authority answers.
-    ("attempts", "partial"),
+    *(("attempts", "partial"), ("trees", "leased_until")),
     *(("timestamps", "attempts"), ("timestamps", "next_try"), ("timestamps", "error")),
 }
 
@@ -104,8 +100,11 @@ class Vandal:
         if self.postgres:
             self._connection: Any = psycopg.connect(address, autocommit=True)
             self._connection.execute("SET session_replication_role = replica")
+            self._connection.execute("SET synchronous_commit = off")
         else:
             self._connection = sqlite3.connect(address, isolation_level=None)
+            # Damage need not last: it is undone at once.
+            self._connection.execute("PRAGMA synchronous = OFF")
 
     def close(self) -> None:
         self._connection.close()

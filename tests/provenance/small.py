@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from tests.moving.rich import Summarise
+
 import weft
 from weft.runtime.operations.agents import ArchiveAgent, ChangeAgent
 from weft.runtime.operations.attempts import RecordAttempt
@@ -107,3 +109,8 @@ def fill(grove: weft.Grove) -> None:
     grove.tag(one, "Red")
     grove.untag(one, "Red")
     grove.tag(text, "Green")
+    novel = grove.create_project("Novel", system_prompt="Kind", context=["doc:Notes", "https://a.b/c"])
+    novel.change(system_prompt="Kinder")
+    novel.add(talk)
+    grove.create_project("Gone").archive()
+    grove.perform(Summarise(tree=text.id, node=text.root.id, text="Two times"))

@@ -61,6 +61,7 @@ def test_another_installation_verifies_a_bundle_without_the_grove(
     assert (found.kind, found.input) == ("timestamp", "token")
 
 
+@pytest.mark.long
 def test_a_bundle_made_twice_is_the_same_to_the_byte(
     fresh_loom: weft.Grove, tsa: Authority, tmp_path: Path
 ) -> None:

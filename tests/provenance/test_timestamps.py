@@ -1,5 +1,9 @@
 """Times certified by a real RFC 3161 authority."""
 
+import os
+import random
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -126,6 +130,57 @@ def test_a_failure_is_tried_again_later_and_later_and_given_up_in_the_end(
         assert grove.verify().valid
 
 
+def wait_for(grove: weft.Grove, tree: str, status: StampStatus, attempts: int) -> None:
+    """As long as it takes; the runner's patience ends what waits in vain."""
+    pause = threading.Event()
+    for _ in range(1_500):
+        (stamp,) = grove.evidence.timestamps(tree)
+        if (stamp.status, stamp.attempts) == (status, attempts):
+            return
+        pause.wait(0.02)
+    raise AssertionError("waited in vain")
+
+
+@covers("timestamp.in-the-background")
+def test_an_open_grove_fetches_what_was_asked_for_by_itself(address: str, tsa: Authority) -> None:
+    now = [1_800_000_000_000_000]
+
+    def clock() -> int:
+        now[0] += 1_000
+        return now[0]
+
+    with weft.runtime.grove.open_grove(address, clock=clock, background=True) as grove:
+        tree = grove.plant("T", "one")
+        assert tsa.asked == 0
+        grove.set_authorities({tsa.url: tsa.certificate})
+        tsa.answers = [(503, b""), (503, b"")]
+        tree.root.timestamp()
+        wait_for(grove, tree.id, StampStatus.PENDING, 1)
+        now[0] += MINUTE
+        tree.say("a commit wakes it")
+        wait_for(grove, tree.id, StampStatus.PENDING, 2)
+    now[0] += 2 * MINUTE
+    # The wish and the time of the next try are rows: whoever opens the grove next goes on with them.
+    with weft.runtime.grove.open_grove(address, clock=clock, background=True) as grove:
+        wait_for(grove, tree.id, StampStatus.CERTIFIED, 2)
+        assert grove.verify().valid
+    with weft.open(address) as grove:
+        assert grove.jobs.all() == []
+    assert tsa.asked == 3
+
+
+def test_an_authority_that_thinks_for_long_does_not_keep_a_grove_open(address: str) -> None:
+    """The listener takes the connection and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        with weft.runtime.grove.open_grove(address, background=True) as grove:
+            grove.set_authorities({url: _any_certificate().decode()})
+            grove.timestamp()
+            silent.accept()[0].close()
+        with weft.open(address) as again:
+            assert [stamp.status for stamp in again.evidence.timestamps()] == [StampStatus.PENDING]
+
+
 def test_waiting_doubles_up_to_six_hours() -> None:
     waits = [next_try_after(attempts) // 1_000_000 for attempts in (1, 2, 3, 11, 24, 1_000)]
     assert waits == [30, 60, 120, 21_600, 21_600, 21_600]
@@ -177,6 +232,26 @@ def test_a_strangers_or_a_changed_token_is_not_believed(tsa: Authority, tmp_path
     tsa.answers = replayed
     with pytest.raises(InvalidInputError, match="Nonce"):
         request_token(tsa.url, DIGEST, tsa.certificate.encode())
+
+
+@covers("verify.finds-any-change", "timestamp.verified-locally")
+def test_a_token_or_a_certificate_with_any_byte_changed_holds_as_it_was_or_is_refused(tsa: Authority) -> None:
+    """What the libraries make of damaged bytes is never anything but a refusal."""
+    token = request_token(tsa.url, DIGEST, tsa.certificate.encode())
+    chance = random.Random(2026)
+    refused = 0
+    for whole in (token.response, token.certificates):
+        step = 1 if os.environ.get("WEFT_PROVE") else 7
+        for at in range(chance.randrange(step), len(whole), step):
+            changed = bytearray(whole)
+            changed[at] ^= chance.randrange(1, 256)
+            answer = bytes(changed) if whole is token.response else token.response
+            certificates = bytes(changed) if whole is token.certificates else token.certificates
+            try:
+                assert certified_time(answer, DIGEST, certificates) == token.time
+            except InvalidInputError:
+                refused += 1
+    assert refused
 
 
 def test_an_authority_that_does_not_answer_is_said_so() -> None:

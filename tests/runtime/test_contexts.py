@@ -1,5 +1,6 @@
 """Contexts over a store: what is planned from both ends of a path is what planning all of it would give."""
 
+import json
 import random
 
 import pytest
@@ -19,7 +20,9 @@ from weft.context.settings import resolve_preferences
 from weft.context.system import Instruction, SystemParts
 from weft.context.tokens import estimator_of
 from weft.errors import ContextLimitError, InvalidInputError, NotFoundError, WeftError
+from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.histories import AppendHistory
+from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import Image, Mixed, Text, ToolCall, ToolResult, kind_of, plain_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import measure
@@ -346,6 +349,27 @@ def test_sources_that_come_with_a_generation_stand_before_it(loom):
         here.context(context="abcd")
 
 
+@covers("exclusion.annotations", "exclusion.annotations-on-request", "exclusion.reason-in-the-manifest")
+def test_notes_on_the_path_stand_before_their_message_where_they_are_wanted(loom):
+    tree = loom.plant("Notes", "What is a loom?")
+    one, other = tree.root.annotate("He means the tool."), tree.root.annotate("Or the process?")
+    other.exclude()
+    last = tree.root.say("And a weft?")
+    late = last.annotate("Patience.")
+    plain = last.context()
+    assert "tool" not in plain.messages[0].text
+    left = {entry.id: entry.reason for entry in plain.manifest if entry.outcome == "dropped"}
+    assert left == {one.local_id: "annotation", other.local_id: "excluded", late.local_id: "annotation"}
+    with_all = last.context(annotations=True).messages[0].text
+    assert with_all.index("He means the tool.") < with_all.index("What is a loom?")
+    assert with_all.index("What is a loom?") < with_all.index("Patience.") < with_all.index("And a weft?")
+    assert "process" not in with_all
+    with_one = last.context(annotations=[late.local_id]).messages[0].text
+    assert "Patience." in with_one
+    assert "tool" not in with_one
+    assert last.context(annotations=True, limit=30).tokens <= 30
+
+
 def test_an_edit_that_brings_instructions_into_a_document_is_heeded(loom):
     from weft.runtime.operations.editing import Edit
     from weft.tree.edge import Source
@@ -426,6 +450,58 @@ def test_an_estimator_that_needs_texts_gets_them(loom, chat):
     assert chat.context(limit=800, preferences={"estimator": "utf16/4"}).tokens <= 800
     with pytest.raises(InvalidInputError, match="estimator"):
         chat.context(limit=800, preferences={"estimator": "guess"})
+
+
+@covers("tokens.calibrated", "tokens.calibration-frozen", "tokens.calibration-needs-eight")
+def test_what_providers_counted_is_learned_as_numbered_versions(fresh_loom):
+    model = "local:any"
+    fresh_loom.add_agent("bot", model_ref=model, max_tokens=64)
+    tree = fresh_loom.plant("Usage", "What is a loom? " * 30)
+
+    def call(ratio, **wishes):
+        context = tree.root.context(agent="bot", **wishes)
+        manifest = json.dumps(context.manifest.stored()).encode()
+        usage = Usage(prompt=int(context.tokens * ratio))
+        response = RawResponse(body=b"{}", provider="local", model="any", usage=usage)
+        fresh_loom.perform(
+            RecordAttempt(
+                tree=tree.id,
+                parent=tree.root.id,
+                agent="bot",
+                outcome=Outcome.COMPLETE,
+                segments=[b"{}"],
+                manifest=manifest,
+                response=response,
+            )
+        )
+        return context
+
+    plain = tree.root.context(agent="bot")
+    for _ in range(7):
+        call(1.5)
+    assert fresh_loom.calibrate(model) is None
+    by_name = {"preferences": {"estimator": "calibrated"}}
+    assert tree.root.context(agent="bot", **by_name) == plain
+    call(1.5)
+    first = fresh_loom.calibrate(model)
+    assert (first.version, first.samples) == (1, 8)
+    assert 1_450 <= first.thousandths <= 1_500
+    learned = call(1.0, **by_name)
+    assert learned.tokens == pytest.approx(plain.tokens * 1.5, rel=0.05)
+    assert learned.manifest.facts.settings["estimator"] == "calibrated:local:any@1"
+    assert fresh_loom.calibrate(model) == first, "the same lesson is no new version"
+    for _ in range(40):
+        call(2.0)
+    assert fresh_loom.calibrate(model).version == 2
+    old = {"preferences": {"estimator": "calibrated:local:any@1"}}
+    assert tree.root.context(agent="bot", **old).tokens == learned.tokens
+    assert tree.root.context(agent="bot", **by_name).tokens > learned.tokens
+    for wrong in ("calibrated:local:any@9", "calibrated:local:any", "calibrated:@1"):
+        with pytest.raises(WeftError):
+            tree.root.context(agent="bot", preferences={"estimator": wrong})
+    with pytest.raises(InvalidInputError):
+        fresh_loom.calibrate("any")
+    assert fresh_loom.verify().valid
 
 
 @covers("fit.stop-error-says-how-much")

@@ -320,6 +320,7 @@ with weft.open(sys.argv[1]) as grove:
 
 
 @covers("idempotency.claimed-before-the-call", "proof.same-key-fifty-times")
+@pytest.mark.long
 def test_several_processes_do_the_work_once(fresh_loom, address):
     processes = [
         subprocess.Popen(
@@ -340,6 +341,7 @@ def test_several_processes_do_the_work_once(fresh_loom, address):
 
 
 @covers("generate.idempotency-dead-claim")
+@pytest.mark.long
 def test_a_killed_process_leaves_an_interrupted_call(address, clock):
     process = subprocess.Popen(
         [sys.executable, "-c", CALL, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

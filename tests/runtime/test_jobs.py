@@ -403,6 +403,7 @@ with weft.open(sys.argv[1]) as grove:
 
 
 @covers("job.shared-by-processes")
+@pytest.mark.long
 def test_several_processes_do_each_job_once(fresh_loom, address):
     for target in range(1, 31):
         fresh_loom._gate.store.write(

@@ -428,6 +428,7 @@ class Leasing(RuleBasedStateMachine):
 
 
 @covers("lease.fencing-token", "lease.one-generator-per-position", "lease.durable-and-expiring")
+@pytest.mark.long
 def test_leases_at_random_are_as_they_are_on_paper(address):
     machine = type("Machine", (Leasing,), {"address": address})
     run_state_machine_as_test(

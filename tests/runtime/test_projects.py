@@ -11,6 +11,7 @@ import weft
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.runtime.operations.documents import SaveDocument
 from weft.runtime.operations.projects import AssignProject, ChangeProject
+from weft.runtime.operations.trees import Describe
 from weft.store import schema
 from weft.tree.document import section_of, sections_of, with_section
 from weft.tree.project import ProjectItem, ProjectItemKind
@@ -44,7 +45,7 @@ def test_a_project_has_a_prompt_and_a_context_of_documents_folders_and_urls(fres
 def test_a_tree_belongs_to_one_project_or_to_none(fresh_loom):
     novel, essay = fresh_loom.create_project("Novel"), fresh_loom.create_project("Essay")
     tree = fresh_loom.plant("Marie", project="novel")
-    assert fresh_loom.tree(tree.id).value.project == "Novel"
+    assert tree.value.project == fresh_loom.tree(tree.id).value.project == "Novel"
     assert essay.add(tree).value.project == "Essay"
     assert (novel.trees, [each.id for each in essay.trees]) == ([], [tree.id])
     assert essay.remove(tree).value.project is None
@@ -54,6 +55,13 @@ def test_a_tree_belongs_to_one_project_or_to_none(fresh_loom):
     assert len(fresh_loom.read.events(tree.id)) == 3
     with pytest.raises(NotFoundError):
         fresh_loom.perform(AssignProject(tree=tree.id, project="nothing"))
+
+
+def test_whatever_is_done_to_a_tree_its_value_names_the_project(fresh_loom):
+    fresh_loom.create_project("Novel")
+    tree = fresh_loom.plant("Marie", project="novel")
+    assert tree.value.project == "Novel"
+    assert fresh_loom.perform(Describe(tree=tree.id, title="Marie, again")).project == "Novel"
 
 
 def test_a_change_names_the_revision_it_started_from(fresh_loom):
@@ -94,6 +102,7 @@ def test_a_project_is_put_away_and_taken_out(fresh_loom):
     for refused in (
         lambda: project.change(system_prompt="x"),
         lambda: project.add(fresh_loom.plant("Other")),
+        lambda: fresh_loom.plant("Other", project="Novel"),
     ):
         with pytest.raises(ConflictError, match="archived"):
             refused()

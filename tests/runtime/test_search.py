@@ -68,6 +68,7 @@ def test_what_is_in_a_mixed_node_is_found_too(loom):
 
 
 @covers("search.query-language", "search.folded")
+@pytest.mark.long
 def test_a_query_means_what_a_person_means(loom):
     tree = loom.plant("Queries")
     warp = tree.root.say("The warp and the weft of a Loom")
@@ -157,6 +158,7 @@ def test_the_best_comes_first_and_among_equals_the_latest(fresh_loom):
 
 
 @covers("search.narrowed")
+@pytest.mark.long
 def test_a_search_is_narrowed(fresh_loom):
     marie = fresh_loom.plant("Marie")
     story = fresh_loom.plant("Story", "A loom.", mode="buffer")
@@ -339,6 +341,7 @@ def test_hits_come_in_pages(loom):
     assert len(tree.search("page", limit=10)) == 5
 
 
+@pytest.mark.long
 def test_a_long_text_is_searched_to_its_end(loom):
     tree = loom.plant("Long text")
     node = tree.say("the beginning " + "and so on " * 5_600 + "until the very end of it")

@@ -23,6 +23,7 @@ from weft.store.opening import open_store
 from weft.store.queries import node_row
 from weft.store.references import find_tree
 from weft.store.search import clear_index, key_of
+from weft.store.sqlite import _driver
 
 ALL = Size(10_000, 10_000_000)
 
@@ -116,6 +117,7 @@ def test_what_others_wrote_is_found_too(address):
 
 
 @covers("search.shared-work")
+@pytest.mark.long
 def test_many_who_index_at_once_do_it_once(address):
     with weft.open(address) as grove:
         tree = grove.plant("Marie")
@@ -194,6 +196,7 @@ def test_a_killed_indexer_loses_nothing(address):
 
 
 @covers("search.reindex")
+@pytest.mark.long
 def test_the_index_is_made_anew_with_progress(fresh_loom):
     tree = fresh_loom.plant("Marie")
     key, root = place_of(fresh_loom, tree)
@@ -242,6 +245,7 @@ def test_a_deleted_tree_is_gone_from_the_index_at_once(fresh_loom):
 
 
 @covers("search.delete-leaves-nothing")
+@pytest.mark.long
 def test_no_word_of_a_deleted_tree_is_left_in_the_file(tmp_path):
     path = tmp_path / "grove.db"
     with weft.open(path) as grove:
@@ -311,3 +315,19 @@ def mark_of(store):
 def test_a_key_says_what_it_is_about():
     assert key_of(0, 2, 5) < key_of(1, 0, 0) < key_of(1, 3, 2**31 - 1) < key_of(2, 0, 0)
     assert key_of(2**30 - 1, 3, 2**31 - 1) < 2**63
+
+
+def test_a_search_says_why_it_could_not_look_at_what_is_new(tmp_path):
+    """Where nothing can be written, what was indexed before can still be found."""
+    with weft.open(tmp_path / "grove.db", background=False) as grove:
+        tree = grove.plant("Marie", "a loom")
+        assert len(grove.search("loom")) == 1
+        tree.say("another loom")
+        writer = _driver(grove._gate.store._file._connection)
+        writer.execute("PRAGMA query_only = 1")
+        found = grove.search("loom")
+        assert (len(found), found.complete) == (1, False)
+        assert "read-only" in (found.trouble or "")
+        writer.execute("PRAGMA query_only = 0")
+        again = grove.search("loom")
+        assert (len(again), again.complete, again.trouble) == (2, True, None)

@@ -1,9 +1,9 @@
 """What a node comes from: no cycles over any sources, and nothing lost when nodes are joined."""
 
 import pytest
-from sqlalchemy import event
 from tests.covers import covers
 from tests.growing import grow
+from tests.statements import statements
 
 from weft.errors import InvalidInputError
 from weft.runtime.operations.editing import Edit
@@ -78,20 +78,10 @@ def test_looking_for_a_cycle_takes_as_many_queries_at_any_depth(loom, depth):
         key = find_tree(session, tree.id)
         row = find_node(session, key, merged.id)
     leaf = tree.node(grow(store, key, row, depth).ulid)
-    statements: list[str] = []
-
-    def count(connection, cursor, statement, *rest):
-        statements.append(statement)
-
-    engine = store._file._connection.engine if hasattr(store, "_file") else store._engine
-    event.listen(engine, "before_cursor_execute", count)
-    try:
-        with pytest.raises(InvalidInputError, match="comes from"):
-            edit_from(loom, aside, leaf)
-    finally:
-        event.remove(engine, "before_cursor_execute", count)
-    assert sum("RECURSIVE" in statement for statement in statements) == 1
-    assert len(statements) <= 20
+    with statements(store) as said, pytest.raises(InvalidInputError, match="comes from"):
+        edit_from(loom, aside, leaf)
+    assert sum("RECURSIVE" in statement for statement in said) == 1
+    assert len(said) <= 20
 
 
 @covers("edge.primary-place-once")

@@ -1,5 +1,6 @@
 """Trees and nodes as people meet them, on both stores."""
 
+import itertools
 import re
 
 import pytest
@@ -8,6 +9,7 @@ from tests.covers import covers
 import weft
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.ids import is_ulid
+from weft.runtime.grove import open_grove
 from weft.runtime.operations.histories import AppendHistory
 from weft.runtime.operations.nodes import Append
 from weft.tree.agent import AgentType
@@ -396,3 +398,21 @@ def test_event_numbers_only_grow(fresh_loom):
 
 def _model(loom, name, permissions=()):
     return loom.add_agent(f"{name} {len(loom.agents())}", model_ref="test:model", permissions=permissions)
+
+
+@covers("local-id.unique-in-tree", "local-id.lengthened-on-collision")
+def test_local_ids_that_collide_are_lengthened_and_name_one_node_each(address):
+    drawn = itertools.count()
+
+    def nearly_alike(count):
+        return next(drawn).to_bytes(5, "big") + bytes(count - 5)
+
+    with open_grove(address, entropy=nearly_alike) as grove:
+        tree = grove.plant("Marie")
+        nodes = [tree.root, *(tree.root.say(str(number)) for number in range(30))]
+        nodes.append(nodes[1].edit("again"))
+        names = [node.local_id for node in nodes]
+        assert len(set(names)) == len(names)
+        assert {len(name) for name in names[:-1]} == {4, 5, 6, 7, 8}
+        assert [tree.node(name).id for name in names] == [node.id for node in nodes]
+        assert grove.verify().findings == ()

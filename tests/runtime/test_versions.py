@@ -1,8 +1,8 @@
 """Editing, versions, cursors and the working buffer, on both stores."""
 
 import pytest
-from sqlalchemy import event
 from tests.covers import covers
+from tests.statements import statements
 
 import weft
 from weft.errors import ConflictError, InvalidInputError
@@ -262,18 +262,9 @@ def test_an_edit_asks_as_little_however_many_versions_there_are(loom, edits):
         node.edit(f" {number}")
     if hasattr(loom._gate.store, "_file"):
         loom._gate.store._file.forget()
-    statements: list[str] = []
-
-    def listener(conn, cursor, statement, *rest):
-        statements.append(statement)
-
-    engine = _writing_engine(loom)
-    event.listen(engine, "before_cursor_execute", listener)
-    try:
+    with statements(loom._gate.store) as said:
         node.edit(" last")
-    finally:
-        event.remove(engine, "before_cursor_execute", listener)
-    assert len(statements) <= 24
+    assert len(said) <= 24
 
 
 def test_only_buffers_have_a_working_buffer(loom):
@@ -329,23 +320,9 @@ def test_a_prune_is_one_update_of_nodes(loom):
     asked = tree.say("Why?")
     for number in range(5):
         asked.say(str(number)).say("more")
-    statements: list[str] = []
-    engine = _writing_engine(loom)
-
-    def listener(conn, cursor, statement, *rest):
-        statements.append(statement)
-
-    event.listen(engine, "before_cursor_execute", listener)
-    try:
+    with statements(loom._gate.store) as said:
         assert asked.prune() == 11
-    finally:
-        event.remove(engine, "before_cursor_execute", listener)
-    assert sum(statement.startswith("UPDATE nodes") for statement in statements) == 1
-
-
-def _writing_engine(loom):
-    store = loom._gate.store
-    return store._file._connection.engine if hasattr(store, "_file") else store._engine
+    assert sum(statement.startswith("UPDATE nodes") for statement in said) == 1
 
 
 def test_the_whole_tree_is_not_pruned_by_its_root(loom):

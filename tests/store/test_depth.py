@@ -1,12 +1,12 @@
 """Deep trees: a bounded number of queries and bounded work, whatever the depth and the shape."""
 
 import sys
-import threading
 
 import pytest
-from sqlalchemy import event, select, text
+from sqlalchemy import select, text
 from tests.covers import covers
 from tests.growing import grow
+from tests.statements import statements
 
 import weft
 from weft.runtime.contexts import options_from
@@ -50,29 +50,10 @@ def deep(loom) -> Deep:
 
 
 def queries_of(deep: Deep, action) -> int:
-    """What this thread asks, by way of SQLAlchemy or straight from the driver; others index meanwhile."""
-    statements: list[str] = []
-    mine = threading.get_ident()
-    dialect = type(deep.store._dialect)
-    fetch = dialect.fetch
-
-    def count(connection, cursor, statement, parameters, context, executemany):
-        if threading.get_ident() == mine:
-            statements.append(statement)
-
-    def counted(self, driver, sql, parameters):
-        if threading.get_ident() == mine:
-            statements.append(sql)
-        return fetch(self, driver, sql, parameters)
-
-    event.listen(deep.engine(), "before_cursor_execute", count)
-    dialect.fetch = counted
-    try:
+    """What this thread asks; others index meanwhile."""
+    with statements(deep.store, mine=True) as said:
         action()
-    finally:
-        dialect.fetch = fetch
-        event.remove(deep.engine(), "before_cursor_execute", count)
-    return len(statements)
+    return len(said)
 
 
 @covers(

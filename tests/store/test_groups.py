@@ -1,14 +1,16 @@
 """Several callers in one commit: each is told the truth, whatever happens to the others."""
 
+import os
+import signal
 import threading
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from tests.covers import covers
 from tests.soundness import check_sound
 
 import weft
-from weft.errors import StorageError
+from weft.errors import StorageError, UnavailableError
 from weft.store import schema
 from weft.store.sqlite import _CHECKPOINT_BYTES, _driver
 
@@ -106,3 +108,51 @@ def test_a_reader_in_the_way_of_a_checkpoint_is_not_waited_for(grove, tmp_path):
     store.write(lambda transaction: None)
     assert store._file._checkpoint_at == _CHECKPOINT_BYTES
     assert (tmp_path / "grove.db-wal").stat().st_size < 200_000
+
+
+@covers("op.failure-changes-nothing")
+def test_an_interrupted_caller_takes_its_work_back(tmp_path):
+    """Ctrl-C in the middle of something long: it does not go on behind one's back."""
+    with weft.open(tmp_path / "grove.db") as grove:
+        tree = grove.plant("Marie")
+        store = grove._gate.store
+        ended = threading.Event()
+
+        def long_work(transaction):
+            try:
+                transaction.execute(update(schema.trees).values(title="half done"))
+                os.kill(os.getpid(), signal.SIGINT)
+                while True:
+                    transaction.execute(select(schema.trees.c.key))
+            finally:
+                ended.set()
+
+        with pytest.raises(KeyboardInterrupt):
+            store.write(long_work)
+        assert ended.is_set()
+        assert tree.refresh().title == "Marie"
+        tree.say("and on")
+        assert tree.refresh().counters.nodes == 2
+
+
+def test_closing_does_not_pull_the_lock_away_from_what_is_still_written(tmp_path):
+    grove = weft.open(tmp_path / "grove.db", timeout=0.05)
+    grove.plant("Marie")
+    store = grove._gate.store
+    begun, free = threading.Event(), threading.Event()
+
+    def slow_work(transaction):
+        transaction.execute(update(schema.trees).values(title="Slow"))
+        begun.set()
+        assert free.wait(30)
+
+    writer = threading.Thread(target=lambda: store.write(slow_work))
+    writer.start()
+    assert begun.wait(30)
+    grove.close()
+    with pytest.raises(UnavailableError, match="held the grove's write lock"):
+        weft.open(tmp_path / "grove.db", timeout=0.05)
+    free.set()
+    writer.join()
+    with weft.open(tmp_path / "grove.db") as again:
+        assert again.trees()[0].title == "Slow"

@@ -27,7 +27,7 @@ def pragma(connection, name):
     return connection.execute(f"PRAGMA {name}").fetchone()[0]
 
 
-@covers("sqlite.no-automatic-checkpoints")
+@covers("sqlite.no-automatic-checkpoints", "sqlite.default-settings")
 def test_every_connection_is_durable_and_never_checkpoints_by_itself(grove):
     store = grove._gate.store
     grove.plant("Marie")
@@ -38,6 +38,8 @@ def test_every_connection_is_durable_and_never_checkpoints_by_itself(grove):
             assert pragma(driver, "synchronous") == 2
             assert pragma(driver, "foreign_keys") == 1
             assert pragma(driver, "wal_autocheckpoint") == 0
+        (made,) = drivers[0].execute("SELECT sql FROM sqlite_master WHERE name = 'search_terms'").fetchone()
+    assert "USING fts5" in made
 
 
 @covers("sqlite.one-writer-group-commit")
@@ -111,6 +113,7 @@ def test_one_failure_in_a_group_leaves_the_others_whole(grove):
 
 
 @covers("sqlite.no-automatic-checkpoints")
+@pytest.mark.long
 def test_the_log_is_folded_back_by_size(grove, tmp_path):
     tree = grove.plant("Marie")
     for _ in range(24):
@@ -185,6 +188,7 @@ WRITER = """
 
 
 @covers("sqlite.several-processes", "sqlite.lock-is-fair")
+@pytest.mark.long
 def test_two_processes_write_one_grove_and_both_make_progress(tmp_path):
     path = tmp_path / "grove.db"
     with weft.open(path) as grove:
@@ -221,6 +225,7 @@ def test_two_processes_write_one_grove_and_both_make_progress(tmp_path):
     connection.close()
 
 
+@pytest.mark.long
 def test_a_forked_child_writes_through_connections_of_its_own(tmp_path):
     script = """
         import os, sys, weft
@@ -245,6 +250,7 @@ def test_a_forked_child_writes_through_connections_of_its_own(tmp_path):
     assert (done.stdout.strip(), done.stderr) == ("['child', 'parent']", "")
 
 
+@pytest.mark.long
 def test_the_process_ends_without_closing_and_loses_nothing(tmp_path):
     script = "import sys, weft; weft.open(sys.argv[1]).plant('Marie').say('kept')"
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "grove.db")], check=True, timeout=60)

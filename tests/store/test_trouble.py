@@ -169,6 +169,7 @@ def test_a_replaced_file_is_read_anew(grove, tmp_path):
 
 
 @covers("proof.storage-trouble")
+@pytest.mark.long
 def test_a_damaged_file_is_said(tmp_path):
     path = tmp_path / "grove.db"
     with weft.open(path) as grove:
@@ -182,6 +183,18 @@ def test_a_damaged_file_is_said(tmp_path):
         for node in grove.tree(tree.id).path:
             assert node.text
         grove.trees()
+
+
+@covers("proof.storage-trouble")
+def test_an_emptied_file_is_not_taken_for_a_new_grove(tmp_path):
+    path = tmp_path / "grove.db"
+    with weft.open(path) as grove:
+        grove.plant("Marie")
+    os.truncate(path, 0)
+    with pytest.raises(StorageError, match="is empty: there is no grove in it") as caught:
+        weft.open(path, create=False)
+    assert "backup" in caught.value.hint
+    assert path.stat().st_size == 0
 
 
 @covers("proof.storage-trouble")

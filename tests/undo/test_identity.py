@@ -12,6 +12,7 @@ from tests.undo.scenes import CASES, PLAYS, Case, Scene
 
 from weft.runtime import operations
 from weft.runtime.operations.attempts import RecordAttempt
+from weft.runtime.operations.calibrations import Calibrate
 from weft.runtime.operations.documents import DeleteDocument
 from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.timestamps import Certify, RequestTimestamp, SetAuthorities
@@ -24,6 +25,7 @@ NOT_UNDOABLE = {DeleteTree, DeleteDocument, Undo, Redo} | {
     RequestTimestamp,
     Certify,
     SetAuthorities,
+    Calibrate,
 }
 """Deleting destroys for good; a step is not itself stepped over; evidence is, and stays."""
 

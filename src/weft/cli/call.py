@@ -77,6 +77,8 @@ class Call:
                 clock=settings.clock,
                 entropy=settings.entropy,
                 accept_clock=self.choices.accept_clock,
+                # A command is soon over; what it leaves to be done is done by whoever stays.
+                background=False,
             )
         )
         return grove if self.choices.agent is None else grove.acting_as(self.choices.agent)

@@ -9,6 +9,7 @@ import typer
 from weft.cli.call import Call, choices_of, settings_of
 from weft.cli.completing import complete_agents, complete_trees
 from weft.cli.output import hush
+from weft.errors import StorageError
 
 __all__ = ["command", "flag", "group", "with_common"]
 
@@ -116,6 +117,13 @@ def _carry_out(
     except BrokenPipeError:
         hush()
         raise typer.Exit(_BROKEN_PIPE) from None
+    except OSError as error:
+        # Whatever else could not be read or written: a full disk behind stdout, most likely.
+        hush()
+        place = "" if error.filename is None else f" {error.filename}"
+        raise StorageError(
+            f"cannot read or write{place}: {error.strerror or error}", hint="check free space and permissions"
+        ) from error
 
 
 def with_common(run: Callable[..., None], own: Sequence[inspect.Parameter] = ()) -> Callable[..., None]:

@@ -13,7 +13,8 @@ from weft.cli.output import Piece
 from weft.cli.progress import progress_bar
 from weft.cli.texts import STDIN
 from weft.cli.wording import quoted
-from weft.errors import InvalidInputError, NotFoundError
+from weft.errors import InvalidInputError
+from weft.interop.weft_json import open_file
 from weft.tree.marks import counted
 
 __all__ = ["add_to"]
@@ -66,9 +67,10 @@ def import_(
 
     Every hash is checked first. Prints the ids of the trees that came.
     """
-    if file != STDIN and not Path(file).exists():
+    if file != STDIN and not Path(file).is_fifo():
         # Before a grove is made for it.
-        raise NotFoundError(f"there is no file {file}", hint="name a file that weft export wrote")
+        with open_file(Path(file)):
+            pass
     with progress_bar("importing") as progress:
         done = call.grove.import_(sys.stdin.buffer if file == STDIN else Path(file), progress=progress)
     for note in done.notes:

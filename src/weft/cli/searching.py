@@ -142,7 +142,11 @@ def _facts(hit: "Hit") -> Iterator[str]:
 
 
 def _tell_rest(call: Call, found: "Hits") -> None:
-    if not found.complete:
+    if found.trouble is not None:
+        call.out.talk(
+            f"the index could not be brought up to date, something new may be missing: {found.trouble}"
+        )
+    elif not found.complete:
         call.out.talk("the index is not up to date yet: something new may be missing; try again in a moment")
     if not found and not call.out.as_json:
         call.out.talk(f"nothing found for {found.query[:60]!r}")

@@ -166,16 +166,18 @@ def plan_context(request: ContextRequest) -> Plan:
 
 
 def _beside(rows: Outline, pending: tuple[ExtraSource, ...]) -> dict[int, tuple[ExtraSource, ...]]:
-    """The sources of an edge stand before the message that its target answers."""
+    """The sources of an edge stand before the message that its target answers, notes before their own."""
     found: dict[int, tuple[ExtraSource, ...]] = {}
     for start, known in ((0, rows.head), (rows.first, rows.tail)):
         for index, row in enumerate(known):
             # Of the tail's first level the one before is not known, unless it is the path's root.
             if row.sources and index:
-                found[start + index - 1] = row.sources
+                found[start + index - 1] = found.get(start + index - 1, ()) + row.sources
+            if row.notes:
+                found[start + index] = row.notes
     last = rows.first + len(rows.tail) - 1
     if pending and last >= 0:
-        found[last] = pending
+        found[last] = found.get(last, ()) + pending
     return found
 
 

@@ -89,6 +89,8 @@ class Candidate(NamedTuple):
     left_out: Reason | None = None
     sources: tuple[ExtraSource, ...] = ()
     """Of the edge into this node: they stand before the message that it answers."""
+    notes: tuple[ExtraSource, ...] = ()
+    """The annotations on this node: where they are wanted, they stand before its message."""
     fixed: int | None = None
     """Tokens that shortening cannot save; None: none in texts and tool results, all in anything else."""
 
@@ -215,7 +217,7 @@ def columns_of(
     spoken: str | None = None if known_before else "?"
     for index, row in enumerate(rows):
         extras = rows[index + 1].sources if index + 1 < len(rows) else pending
-        cost = sum(prices.of_source(extra) for extra in extras)
+        cost = sum(prices.of_source(extra) for extra in (*row.notes, *extras))
         if reasons[index] is None:
             cost += row.tokens
             if spoken in {row.role, "?", "tool"}:

@@ -1,8 +1,10 @@
 """Talking to a timestamp authority (RFC 3161), and checking what it said without asking anyone."""
 
+import contextlib
 import http.client
 import secrets
 import ssl
+from collections.abc import Generator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
@@ -10,9 +12,8 @@ from urllib.parse import urlsplit
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from rfc3161_client import TimeStampResponse, VerifierBuilder, decode_timestamp_response
-from rfc3161_client.errors import VerificationError
 
-from weft.errors import InvalidInputError, UnavailableError
+from weft.errors import InvalidInputError, UnavailableError, WeftError
 
 __all__ = ["Token", "certified_time", "check_authority", "load_anchors", "request_token"]
 
@@ -55,13 +56,8 @@ def load_anchors(pem: bytes) -> list[x509.Certificate]:
     """The certificates somebody trusts, from a PEM file."""
     if len(pem) > _ANCHOR_LIMIT:
         raise InvalidInputError(f"a file of trusted certificates has at most {_ANCHOR_LIMIT:,} bytes")
-    try:
-        anchors = x509.load_pem_x509_certificates(pem)
-    except ValueError:
-        raise InvalidInputError(
-            "the file holds no certificates", hint="export the authority's certificate as PEM"
-        ) from None
-    return anchors
+    with _understood("the file holds no certificates", hint="export the authority's certificate as PEM"):
+        return x509.load_pem_x509_certificates(pem)
 
 
 def request_token(address: str, digest: bytes, anchors: bytes, *, timeout: float = 10.0) -> Token:
@@ -100,13 +96,11 @@ def certified_time(answer: bytes, digest: bytes, certificates: bytes) -> datetim
 
 
 def _decode(answer: bytes) -> TimeStampResponse:
-    try:
+    with _understood("the authority's answer is not a timestamp"):
         response = decode_timestamp_response(answer)
-        status = response.status
-    except ValueError as error:
-        raise InvalidInputError("the authority's answer is not a timestamp") from error
+        status, words = response.status, list(response.status_string)
     if status != 0:
-        said = "; ".join(response.status_string) if status else ""
+        said = "; ".join(words)
         raise InvalidInputError(f"the authority refused: {said or f'status {status}'}"[:300])
     return response
 
@@ -117,18 +111,33 @@ def _verify(
     builder = VerifierBuilder() if nonce is None else VerifierBuilder().nonce(nonce)
     for anchor in dict.fromkeys(anchors):
         builder = builder.add_root_certificate(anchor)
-    try:
+    with _understood("the timestamp does not hold"):
         imprint = response.tst_info.message_imprint
         if imprint.hash_algorithm != _SHA256_OID:
             raise InvalidInputError("the timestamp is over another kind of hash")
         builder.build().verify(response, digest)
-    except (VerificationError, ValueError) as error:
-        raise InvalidInputError(f"the timestamp does not hold: {error}"[:300]) from error
 
 
 def _time_of(response: TimeStampResponse) -> datetime:
-    moment = response.tst_info.gen_time
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    with _understood("the timestamp has no time"):
+        moment = response.tst_info.gen_time
+        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+@contextlib.contextmanager
+def _understood(otherwise: str, *, hint: str | None = None) -> Generator[None]:
+    """Bytes that somebody sent, or damaged: the libraries that read them raise almost anything."""
+    try:
+        yield
+    except WeftError:
+        raise
+    except Exception as error:
+        raise InvalidInputError(f"{otherwise}: {error}"[:300], hint=hint) from error
+    except BaseException as error:
+        # What is written in Rust panics beside all other errors.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise InvalidInputError(f"{otherwise}: it cannot be read", hint=hint) from error
 
 
 def _post(address: str, body: bytes, timeout: float) -> bytes:

@@ -16,6 +16,7 @@ from weft.tree.wire import camel
 __all__ = [
     "TREE_FIELDS",
     "Fact",
+    "Row",
     "agent_fact",
     "attempt_fact",
     "choice_fact",
@@ -26,12 +27,16 @@ __all__ = [
     "item_fact",
     "items_fact",
     "link_fact",
+    "project_fact",
+    "project_revision_fact",
     "response_fact",
     "response_name",
     "revision_fact",
+    "summary_fact",
     "tag_fact",
     "timestamp_fact",
     "tree_facts",
+    "typing_fact",
 ]
 
 Row = Mapping[Any, Any]
@@ -110,6 +115,27 @@ def document_fact(row: Row) -> Fact:
 def revision_fact(document: str, row: Row, author: str) -> Fact:
     name = f"revision:{document}:{row['revision']}"
     return Fact(name, fingerprint(row["title"], row["content"], author, row["created_at"], row["hidden"]))
+
+
+def project_fact(row: Row) -> Fact:
+    fields = ("name", "system_prompt", "context", "revision", "created_at", "archived_at", "hidden")
+    return Fact(f"project:{row['ulid']}", fingerprint(*(row[name] for name in fields)))
+
+
+def project_revision_fact(project: str, row: Row, author: str) -> Fact:
+    fields = ("name", "system_prompt", "context", "created_at", "hidden")
+    name = f"projectRevision:{project}:{row['revision']}"
+    return Fact(name, fingerprint(author, *(row[field] for field in fields)))
+
+
+def summary_fact(ulid: str, summary: str | None) -> Fact:
+    """Of a node, tree or document: who writes a summary notes this."""
+    return Fact(f"summary:{ulid}", None if summary is None else fingerprint(summary))
+
+
+def typing_fact(row: Row) -> Fact:
+    """What one `type` changed; named by its own event."""
+    return Fact(f"typing:{row['ordinal']}", fingerprint(row["kept"], row["removed"], row["added"]))
 
 
 def link_fact(row: Row, ends: Sequence[str], author: str) -> Fact:

@@ -9,7 +9,16 @@ from sqlalchemy import and_, select
 
 from weft.errors import LimitExceededError
 from weft.provenance.events import Chain
-from weft.provenance.facts import Fact, attempt_fact, group_fact, link_fact, response_fact, tag_fact
+from weft.provenance.facts import (
+    Fact,
+    attempt_fact,
+    group_fact,
+    link_fact,
+    response_fact,
+    summary_fact,
+    tag_fact,
+    typing_fact,
+)
 from weft.provenance.nodes import AgentFacts
 from weft.provenance.report import Findings
 from weft.provenance.rows import fetch, pages, text_of
@@ -24,6 +33,8 @@ __all__ = [
     "check_groups",
     "check_references",
     "check_responses",
+    "check_summary",
+    "check_typings",
     "tell_left_over",
     "vouch",
 ]
@@ -54,6 +65,14 @@ def vouch(inspection: Inspection, kind: str, name: str, value: str, fact: Fact) 
     recorded = chain.facts[fact.name]
     if recorded is None or fact.digest is None or bytes.fromhex(fact.digest) != recorded:
         findings.differs_in(kind, name, value, fact.digest, "nothing" if recorded is None else recorded.hex())
+
+
+def check_summary(inspection: Inspection, kind: str, ulid: str, summary: str | None) -> None:
+    """A summary is the last one that an event speaks of; where none does, there is none."""
+    fact = summary_fact(ulid, summary)
+    if summary is None and inspection.chain.facts.get(fact.name) is None:
+        return
+    vouch(inspection, kind, ulid, "summary", fact)
 
 
 def tell_left_over(inspection: Inspection) -> None:
@@ -204,6 +223,15 @@ def _check_request(session: Session, findings: Findings, tree: int, attempt: Any
             return
     stored = "nothing" if attempt.request is None else attempt.request.hex()
     findings.compare("request", attempt.ulid, "sha256 of the body", stored, whole.hexdigest())
+
+
+def check_typings(inspection: Inspection) -> None:
+    """What was typed into working buffers, which undo needs."""
+    session, findings, tree = inspection.session, inspection.findings, inspection.tree
+    for page in pages(session, findings, schema.typings, tree, schema.typings.c.ordinal):
+        for row in page:
+            name = f"{inspection.chain.ulid}/{row.ordinal}"
+            vouch(inspection, "typing", name, "text", typing_fact(row._asdict()))
 
 
 def check_groups(inspection: Inspection, names: Mapping[int, str]) -> None:

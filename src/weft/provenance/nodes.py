@@ -63,6 +63,7 @@ class Belongings:
     """What hangs on some nodes in other tables."""
 
     texts: dict[int, str] = field(default_factory=dict[int, str])
+    summaries: dict[int, str] = field(default_factory=dict[int, str])
     sources: dict[int, list[Any]] = field(default_factory=dict[int, "list[Any]"])
     items: dict[int, list[Any]] = field(default_factory=dict[int, "list[Any]"])
     choices: dict[int, Any] = field(default_factory=dict[int, Any])
@@ -81,6 +82,8 @@ def belongings_of(session: Session, findings: Findings, tree: int, keys: Sequenc
 
     for row in of(schema.texts, schema.texts.c.node):
         found.texts[row.node] = row.content
+        if row.summary is not None:
+            found.summaries[row.node] = row.summary
     for row in of(schema.sources, schema.sources.c.target):
         found.sources.setdefault(row.target, []).append(row)
     for row in of(schema.attachments, schema.attachments.c.node):

@@ -44,6 +44,8 @@ class Replay:
     findings: Findings
     buffer_mode: bool
     archived_at: int | None = None
+    project: str | None = None
+    """The project that the tree belongs to."""
     marks: dict[int, Mark] = field(default_factory=dict[int, Mark])
     items: dict[tuple[str, int], tuple[int | None, int | None]] = field(
         default_factory=dict[tuple[str, int], "tuple[int | None, int | None]"]
@@ -70,6 +72,8 @@ class Replay:
             for ulid in cast("list[object]", payload["nodes"]):
                 self._create(str(ulid), event)
         match event.kind:
+            case "plant" | "assign":
+                self.project = payload.get("project")
             case "archive" | "unarchive":
                 self.archived_at = event.created_at if event.kind == "archive" else None
             case "exclude" | "include" | "bookmark" | "unbookmark":
@@ -95,6 +99,8 @@ class Replay:
                     self.mark(at).hidden = event.ordinal if undone else None
         if "archivedAt" in payload:
             self.archived_at = payload["archivedAt"]
+        if payload.get("kind") == "assign":
+            self.project = payload.get("project")
         if "restored" in payload:
             self._restore(payload["restored"])
         if isinstance(payload.get("pruned"), int):

@@ -1,6 +1,6 @@
 """Reading rows that somebody may have damaged: one that cannot be read is named, the rest go on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Table, select
@@ -38,8 +38,8 @@ def fetch(session: Session, findings: Findings, table: Table, *where: ColumnElem
         except DBAPIError as error:
             if not session.dialect.is_unreadable_text(error):
                 raise
-            label = text_of(session, select(table.c.ulid).where(*chosen)) if "ulid" in table.c else None
-            findings.differs_in(_noun(table), label or _label(findings, table, name), _unreadable(error))
+            label = _id_of(session, table, chosen) or _label(findings, table, name)
+            findings.differs_in(_noun(table), label, _unreadable(error))
     return rows
 
 
@@ -51,6 +51,16 @@ def text_of(session: Session, statement: Select[tuple[Any]]) -> str | None:
         if not session.dialect.is_unreadable_text(error):
             raise
         return None
+
+
+def _id_of(session: Session, table: Table, chosen: Sequence[ColumnElement[bool]]) -> str | None:
+    """The ULID, or else the hash, that a row is called by."""
+    if "ulid" in table.c:
+        return text_of(session, select(table.c.ulid).where(*chosen))
+    if "sha256" in table.c:
+        digest = session.execute(select(table.c.sha256).where(*chosen)).scalars().first()
+        return None if digest is None else digest.hex()
+    return None
 
 
 def _label(findings: Findings, table: Table, name: Any) -> str:

@@ -17,11 +17,9 @@ from weft.provenance.events import Chain, read_chain
 from weft.provenance.facts import (
     agent_fact,
     choice_fact,
-    document_fact,
     grove_fact,
     item_fact,
     items_fact,
-    revision_fact,
     tree_facts,
 )
 from weft.provenance.holdings import (
@@ -32,13 +30,16 @@ from weft.provenance.holdings import (
     check_packed,
     check_references,
     check_responses,
+    check_summary,
+    check_typings,
     tell_left_over,
     vouch,
 )
 from weft.provenance.nodes import AgentFacts, Around, Belongings, belongings_of, check_node, names_to_find
 from weft.provenance.replay import Mark, Replay
 from weft.provenance.report import Findings, Report
-from weft.provenance.rows import fetch, pages
+from weft.provenance.revised import check_revised, forget_document
+from weft.provenance.rows import fetch, pages, text_of
 from weft.provenance.stamps import Pledges, check_all_stamps, check_stamps_of, read_pledges
 from weft.store import schema
 from weft.store.blobs import BlobStore
@@ -130,7 +131,7 @@ class _Check:
     """Whether the grove's own chain was read too."""
 
     def grove(self) -> set[str]:
-        """The grove's own chain, agents and documents; returns the trees that must be there."""
+        """The grove's own chain, agents, documents and projects; returns the trees that must be there."""
         session, findings = self.session, self.findings
         planted: set[str] = set()
         rows = fetch(session, findings, schema.grove)
@@ -147,10 +148,12 @@ class _Check:
                 planted.add(ulid)
             elif event.kind in {"undo", "redo"} and isinstance(ulid, str):
                 self._hidden[ulid] = event.ordinal if event.kind == "undo" else None
+            elif event.kind == "import" and isinstance(ulid, str):
+                self._hidden[ulid] = event.payload.get("hidden")
             elif event.kind == "delete" and isinstance(ulid, str):
                 planted.discard(ulid)
             elif event.kind == "delete-document":
-                _forget_document(chain, str(event.payload.get("document")))
+                forget_document(chain, str(event.payload.get("document")))
         self.pledges.tell_missing(findings, grove.ulid, chain.count)
         _check_end(findings, "grove", chain, grove)
         findings.compare("grove", grove.ulid, "updated at", grove.updated_at, chain.last)
@@ -160,7 +163,7 @@ class _Check:
         for row in fetch(session, findings, schema.agents):
             told = "name, type, model, configuration, permissions or times"
             vouch(mine, "agent", row.ulid, told, agent_fact(row._asdict()))
-        _check_documents(mine)
+        check_revised(mine)
         check_references(mine)
         check_all_stamps(mine, {})
         tell_left_over(mine)
@@ -189,6 +192,7 @@ class _Check:
         names = _Names(columns)
         check_attempts(mine, names, check_responses(mine))
         check_groups(mine, names)
+        check_typings(mine)
         check_references(mine)
         check_all_stamps(mine, _Hashes(columns))
         tell_left_over(mine)
@@ -210,6 +214,7 @@ class _Check:
                 _check_near(findings, row, belongings, around, hung)
                 _check_marks(findings, row, replay)
                 _check_items(mine, row, belongings, replay)
+                check_summary(mine, "node", row.ulid, belongings.summaries.get(row.key))
                 self._blobs(content, row)
                 wanted = names_to_find(row)
                 if wanted is not None:
@@ -269,26 +274,6 @@ class _Check:
                 self.findings.compare("blob", ref, "bytes", ref, digest)
 
 
-def _forget_document(chain: Chain, ulid: str) -> None:
-    gone = [
-        name for name in chain.facts if name == f"document:{ulid}" or name.startswith(f"revision:{ulid}:")
-    ]
-    for name in gone:
-        del chain.facts[name]
-
-
-def _check_documents(mine: Inspection) -> None:
-    session, findings, agents = mine.session, mine.findings, mine.agents.ulids
-    revisions = schema.revisions
-    for row in fetch(session, findings, schema.documents):
-        told = "title, revision or times"
-        vouch(mine, "document", row.ulid, told, document_fact(row._asdict()))
-        for revision in fetch(session, findings, revisions, revisions.c.document == row.key):
-            fact = revision_fact(row.ulid, revision._asdict(), agents.get(revision.author, ""))
-            name = f"{row.ulid} revision {revision.revision}"
-            vouch(mine, "document", name, "title, content, author or time", fact)
-
-
 def _check_end(findings: Findings, kind: str, chain: Chain, row: Any) -> None:
     name = chain.ulid
     findings.compare(kind, name, "count of events", row.events, chain.count)
@@ -342,6 +327,8 @@ def _check_tree_row(mine: Inspection, tree: Any, replay: Replay) -> None:
     for fact in tree_facts(tree._asdict()):
         field = snake(fact.name.removeprefix("tree.")).replace("_", " ")
         vouch(mine, "tree", tree.ulid, field, fact)
+    check_summary(mine, "tree", tree.ulid, tree.summary)
+    findings.compare("tree", tree.ulid, "project", _project(session, tree.project), replay.project)
     roots = [
         at
         for at in range(len(columns))
@@ -365,6 +352,14 @@ def _check_tree_row(mine: Inspection, tree: Any, replay: Replay) -> None:
         last = session.execute(select(func.max(table.c.key)).where(table.c.tree == tree.key)).scalar()
         highest = max(highest, last or 0)
     findings.compare("tree", tree.ulid, "next key", tree.next_key, highest + 1)
+
+
+def _project(session: Session, key: int | None) -> str | None:
+    """The ULID of a project; its key where there is none."""
+    if key is None:
+        return None
+    projects = schema.projects
+    return text_of(session, select(projects.c.ulid).where(projects.c.key == key)) or str(key)
 
 
 def _check_shorter(mine: Inspection, shorter: Mapping[str, NodeRow]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from weft.errors import PermissionDeniedError
+from weft.errors import PermissionDeniedError, StorageError
 from weft.store import schema
 from weft.store.rows import AgentRow, permissions_from
 from weft.store.session import Session
@@ -81,4 +81,9 @@ def trees_allowed(session: Session, actor: Actor) -> set[int] | None:
 def agent_row(session: Session, key: int) -> AgentRow:
     if isinstance(session, Transaction):
         return session.agent(key)
-    return AgentRow._make(session.rows(AGENT_BY_KEY, {"by_agent": key})[0])
+    found = session.rows(AGENT_BY_KEY, {"by_agent": key})
+    if not found:
+        raise StorageError(
+            f"agent number {key} is not in the grove", hint="weft verify says what else differs"
+        )
+    return AgentRow._make(found[0])

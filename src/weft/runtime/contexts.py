@@ -16,9 +16,10 @@ from weft.context.select import Annotations, Outline
 from weft.context.settings import Preferences, check_names, input_budget, resolve_preferences
 from weft.context.strategy import Strategy
 from weft.context.system import SystemParts
-from weft.context.tokens import EstimatorLike, estimator_of
+from weft.context.tokens import Estimator, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
 from weft.runtime.actor import agent_row
+from weft.runtime.calibrating import estimator_for
 from weft.runtime.contents import ContentCache
 from weft.runtime.outlines import PathReader
 from weft.runtime.reading import Opened, Reading
@@ -55,7 +56,7 @@ class ContextOptions:
     estimator: EstimatorLike | None = None
     profile: Profile = field(default_factory=Profile)
     annotations: Annotations = False
-    """True includes all annotations on the path, a set those with these ids."""
+    """True includes the annotations on the path's nodes, a set those with these ids."""
     text: str | None = None
     """Input that is not a node yet; in buffer mode it stands for the working buffer."""
     context: Sequence[str] = ()
@@ -141,7 +142,7 @@ class Contexts(Reading):
         agent = self._agent(opened, options.agent)
         check_names(options.preferences)
         preferences = resolve_preferences(told.grove, told.tree, options.preferences)
-        estimator = estimator_of(preferences.estimator if options.estimator is None else options.estimator)
+        estimator = _estimator(preferences, told, agent, options)
         cursor = self._cursor_row(opened)
         end = cursor if node is None else self._row(opened, node)
         reader = PathReader(
@@ -251,6 +252,15 @@ def _budget(
     if most is None and agent is not None:
         most = agent.configuration.max_tokens
     return input_budget(preferences, window=window, max_tokens=most, limit=options.limit)
+
+
+def _estimator(
+    preferences: Preferences, told: _Told, agent: Agent | None, options: ContextOptions
+) -> Estimator:
+    wanted = preferences.estimator if options.estimator is None else options.estimator
+    if not isinstance(wanted, str):
+        return estimator_of(wanted)
+    return estimator_for(told.grove, wanted, None if agent is None else agent.model_ref)
 
 
 def _names(opened: Opened) -> dict[str, str]:

@@ -21,7 +21,7 @@ from weft.tree.agent import Permission
 from weft.tree.content import JsonObject
 from weft.tree.wire import from_microseconds
 
-__all__ = ["NOW", "Event", "EventBatch", "EventLog", "View", "start_of"]
+__all__ = ["NOW", "Event", "EventBatch", "EventLog", "View", "event_of", "grove_id", "read_shown", "start_of"]
 
 NOW = "now"
 """In place of a cursor: behind everything that has happened."""

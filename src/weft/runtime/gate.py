@@ -8,7 +8,6 @@ from weft.runtime.actor import Actor, require_permission
 from weft.runtime.clock import Clock, system_clock
 from weft.runtime.contents import ContentCache
 from weft.runtime.deletions import finish_deletions
-from weft.runtime.indexing import wake_follower
 from weft.runtime.operations.base import Destroying, Operation
 from weft.runtime.scope import Scope
 from weft.store.base import Store
@@ -55,5 +54,4 @@ class Gate:
             self.contents.clear()
         for watcher in self.store.watchers:
             watcher()
-        wake_follower(self.store)
         return result

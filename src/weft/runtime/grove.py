@@ -13,14 +13,16 @@ from weft.errors import InvalidInputError
 from weft.ids import Entropy, new_ulid, random_bytes
 from weft.provenance.facts import agent_fact, grove_fact
 from weft.runtime.actor import Actor, require_access
+from weft.runtime.attending import dismiss
 from weft.runtime.clock import Clock, system_clock
+from weft.runtime.errands import run_errands
 from weft.runtime.events import EventBatch, EventLog
 from weft.runtime.following import Subscription, follow, stop_following
 from weft.runtime.gate import Gate
 from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
 from weft.runtime.hits import HitKind, Hits
 from weft.runtime.idempotency import Idempotency
-from weft.runtime.indexing import reindex, stop_indexing
+from weft.runtime.indexing import follow_index, reindex
 from weft.runtime.jobs import JobBoard
 from weft.runtime.leases import Leases
 from weft.runtime.narrowing import Moment, Search
@@ -52,6 +54,7 @@ from weft.tree.reference import Link, Tag, TargetKind
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
+    from weft.context.tokens import Calibration
     from weft.provenance.report import Report
     from weft.runtime.contexts import Contexts
     from weft.runtime.evidence import Evidence
@@ -78,15 +81,20 @@ def open_grove(
     """Open a grove: a path, or postgresql://…; the default one if nothing is named.
 
     It is created on first use, with one owner, and nothing leaves the machine. Without
-    `background` no thread indexes what is written; searching catches up by itself.
+    `background` no thread indexes what is written (searching catches up by itself), and
+    timestamps that were asked for are fetched only by `fetch_timestamps`.
     """
     store = open_store(address, timeout=timeout, create=create)
     store.background = background
     try:
         gate = Gate(store, clock, entropy, accept_clock)
-        return Grove(gate, Actor(_owner(gate)))
+        owner = _owner(gate)
+        if background:
+            follow_index(store)
+            run_errands(gate, owner)
+        return Grove(gate, Actor(owner))
     except BaseException:
-        store.close()
+        _close(store)
         raise
 
 
@@ -156,6 +164,12 @@ class Grove:
 
         self.perform(Prefer(settings=settings))
 
+    def calibrate(self, model: str) -> "Calibration | None":
+        """Learn a model's tokens from its recorded usage, as a new version; None while there is too little."""
+        from weft.runtime.operations.calibrations import Calibrate  # noqa: PLC0415
+
+        return self.perform(Calibrate(model=model))
+
     def verify(self, progress: "Progress | None" = None) -> "Report":
         """Whether everything in this grove is as it was written."""
         return self.evidence.verify_grove(progress)
@@ -174,10 +188,13 @@ class Grove:
 
     def fetch_timestamps(self, *, everything: bool = False, timeout: float = 10.0) -> "Stamped":
         """Ask the authorities for what is due; with `everything`, for all that is pending."""
-        from weft.runtime.stamping import stamp_pending  # noqa: PLC0415
+        from weft.runtime.stamping import Stamped, plan_next, stamp_pending  # noqa: PLC0415
 
-        now = self._gate.clock()
-        return stamp_pending(self._gate, self._actor, now, everything=everything, timeout=timeout)
+        gate, now = self._gate, self._gate.clock()
+        done = stamp_pending(gate, self._actor, now, everything=everything, timeout=timeout)
+        if done != Stamped():
+            gate.store.write(lambda transaction: plan_next(transaction, now))
+        return done
 
     @property
     def me(self) -> Agent:
@@ -542,6 +559,6 @@ def _close_all() -> None:
 
 
 def _close(store: Store) -> None:
-    stop_indexing(store)
+    dismiss(store)
     stop_following(store)
     store.close()

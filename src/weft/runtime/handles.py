@@ -1,14 +1,10 @@
 """Trees, nodes and documents that one can do things with."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn, Unpack
 
 from weft.errors import InvalidInputError
-from weft.runtime.operations.documents import (
-    ArchiveDocument,
-    DeleteDocument,
-    SaveDocument,
-)
+from weft.runtime.operations.documents import ArchiveDocument, DeleteDocument, SaveDocument
 from weft.runtime.operations.editing import Edit, Erase, Join, Split
 from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.items import Attach, Detach
@@ -456,12 +452,19 @@ class TreeHandle:
         title: str | None = None,
         description: str | None = None,
         system_context: str | None = None,
+        buffer_mode_system_context: bool | None = None,
+        preferences: Mapping[str, JsonValue] | None = None,
     ) -> "TreeHandle":
         """Change what is said about the tree; what is not given stays."""
-        self._grove.perform(
-            Describe(tree=self.id, title=title, description=description, system_context=system_context)
+        described = Describe(
+            tree=self.id,
+            title=title,
+            description=description,
+            system_context=system_context,
+            buffer_mode_system_context=buffer_mode_system_context,
+            preferences=preferences,
         )
-        return self.refresh()
+        return TreeHandle(self._grove, self._grove.perform(described))
 
     def verify(self, progress: "Progress | None" = None) -> "Report":
         """Whether all of this tree is as it was written."""

@@ -64,7 +64,9 @@ class Hits(Sequence[Hit]):
     more: bool = False
     """Whether there are more after these."""
     complete: bool = field(default=True, kw_only=True)
-    """False where the index could not be brought up to date in time: something new may be missing."""
+    """False where the index could not be brought up to date: something new may be missing."""
+    trouble: str | None = field(default=None, kw_only=True)
+    """Why that was so, in a person's words; None: there was only not enough time."""
 
     @property
     def next_offset(self) -> int | None:

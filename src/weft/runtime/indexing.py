@@ -1,13 +1,11 @@
 """The search index follows what is written: one thread for each open grove, and whoever searches."""
 
-import os
-import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Callable
+from typing import ClassVar
 
-from weft.errors import WeftError
+from weft.runtime.attending import Attendant, attend, dismiss
 from weft.store.base import Store
 from weft.store.feeding import (
     Mark,
@@ -26,19 +24,11 @@ from weft.store.search import clear_index
 from weft.store.transaction import Transaction
 from weft.tree.progress import Progress
 
-__all__ = ["catch_up", "reindex", "start_following", "stop_indexing", "wake_follower"]
+__all__ = ["catch_up", "follow_index", "reindex", "stop_indexing"]
 
 _SMALL = Size(200, 200_000)
 """A portion that keeps nobody waiting."""
 _LARGE = Size(2_000, 2_000_000)
-_GATHER_SECONDS = 0.1
-"""What is written within this time is indexed together."""
-_LOOK_SECONDS = 0.75
-"""How often what other processes wrote is looked for."""
-_PAUSE_SECONDS = 2.0
-"""After something went wrong with the database."""
-_END_SECONDS = 30.0
-"""How long a portion that is being written may keep a grove from closing."""
 
 
 def catch_up(
@@ -75,6 +65,9 @@ def catch_up(
             return False
     if until != since:
         store.write(lambda transaction: move_mark(transaction, until))
+    if progress is not None:
+        # Others may have done some of it meanwhile.
+        progress(total, total)
     return True
 
 
@@ -112,79 +105,23 @@ def reindex(store: Store, progress: Progress | None = None) -> None:
     catch_up(store, progress=progress)
 
 
-class _Follower:
-    """A thread that indexes shortly after something was written."""
+class _Indexer(Attendant):
+    """Indexes shortly after something was written; begins with the first of it."""
 
-    def __init__(self, store: Store) -> None:
-        self.process = os.getpid()
-        self._store = weakref.ref(store)
-        self._woken = threading.Event()
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name="weft-indexer", daemon=True)
-        self._thread.start()
+    name: ClassVar[str] = "weft-indexer"
+    every: ClassVar[float] = 0.75
+    gather: ClassVar[float] = 0.1
+    patience: ClassVar[float] = 30.0
 
-    def wake(self) -> None:
-        if not self._woken.is_set():
-            self._woken.set()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._woken.set()
-        if self._thread is not threading.current_thread():
-            self._thread.join(_END_SECONDS)
-
-    def _follow(self) -> None:
-        while not self._stopped.is_set():
-            self._woken.wait(_LOOK_SECONDS)
-            if self._stopped.wait(_GATHER_SECONDS):
-                return
-            self._woken.clear()
-            store = self._store()
-            if store is None:
-                return
-            try:
-                catch_up(store, size=_SMALL, thorough=False, ended=self._stopped.is_set)
-            except WeftError:
-                # A full disk or a lost server: the writers are told, and the next look tries again.
-                self._stopped.wait(_PAUSE_SECONDS)
-            del store
+    def attend(self, store: Store) -> None:
+        catch_up(store, size=_SMALL, thorough=False, ended=self.stopping.is_set)
 
 
-_followers: "weakref.WeakKeyDictionary[Store, _Follower]" = weakref.WeakKeyDictionary()
-_guard = threading.Lock()
-
-
-def wake_follower(store: Store) -> None:
-    """Something was written: have it indexed within a second, unless only searching may do that."""
-    if store.background:
-        start_following(store).wake()
-
-
-def start_following(store: Store) -> _Follower:
-    """Have what others write indexed too, from now on."""
-    follower = _followers.get(store)
-    if follower is None or follower.process != os.getpid():
-        with _guard:
-            follower = _followers.get(store)
-            if follower is None or follower.process != os.getpid():
-                follower = _followers[store] = _Follower(store)
-    return follower
+def follow_index(store: Store) -> Attendant:
+    """Let the index follow what is written through this store, from its next commit on."""
+    return attend(store, _Indexer, lambda: _Indexer(store))
 
 
 def stop_indexing(store: Store) -> None:
-    """Before a grove is closed."""
-    with _guard:
-        follower = _followers.pop(store, None)
-    if follower is not None and follower.process == os.getpid():
-        follower.stop()
-
-
-def _after_fork() -> None:
-    """The thread stayed with the parent; a lock that was held there would never be released here."""
-    global _guard  # noqa: PLW0603 - the one lock of the module
-    _guard = threading.Lock()
-    _followers.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    """Leave the index to whoever searches."""
+    dismiss(store, _Indexer)

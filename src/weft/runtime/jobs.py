@@ -28,6 +28,7 @@ from weft.store.jobs import (
     hold_job,
     job_row,
     list_jobs,
+    next_due,
     retry_job,
 )
 from weft.store.session import Session
@@ -186,14 +187,15 @@ class JobRunner:
     kinds: Mapping[str, JobKind]
     idle: float = 1.0
     """Seconds between two looks when there is nothing to do; what this process commits is seen at once."""
+    stopping: threading.Event = field(default_factory=threading.Event)
+    """Set: take no more jobs, and let the one under way know."""
     _wanted: threading.Event = field(default_factory=threading.Event, init=False)
-    _stopping: threading.Event = field(default_factory=threading.Event, init=False)
     _thread: threading.Thread | None = field(default=None, init=False)
 
     def run_pending(self, limit: int | None = None) -> int:
         """Do what is due now, at most `limit` jobs; return how many were tried."""
         done = 0
-        while (limit is None or done < limit) and not self._stopping.is_set():
+        while (limit is None or done < limit) and not self.stopping.is_set():
             job = self._claim()
             if job is None:
                 break
@@ -205,7 +207,7 @@ class JobRunner:
         """Go on in a thread, until `stop`."""
         if self._thread is not None and self._thread.is_alive():
             return
-        self._stopping.clear()
+        self.stopping.clear()
         self.gate.store.watch(self._wanted.set)
         self._thread = threading.Thread(target=self._loop, name="weft-jobs", daemon=True)
         self._thread.start()
@@ -215,7 +217,7 @@ class JobRunner:
 
         A job that is left behind is taken over when its hold runs out.
         """
-        self._stopping.set()
+        self.stopping.set()
         self._wanted.set()
         self.gate.store.unwatch(self._wanted.set)
         thread, self._thread = self._thread, None
@@ -225,7 +227,7 @@ class JobRunner:
         return not thread.is_alive()
 
     def _loop(self) -> None:
-        while not self._stopping.is_set():
+        while not self.stopping.is_set():
             self._wanted.clear()
             try:
                 found = self.run_pending(limit=1)
@@ -234,10 +236,18 @@ class JobRunner:
                 found = 0
             if not found:
                 self._wanted.wait(self.idle)
-            elif self._stopping.is_set():
+            elif self.stopping.is_set():
                 return
 
     def _claim(self) -> JobRow | None:
+        # Looked for without a lock: while there is nothing to do, nobody who writes is kept waiting.
+        with self.gate.store.read() as session:
+            due = next_due(session, sorted(self.kinds))
+        if due is None or due > self.gate.clock():
+            return None
+        return self._take()
+
+    def _take(self) -> JobRow | None:
         holder = f"{socket.gethostname()}:{os.getpid()}:{new_ulid(self.gate.clock(), self.gate.entropy)}"
         longest = max((kind.hold for kind in self.kinds.values()), default=0.0)
 
@@ -286,7 +296,7 @@ class JobRunner:
             payload=json.loads(job.payload),
             attempt=job.attempts,
             pulse=pulse,
-            stopping=self._stopping,
+            stopping=self.stopping,
         )
 
     def _hold(self, job: JobRow, kind: JobKind) -> bool:

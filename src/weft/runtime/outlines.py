@@ -25,7 +25,7 @@ from weft.runtime.actor import agent_row
 from weft.runtime.contents import ContentCache
 from weft.runtime.reading import Opened
 from weft.runtime.values import metadata_of, sources_of
-from weft.store.levels import first_beyond, instructing, instructing_versions, tail_to
+from weft.store.levels import first_beyond, instructing, instructing_versions, notes_on, tail_to
 from weft.store.queries import Selections, ancestor_at_depth, node_row, node_rows, resolve, walk_up
 from weft.store.rows import EDGE_TYPES, KINDS, ROLES, NodeRow
 from weft.tree.content import plain_text
@@ -204,6 +204,8 @@ class PathReader:
         beside = sources_of(session, tree, [row for row in seen if row.flags]) if self.dialogue else {}
         extras = {key: _extra_keys(listed) for key, listed in beside.items()}
         others = node_rows(session, tree, [key for listed in extras.values() for key, _ in listed])
+        notes = notes_on(session, tree, [row.position for row in seen]) if self.dialogue else {}
+        others |= {note.key: note for listed in notes.values() for note in listed}
         tokens = self._tokens([*seen, *others.values()])
         self.seen.update((row.ulid, row) for row in seen)
         authors = {key: agent_row(session, key).ulid for key in {row.author for row in seen}}
@@ -221,6 +223,10 @@ class PathReader:
                     left_out=self._reason(row) or self._in_system(row),
                     sources=tuple(
                         self._extra(others[key], role, tokens[key]) for key, role in extras.get(row.key, ())
+                    ),
+                    notes=tuple(
+                        self._extra(note, SourceRole.CONTEXT, tokens[note.key])
+                        for note in notes.get(row.position, ())
                     ),
                 ),
             )

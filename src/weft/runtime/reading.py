@@ -1,7 +1,6 @@
 """Looking: everything a face shows, each in a fixed number of queries."""
 
 import contextlib
-import json
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,14 +11,16 @@ from sqlalchemy import and_, func, or_, select
 from weft.errors import CrossTreeError, NotFoundError
 from weft.ids import is_ulid
 from weft.runtime.actor import Actor, agent_row, require_access, require_permission, trees_allowed
+from weft.runtime.events import Event, event_of, grove_id
 from weft.runtime.history import history_of
 from weft.runtime.operations.documents import load_document, load_documents, load_revisions
 from weft.runtime.targets import Address, TargetRef, locate, targets_of
-from weft.runtime.values import Heading, agent_value, heading_of, node_values, tree_value
+from weft.runtime.values import TREE_ROWS, Heading, agent_value, heading_of, node_values, tree_value
 from weft.store import schema
 from weft.store.ancestry import origins_of
 from weft.store.base import Store
 from weft.store.counting import count_below, count_notes
+from weft.store.events import chain_events
 from weft.store.queries import (
     Selections,
     ancestor_at_depth,
@@ -41,7 +42,6 @@ from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, Permission
 from weft.tree.authorship import Span, Version, authorship_of
-from weft.tree.content import JsonObject
 from weft.tree.document import Document, Revision
 from weft.tree.edge import EdgeType
 from weft.tree.history import Happening
@@ -51,22 +51,11 @@ from weft.tree.reference import Group, Link, Tag
 from weft.tree.tree import Mode, Tree
 from weft.tree.wire import from_microseconds
 
-__all__ = ["Event", "Opened", "Outline", "Reading"]
+__all__ = ["Opened", "Outline", "Reading"]
 
 _nodes = schema.nodes
 _trees = schema.trees
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
-
-
-class Event(NamedTuple):
-    """One recorded operation."""
-
-    ordinal: int
-    kind: str
-    agent_id: str
-    payload: JsonObject
-    created_at: datetime
-    hash: str
 
 
 class Outline(NamedTuple):
@@ -136,11 +125,8 @@ class Reading:
 
     def trees(self, *, archived: bool = False, limit: int | None = None) -> list[Tree]:
         """Trees, the most recently changed first; their counters are kept with them."""
-        projects = schema.projects
         statement = (
-            select(_trees, projects.c.name.label("project_name"))
-            .outerjoin(projects, projects.c.key == _trees.c.project)
-            .where(_trees.c.hidden.is_(None))
+            TREE_ROWS.where(_trees.c.hidden.is_(None))
             .order_by(_trees.c.updated_at.desc(), _trees.c.key.desc())
             .limit(limit)
         )
@@ -150,17 +136,11 @@ class Reading:
             allowed = trees_allowed(session, self.actor)
             if allowed is not None:
                 statement = statement.where(_trees.c.key.in_(allowed))
-            return [tree_value(row, row.project_name) for row in session.execute(statement)]
+            return [tree_value(row) for row in session.execute(statement)]
 
     def tree(self, reference: str) -> Tree:
         with self._tree(reference) as tree:
-            projects = schema.projects
-            row = tree.session.execute(
-                select(_trees, projects.c.name.label("project_name"))
-                .outerjoin(projects, projects.c.key == _trees.c.project)
-                .where(_trees.c.key == tree.key)
-            ).one()
-            return tree_value(row, row.project_name)
+            return tree_value(tree.session.execute(TREE_ROWS.where(_trees.c.key == tree.key)).one())
 
     def latest_tree(self) -> str:
         """The tree this agent was last in, else the one changed last."""
@@ -540,25 +520,10 @@ class Reading:
 
     def events(self, tree: str, *, after: int = 0, limit: int = 1_000) -> list[Event]:
         """A tree's operations in order."""
-        events = schema.events
         with self._tree(tree) as opened:
-            found = opened.session.execute(
-                select(events)
-                .where(events.c.tree == opened.key, events.c.ordinal > after)
-                .order_by(events.c.ordinal)
-                .limit(limit)
-            )
-            return [
-                Event(
-                    row.ordinal,
-                    row.kind,
-                    agent_row(opened.session, row.agent).ulid,
-                    json.loads(row.payload),
-                    from_microseconds(row.created_at),
-                    row.hash.hex(),
-                )
-                for row in found
-            ]
+            grove = grove_id(opened.session)
+            rows = chain_events(opened.session, opened.key, after=after, limit=limit)
+            return [event_of(grove, row) for row in rows]
 
 
 def _leaf_positions(session: Session, tree: int) -> list[int]:

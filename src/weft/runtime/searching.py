@@ -10,7 +10,7 @@ from weft.errors import InvalidInputError, StorageError, UnavailableError
 from weft.runtime.actor import Actor
 from weft.runtime.hits import Hits
 from weft.runtime.hitting import Row, hits_of, is_match
-from weft.runtime.indexing import catch_up, start_following
+from weft.runtime.indexing import catch_up, follow_index
 from weft.runtime.narrowing import NOTED, TAGGED, Conditions, Narrowing, Search, require_right
 from weft.store import schema
 from weft.store.base import Store
@@ -34,7 +34,7 @@ def search(store: Store, actor: Actor, asked: Search) -> Hits:
     query = parse_query(asked.query)
     _check_page(asked)
     narrowing = Narrowing.of(asked)
-    complete = _bring_up_to_date(store)
+    complete, trouble = _bring_up_to_date(store)
     with store.read() as session:
         allowed = require_right(session, actor, narrowing)
         conditions = Conditions.of(session, actor, asked, narrowing, allowed)
@@ -47,6 +47,7 @@ def search(store: Store, actor: Actor, asked: Search) -> Hits:
         asked.offset,
         len(rows) > asked.offset + asked.limit,
         complete=complete,
+        trouble=trouble,
     )
 
 
@@ -63,22 +64,23 @@ _compared: "weakref.WeakSet[Store]" = weakref.WeakSet()
 _comparing = threading.Lock()
 
 
-def _bring_up_to_date(store: Store) -> bool:
-    """Index what is new; the first search of a process compares every tree."""
+def _bring_up_to_date(store: Store) -> tuple[bool, str | None]:
+    """Index what is new; the first search of a process compares every tree. Says why, if it cannot."""
+    trouble = None
     with _comparing:
         first = store not in _compared
         _compared.add(store)
     try:
         complete = catch_up(store, seconds=_PATIENCE_SECONDS, thorough=first)
-    except (StorageError, UnavailableError):
+    except (StorageError, UnavailableError) as error:
         # Where nothing can be written, what is indexed can still be read; the answer says so.
-        complete = False
+        complete, trouble = False, error.message
     if not complete:
         with _comparing:
             _compared.discard(store)
     if store.background:
-        start_following(store)
-    return complete
+        follow_index(store).start()
+    return complete, trouble
 
 
 def _rows(session: Session, query: Query, conditions: Conditions, wanted: int) -> list[Row]:

@@ -1,5 +1,6 @@
 """Fetching timestamps that are still to be had: rows in the database, so that a restart loses none."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,11 @@ from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
 from weft.runtime.operations.timestamps import Certify, authorities_of
 from weft.store import schema
+from weft.store.jobs import TIMESTAMP_JOB, drop_waiting, enqueue
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
-__all__ = ["Stamped", "next_try_after", "stamp_pending"]
+__all__ = ["Stamped", "fetch_due", "next_try_after", "plan_next", "stamp_pending"]
 
 _stamps = schema.timestamps
 _PENDING = STAMP_STATES.index(StampStatus.PENDING)
@@ -41,8 +43,29 @@ def next_try_after(attempts: int) -> int:
     return min(_FIRST_WAIT << min(attempts - 1, 20), _LONGEST_WAIT)
 
 
+def fetch_due(gate: Gate, actor: Actor, *, ended: Callable[[], bool]) -> None:
+    """The job: ask for what is due, and be there again when the next try is."""
+    stamp_pending(gate, actor, gate.clock(), ended=ended)
+    gate.store.write(lambda transaction: plan_next(transaction, gate.clock()))
+
+
+def plan_next(transaction: Transaction, now: int) -> None:
+    """Have the authorities asked again when that is due, if any answer is still to be had."""
+    due = select(func.min(_stamps.c.next_try)).where(_stamps.c.status == _PENDING)
+    moment = transaction.execute(due).scalar()
+    drop_waiting(transaction, TIMESTAMP_JOB)
+    if moment is not None:
+        enqueue(transaction, TIMESTAMP_JOB, now=now, run_after=moment)
+
+
 def stamp_pending(
-    gate: Gate, actor: Actor, now: int, *, everything: bool = False, timeout: float = 10.0
+    gate: Gate,
+    actor: Actor,
+    now: int,
+    *,
+    everything: bool = False,
+    timeout: float = 10.0,
+    ended: Callable[[], bool] = lambda: False,
 ) -> Stamped:
     """Ask the authorities for what is due (or, with `everything`, for all that is pending) once.
 
@@ -53,6 +76,8 @@ def stamp_pending(
         rows = _due(session, None if everything else now)
     certified = failed = 0
     for row in rows:
+        if ended():
+            break
         try:
             token = _ask(row, anchors, timeout)
             gate.perform(actor, Certify(tree=row.tree_ulid, stamp=row.ulid, token=token))

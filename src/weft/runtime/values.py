@@ -35,6 +35,7 @@ from weft.tree.tree import Counters, Mode, Tree
 from weft.tree.wire import from_microseconds
 
 __all__ = [
+    "TREE_ROWS",
     "Heading",
     "agent_value",
     "contents_of",
@@ -214,8 +215,14 @@ def _edge_sources(
     return tuple(listed)
 
 
-def tree_value(row: Any, project: str | None = None) -> Tree:
-    """A tree from its row."""
+TREE_ROWS = select(schema.trees, schema.projects.c.name.label("project_name")).outerjoin(
+    schema.projects, schema.projects.c.key == schema.trees.c.project
+)
+"""Trees with the names of their projects: what makes a tree's value."""
+
+
+def tree_value(row: Any) -> Tree:
+    """A tree from one of `TREE_ROWS`."""
     return Tree(
         id=row.ulid,
         title=row.title,
@@ -225,7 +232,7 @@ def tree_value(row: Any, project: str | None = None) -> Tree:
         system_context=row.system_context,
         buffer_mode_system_context=row.buffer_mode_system_context,
         preferences=json.loads(row.preferences),
-        project=project,
+        project=row.project_name,
         created_at=from_microseconds(row.created_at),
         updated_at=from_microseconds(row.updated_at),
         archived_at=None if row.archived_at is None else from_microseconds(row.archived_at),

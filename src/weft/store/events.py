@@ -6,15 +6,15 @@ given out only when no earlier transaction can still add any.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import and_, or_, select, tuple_
+from sqlalchemy import Select, and_, or_, select, tuple_
 
 from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 
-__all__ = ["BEGINNING", "EventRow", "Place", "head_of", "horizon_of", "read_events"]
+__all__ = ["BEGINNING", "EventRow", "Place", "chain_events", "head_of", "horizon_of", "read_events"]
 
 
 class Place(NamedTuple):
@@ -82,9 +82,18 @@ def read_events(
         chosen = session.dialect.among(_events.c.tree + 0, list(trees))
         gone = and_(_events.c.tree + 0 == GROVE, _events.c.kind == "delete")
         statement = statement.where(or_(chosen, gone) if deletions else chosen)
+    return _rows(session, statement.limit(limit))
+
+
+def chain_events(session: Session, tree: int, *, after: int, limit: int) -> list[EventRow]:
+    """One tree's events behind an ordinal, in the order of its chain, settled or not."""
+    own = _WHOLE.where(_events.c.tree == tree, _events.c.ordinal > after)
+    return _rows(session, own.order_by(None).order_by(_events.c.ordinal).limit(limit))
+
+
+def _rows(session: Session, statement: Select[*tuple[Any, ...]]) -> list[EventRow]:
     return [
-        EventRow._make((Place(row.transaction, row.number), *row[2:]))
-        for row in session.execute(statement.limit(limit))
+        EventRow._make((Place(row.transaction, row.number), *row[2:])) for row in session.execute(statement)
     ]
 
 

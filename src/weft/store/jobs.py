@@ -4,27 +4,32 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, and_, delete, or_, select, update
+from sqlalchemy import ColumnElement, Row, and_, delete, func, or_, select, update
 
 from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import GROVE, Transaction
 
 __all__ = [
+    "TIMESTAMP_JOB",
     "JobRow",
     "JobState",
     "cancel_job",
     "claim_job",
+    "drop_waiting",
     "enqueue",
     "fail_job",
     "finish_job",
     "hold_job",
     "job_row",
     "list_jobs",
+    "next_due",
     "retry_job",
 ]
 
 _jobs = schema.jobs
+TIMESTAMP_JOB = "timestamp"
+"""The kind of job that asks authorities for what is due; one for the whole grove."""
 NO_TARGET = 0
 """Stands for none: an index takes two missing values for different ones."""
 
@@ -147,6 +152,16 @@ def claim_job(
     return job_row(transaction, key)
 
 
+def next_due(session: Session, kinds: Sequence[str]) -> int | None:
+    """When there is something to do, as far as one can tell without taking it; None: nothing is known of."""
+    waiting = select(func.min(_jobs.c.run_after)).where(_jobs.c.kind.in_(kinds), _jobs.c.state.in_(_OPEN))
+    held = select(func.min(_jobs.c.held_until)).where(
+        _jobs.c.kind.in_(kinds), _jobs.c.state == JobState.RUNNING
+    )
+    found = [session.execute(moment).scalar() for moment in (waiting, held)]
+    return min((moment for moment in found if moment is not None), default=None)
+
+
 def _is_due(now: int) -> ColumnElement[bool]:
     return or_(
         and_(_jobs.c.state.in_(_OPEN), _jobs.c.run_after <= now),
@@ -197,6 +212,11 @@ def retry_job(transaction: Transaction, key: int, now: int) -> bool:
 def cancel_job(transaction: Transaction, key: int) -> bool:
     """Take it away, also from under who runs it; False if it is not there."""
     return _hit(transaction, delete(_jobs).where(_jobs.c.key == key))
+
+
+def drop_waiting(transaction: Transaction, kind: str) -> None:
+    """Nothing of this kind is to be done any more."""
+    transaction.execute(delete(_jobs).where(_jobs.c.kind == kind, _jobs.c.state.in_(_OPEN)))
 
 
 def _hit(transaction: Transaction, statement: Any) -> bool:

@@ -1,16 +1,17 @@
 """A path read from both ends, and the instructions along it: flat in depth, on any shape of tree."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from sqlalchemy import BindParameter, Select, and_, bindparam, case, literal, or_, select
 
 from weft.store import schema
-from weft.store.rows import SOURCE_ROLES, NodeRow
-from weft.store.session import Session
-from weft.tree.edge import SourceRole
+from weft.store.rows import EDGE_TYPES, SOURCE_ROLES, NodeRow
+from weft.store.session import Dialect, Session
+from weft.tree.edge import EdgeType, SourceRole
 
-__all__ = ["first_beyond", "instructing", "instructing_versions", "tail_to"]
+__all__ = ["first_beyond", "instructing", "instructing_versions", "notes_on", "tail_to"]
 
 _nodes = schema.nodes
 _tree: BindParameter[Any] = bindparam("in_tree")
@@ -102,6 +103,31 @@ _INSTRUCTING_VERSIONS = (
     )
     .distinct()
 )
+
+
+@cache
+def _notes(dialect: Dialect) -> Select[Any]:
+    annotation = EDGE_TYPES.index(EdgeType.ANNOTATION)
+    return (
+        select(_nodes)
+        .where(
+            _nodes.c.tree == _tree,
+            dialect.among_given(_nodes.c.parent, "wanted"),
+            _nodes.c.edge_type == annotation,
+            _nodes.c.hidden.is_(None),
+        )
+        .order_by(_nodes.c.parent, _nodes.c.key)
+    )
+
+
+def notes_on(session: Session, tree: int, positions: Sequence[int]) -> dict[int, list[NodeRow]]:
+    """The annotations on many places, oldest first."""
+    found: dict[int, list[NodeRow]] = {}
+    values = {"in_tree": tree, "wanted": session.dialect.keys(positions)}
+    for record in session.rows(_notes(session.dialect), values):
+        row = NodeRow._make(record)
+        found.setdefault(row.parent or 0, []).append(row)
+    return found
 
 
 def tail_to(

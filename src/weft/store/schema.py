@@ -15,17 +15,26 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
-    LargeBinary,
-    MetaData,
     Sequence,
     SmallInteger,
-    String,
     Table,
     Text,
     UniqueConstraint,
     column,
-    literal_column,
 )
+
+from weft.store.schema_base import LOCAL_ID, SHA256, ULID, metadata
+from weft.store.schema_evidence import (
+    attempts,
+    bodies,
+    manifests,
+    node_responses,
+    requests,
+    responses,
+    timestamps,
+)
+from weft.store.schema_search import derived, search_positions, search_state, search_versions
+from weft.store.schema_work import idempotency, jobs, leases
 
 __all__ = [
     "agents",
@@ -71,35 +80,20 @@ __all__ = [
     "vaults",
 ]
 
-metadata = MetaData(
-    naming_convention={
-        "pk": "pk_%(table_name)s",
-        "fk": "fk_%(table_name)s_%(referred_table_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-    }
-)
-
 event_numbers = Sequence("event_numbers", metadata=metadata)
 """Numbers events across trees where the database has sequences; elsewhere the one writer counts."""
-
-_ULID = String(26).with_variant(String(26, collation="C"), "postgresql")
-_LOCAL_ID = Text().with_variant(Text(collation="C"), "postgresql")
-"""Compared byte by byte everywhere, so that prefix ranges mean the same."""
-_SHA256 = LargeBinary(32)
 
 grove = Table(
     "grove",
     metadata,
     Column("key", Integer, primary_key=True, autoincrement=False),
-    Column("ulid", _ULID, nullable=False),
+    Column("ulid", ULID, nullable=False),
     Column("owner", Integer),
     Column("preferences", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Column("events", BigInteger, nullable=False),
-    Column("head", _SHA256),
+    Column("head", SHA256),
     CheckConstraint("key = 0", name="one"),
 )
 
@@ -107,7 +101,7 @@ agents = Table(
     "agents",
     metadata,
     Column("key", Integer, primary_key=True),
-    Column("ulid", _ULID, nullable=False, unique=True),
+    Column("ulid", ULID, nullable=False, unique=True),
     Column("name", Text, nullable=False),
     Column("type", SmallInteger, nullable=False),
     Column("model_ref", Text),
@@ -123,7 +117,7 @@ users = Table(
     "users",
     metadata,
     Column("key", Integer, primary_key=True),
-    Column("ulid", _ULID, nullable=False, unique=True),
+    Column("ulid", ULID, nullable=False, unique=True),
     Column("name", Text, nullable=False, unique=True),
     Column("agent", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -135,9 +129,9 @@ tokens = Table(
     "tokens",
     metadata,
     Column("key", Integer, primary_key=True),
-    Column("ulid", _ULID, nullable=False, unique=True),
+    Column("ulid", ULID, nullable=False, unique=True),
     Column("user", Integer, nullable=False),
-    Column("hash", _SHA256, nullable=False, unique=True),
+    Column("hash", SHA256, nullable=False, unique=True),
     Column("label", Text, nullable=False),
     Column("service", Boolean, nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -159,7 +153,7 @@ projects = Table(
     "projects",
     metadata,
     Column("key", Integer, primary_key=True),
-    Column("ulid", _ULID, nullable=False, unique=True),
+    Column("ulid", ULID, nullable=False, unique=True),
     Column("name", Text, nullable=False),
     Column("system_prompt", Text, nullable=False),
     Column("context", Text, nullable=False),
@@ -189,7 +183,7 @@ vaults = Table(
     "vaults",
     metadata,
     Column("key", Integer, primary_key=True),
-    Column("ulid", _ULID, nullable=False, unique=True),
+    Column("ulid", ULID, nullable=False, unique=True),
     Column("name", Text, nullable=False, unique=True),
     Column("path", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -199,7 +193,7 @@ trees = Table(
     "trees",
     metadata,
     Column("key", Integer, primary_key=True),
-    Column("ulid", _ULID, nullable=False, unique=True),
+    Column("ulid", ULID, nullable=False, unique=True),
     Column("title", Text, nullable=False),
     Column("description", Text, nullable=False),
     Column("summary", Text),
@@ -209,7 +203,7 @@ trees = Table(
     Column("preferences", Text, nullable=False),
     Column("project", Integer),
     Column("root", Integer, nullable=False),
-    Column("root_ulid", _ULID, nullable=False),
+    Column("root_ulid", ULID, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Column("archived_at", BigInteger),
@@ -218,7 +212,7 @@ trees = Table(
     Column("branches", Integer, nullable=False),
     Column("depth", Integer, nullable=False),
     Column("events", BigInteger, nullable=False),
-    Column("head", _SHA256),
+    Column("head", SHA256),
     Column("leased_until", BigInteger),
     Column("hidden", BigInteger),
     ForeignKeyConstraint(["project"], ["projects.key"]),
@@ -231,8 +225,8 @@ nodes = Table(
     metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("key", Integer, primary_key=True, autoincrement=False),
-    Column("ulid", _ULID, nullable=False),
-    Column("local_id", _LOCAL_ID, nullable=False),
+    Column("ulid", ULID, nullable=False),
+    Column("local_id", LOCAL_ID, nullable=False),
     Column("position", Integer, nullable=False),
     Column("parent", Integer),
     Column("depth", Integer, nullable=False),
@@ -254,7 +248,7 @@ nodes = Table(
     Column("pruned", BigInteger),
     Column("hidden", BigInteger),
     Column("bookmark_label", Text),
-    Column("hash", _SHA256, nullable=False),
+    Column("hash", SHA256, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     ForeignKeyConstraint(["tree"], ["trees.key"]),
     ForeignKeyConstraint(["author"], ["agents.key"]),
@@ -309,14 +303,6 @@ sources = Table(
     sqlite_with_rowid=False,
 )
 
-bodies = Table(
-    "bodies",
-    metadata,
-    Column("tree", Integer, primary_key=True, autoincrement=False),
-    Column("sha256", _SHA256, primary_key=True),
-    Column("gzip", LargeBinary, nullable=False),
-)
-
 attachments = Table(
     "attachments",
     metadata,
@@ -325,87 +311,12 @@ attachments = Table(
     Column("ordinal", SmallInteger, primary_key=True, autoincrement=False),
     Column("id", Text, nullable=False),
     Column("type", Text, nullable=False),
-    Column("sha256", _SHA256, nullable=False),
+    Column("sha256", SHA256, nullable=False),
     Column("recoverable", Boolean, nullable=False),
     Column("attached_by", BigInteger),
     Column("detached_by", BigInteger),
     ForeignKeyConstraint(["tree", "node"], ["nodes.tree", "nodes.key"], ondelete="CASCADE"),
     ForeignKeyConstraint(["tree", "sha256"], ["bodies.tree", "bodies.sha256"]),
-)
-
-attempts = Table(
-    "attempts",
-    metadata,
-    Column("tree", Integer, primary_key=True, autoincrement=False),
-    Column("key", Integer, primary_key=True, autoincrement=False),
-    Column("ulid", _ULID, nullable=False),
-    Column("agent", Integer, nullable=False),
-    Column("parent", Integer, nullable=False),
-    Column("outcome", SmallInteger, nullable=False),
-    Column("idempotency_key", Text),
-    Column("request", _SHA256),
-    Column("response", Integer),
-    Column("partial", LargeBinary),
-    Column("error", Text),
-    Column("started_at", BigInteger, nullable=False),
-    Column("ended_at", BigInteger),
-    ForeignKeyConstraint(["tree"], ["trees.key"]),
-    ForeignKeyConstraint(["agent"], ["agents.key"]),
-    UniqueConstraint("tree", "ulid"),
-)
-
-requests = Table(
-    "requests",
-    metadata,
-    Column("tree", Integer, primary_key=True, autoincrement=False),
-    Column("attempt", Integer, primary_key=True, autoincrement=False),
-    Column("ordinal", Integer, primary_key=True, autoincrement=False),
-    Column("segment", _SHA256, nullable=False),
-    ForeignKeyConstraint(["tree", "attempt"], ["attempts.tree", "attempts.key"], ondelete="CASCADE"),
-    ForeignKeyConstraint(["tree", "segment"], ["bodies.tree", "bodies.sha256"]),
-)
-
-manifests = Table(
-    "manifests",
-    metadata,
-    Column("tree", Integer, primary_key=True, autoincrement=False),
-    Column("attempt", Integer, primary_key=True, autoincrement=False),
-    Column("sha256", _SHA256, nullable=False),
-    Column("gzip", LargeBinary, nullable=False),
-    ForeignKeyConstraint(["tree", "attempt"], ["attempts.tree", "attempts.key"], ondelete="CASCADE"),
-)
-
-responses = Table(
-    "responses",
-    metadata,
-    Column("tree", Integer, primary_key=True, autoincrement=False),
-    Column("key", Integer, primary_key=True, autoincrement=False),
-    Column("sha256", _SHA256, nullable=False),
-    Column("provider", Text, nullable=False),
-    Column("model", Text, nullable=False),
-    Column("request_id", Text),
-    Column("status_code", Integer),
-    Column("requested_at", BigInteger),
-    Column("responded_at", BigInteger),
-    Column("prompt_tokens", Integer),
-    Column("completion_tokens", Integer),
-    Column("total_tokens", Integer),
-    Column("cached_read", Integer),
-    Column("cached_write", Integer),
-    ForeignKeyConstraint(["tree"], ["trees.key"]),
-    ForeignKeyConstraint(["tree", "sha256"], ["bodies.tree", "bodies.sha256"]),
-)
-
-node_responses = Table(
-    "node_responses",
-    metadata,
-    Column("tree", Integer, primary_key=True, autoincrement=False),
-    Column("node", Integer, primary_key=True, autoincrement=False),
-    Column("response", Integer, nullable=False),
-    Column("choice", Integer, nullable=False),
-    ForeignKeyConstraint(["tree", "node"], ["nodes.tree", "nodes.key"], ondelete="CASCADE"),
-    ForeignKeyConstraint(["tree", "response"], ["responses.tree", "responses.key"]),
-    sqlite_with_rowid=False,
 )
 
 events = Table(
@@ -420,30 +331,10 @@ events = Table(
     Column("payload", Text, nullable=False),
     Column("inverse", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
-    Column("previous", _SHA256),
-    Column("hash", _SHA256, nullable=False),
+    Column("previous", SHA256),
+    Column("hash", SHA256, nullable=False),
     Index(None, "transaction", "number"),
     Index(None, "tree", "agent", "ordinal"),
-)
-
-timestamps = Table(
-    "timestamps",
-    metadata,
-    Column("tree", Integer, primary_key=True, autoincrement=False),
-    Column("ulid", _ULID, primary_key=True),
-    Column("target", _ULID, nullable=False),
-    Column("statement", Text),
-    Column("digest", _SHA256, nullable=False),
-    Column("authority", Text, nullable=False),
-    Column("status", SmallInteger, nullable=False),
-    Column("token", LargeBinary),
-    Column("certificates", LargeBinary),
-    Column("certified_at", BigInteger),
-    Column("attempts", Integer, nullable=False),
-    Column("next_try", BigInteger),
-    Column("error", Text),
-    Column("created_at", BigInteger, nullable=False),
-    Index(None, "tree", "target"),
 )
 
 cursors = Table(
@@ -492,62 +383,6 @@ typings = Table(
 )
 """What one `type` changed in a working buffer, after the characters it kept: events hold no text."""
 
-leases = Table(
-    "leases",
-    metadata,
-    Column("tree", Integer, primary_key=True, autoincrement=False),
-    Column("position", Integer, primary_key=True, autoincrement=False),
-    Column("run", _ULID, nullable=False),
-    Column("agent", Integer, nullable=False),
-    Column("token", BigInteger, nullable=False),
-    Column("expires_at", BigInteger, nullable=False),
-    ForeignKeyConstraint(["tree"], ["trees.key"]),
-    sqlite_with_rowid=False,
-)
-
-idempotency = Table(
-    "idempotency",
-    metadata,
-    Column("scope", Text, primary_key=True),
-    Column("key", Text, primary_key=True),
-    Column("body", _SHA256, nullable=False),
-    Column("state", SmallInteger, nullable=False),
-    Column("result", Text),
-    Column("holder", Text),
-    Column("created_at", BigInteger, nullable=False),
-    Column("expires_at", BigInteger, nullable=False),
-    Column("held_until", BigInteger),
-    Index(None, "expires_at"),
-)
-
-jobs = Table(
-    "jobs",
-    metadata,
-    Column("key", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    Column("tree", Integer, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("target", Integer),
-    Column("payload", Text, nullable=False),
-    Column("state", SmallInteger, nullable=False),
-    Column("attempts", Integer, nullable=False),
-    Column("run_after", BigInteger, nullable=False),
-    Column("holder", Text),
-    Column("held_until", BigInteger),
-    Column("error", Text),
-    Column("created_at", BigInteger, nullable=False),
-    Index(None, "state", "run_after"),
-    Index(None, "tree"),
-    Index(
-        "ix_jobs_waiting",
-        "tree",
-        "kind",
-        "target",
-        unique=True,
-        sqlite_where=column("state") == literal_column("0"),
-        postgresql_where=column("state") == literal_column("0"),
-    ),
-)
-
 memory = Table(
     "memory",
     metadata,
@@ -566,7 +401,7 @@ documents = Table(
     "documents",
     metadata,
     Column("key", Integer, primary_key=True),
-    Column("ulid", _ULID, nullable=False, unique=True),
+    Column("ulid", ULID, nullable=False, unique=True),
     Column("title", Text, nullable=False),
     Column("summary", Text),
     Column("revision", Integer, nullable=False),
@@ -595,7 +430,7 @@ links = Table(
     "links",
     metadata,
     Column("key", Integer, primary_key=True),
-    Column("ulid", _ULID, nullable=False, unique=True),
+    Column("ulid", ULID, nullable=False, unique=True),
     Column("a_tree", Integer, nullable=False),
     Column("a_kind", SmallInteger, nullable=False),
     Column("a_key", Integer, nullable=False),
@@ -641,7 +476,7 @@ groups = Table(
     metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("name", Text, primary_key=True),
-    Column("ulid", _ULID, nullable=False),
+    Column("ulid", ULID, nullable=False),
     Column("description", Text, nullable=False),
     Column("first", Integer, nullable=False),
     Column("last", Integer, nullable=False),
@@ -663,38 +498,4 @@ records = Table(
     Column("create_time", Float(53), nullable=False),
     Column("value", Text, nullable=False),
     Index(None, "user", "session", "stream", "name", "create_time"),
-)
-
-derived = MetaData(naming_convention=metadata.naming_convention)
-"""Tables made from the others, behind the back of operations: no part of what a grove holds.
-
-The table of words itself, search_terms, is each database's own kind: see Terms in search.py.
-"""
-
-search_state = Table(
-    "search_state",
-    derived,
-    Column("key", Integer, primary_key=True, autoincrement=False),
-    Column("folding", Integer, nullable=False),
-    Column("transaction", BigInteger, nullable=False),
-    Column("number", BigInteger, nullable=False),
-    CheckConstraint("key = 0", name="one"),
-)
-
-search_positions = Table(
-    "search_positions",
-    derived,
-    Column("tree", Integer, primary_key=True, autoincrement=False),
-    Column("events", BigInteger, nullable=False),
-    Column("node", Integer, nullable=False),
-    Column("tag", Integer, nullable=False),
-)
-
-search_versions = Table(
-    "search_versions",
-    derived,
-    Column("tree", Integer, primary_key=True, autoincrement=False),
-    Column("kind", SmallInteger, primary_key=True, autoincrement=False),
-    Column("target", Integer, primary_key=True, autoincrement=False),
-    Column("version", BigInteger, nullable=False),
 )

@@ -1,34 +1,22 @@
 """SQLite: one file, one writer in a process, one lock between processes."""
 
 import contextlib
-import json
 import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from functools import cache
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     Engine,
-    Executable,
-    Insert,
     RootTransaction,
-    Table,
-    bindparam,
     create_engine,
     event,
-    func,
-    insert,
-    literal,
     select,
-    text,
 )
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
@@ -39,13 +27,13 @@ from weft.store.blobs import BlobStore, blobs_beside
 from weft.store.lock import GroveLock
 from weft.store.migrate import migrate
 from weft.store.planning import teach_planner
-from weft.store.search_sqlite import SqliteTerms
 from weft.store.session import Session
+from weft.store.sqlite_dialect import DIALECT, SqliteDialect
 from weft.store.sqlite_errors import explain, explained
 from weft.store.transaction import Cache, Transaction
 from weft.store.writer import Group, GroupWriter
 
-__all__ = ["SqliteDialect", "SqliteStore", "explain", "find_damage", "peek"]
+__all__ = ["SqliteStore", "explain", "find_damage", "peek"]
 
 T = TypeVar("T")
 
@@ -59,82 +47,8 @@ _TEMPORARY = "MEMORY"
 _COPY_PAGES = 1_000
 
 
-class SqliteDialect:
-    """What SQLite says in its own way."""
-
-    counts_events = True
-    terms = SqliteTerms()
-
-    def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
-        # Not a join: the planner would be free to scan the keys once for every row of the table.
-        wanted = func.json_each(literal(self.keys(keys))).table_valued("value")
-        return column.in_(select(wanted.c.value))
-
-    def among_given(self, column: ColumnElement[int], name: str) -> ColumnElement[bool]:
-        return column.in_(select(func.json_each(bindparam(name)).table_valued("value").c.value))
-
-    def keys(self, keys: Sequence[int]) -> object:
-        return json.dumps(list(keys))
-
-    def fetch(self, driver: Any, sql: str, parameters: Any) -> list[tuple[Any, ...]]:
-        return driver.execute(sql, parameters).fetchall()
-
-    def send(self, driver: Any, sql: str, rows: Sequence[Any]) -> None:
-        driver.executemany(sql, rows)
-
-    def together(self, driver: Any) -> contextlib.AbstractContextManager[object]:  # noqa: ARG002 - nothing to save
-        return contextlib.nullcontext()
-
-    def upsert(self, table: Table, key: Sequence[str], update: Sequence[str]) -> Insert:
-        return _upsert(table, tuple(key), tuple(update))
-
-    def insert_events(self) -> Insert:
-        return _INSERT_EVENTS
-
-    def is_unreadable_text(self, error: Exception) -> bool:
-        return "Could not decode to UTF-8" in str(error)
-
-    def last_key(self, session: Session, table: Table) -> int:
-        return int(session.execute(select(func.coalesce(func.max(table.c.key), 0))).scalar_one())
-
-    def reserve_keys(self, session: Session, table: Table, last: int) -> None:
-        """New rows go above the highest there is, so putting them in is enough."""
-
-    def reserve_event_numbers(self, session: Session, last: int) -> None:
-        """The writer counts on from the highest there is."""
-
-    def leave_traces(self) -> Executable:
-        return _LEAVE_TRACES
-
-    def settled(self, transaction: ColumnElement[int]) -> ColumnElement[bool]:
-        # One writer at a time numbers events, so what can be seen is complete.
-        return transaction >= 0
-
-    def horizon(self) -> ColumnElement[int]:
-        return literal(1)
-
-
-_INSERT_EVENTS = insert(schema.events)
-_LEAVE_TRACES = text("PRAGMA user_version = 1")
-"""Part of the transaction that deletes, so that a purge cut short is taken up by whoever opens the file next."""
-
-
-@cache
-def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:
-    statement = sqlite_insert(table)
-    if not update:
-        return statement.on_conflict_do_nothing(index_elements=key or None)
-    return statement.on_conflict_do_update(
-        index_elements=key, set_={name: statement.excluded[name] for name in update}
-    )
-
-
 class _ReplacedError(StorageError):
     """The file that was opened is not the one at its path any more; nothing was tried."""
-
-
-_DIALECT = SqliteDialect()
-"""One for all: statements are kept by it."""
 
 
 class SqliteStore(Store):
@@ -143,7 +57,7 @@ class SqliteStore(Store):
     def __init__(self, path: Path, *, timeout: float = 30.0, create: bool = True) -> None:
         self.path = path.expanduser().absolute()
         self.blobs = BlobStore(blobs_beside(self.path))
-        self._dialect = _DIALECT
+        self._dialect = DIALECT
         self._timeout = timeout
         self._guard = threading.Lock()
         self._process = os.getpid()
@@ -151,8 +65,8 @@ class SqliteStore(Store):
         self._file: _GroveFile | None = None
         self._readers: Engine | None = None
         self._identity: tuple[int, int] | None = None
-        if not create and not self.path.exists():
-            raise StorageError(f"there is no grove at {self.path}", hint="create it with weft new")
+        if not create:
+            _require_grove(self.path)
         self._connect()
 
     @property
@@ -269,7 +183,7 @@ def peek(path: Path) -> Generator[Session]:
     )
     try:
         with engine.connect() as connection:
-            yield Session(connection, _DIALECT)
+            yield Session(connection, DIALECT)
     except (DBAPIError, sqlite3.Error) as error:
         raise explain(error, path) from error
     finally:
@@ -294,6 +208,16 @@ def _identity_of(path: Path) -> tuple[int, int] | None:
     except OSError as error:
         raise StorageError(f"cannot reach {path}: {error.strerror}") from error
     return found.st_dev, found.st_ino
+
+
+def _require_grove(path: Path) -> None:
+    """Nothing is begun where somebody expects to find a grove, least of all where one was."""
+    if not path.exists():
+        raise StorageError(f"there is no grove at {path}", hint="create it with weft new")
+    if path.is_file() and not path.stat().st_size:
+        raise StorageError(
+            f"{path} is empty: there is no grove in it", hint="restore a backup, or create one with weft new"
+        )
 
 
 def _refuse_strangers(path: Path) -> None:
@@ -373,7 +297,9 @@ class _GroveFile:
                 return
             if self._identity is not None:
                 self._open.pop((os.getpid(), *self._identity), None)
-        self.writer.close()
+        if not self.writer.close():
+            # Something is still being written: neither its connection nor its lock may be pulled away.
+            return
         if self._connection is not None:
             # The last connection to close also checkpoints: under the lock like any other.
             with self._lock.hold():

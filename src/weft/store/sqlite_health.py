@@ -15,7 +15,8 @@ from weft.store.health import Finding, good, note, wrong
 from weft.store.lock import GroveLock
 from weft.store.planning import knows_planner
 from weft.store.session import Session
-from weft.store.sqlite import SqliteDialect, find_damage
+from weft.store.sqlite import find_damage
+from weft.store.sqlite_dialect import DIALECT
 from weft.store.sqlite_errors import explain
 
 __all__ = ["has_reset_bug", "look_at_file", "look_at_files", "look_inside"]
@@ -94,7 +95,7 @@ def look_inside(path: Path) -> Generator[Session]:
         try:
             connection.exec_driver_sql("PRAGMA query_only = ON")
             connection.exec_driver_sql("BEGIN")
-            yield Session(connection, SqliteDialect())
+            yield Session(connection, DIALECT)
         finally:
             with _locked(path):
                 connection.close()

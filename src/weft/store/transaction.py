@@ -5,7 +5,7 @@ keeps what hot paths need in a cache that the store clears whenever somebody els
 may have changed the database.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,6 +113,8 @@ class Transaction(Session):
         super().__init__(connection, dialect)
         self.cache = cache
         self.writes = 0
+        self.require_wanted: Callable[[], None] | None = None
+        """Raises where whoever wanted this has gone: asked before rows are sent."""
         self._pending: dict[Table, list[dict[str, Any]]] = {}
         self._in_order: dict[Table, list[tuple[Any, ...]]] = {}
         self._cursors: dict[tuple[int, int], dict[str, Any]] = {}
@@ -175,6 +177,8 @@ class Transaction(Session):
 
     def flush_rows(self) -> None:
         """Send what was gathered, parents before children."""
+        if self.require_wanted is not None:
+            self.require_wanted()
         if not self._pending and not self._in_order and not self._cursors:
             return
         pending, self._pending = self._pending, {}

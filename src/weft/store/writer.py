@@ -3,12 +3,14 @@
 Each caller's work runs in turn inside one transaction; they are told together, after
 the commit. Work that is refused before it wrote anything fails alone. Should one fail
 in any other way, or should the commit fail, everything is rolled back and each is run
-again in a transaction of its own.
+again in a transaction of its own. A caller that is interrupted while it waits takes its
+work back: what is under way is rolled back at its next statement.
 """
 
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from weft.errors import UnavailableError, WeftError
@@ -36,11 +38,12 @@ class Group(Protocol):
 class _Job:
     """One caller's work. A bare lock tells when it is done: the cheapest way to wait."""
 
-    __slots__ = ("_done", "error", "finished", "result", "taken", "work")
+    __slots__ = ("_done", "abandoned", "error", "finished", "result", "taken", "work")
 
     def __init__(self, work: Work) -> None:
         self.work = work
         self.taken = False
+        self.abandoned = False
         self.finished = False
         self.result: Any = None
         self.error: BaseException | None = None
@@ -85,24 +88,44 @@ class GroupWriter:
             self._jobs.append(job)
             if len(self._jobs) >= self._wake_at:
                 self._ready.notify()
-        while not job.wait(self._timeout):
-            with self._ready:
-                if not job.taken and not self._holding:
-                    self._jobs.remove(job)
-                    raise UnavailableError(
-                        f"another process has held the grove's write lock for {self._timeout:g} seconds",
-                        hint="try again, or see which process is writing; nothing was written",
-                    )
+        try:
+            while not job.wait(self._timeout):
+                self._refuse_to_wait(job)
+        except WeftError:
+            raise
+        except BaseException:
+            self._abandon(job)
+            raise
         if job.error is not None:
             raise job.error
         return job.result
 
-    def close(self) -> None:
-        """Finish what was submitted, then stop."""
+    def _refuse_to_wait(self, job: _Job) -> None:
+        """Another process has the lock: give up, unless the work has begun."""
+        with self._ready:
+            if not job.taken and not self._holding:
+                self._jobs.remove(job)
+                raise UnavailableError(
+                    f"another process has held the grove's write lock for {self._timeout:g} seconds",
+                    hint="try again, or see which process is writing; nothing was written",
+                )
+
+    def _abandon(self, job: _Job) -> None:
+        """Its caller was interrupted: nobody will be told, so it had better not happen."""
+        with self._ready:
+            if not job.taken:
+                self._jobs.remove(job)
+                return
+            job.abandoned = True
+        job.wait(self._timeout)
+
+    def close(self) -> bool:
+        """Finish what was submitted, then stop; False if something still runs after a while."""
         with self._ready:
             self._closing = True
             self._ready.notify()
         self._thread.join(self._timeout)
+        return not self._thread.is_alive()
 
     def _loop(self) -> None:
         written = 0
@@ -150,6 +173,15 @@ class GroupWriter:
                 taken.append(job)
 
 
+class _AbandonedError(Exception):
+    """Whoever wanted it has gone."""
+
+
+def _require_wanted(job: _Job) -> None:
+    if job.abandoned:
+        raise _AbandonedError
+
+
 def _commit_together(group: Group, jobs: Sequence[_Job]) -> None:
     if not jobs:
         return
@@ -158,7 +190,9 @@ def _commit_together(group: Group, jobs: Sequence[_Job]) -> None:
     try:
         for job in jobs:
             before = transaction.writes
+            transaction.require_wanted = partial(_require_wanted, job)
             try:
+                transaction.require_wanted()
                 outcomes.append((job, job.work(transaction), None))
             except WeftError as error:
                 # Refused before it wrote anything: it fails alone. Any other error may have struck

@@ -247,9 +247,11 @@ class Arrival:
 
     def _take_project(self, fields: Fields) -> None:
         ulid, name = fields.ulid("id"), fields.text("name", limit=_NAME_LIMIT)
-        if ulid in self._projects or name in self._seen:
+        hidden = fields.optional_mark("hidden")
+        if ulid in self._projects or (hidden is None and name.lower() in self._seen):
             raise fields.wrong(f"project {ulid} is there twice")
-        self._seen.add(name)
+        if hidden is None:
+            self._seen.add(name.lower())
         row: dict[str, Any] = {
             "ulid": ulid,
             "name": name,
@@ -258,7 +260,7 @@ class Arrival:
             "revision": fields.count("revision"),
             "created_at": fields.time("createdAt"),
             "archived_at": fields.optional_time("archivedAt"),
-            "hidden": fields.optional_mark("hidden"),
+            "hidden": hidden,
         }
         fields.done()
         self._projects[ulid], is_new = self._landing.project(row)

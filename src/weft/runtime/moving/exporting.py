@@ -352,6 +352,7 @@ class Export:
                 excluded=bool(row.flags & Flag.EXCLUDED) or None,
                 bookmarked=bool(row.flags & Flag.BOOKMARKED) or None,
                 bookmarkLabel=row.bookmark_label,
+                joined=bool(row.flags & Flag.JOINED) or None,
                 pruned=row.pruned,
                 hidden=row.hidden,
                 contentHash=row.hash.hex(),

@@ -384,6 +384,7 @@ def _flags(fields: Fields, sources: int, *, has_items: bool, answered: bool) -> 
     bits: Iterable[tuple[bool, int]] = (
         (fields.flag("excluded"), Flag.EXCLUDED),
         (fields.flag("bookmarked"), Flag.BOOKMARKED),
+        (fields.flag("joined"), Flag.JOINED),
         (sources > 1, Flag.HAS_SOURCES),
         (has_items, Flag.HAS_ATTACHMENTS),
         (answered, Flag.HAS_RESPONSE),

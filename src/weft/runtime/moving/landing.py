@@ -2,10 +2,11 @@
 
 from typing import Any, Protocol
 
-from sqlalchemy import Table, delete, select, update
+from sqlalchemy import Table, delete, func, select, update
 
 from weft.errors import ConflictError, InvalidInputError
-from weft.provenance.facts import Fact, agent_fact, document_fact, link_fact, revision_fact, tag_fact
+from weft.provenance.facts import Fact, agent_fact, link_fact, summary_fact, tag_fact
+from weft.provenance.revised import DOCUMENT, PROJECT, Revised
 from weft.runtime.actor import require_access
 from weft.runtime.scope import Scope
 from weft.runtime.targets import Address
@@ -14,6 +15,7 @@ from weft.store.blobs import BlobStore, IncomingBlob
 from weft.store.statements import count_live
 from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
+from weft.tree.content import JsonObject, JsonValue
 
 __all__ = ["Ground", "Landing", "Nowhere"]
 
@@ -103,7 +105,12 @@ class Ground:
         self._vouched = 0
         self._agents: dict[int, str] = {}
         self._documents: dict[int, str] = {}
+        self._projects: dict[int, str] = {}
         """ULIDs by key, of what came along."""
+        self._stand_ins: dict[int, tuple[str, str]] = {}
+        """Projects of this grove in the place of the file's: the ids of both."""
+        self._moved: dict[int, int] = {}
+        """Trees that therefore belong to another project than their chain says."""
 
     def adopt(self, row: dict[str, Any], owner: str) -> bool:
         transaction = self._transaction
@@ -150,23 +157,30 @@ class Ground:
 
     def project(self, row: dict[str, Any]) -> tuple[int, bool]:
         projects, transaction = schema.projects, self._transaction
-        for column in (projects.c.ulid, projects.c.name):
-            found = select(projects.c.key).where(column == row[column.name])
-            known = transaction.execute(found).scalar_one_or_none()
-            if known is not None:
-                if column is projects.c.name:
-                    self.notes.append(
-                        f"project {row['name']!r} is there already, and was taken for the file's"
-                    )
-                return known, False
-        return transaction.insert(projects, row), True
+        columns = select(projects.c.key, projects.c.ulid, projects.c.name)
+        known = transaction.execute(columns.where(projects.c.ulid == row["ulid"])).one_or_none()
+        if known is not None:
+            return known.key, False
+        if row["hidden"] is None:
+            same = columns.where(
+                func.lower(projects.c.name) == row["name"].lower(), projects.c.hidden.is_(None)
+            )
+            known = transaction.execute(same).first()
+        if known is not None:
+            self.notes.append(f"project {known.name!r} is there already, and was taken for the file's")
+            self._stand_ins[known.key] = row["ulid"], known.ulid
+            return known.key, False
+        key = transaction.insert(projects, row)
+        self._projects[key] = row["ulid"]
+        self._vouch(PROJECT.fact({**_NOT_HIDDEN, **row}))
+        return key, True
 
     def document(self, row: dict[str, Any]) -> int:
         documents = schema.documents
         self._refuse_known(schema.documents, row["ulid"], "document")
         if row["archived_at"] is None:
             same = select(documents.c.ulid).where(
-                documents.c.title == row["title"], documents.c.archived_at.is_(None)
+                func.lower(documents.c.title) == row["title"].lower(), documents.c.archived_at.is_(None)
             )
             if self._transaction.execute(same).first() is not None:
                 raise ConflictError(
@@ -175,14 +189,22 @@ class Ground:
                 )
         key = self._transaction.insert(documents, row)
         self._documents[key] = row["ulid"]
-        self._vouch(document_fact({**_NOT_HIDDEN, **row}))
+        self._vouch(DOCUMENT.fact({**_NOT_HIDDEN, **row}))
+        if row["summary"] is not None:
+            self._vouch(summary_fact(row["ulid"], row["summary"]))
         self._record({"document": row["ulid"]}, {"archiveDocument": row["ulid"]})
         return key
 
     def tree(self, row: dict[str, Any]) -> int:
         self._refuse_known(schema.trees, row["ulid"], "tree")
         key = self._transaction.insert(schema.trees, row)
-        self._record({"tree": row["ulid"]}, {"archive": row["ulid"]})
+        if row["project"] in self._stand_ins:
+            self._moved[key] = row["project"]
+        told: dict[str, JsonValue] = {"tree": row["ulid"]}
+        if row["hidden"] is not None:
+            # Its planting was undone in the chain that stays behind.
+            told["hidden"] = row["hidden"]
+        self._record(told, {"archive": row["ulid"]})
         return key
 
     def _refuse_known(self, table: Table, ulid: str, what: str) -> None:
@@ -192,7 +214,7 @@ class Ground:
                 hint=f"nothing was imported; delete the {what} here first, or import into another grove",
             )
 
-    def _record(self, payload: dict[str, str], inverse: dict[str, str]) -> None:
+    def _record(self, payload: JsonObject, inverse: JsonObject) -> None:
         if self._adopting is None:
             self._scope.record(None, "import", payload, inverse)
             self._vouched = 0
@@ -219,16 +241,26 @@ class Ground:
         found = transaction.execute(_COUNT_LIVE, {"in_tree": tree}).one()
         counters = {"nodes": found.nodes, "branches": found.branches, "depth": found.depth}
         transaction.execute(update(trees).where(trees.c.key == tree).values(root_ulid=root_ulid, **counters))
+        if tree in self._moved:
+            self.finish()
+            theirs, ours = self._stand_ins[self._moved[tree]]
+            self._scope.record(transaction.tree_state(tree), "assign", {"project": ours}, {"project": theirs})
 
     def add(self, table: Table, row: dict[str, Any]) -> None:
         self._transaction.add(table, row)
-        if table is schema.revisions and self._adopting is None:
-            document, author = self._documents[row["document"]], self._agents[row["author"]]
-            self._vouch(revision_fact(document, {**_NOT_HIDDEN, **row}, author))
+        if table is schema.revisions:
+            self._vouch_revision(DOCUMENT, self._documents, row)
+        elif table is schema.project_revisions:
+            self._vouch_revision(PROJECT, self._projects, row)
         self._gathered += 1
         if self._gathered >= _BATCH:
             self._transaction.flush_rows()
             self._gathered = 0
+
+    def _vouch_revision(self, kind: Revised, names: dict[int, str], row: dict[str, Any]) -> None:
+        if self._adopting is None:
+            author = self._agents[row["author"]]
+            self._vouch(kind.revision_fact(names[row[kind.name]], {**_NOT_HIDDEN, **row}, author))
 
     def add_event(self, row: dict[str, Any]) -> None:
         """Numbered as it comes in: to those who follow, it happens now."""

@@ -10,6 +10,7 @@ from weft.errors import ConflictError, PermissionDeniedError
 from weft.provenance.facts import agent_fact
 from weft.runtime.actor import Actor
 from weft.runtime.operations.base import Editing
+from weft.runtime.operations.revising import put_away
 from weft.runtime.scope import Scope, digest_of, dump_json
 from weft.runtime.values import agent_value
 from weft.store import schema
@@ -107,8 +108,7 @@ class ChangeAgent(_Managing):
         changed = {name_: value for name_, value in changes.items() if getattr(row, name_) != value}
         if changed:
             scope.transaction.execute(update(_agents).where(_agents.c.key == row.key).values(**changed))
-            scope.transaction.cache.agents.pop(row.key)
-            scope.note(agent_fact(scope.transaction.agent(row.key)._asdict()))
+            _note_changed(scope, row.key)
             scope.record(
                 None,
                 "change-agent",
@@ -135,21 +135,21 @@ class ArchiveAgent(_Managing):
         row = scope.transaction.agent(find_agent(scope.transaction, self.agent))
         if row.key == grove.owner and not self.restore:
             raise ConflictError(f"{row.name!r} owns the grove and cannot be archived")
-        if (row.archived_at is None) == self.restore:
-            return agent_value(row)
-        if self.restore:
-            require_free_name(scope, row.name)
-        moment = None if self.restore else scope.now
-        scope.transaction.execute(update(_agents).where(_agents.c.key == row.key).values(archived_at=moment))
-        scope.transaction.cache.agents.pop(row.key)
-        scope.note(agent_fact(scope.transaction.agent(row.key)._asdict()))
-        scope.record(
-            None,
-            "restore-agent" if self.restore else "archive-agent",
-            {"agent": row.ulid},
-            {"archivedAt": row.archived_at},
+        put_away(
+            scope,
+            _agents,
+            row,
+            restore=self.restore,
+            note=lambda: _note_changed(scope, row.key),
+            require_free=lambda: require_free_name(scope, row.name),
         )
         return agent_value(scope.transaction.agent(row.key))
+
+
+def _note_changed(scope: Scope, key: int) -> None:
+    """Read the agent again, and let the event vouch for what it has become."""
+    scope.transaction.cache.agents.pop(key)
+    scope.note(agent_fact(scope.transaction.agent(key)._asdict()))
 
 
 def configuration_fields(configuration: Configuration) -> dict[str, Any]:

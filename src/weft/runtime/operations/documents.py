@@ -6,9 +6,10 @@ from typing import ClassVar
 from sqlalchemy import delete, func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
-from weft.provenance.facts import document_fact, revision_fact
+from weft.provenance.revised import DOCUMENT
 from weft.runtime.deletions import announce_deletion
 from weft.runtime.operations.base import Destroying
+from weft.runtime.operations.revising import next_revision, note_revised, put_away
 from weft.runtime.scope import Scope
 from weft.runtime.targets import KINDS
 from weft.runtime.values import document_value
@@ -22,7 +23,7 @@ from weft.tree.agent import Permission
 from weft.tree.content import check_text
 from weft.tree.document import Document, Revision
 from weft.tree.reference import TargetKind
-from weft.tree.wire import from_microseconds, to_microseconds
+from weft.tree.wire import from_microseconds
 
 __all__ = [
     "ArchiveDocument",
@@ -32,7 +33,6 @@ __all__ = [
     "load_document",
     "load_documents",
     "load_revisions",
-    "note_document",
     "require_free_title",
 ]
 
@@ -79,7 +79,7 @@ def load_documents(session: Session, *, archived: bool) -> list[Document]:
 
 
 def load_revisions(session: Session, reference: str) -> list[Revision]:
-    """Every save of a document, the latest first."""
+    """Every save of a document that was not undone, the latest first."""
     key = find_document(session, reference)
     statement = (
         select(
@@ -92,7 +92,7 @@ def load_revisions(session: Session, reference: str) -> list[Revision]:
         )
         .join(_revisions, _revisions.c.document == _documents.c.key)
         .join(schema.agents, schema.agents.c.key == _revisions.c.author)
-        .where(_documents.c.key == key)
+        .where(_documents.c.key == key, _revisions.c.hidden.is_(None))
         .order_by(_revisions.c.revision.desc())
     )
     return [
@@ -141,7 +141,7 @@ class CreateDocument(_Writing):
             },
         )
         _add_revision(scope, key, 1, title, content)
-        note_document(scope, ulid)
+        note_revised(scope, DOCUMENT, ulid)
         scope.record(None, "document", {"document": ulid, "revision": 1}, {"hide": ulid})
         return load_document(scope.transaction, ulid)
 
@@ -174,16 +174,14 @@ class SaveDocument(_Writing):
         if title != before.title:
             require_free_title(scope, title)
         key = find_document(transaction, before.id)
-        # One more than there ever was: a number that was undone still means the text it meant.
-        highest = select(func.max(_revisions.c.revision)).where(_revisions.c.document == key)
-        number = transaction.execute(highest).scalar_one() + 1
+        number = next_revision(scope, DOCUMENT, key)
         transaction.execute(
             update(_documents)
             .where(_documents.c.ulid == before.id)
             .values(title=title, revision=number, updated_at=scope.now)
         )
         _add_revision(scope, key, number, title, content)
-        note_document(scope, before.id)
+        note_revised(scope, DOCUMENT, before.id)
         scope.record(
             None,
             "save",
@@ -203,20 +201,18 @@ class ArchiveDocument(_Writing):
 
     def apply(self, scope: Scope) -> Document:
         scope.open_grove()
-        before = load_document(scope.transaction, self.document)
-        if (before.archived_at is None) != self.restore:
-            if self.restore:
-                require_free_title(scope, before.title)
-            scope.transaction.execute(
-                update(_documents)
-                .where(_documents.c.ulid == before.id)
-                .values(archived_at=None if self.restore else scope.now)
-            )
-            note_document(scope, before.id)
-            kind = "restore-document" if self.restore else "archive-document"
-            moment = None if before.archived_at is None else to_microseconds(before.archived_at)
-            scope.record(None, kind, {"document": before.id}, {"archivedAt": moment})
-        return load_document(scope.transaction, before.id)
+        transaction = scope.transaction
+        found = select(_documents).where(_documents.c.key == find_document(transaction, self.document))
+        before = transaction.execute(found).one()
+        put_away(
+            scope,
+            _documents,
+            before,
+            restore=self.restore,
+            note=lambda: note_revised(scope, DOCUMENT, before.ulid),
+            require_free=lambda: require_free_title(scope, before.title),
+        )
+        return load_document(transaction, before.ulid)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,16 +262,6 @@ def _add_revision(scope: Scope, document: int, revision: int, title: str, conten
             "created_at": scope.now,
         },
     )
-
-
-def note_document(scope: Scope, ulid: str, revision: int | None = None) -> None:
-    """Let the event vouch for a document as it is now: itself, its revision, and one more if named."""
-    row = scope.transaction.execute(select(_documents).where(_documents.c.ulid == ulid)).mappings().one()
-    scope.note(document_fact(row))
-    for number in {row["revision"], row["revision"] if revision is None else revision}:
-        there = (_revisions.c.document == row["key"]) & (_revisions.c.revision == number)
-        kept = scope.transaction.execute(select(_revisions).where(there)).mappings().one()
-        scope.note(revision_fact(ulid, kept, scope.transaction.agent(kept["author"]).ulid))
 
 
 def require_free_title(scope: Scope, title: str) -> None:

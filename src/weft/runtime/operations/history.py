@@ -9,7 +9,7 @@ from weft.runtime.actor import require_access, require_permission
 from weft.runtime.scope import Scope
 from weft.runtime.undoing.kinds import FINAL, REVERSALS_IN_GROVE, REVERSALS_IN_TREE
 from weft.runtime.undoing.stack import REDO, UNDO, Recorded, event_at, tops_before, tops_now
-from weft.runtime.undoing.step import Reversal, Step
+from weft.runtime.undoing.step import Reversal, Step, Told
 from weft.runtime.undoing.vouching import vouch_for
 from weft.store.rows import TreeState
 from weft.store.transaction import GROVE
@@ -76,11 +76,12 @@ class Redo(_Stepping):
                 _too_few("redo", number), hint="only what was undone since your last operation can be redone"
             )
         undo = event_at(transaction, key, tops.redo)
-        event = event_at(transaction, key, _number(undo.payload["undoes"]))
+        told = Told(undo.kind, undo.payload)
+        event = event_at(transaction, key, _number(told["undoes"]))
         reversal = _reversal(scope, chain, event)
         step = _begin(scope, chain, event, REDO)
-        reversal.redo(step, dict(undo.inverse))
-        return _record(step, {"redoes": event.ordinal, "above": undo.payload["above"]}, {})
+        reversal.redo(step, Told(event.kind, undo.inverse))
+        return _record(step, {"redoes": event.ordinal, "above": told["above"]}, {})
 
 
 def _open(scope: Scope, tree: str | None, steps: int) -> TreeState | None:

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
+from weft.provenance.facts import typing_fact
 from weft.runtime.actor import require_access, require_permission
 from weft.runtime.operations.base import Editing
 from weft.runtime.places import (
@@ -130,9 +131,9 @@ class TypeText(Editing):
         _require_buffer_mode(tree)
         text = check_text(self.text)
         change = change_between(working_buffer(scope, tree), text)
-        scope.transaction.add(
-            schema.typings, {"tree": tree.key, "ordinal": tree.events + 1, **asdict(change)}
-        )
+        typing = {"tree": tree.key, "ordinal": tree.events + 1, **asdict(change)}
+        scope.transaction.add(schema.typings, typing)
+        scope.note(typing_fact(typing))
         set_working_buffer(scope, tree, text)
         scope.record(tree, self.verb, {"characters": len(text)}, {})
 

@@ -12,9 +12,11 @@ import orjson
 from sqlalchemy import func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
+from weft.provenance.revised import PROJECT
 from weft.runtime.operations.base import Editing
+from weft.runtime.operations.revising import next_revision, note_revised, put_away
 from weft.runtime.scope import Scope
-from weft.runtime.values import tree_value
+from weft.runtime.values import TREE_ROWS, tree_value
 from weft.store import schema
 from weft.store.references import find_document, find_project
 from weft.store.session import Session
@@ -28,7 +30,7 @@ from weft.tree.project import (
     items_to_wire,
 )
 from weft.tree.tree import Tree
-from weft.tree.wire import from_microseconds, to_microseconds
+from weft.tree.wire import from_microseconds
 
 __all__ = [
     "ArchiveProject",
@@ -37,6 +39,7 @@ __all__ = [
     "CreateProject",
     "load_project",
     "load_projects",
+    "open_project",
     "require_free_name",
 ]
 
@@ -52,11 +55,21 @@ def load_project(session: Session, reference: str, revision: int | None = None) 
     if revision is None or revision == row.revision:
         return _value(row, row)
     then = session.execute(
-        select(_revisions).where(_revisions.c.project == key, _revisions.c.revision == revision)
+        select(_revisions).where(
+            _revisions.c.project == key, _revisions.c.revision == revision, _revisions.c.hidden.is_(None)
+        )
     ).one_or_none()
     if then is None:
         raise NotFoundError(f"{row.name!r} has no revision {revision}")
     return _value(row, then)
+
+
+def open_project(session: Session, reference: str) -> Any:
+    """The row of a project that trees may join: not one that was put away."""
+    row = session.execute(select(_projects).where(_projects.c.key == find_project(session, reference))).one()
+    if row.archived_at is not None:
+        raise ConflictError(f"{row.name!r} is archived", hint="take it out first")
+    return row
 
 
 def load_projects(session: Session, *, archived: bool) -> list[Project]:
@@ -140,6 +153,7 @@ class CreateProject(Editing):
         ulid = scope.new_ulid()
         row = {"ulid": ulid, **texts, "created_at": scope.now, "archived_at": None}
         _add_revision(scope, scope.transaction.insert(_projects, row), texts)
+        note_revised(scope, PROJECT, ulid)
         scope.record(None, "project", {"project": ulid, "revision": 1}, {"archiveProject": ulid})
         return load_project(scope.transaction, ulid)
 
@@ -161,10 +175,7 @@ class ChangeProject(Editing):
     def apply(self, scope: Scope) -> Project:
         scope.open_grove()
         transaction = scope.transaction
-        key = find_project(transaction, self.project)
-        before = transaction.execute(select(_projects).where(_projects.c.key == key)).one()
-        if before.archived_at is not None:
-            raise ConflictError(f"{before.name!r} is archived", hint="take it out first")
+        before = open_project(transaction, self.project)
         if before.revision != self.revision:
             raise ConflictError(
                 f"{before.name!r} is at revision {before.revision}, you started from {self.revision}",
@@ -181,11 +192,10 @@ class ChangeProject(Editing):
         if changed:
             if texts["name"].lower() != before.name.lower():
                 require_free_name(scope, texts["name"])
-            # One more than there ever was: a number that was undone still means the texts it meant.
-            highest = select(func.max(_revisions.c.revision)).where(_revisions.c.project == key)
-            texts["revision"] = transaction.execute(highest).scalar_one() + 1
-            transaction.execute(update(_projects).where(_projects.c.key == key).values(**texts))
-            _add_revision(scope, key, texts)
+            texts["revision"] = next_revision(scope, PROJECT, before.key)
+            transaction.execute(update(_projects).where(_projects.c.key == before.key).values(**texts))
+            _add_revision(scope, before.key, texts)
+            note_revised(scope, PROJECT, before.ulid)
             scope.record(
                 None,
                 "change-project",
@@ -205,21 +215,18 @@ class ArchiveProject(Editing):
 
     def apply(self, scope: Scope) -> Project:
         scope.open_grove()
-        before = load_project(scope.transaction, self.project)
-        if (before.archived_at is None) != self.restore:
-            scope.transaction.execute(
-                update(_projects)
-                .where(_projects.c.ulid == before.id)
-                .values(archived_at=None if self.restore else scope.now)
-            )
-            kind = "restore-project" if self.restore else "archive-project"
-            scope.record(
-                None,
-                kind,
-                {"project": before.id},
-                {"archivedAt": None if before.archived_at is None else to_microseconds(before.archived_at)},
-            )
-        return load_project(scope.transaction, before.id)
+        transaction = scope.transaction
+        found = select(_projects).where(_projects.c.key == find_project(transaction, self.project))
+        before = transaction.execute(found).one()
+        # Names stay unique among those put away, so there is nothing to look for when one comes back.
+        put_away(
+            scope,
+            _projects,
+            before,
+            restore=self.restore,
+            note=lambda: note_revised(scope, PROJECT, before.ulid),
+        )
+        return load_project(transaction, before.ulid)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,23 +238,19 @@ class AssignProject(Editing):
     project: str | None
 
     def apply(self, scope: Scope) -> Tree:
-        tree = scope.open_tree(self.tree)
         transaction = scope.transaction
+        # The grove first, as everyone who needs both does: the project must not go meanwhile.
+        transaction.grove_state()
+        tree = scope.open_tree(self.tree)
         trees = schema.trees
-        chosen = None if self.project is None else load_project(transaction, self.project)
-        if chosen is not None and chosen.archived_at is not None:
-            raise ConflictError(f"{chosen.name!r} is archived", hint="take it out first")
-        row = (
-            select(trees, _projects.c.ulid.label("project_id"), _projects.c.name.label("project_name"))
-            .outerjoin(_projects, _projects.c.key == trees.c.project)
-            .where(trees.c.key == tree.key)
-        )
+        chosen = None if self.project is None else open_project(transaction, self.project)
+        row = TREE_ROWS.add_columns(_projects.c.ulid.label("project_id")).where(trees.c.key == tree.key)
         before = transaction.execute(row).one()
-        wanted = None if chosen is None else chosen.id
+        wanted = None if chosen is None else chosen.ulid
         if before.project_id != wanted:
-            key = None if wanted is None else find_project(transaction, wanted)
+            key = None if chosen is None else chosen.key
             transaction.execute(update(trees).where(trees.c.key == tree.key).values(project=key))
             scope.record(tree, self.verb, {"project": wanted}, {"project": before.project_id})
             transaction.flush()
             before = transaction.execute(row).one()
-        return tree_value(before, before.project_name)
+        return tree_value(before)

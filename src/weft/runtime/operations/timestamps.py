@@ -17,6 +17,7 @@ from weft.runtime.operations.base import Editing
 from weft.runtime.operations.preferences import put_preferences
 from weft.runtime.scope import Scope
 from weft.store import schema
+from weft.store.jobs import TIMESTAMP_JOB, enqueue
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
@@ -112,6 +113,7 @@ class RequestTimestamp(Editing):
             transaction.add(_stamps, stamp)
             scope.note(timestamp_fact(stamp))
             made.append(stamp["ulid"])
+        enqueue(transaction, TIMESTAMP_JOB, now=scope.now)
         scope.record(tree, self.verb, {"timestamps": made, "target": target}, {})
         return made
 

@@ -4,18 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import delete, or_, update
 
 from weft.errors import InvalidInputError
 from weft.provenance.facts import tree_facts
 from weft.runtime.deletions import announce_deletion
 from weft.runtime.drafting import Draft, write_node
 from weft.runtime.operations.base import Destroying, Editing
+from weft.runtime.operations.projects import open_project
 from weft.runtime.places import move_cursor
 from weft.runtime.scope import Scope, digest_of, dump_json
-from weft.runtime.values import tree_value
+from weft.runtime.values import TREE_ROWS, tree_value
 from weft.store import schema
-from weft.store.references import find_project
 from weft.store.rows import MODES, TreeState
 from weft.store.search import forget_tree
 from weft.tree.access import MemberRole
@@ -54,7 +54,7 @@ class Plant(Editing):
         transaction = scope.transaction
         content = check_content(as_content(self.content))
         title = title_from(plain_text(content)) if self.title is None else _check_title(self.title)
-        project = None if self.project is None else find_project(transaction, self.project)
+        project = None if self.project is None else open_project(transaction, self.project)
         ulid = scope.new_ulid()
         row: dict[str, Any] = {
             "ulid": ulid,
@@ -65,7 +65,7 @@ class Plant(Editing):
             "system_context": check_text(self.system_context, what="system context"),
             "buffer_mode_system_context": self.buffer_mode_system_context,
             "preferences": dump_json(dict(self.preferences or {})),
-            "project": project,
+            "project": None if project is None else project.key,
             "root": 1,
             "root_ulid": "",
             "created_at": scope.now,
@@ -86,10 +86,11 @@ class Plant(Editing):
         transaction.execute(update(_trees).where(_trees.c.key == key).values(root_ulid=root.id))
         move_cursor(scope, state, root_row.key)
         scope.note(*tree_facts(row))
-        scope.record(state, self.verb, {"tree": ulid, "nodes": [root.id]}, {})
+        told: dict[str, JsonValue] = {"tree": ulid, "nodes": [root.id]}
+        scope.record(state, self.verb, told if project is None else {**told, "project": project.ulid}, {})
         scope.record(None, self.verb, {"tree": ulid}, {"hide": ulid})
         transaction.flush()
-        return tree_value(transaction.execute(select(_trees).where(_trees.c.key == key)).one(), self.project)
+        return tree_value(transaction.execute(TREE_ROWS.where(_trees.c.key == key)).one())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +119,7 @@ class Describe(Editing):
         if self.preferences is not None:
             changes["preferences"] = dump_json(dict(self.preferences))
         transaction = scope.transaction
-        chosen = select(_trees).where(_trees.c.key == tree.key)
+        chosen = TREE_ROWS.where(_trees.c.key == tree.key)
         before = transaction.execute(chosen).one()
         changed = {name: value for name, value in changes.items() if getattr(before, name) != value}
         if changed:

@@ -182,6 +182,7 @@ def items_seen(step: Step, made: Sequence[NodeRow]) -> JsonValue:
                 )
                 .order_by(_attachments.c.node, _attachments.c.ordinal)
             )
-            seen.extend([item.node, item.ordinal] for item in hanging)
+            # By id: keys are others where the tree was imported.
+            seen.extend([transaction.node(tree, item.node).ulid, item.ordinal] for item in hanging.all())
             near = None if at.parent is None else transaction.node(tree, at.parent).near_attachments
     return digest_of(seen) if seen else None

@@ -9,7 +9,15 @@ from weft.runtime.actor import require_access, require_permission
 from weft.runtime.places import set_working_buffer, working_buffer
 from weft.runtime.undoing.building import items_seen, require_ground, require_unbuilt
 from weft.runtime.undoing.counting import Counting
-from weft.runtime.undoing.step import Step, cursor_now, node_named, put_cursor, refuse, visible_node
+from weft.runtime.undoing.step import (
+    Step,
+    cursor_now,
+    node_named,
+    put_cursor,
+    refuse,
+    too_old,
+    visible_node,
+)
 from weft.runtime.values import contents_of
 from weft.store import schema
 from weft.store.queries import selections_of
@@ -113,7 +121,9 @@ def _typed(step: Step) -> Change:
         select(typings.c.kept, typings.c.removed, typings.c.added).where(
             typings.c.tree == step.tree.key, typings.c.ordinal == step.event.ordinal
         )
-    ).one()
+    ).one_or_none()
+    if row is None:
+        raise too_old(step.event.kind)
     return Change(*row)
 
 

@@ -84,4 +84,5 @@ def _recorded(row: Any) -> Recorded:
 
 
 def _number(payload: JsonObject, name: str) -> int | None:
-    return cast("int | None", payload[name])
+    # An undo that does not say so, as one of an earlier Weft: there history ends.
+    return cast("int | None", payload.get(name))

@@ -1,7 +1,7 @@
 """One step back or forth: what it works on, and how it refuses."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NoReturn, Protocol, cast
+from typing import Any, ClassVar, NoReturn, Protocol
 
 from sqlalchemy import delete, select
 
@@ -17,7 +17,17 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue
 
-__all__ = ["Reversal", "Step", "cursor_now", "node_named", "put_cursor", "refuse", "visible_node"]
+__all__ = [
+    "Reversal",
+    "Step",
+    "Told",
+    "cursor_now",
+    "node_named",
+    "put_cursor",
+    "refuse",
+    "too_old",
+    "visible_node",
+]
 
 _events = schema.events
 
@@ -45,11 +55,29 @@ class Step:
 
     @property
     def inverse(self) -> dict[str, Any]:
-        return cast("dict[str, Any]", self.event.inverse)
+        return Told(self.event.kind, self.event.inverse)
 
     @property
     def payload(self) -> dict[str, Any]:
-        return cast("dict[str, Any]", self.event.payload)
+        return Told(self.event.kind, self.event.payload)
+
+
+class Told(dict[str, Any]):
+    """What an event says; what it does not say was not known to be needed when it was recorded."""
+
+    def __init__(self, kind: str, told: JsonObject) -> None:
+        super().__init__(told)
+        self._kind = kind
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise too_old(self._kind)
+
+
+def too_old(kind: str) -> ConflictError:
+    return ConflictError(
+        f"this {kind} was recorded by a Weft that did not keep all that it takes to step over it",
+        hint="nothing was changed; do the opposite by hand",
+    )
 
 
 class Reversal(Protocol):

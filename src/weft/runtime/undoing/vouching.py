@@ -5,8 +5,9 @@ from typing import Any
 from sqlalchemy import select
 
 from weft.provenance.facts import Fact, agent_fact, group_fact, link_fact, tag_fact, tree_facts
-from weft.runtime.operations.documents import note_document
+from weft.provenance.revised import DOCUMENT, PROJECT
 from weft.runtime.operations.references import label_digest
+from weft.runtime.operations.revising import note_revised
 from weft.runtime.targets import Address, targets_of
 from weft.runtime.undoing.step import Step, node_named
 from weft.store import schema
@@ -28,6 +29,9 @@ def vouch_for(step: Step) -> dict[str, JsonValue]:
             return {"item": _item(step)}
         case "archive" | "unarchive":
             return {"archivedAt": step.tree.archived_at}
+        case "assign":
+            told = step.payload if step.direction == "redo" else step.inverse
+            return {"project": told["project"]}
         case "plant":
             return {"tree": step.payload["tree"]}
         case _:
@@ -48,7 +52,9 @@ def _note(step: Step) -> None:
         case "agent" | "change-agent" | "archive-agent" | "restore-agent":
             step.scope.note(agent_fact(_row(step, schema.agents, step.payload["agent"])._asdict()))
         case "document" | "save" | "archive-document" | "restore-document":
-            note_document(step.scope, step.payload["document"], step.payload.get("revision"))
+            note_revised(step.scope, DOCUMENT, step.payload["document"], step.payload.get("revision"))
+        case "project" | "change-project" | "archive-project" | "restore-project":
+            note_revised(step.scope, PROJECT, step.payload["project"], step.payload.get("revision"))
         case _:
             pass
 

@@ -9,6 +9,8 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
+ULID = sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql")
+
 
 def upgrade() -> None:
     if op.get_context().dialect.supports_sequences:
@@ -16,11 +18,7 @@ def upgrade() -> None:
     op.create_table(
         "agents",
         sa.Column("key", sa.Integer(), nullable=False),
-        sa.Column(
-            "ulid",
-            sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql"),
-            nullable=False,
-        ),
+        sa.Column("ulid", ULID, nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("type", sa.SmallInteger(), nullable=False),
         sa.Column("model_ref", sa.Text(), nullable=True),
@@ -42,11 +40,7 @@ def upgrade() -> None:
     op.create_table(
         "documents",
         sa.Column("key", sa.Integer(), nullable=False),
-        sa.Column(
-            "ulid",
-            sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql"),
-            nullable=False,
-        ),
+        sa.Column("ulid", ULID, nullable=False),
         sa.Column("title", sa.Text(), nullable=False),
         sa.Column("summary", sa.Text(), nullable=True),
         sa.Column("revision", sa.Integer(), nullable=False),
@@ -77,11 +71,7 @@ def upgrade() -> None:
     op.create_table(
         "grove",
         sa.Column("key", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column(
-            "ulid",
-            sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql"),
-            nullable=False,
-        ),
+        sa.Column("ulid", ULID, nullable=False),
         sa.Column("owner", sa.Integer(), nullable=True),
         sa.Column("preferences", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
@@ -124,11 +114,7 @@ def upgrade() -> None:
     op.create_table(
         "projects",
         sa.Column("key", sa.Integer(), nullable=False),
-        sa.Column(
-            "ulid",
-            sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql"),
-            nullable=False,
-        ),
+        sa.Column("ulid", ULID, nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("system_prompt", sa.Text(), nullable=False),
         sa.Column("context", sa.Text(), nullable=False),
@@ -173,11 +159,7 @@ def upgrade() -> None:
     op.create_table(
         "vaults",
         sa.Column("key", sa.Integer(), nullable=False),
-        sa.Column(
-            "ulid",
-            sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql"),
-            nullable=False,
-        ),
+        sa.Column("ulid", ULID, nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("path", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
@@ -188,11 +170,7 @@ def upgrade() -> None:
     op.create_table(
         "links",
         sa.Column("key", sa.Integer(), nullable=False),
-        sa.Column(
-            "ulid",
-            sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql"),
-            nullable=False,
-        ),
+        sa.Column("ulid", ULID, nullable=False),
         sa.Column("a_tree", sa.Integer(), nullable=False),
         sa.Column("a_kind", sa.SmallInteger(), nullable=False),
         sa.Column("a_key", sa.Integer(), nullable=False),
@@ -236,11 +214,7 @@ def upgrade() -> None:
     op.create_table(
         "trees",
         sa.Column("key", sa.Integer(), nullable=False),
-        sa.Column(
-            "ulid",
-            sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql"),
-            nullable=False,
-        ),
+        sa.Column("ulid", ULID, nullable=False),
         sa.Column("title", sa.Text(), nullable=False),
         sa.Column("description", sa.Text(), nullable=False),
         sa.Column("summary", sa.Text(), nullable=True),
@@ -250,11 +224,7 @@ def upgrade() -> None:
         sa.Column("preferences", sa.Text(), nullable=False),
         sa.Column("project", sa.Integer(), nullable=True),
         sa.Column("root", sa.Integer(), nullable=False),
-        sa.Column(
-            "root_ulid",
-            sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql"),
-            nullable=False,
-        ),
+        sa.Column("root_ulid", ULID, nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
         sa.Column("archived_at", sa.BigInteger(), nullable=True),
@@ -273,11 +243,7 @@ def upgrade() -> None:
     op.create_table(
         "users",
         sa.Column("key", sa.Integer(), nullable=False),
-        sa.Column(
-            "ulid",
-            sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql"),
-            nullable=False,
-        ),
+        sa.Column("ulid", ULID, nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("agent", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
@@ -291,11 +257,7 @@ def upgrade() -> None:
         "attempts",
         sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("key", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column(
-            "ulid",
-            sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql"),
-            nullable=False,
-        ),
+        sa.Column("ulid", ULID, nullable=False),
         sa.Column("agent", sa.Integer(), nullable=False),
         sa.Column("parent", sa.Integer(), nullable=False),
         sa.Column("outcome", sa.SmallInteger(), nullable=False),
@@ -324,11 +286,7 @@ def upgrade() -> None:
         "groups",
         sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
-        sa.Column(
-            "ulid",
-            sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql"),
-            nullable=False,
-        ),
+        sa.Column("ulid", ULID, nullable=False),
         sa.Column("description", sa.Text(), nullable=False),
         sa.Column("first", sa.Integer(), nullable=False),
         sa.Column("last", sa.Integer(), nullable=False),
@@ -341,11 +299,7 @@ def upgrade() -> None:
         "leases",
         sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("position", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column(
-            "run",
-            sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql"),
-            nullable=False,
-        ),
+        sa.Column("run", ULID, nullable=False),
         sa.Column("agent", sa.Integer(), nullable=False),
         sa.Column("token", sa.BigInteger(), nullable=False),
         sa.Column("expires_at", sa.BigInteger(), nullable=False),
@@ -380,11 +334,7 @@ def upgrade() -> None:
         "nodes",
         sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("key", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column(
-            "ulid",
-            sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql"),
-            nullable=False,
-        ),
+        sa.Column("ulid", ULID, nullable=False),
         sa.Column("local_id", sa.Text().with_variant(sa.Text(collation="C"), "postgresql"), nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("parent", sa.Integer(), nullable=True),
@@ -458,11 +408,7 @@ def upgrade() -> None:
     op.create_table(
         "tokens",
         sa.Column("key", sa.Integer(), nullable=False),
-        sa.Column(
-            "ulid",
-            sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql"),
-            nullable=False,
-        ),
+        sa.Column("ulid", ULID, nullable=False),
         sa.Column("user", sa.Integer(), nullable=False),
         sa.Column("hash", sa.LargeBinary(length=32), nullable=False),
         sa.Column("label", sa.Text(), nullable=False),

@@ -1,0 +1,125 @@
+"""Keep every tool call next to its results, whatever was cut before."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from weft.context.filters.base import FilterContext, Options, flag, text
+from weft.context.filters.trace import Trace
+from weft.context.javascript import fields_of, is_truthy, items_of, same_value_key
+from weft.errors import LimitExceededError
+
+__all__ = ["MISSING", "backfill_tool_calls"]
+
+MISSING = "Tool call failed to respond"
+_MOST = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Backfill:
+    missing_content: str
+    role: str
+    orphan_role: str
+    strip_orphan_id: bool
+
+
+@dataclass(slots=True)
+class _Account:
+    """What has been answered so far, so that the trace tells moves from copies."""
+
+    trace: Trace
+    used: set[int] = field(default_factory=set[int])
+    caller: int = 0
+    last: int = 0
+
+
+def backfill_tool_calls(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
+    """Put each result right after the message that called for it, in the order of the calls.
+
+    A call without a result gets a synthetic one; a result without a call becomes an
+    `orphanRole` message, because providers reject it otherwise. One id in several calls
+    gets its results after each of them.
+    """
+    rules = _Backfill(
+        missing_content=text(options, "missingContent", MISSING),
+        role=text(options, "role", "tool"),
+        orphan_role=text(options, "orphanRole", "system"),
+        strip_orphan_id=flag(options, "stripOrphanToolId", default=True),
+    )
+    calls = {place: each for place, message in enumerate(messages) if (each := _calls(message))}
+    called = Counter(same_value_key(call) for each in calls.values() for call in each)
+    answering = _results(messages)
+    results: dict[object, list[int]] = {}
+    for place, key in answering.items():
+        results.setdefault(key, []).append(place)
+    _check_size(len(messages), called, results)
+    account = _Account(context.trace)
+    found: list[object] = []
+    for place, message in enumerate(messages):
+        if place not in answering:
+            found.append(message)
+            account.caller = account.last = place
+            for call in calls.get(place, ()):
+                found += _answers(call, messages, results.get(same_value_key(call), ()), rules, account)
+        elif answering[place] not in called:
+            found.append(_orphaned(message, rules))
+            why = f"became {rules.orphan_role}: nothing called for it"
+            context.trace.kept(place, message, found[-1], why)
+    return found
+
+
+def _check_size(given: int, called: Counter[object], results: Mapping[object, Sequence[object]]) -> None:
+    """One id in many calls with many results would fill the memory; ids of their own never do."""
+    answers = sum(times * max(1, len(results.get(key, ()))) for key, times in called.items())
+    moved = sum(len(many) for key, many in results.items() if key in called)
+    made = given - moved + answers
+    if made > max(_MOST, given + called.total()):
+        raise LimitExceededError(
+            f"toolCallBackfill would make {made:,} messages of {given:,}, because call ids are repeated",
+            hint="give every tool call an id of its own",
+        )
+
+
+def _calls(message: object) -> list[object]:
+    """The ids of an assistant's calls."""
+    fields = fields_of(message)
+    if "tool_calls" not in fields or fields.get("role") != "assistant":
+        return []
+    ids = (fields_of(call).get("id") for call in items_of(fields["tool_calls"]))
+    return [each for each in ids if is_truthy(each)]
+
+
+def _results(messages: Sequence[object]) -> dict[int, object]:
+    """What each result says it answers, by the result's place."""
+    fields = enumerate(map(fields_of, messages))
+    return {
+        place: same_value_key(each.get("tool_call_id"))
+        for place, each in fields
+        if each.get("role") == "tool"
+    }
+
+
+def _answers(
+    call: object, messages: Sequence[object], results: Sequence[int], rules: _Backfill, account: _Account
+) -> Iterator[object]:
+    caller, trace = account.caller, account.trace
+    if not results:
+        synthetic = {"role": rules.role, "tool_call_id": call, "content": rules.missing_content}
+        trace.added(synthetic, f"messages[{caller}] called and nobody answered")
+        yield synthetic
+    for place in results:
+        if place in account.used:
+            trace.added(messages[place], f"answers messages[{caller}] as well")
+        elif place != account.last + 1:
+            why = f"moved to messages[{caller}], which called for it"
+            trace.kept(place, messages[place], messages[place], why)
+        account.used.add(place)
+        account.last = place
+        yield messages[place]
+
+
+def _orphaned(message: object, rules: _Backfill) -> Mapping[str, object]:
+    fields = {**fields_of(message), "role": rules.orphan_role}
+    if rules.strip_orphan_id:
+        fields.pop("tool_call_id", None)
+    return fields

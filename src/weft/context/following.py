@@ -1,0 +1,164 @@
+"""Follow a recipe: read its streams, put the messages in order, run its filters, and say what was done."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from weft.context.filters.base import FilterContext
+from weft.context.filters.registry import Registry
+from weft.context.filters.running import Filtered, run_filters, run_filters_async
+from weft.context.filters.trace import FilterStep, id_of_message
+from weft.context.groups import GroupReader
+from weft.context.javascript import json_units
+from weft.context.manifest import Facts, Kind, Manifest, Outcome, Piece, Run
+from weft.context.recipe import Component, ComponentKind, Recipe
+from weft.context.records import RecordReader, RecordScope, messages_of_stream
+from weft.context.shapes import PlainMessage
+from weft.context.slices import Slice, slice_of, wider
+from weft.tree.json import JsonObject
+
+__all__ = ["Followed", "Served", "follow_recipe", "follow_recipe_async", "gather"]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What one source of a recipe gave."""
+
+    source: str
+    slice: str
+    messages: Sequence[JsonObject]
+
+    @property
+    def reason(self) -> str:
+        return f"{self.source} of {self.slice}: {len(self.messages)}" if self.slice else self.source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """The messages of a recipe, and how they came to be these."""
+
+    recipe: Recipe
+    messages: list[PlainMessage]
+    served: tuple[Served, ...]
+    steps: tuple[FilterStep, ...]
+
+    @property
+    def manifest(self) -> Manifest:
+        facts = Facts(budget=_budget(self.recipe), settings={"recipe": self.recipe.to_wire()})
+        return Manifest(facts, lambda: list(self._pieces()))
+
+    def _pieces(self) -> Iterator[Piece]:
+        for note in self.recipe.notes:
+            yield _told(Kind.SOURCE, "recipe", Outcome.DROPPED, note)
+        for served in self.served:
+            yield _told(Kind.SOURCE, served.source, Outcome.KEPT, served.reason)
+        for step in self.steps:
+            yield from step.pieces()
+        yield Run(
+            kind=Kind.MESSAGE,
+            outcome=Outcome.KEPT,
+            reason="sent",
+            ids=[_name(message, place) for place, message in enumerate(self.messages)],
+            sizes=[(json_units(message) + 3) >> 2 for message in self.messages],
+            position=0,
+        )
+
+
+def _told(kind: Kind, name: str, outcome: Outcome, reason: str) -> Run:
+    return Run(kind=kind, outcome=outcome, reason=reason, ids=[name], sizes=[0])
+
+
+def _name(message: object, place: int) -> str:
+    found = id_of_message(message)
+    return found if isinstance(found, str) else f"messages[{place}]"
+
+
+def _budget(recipe: Recipe) -> int:
+    """The tightest budget among the filters, 0 if there is none."""
+    wanted = [
+        (entry.options or {}).get("maxTokens", (entry.options or {}).get("limit"))
+        for entry in recipe.model.filters
+    ]
+    return min((each for each in wanted if isinstance(each, int) and each >= 0), default=0)
+
+
+def gather(recipe: Recipe, records: RecordReader, scope: RecordScope) -> list[Served]:
+    """Everything that goes into the filters: the intro, wider slices from the widest on, then the local one.
+
+    Literals are said once, with the local slice.
+    """
+    here = slice_of(recipe.kala)
+    found: list[Served] = []
+    if recipe.model.intro:
+        found.append(Served("model.intro", "", [{"role": "system", "content": recipe.model.intro}]))
+    leaves = list(recipe.model.leaves())
+    for above in wider(here) if recipe.model.promote_upstream else ():
+        streams = [leaf for leaf in leaves if leaf.kind is not ComponentKind.LITERAL]
+        found += [_served(recipe, leaf, above, records, scope) for leaf in streams]
+    return found + [_served(recipe, leaf, here, records, scope) for leaf in leaves]
+
+
+def _served(
+    recipe: Recipe, leaf: Component, found: Slice, records: RecordReader, scope: RecordScope
+) -> Served:
+    if leaf.kind is ComponentKind.LITERAL:
+        return Served("literal", "", [{"role": "system", "content": leaf.value}])
+    messages = messages_of_stream(
+        records, leaf.name, found, scope, framing=leaf.framing, doc_ids=recipe.include_doc_id
+    )
+    return Served(f"{leaf.kind} {leaf.name}", found.kind, messages)
+
+
+def follow_recipe(
+    recipe: Recipe,
+    records: RecordReader,
+    *,
+    scope: RecordScope | None = None,
+    session_id: str | None = None,
+    groups: GroupReader | None = None,
+    registry: Registry | None = None,
+) -> Followed:
+    """The messages that a recipe makes of somebody's records.
+
+    The session of collapsed groups is the slice's own, unless another is given.
+    """
+    served, messages, context = _begun(recipe, records, scope, session_id, groups)
+    filtered = run_filters(
+        messages, recipe.model.filters, context, on_error=recipe.on_filter_error, registry=registry
+    )
+    return _followed(recipe, served, filtered)
+
+
+async def follow_recipe_async(
+    recipe: Recipe,
+    records: RecordReader,
+    *,
+    scope: RecordScope | None = None,
+    session_id: str | None = None,
+    groups: GroupReader | None = None,
+    registry: Registry | None = None,
+) -> Followed:
+    """`follow_recipe` where a loop runs already."""
+    served, messages, context = _begun(recipe, records, scope, session_id, groups)
+    filtered = await run_filters_async(
+        messages, recipe.model.filters, context, on_error=recipe.on_filter_error, registry=registry
+    )
+    return _followed(recipe, served, filtered)
+
+
+def _begun(
+    recipe: Recipe,
+    records: RecordReader,
+    scope: RecordScope | None,
+    session_id: str | None,
+    groups: GroupReader | None,
+) -> tuple[list[Served], list[PlainMessage], FilterContext]:
+    whose = scope or RecordScope()
+    served = gather(recipe, records, whose)
+    own = recipe.kala.get("sessionId")
+    session = session_id or (own if isinstance(own, str) and own else None)
+    context = FilterContext(session_id=session, user_id=whose.user_id, groups=groups)
+    return served, [message for each in served for message in each.messages], context
+
+
+def _followed(recipe: Recipe, served: Sequence[Served], filtered: Filtered) -> Followed:
+    return Followed(recipe=recipe, messages=filtered.messages, served=tuple(served), steps=filtered.steps)

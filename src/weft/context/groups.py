@@ -1,0 +1,182 @@
+"""Collapsed groups as they are read: which group a message belongs to, how it is told, whether it is open."""
+
+import math
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from weft.context.javascript import is_truthy, number_of, property_order
+from weft.tree.json import JsonObject, JsonValue
+
+__all__ = [
+    "DocumentReader",
+    "Documents",
+    "GroupReader",
+    "GroupScope",
+    "Membership",
+    "Shelf",
+    "Telling",
+    "group_name",
+    "groups_of_response",
+    "is_expanded",
+    "newest_group",
+    "told",
+]
+
+Documents: TypeAlias = Mapping[str, JsonObject]
+"""Documents by path."""
+
+_RUNS = re.compile(r"[^A-Z0-9]+")
+
+
+def group_name(name: object) -> str:
+    """A group's name in UPPER_SNAKE_CASE; empty if nothing of it is left."""
+    return _RUNS.sub("_", name.upper()).strip("_") if isinstance(name, str) else ""
+
+
+class Shelf(StrEnum):
+    """The parts of an index, by the names they have in paths."""
+
+    GROUP_TO_RESPONSE = "groupToResponse"
+    MESSAGE_TO_GROUPS = "messageToGroups"
+    RESPONSE_TO_GROUPS = "responseToGroups"
+    GROUP_STATE = "groupState"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupScope:
+    """Whose groups, in which session. Without a user they are everybody's."""
+
+    session_id: str
+    user_id: str | None = None
+
+    @property
+    def path(self) -> str:
+        session = f"convo.sessions/{self.session_id}"
+        return session if self.user_id is None else f"users/{self.user_id}/{session}"
+
+    def path_of(self, shelf: Shelf, key: str) -> str:
+        return f"{self.path}/indexes/collapsed/{shelf}/{key}"
+
+    @property
+    def unscoped(self) -> "GroupScope | None":
+        """Where to look for what the user has not: older data belongs to nobody."""
+        return None if self.user_id is None else GroupScope(session_id=self.session_id)
+
+
+@runtime_checkable
+class GroupReader(Protocol):
+    """Whoever can look up groups. Each method gives the documents that exist, by the ids asked for."""
+
+    def memberships(self, scope: GroupScope, message_ids: Collection[str]) -> Documents:
+        """`{groups: {name: {responseId, updated_at}}}` for each message."""
+        ...
+
+    def states(self, scope: GroupScope, names: Collection[str]) -> Documents:
+        """`{expanded, updated_at}` for each group."""
+        ...
+
+    def responses(self, scope: GroupScope, response_ids: Collection[str]) -> Documents:
+        """The response that made a group, in either shape."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentReader:
+    """Groups out of documents by path, as the original service kept them."""
+
+    documents: Documents
+
+    def memberships(self, scope: GroupScope, message_ids: Collection[str]) -> Documents:
+        return self.indexed(scope, Shelf.MESSAGE_TO_GROUPS, message_ids)
+
+    def states(self, scope: GroupScope, names: Collection[str]) -> Documents:
+        return self.indexed(scope, Shelf.GROUP_STATE, names)
+
+    def responses(self, scope: GroupScope, response_ids: Collection[str]) -> Documents:
+        return self._at(f"{scope.path}/collapsed/", response_ids)
+
+    def indexed(self, scope: GroupScope, shelf: Shelf, keys: Collection[str]) -> Documents:
+        return self._at(scope.path_of(shelf, ""), keys)
+
+    def _at(self, folder: str, keys: Collection[str]) -> Documents:
+        paths = ((key, folder + key) for key in keys)
+        return {key: self.documents[path] for key, path in paths if path in self.documents}
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The group that a message counts to."""
+
+    name: str
+    origin: JsonObject
+    """`{responseId}` where the index says which response made the group, else nothing."""
+
+    @property
+    def response_id(self) -> str | None:
+        found = self.origin.get("responseId")
+        return found if isinstance(found, str) and found else None
+
+
+def newest_group(document: JsonObject) -> Membership | None:
+    """Of several groups the one that was updated last; of those updated together, the first."""
+    groups = document.get("groups")
+    if not isinstance(groups, Mapping):
+        return None
+    best, latest = None, -math.inf
+    for name in property_order(groups):
+        entry = groups[name]
+        fields: JsonObject = entry if isinstance(entry, Mapping) else {}
+        updated = number_of(fields.get("updated_at"))
+        updated = 0.0 if math.isnan(updated) else updated
+        if best is None or updated > latest:
+            origin = {key: fields[key] for key in ("responseId",) if key in fields}
+            best, latest = Membership(name, origin), updated
+    return best
+
+
+def is_expanded(state: JsonObject | None) -> bool:
+    return state is not None and is_truthy(state.get("expanded"))
+
+
+def groups_of_response(response: JsonObject) -> list[JsonObject]:
+    """The groups of either shape: `groups`, or `value.groups`."""
+    value = response.get("value")
+    inner = value.get("groups") if isinstance(value, Mapping) else None
+    for groups in (response.get("groups"), inner):
+        if isinstance(groups, list | tuple):
+            return [group for group in groups if isinstance(group, Mapping)]
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What a placeholder says of a group."""
+
+    description: str | None = None
+    items: JsonValue = None
+
+    def to_wire(self) -> JsonObject:
+        found: dict[str, JsonValue] = {}
+        if self.description:
+            found["description"] = self.description
+        if self.items is not None:
+            found["items"] = self.items
+        return found
+
+
+def told(response: JsonObject | None, name: str) -> Telling:
+    """A group's description and items in the response that made it; a response of one group means that one."""
+    groups = [] if response is None else groups_of_response(response)
+    exact = [group for group in groups if group.get("name") == name]
+    similar = [group for group in groups if group_name(group.get("name")) == group_name(name) != ""]
+    found = next(iter(exact or similar or (groups if len(groups) == 1 else [])), None)
+    if found is None:
+        return Telling()
+    params = found.get("params")
+    inner = params.get("description") if isinstance(params, Mapping) else None
+    said = [text for text in (found.get("description"), inner) if isinstance(text, str) and text]
+    items = found.get("items")
+    return Telling(said[0] if said else None, items if isinstance(items, list | tuple) else None)

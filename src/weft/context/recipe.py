@@ -1,0 +1,306 @@
+"""A recipe as data: where messages come from, in which order, and which filters run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from weft.context.filters.base import FilterEntry, entry_of
+from weft.context.filters.running import OnFilterError
+from weft.context.javascript import is_truthy
+from weft.errors import InvalidInputError
+from weft.tree.json import JsonObject, JsonValue
+
+__all__ = [
+    "MAX_COMPONENTS",
+    "MAX_DEPTH",
+    "PRESETS",
+    "Component",
+    "ComponentKind",
+    "Model",
+    "Recipe",
+    "RecipeError",
+    "decode_recipe",
+]
+
+MAX_DEPTH = 6
+MAX_COMPONENTS = 128
+
+
+class RecipeError(InvalidInputError):
+    """A recipe that cannot be followed, with the field that is wrong."""
+
+    def __init__(self, path: str, message: str, *, limit: int | None = None, got: object = None) -> None:
+        super().__init__(message)
+        self.path = path
+        self.limit = limit
+        self.got = got
+
+
+class ComponentKind(StrEnum):
+    """Words of the wire: two that read a stream of records, and one that is its own text."""
+
+    YOJ = "yoj"
+    ISTA = "ista"
+    LITERAL = "literal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Component:
+    """One source of messages, or a group of them: one with children says nothing itself."""
+
+    kind: ComponentKind
+    name: str = ""
+    framing: str = ""
+    value: str = ""
+    children: tuple["Component", ...] = ()
+
+    def leaves(self) -> Iterator["Component"]:
+        """What speaks, depth first and left to right."""
+        if not self.children:
+            yield self
+        for child in self.children:
+            yield from child.leaves()
+
+    def to_wire(self) -> JsonObject:
+        if self.kind is ComponentKind.LITERAL:
+            return {"kind": self.kind.value, "value": self.value}
+        found: dict[str, JsonValue] = {"kind": self.kind.value, "name": self.name, "framing": self.framing}
+        if self.children:
+            found["children"] = [child.to_wire() for child in self.children]
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What to gather and how to filter it."""
+
+    intro: str | None = None
+    promote_upstream: bool = False
+    components: tuple[Component, ...] = ()
+    filters: tuple[FilterEntry, ...] = ()
+
+    def leaves(self) -> Iterator[Component]:
+        for component in self.components:
+            yield from component.leaves()
+
+    def to_wire(self) -> JsonObject:
+        found: dict[str, JsonValue] = {} if self.intro is None else {"intro": {"system": self.intro}}
+        return {
+            **found,
+            "promoteUpstream": self.promote_upstream,
+            "components": [component.to_wire() for component in self.components],
+            "filters": [_filter_to_wire(entry) for entry in self.filters],
+        }
+
+
+def _filter_to_wire(entry: FilterEntry) -> JsonObject:
+    if entry.options is None:
+        return {"name": entry.name}
+    # Options were read from JSON; a tokenizer of one's own cannot be in a recipe.
+    return {"name": entry.name, "options": entry.options}  # type: ignore[dict-item]
+
+
+DEFAULT_FILTERS = (
+    FilterEntry(name="sizeLimiter", options={"maxTokens": 24_000}),
+    FilterEntry(name="toolCallBackfill"),
+)
+
+PRESETS: Mapping[str, Model] = {
+    "TopicContext": Model(
+        intro="What is known so far about the topic, followed by the conversation itself:\r",
+        promote_upstream=True,
+        components=(
+            Component(
+                kind=ComponentKind.YOJ, name="topicInfos", framing="Previously extracted topic info:\r"
+            ),
+            Component(kind=ComponentKind.YOJ, name="summaries", framing="Previous convo summaries:\r"),
+            Component(
+                kind=ComponentKind.YOJ, name="messages", framing="Summary of older conversation messages:\r"
+            ),
+        ),
+        filters=(
+            FilterEntry(name="collapseGroupReplacer"),
+            FilterEntry(name="fileContentsLimiter", options={"filesLimit": 7, "versionsPerFile": 2}),
+            FilterEntry(name="sizeLimiter", options={"maxTokens": 20_000}),
+            FilterEntry(name="toolCallBackfill"),
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """A recipe that was read and checked."""
+
+    kala: JsonObject
+    model: Model
+    include_doc_id: bool = False
+    on_filter_error: OnFilterError = OnFilterError.FAIL
+    notes: Sequence[str] = field(default=())
+    """What was passed over when it was read."""
+
+    def to_wire(self) -> JsonObject:
+        return {"kala": self.kala, "model": self.model.to_wire()}
+
+
+def decode_recipe(body: JsonValue) -> Recipe:
+    """Read a recipe; the first thing wrong with it is a `RecipeError` that names the field.
+
+    An explicit model wins over `presetId`; with neither there are no components, and the
+    general filters.
+    """
+    if not isinstance(body, Mapping):
+        raise RecipeError("", f"a recipe must be an object, got {_type_of(body)}")
+    kala = body.get("kala")
+    if not isinstance(kala, Mapping) or not is_truthy(kala.get("kind")):
+        raise RecipeError("kala.kind", "Missing required field: kala.kind")
+    given, preset = body.get("model"), body.get("presetId")
+    notes: list[str] = []
+    if isinstance(given, Mapping):
+        model = _model(given)
+    else:
+        model = PRESETS.get(preset, Model(filters=DEFAULT_FILTERS)) if isinstance(preset, str) else None
+        if isinstance(preset, str) and preset not in PRESETS:
+            notes.append(f"there is no preset {preset!r}: the general filters are used, without components")
+    return Recipe(
+        kala=kala,
+        model=model or Model(filters=DEFAULT_FILTERS),
+        include_doc_id=is_truthy(body.get("includeDocId")),
+        on_filter_error=_on_filter_error(body.get("onFilterError")),
+        notes=notes,
+    )
+
+
+def _on_filter_error(value: JsonValue) -> OnFilterError:
+    if value is None:
+        return OnFilterError.FAIL
+    try:
+        return OnFilterError(str(value))
+    except ValueError:
+        raise RecipeError(
+            "onFilterError", f"onFilterError must be fail or skip, got {value!r}", got=value
+        ) from None
+
+
+def _model(value: JsonObject) -> Model:
+    intro, components = value.get("intro"), value.get("components")
+    system = intro.get("system") if isinstance(intro, Mapping) else None
+    return Model(
+        intro=system if isinstance(system, str) else None,
+        promote_upstream=is_truthy(value.get("promoteUpstream")),
+        components=_Components().decode(components) if isinstance(components, list | tuple) else (),
+        filters=_filters(value.get("filters")),
+    )
+
+
+def _filters(value: JsonValue) -> tuple[FilterEntry, ...]:
+    if value is None:
+        return DEFAULT_FILTERS
+    if not isinstance(value, list | tuple):
+        kind = _type_of(value)
+        raise RecipeError("model.filters", f"model.filters must be an array, got {kind}", got=kind)
+    found: list[FilterEntry] = []
+    for index, entry in enumerate(value):
+        path = f"model.filters[{index}]"
+        try:
+            found.append(entry_of(entry, path))
+        except InvalidInputError as error:
+            raise RecipeError(path, error.message, got=entry) from None
+    return tuple(found)
+
+
+class _Components:
+    """The components of one model: they are counted across all levels."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def decode(
+        self, values: Sequence[JsonValue], above: str = "model.components", depth: int = 1
+    ) -> tuple[Component, ...]:
+        return tuple(self._component(value, f"{above}[{index}]", depth) for index, value in enumerate(values))
+
+    def _component(self, value: JsonValue, path: str, depth: int) -> Component:
+        self._count(path, depth)
+        if not isinstance(value, Mapping):
+            if isinstance(value, list | tuple):
+                raise RecipeError(path, f"{path}.kind is required")
+            raise RecipeError(path, f"{path} must be an object", got=_type_of(value))
+        kind = _kind(value, path)
+        children = value.get("children")
+        inner = children if isinstance(children, list | tuple) else ()
+        if kind is ComponentKind.LITERAL:
+            return _literal(value, path, inner)
+        name, framing = value.get("name"), value.get("framing")
+        if not isinstance(name, str) or not name:
+            raise RecipeError(f"{path}.name", f"{path}.name is required for kind='{kind}'", got=name)
+        return Component(
+            kind=kind,
+            name=name,
+            framing=framing if isinstance(framing, str) else "",
+            children=self.decode(inner, f"{path}[children]", depth + 1),
+        )
+
+    def _count(self, path: str, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise RecipeError(
+                path,
+                f"Maximum nesting depth exceeded at {path}: depth must be <= {MAX_DEPTH}, got {depth}",
+                limit=MAX_DEPTH,
+                got=depth,
+            )
+        self.count += 1
+        if self.count > MAX_COMPONENTS:
+            raise RecipeError(
+                path,
+                f"Maximum number of components exceeded at {path}: there must be <= {MAX_COMPONENTS}, "
+                f"got {self.count} or more",
+                limit=MAX_COMPONENTS,
+                got=self.count,
+            )
+
+
+def _kind(value: JsonObject, path: str) -> ComponentKind:
+    kind = value.get("kind")
+    if not is_truthy(kind):
+        raise RecipeError(f"{path}.kind", f"{path}.kind is required")
+    try:
+        return ComponentKind(str(kind))
+    except ValueError:
+        known = ", ".join(ComponentKind)
+        raise RecipeError(
+            f"{path}.kind", f"Unsupported component kind: {kind} at {path}.kind; kinds are {known}", got=kind
+        ) from None
+
+
+def _literal(value: JsonObject, path: str, children: Sequence[JsonValue]) -> Component:
+    if children:
+        raise RecipeError(
+            f"{path}.children",
+            f"{path}.children: a literal cannot have children, got {len(children)}",
+            got=len(children),
+        )
+    said = value.get("value")
+    if not isinstance(said, str):
+        raise RecipeError(
+            f"{path}.value",
+            f"{path}.value must be a string for kind='literal', got {_type_of(said)}",
+            got=_type_of(said),
+        )
+    return Component(kind=ComponentKind.LITERAL, value=said)
+
+
+def _type_of(value: JsonValue) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list() | tuple():
+            return "array"
+        case _:
+            return "object"

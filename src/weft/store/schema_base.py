@@ -1,0 +1,20 @@
+"""What all tables are made of: one collection of them, and the few types of their own."""
+
+from sqlalchemy import LargeBinary, MetaData, String, Text
+
+__all__ = ["LOCAL_ID", "SHA256", "ULID", "metadata"]
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+
+ULID = String(26).with_variant(String(26, collation="C"), "postgresql")
+LOCAL_ID = Text().with_variant(Text(collation="C"), "postgresql")
+"""Compared byte by byte everywhere, so that prefix ranges mean the same."""
+SHA256 = LargeBinary(32)
