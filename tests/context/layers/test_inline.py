@@ -6,7 +6,7 @@ from tests.context.layers.talks import Talk, in_full, outcomes, reasons, referen
 from tests.covers import covers
 
 from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.items import active_note, note
+from weft.context.layers.items import active_note, note, url
 from weft.context.layers.request import Strip
 from weft.context.select import Reason
 from weft.tree.content import Image
@@ -124,3 +124,18 @@ def test_a_strip_gives_again_what_its_summary_swallowed():
         "Summary of the conversation so far:\nSo far.\n\n<note_context>"
     )
     assert text_of(envelope).count("Build a piano.") == 1
+
+
+def test_items_that_are_shortened_anyway_are_not_outlined_beyond_their_room():
+    talk = inline(budget=361, preferences={"truncationStep": 0})
+    talk.budget = 10_000
+    page = "https://example.org/?a=1&b=0"
+    talk.ask("?", answer="Because. " * 40)
+    talk.ask("?", url(page, ""), note("a.md", ""), answer="Because. " * 40)
+    talk.ask("?", answer="Yes.", left_out=Reason.EXCLUDED)
+    talk.budget = 361
+    envelope = talk.look(
+        "And now?", url(page, "# A\ntext\n## B\nmore " + "y " * 300), note("a.md", "x" * 900)
+    )
+    assert envelope.tokens <= 361
+    assert referenced(envelope) == [page, "a.md"]

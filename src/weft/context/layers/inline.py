@@ -82,16 +82,17 @@ class Inline:
                 found[level] = preface
         return found
 
-    def compacted(self, prefaces: Mapping[int, Preface]) -> dict[int, Preface]:
+    def compacted(self, prefaces: Mapping[int, Preface], shortened: Collection[int]) -> dict[int, Preface]:
         """The same with what earlier turns give brought within the library's share.
 
         The cut was found for full texts, so that this never moves it; while the cut stays,
-        a later turn only adds to what is decided here.
+        a later turn only adds to what is decided here. Levels that are shortened anyway are
+        left alone: an outline may be larger than what there is room for.
         """
         places = [
             (level, number)
             for level, preface in prefaces.items()
-            if level < self.path.turn
+            if level < self.path.turn and level not in shortened
             for number in range(len(preface.given))
         ]
         given = [prefaces[level].given[number] for level, number in places]

@@ -231,7 +231,7 @@ def _plan_inline(
 
     plan = planned(whole)
     if not plan.fit.truncated and not plan.fit.shortened:
-        return plan, inline.compacted(whole)
+        return plan, inline.compacted(whole, ())
     tries: list[Callable[[], Plan]] = [
         lambda: planned(whole, inline.charged_last(path.offset + plan.fit.head)),
         # The head may have grown or shrunk with other prices.
@@ -245,7 +245,7 @@ def _plan_inline(
         found = inline.layout(_kept(path, plan))
         if _holds(path, plan, found, prepared):
             break
-    return plan, inline.compacted(found)
+    return plan, inline.compacted(found, {path.offset + level for level in plan.fit.shortened})
 
 
 def _kept(path: LayeredPath, plan: Plan) -> list[int]:
