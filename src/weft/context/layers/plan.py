@@ -22,7 +22,7 @@ from weft.context.system import SystemContext
 from weft.errors import InvalidInputError
 from weft.tree.tree import Mode
 
-__all__ = ["LayerPlan", "SystemLayers", "plan_layers"]
+__all__ = ["LayerPlan", "SystemLayers", "beside_words", "plan_layers"]
 
 _GRID = 16
 _RECENT = 64
@@ -254,7 +254,7 @@ def _kept(path: LayeredPath, plan: Plan) -> list[int]:
 
 def _holds(path: LayeredPath, plan: Plan, prefaces: Mapping[int, Preface], prepared: _Prepared) -> bool:
     """Whether what will be said is no more than what was counted on."""
-    estimator, joint = prepared.estimator, plan.prices.joint
+    estimator = prepared.estimator
     over = 0
     for level in _kept(path, plan):
         preface = prefaces.get(level)
@@ -267,8 +267,14 @@ def _holds(path: LayeredPath, plan: Plan, prefaces: Mapping[int, Preface], prepa
             over += actual - plan.rows.at(level - path.offset).tokens
         else:
             least = preface.floor(estimator, asked=words > 0) + min(words, least_tokens(estimator))
-            over += min(actual, max(most - joint, least)) - (most - joint)
+            room = most - beside_words(plan, level - path.offset)
+            over += min(actual, max(room, least)) - room
     return over <= 0
+
+
+def beside_words(plan: Plan, level: int) -> int:
+    """What a level of the engine's costs besides its own content: a blank line, a heading, sources."""
+    return plan.sketch.tail.live(level - plan.rows.first) - plan.rows.at(level).tokens
 
 
 def _priced(

@@ -8,9 +8,10 @@ from weft.context.layers.account import account_for
 from weft.context.layers.envelope import Envelope, Layer, Segment, canonical, sha256_of
 from weft.context.layers.items import ContextItem
 from weft.context.layers.names import LayerId
-from weft.context.layers.plan import LayerPlan, plan_layers
+from weft.context.layers.plan import LayerPlan, beside_words, plan_layers
 from weft.context.layers.preface import Preface, shorten_words
 from weft.context.layers.request import LayeredRequest
+from weft.context.limits import recent_over
 from weft.context.manifest import Facts, Manifest
 from weft.context.marker import JOINT
 from weft.context.render import render_context
@@ -48,7 +49,7 @@ def render_layers(plan: LayerPlan, contents: Mapping[str, Content]) -> Envelope:
     )
     prefaces = {level: each.preface for level, each in written.items()}
     words = {level: (each.words, each.shortened) for level, each in written.items()}
-    return Envelope(
+    envelope = Envelope(
         conversation_id=plan.request.conversation_id,
         message_id=plan.request.message_id,
         layers=layers,
@@ -70,6 +71,10 @@ def render_layers(plan: LayerPlan, contents: Mapping[str, Content]) -> Envelope:
         warnings=plan.warnings,
         estimator=plan.request.context.estimator,
     )
+    # Only where something had to be shortened can the last tokens of items and sources be in doubt.
+    if plan.plan.fit.shortened and envelope.tokens > envelope.budget:
+        raise recent_over(len(plan.plan.kept), envelope.tokens, envelope.budget)
+    return envelope
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ def _written(plan: LayerPlan, contents: Mapping[str, Content]) -> dict[int, _Wri
         words, asked, shortened = row.tokens, row.tokens > 0, False
         most = plan.shortened.get(level)
         if most is not None:
-            room = most - plan.plan.prices.joint
+            room = most - beside_words(plan.plan, level - plan.path.offset)
             floor = preface.floor(estimator, asked=asked)
             shortened = words > room - floor and own is not None
             if shortened and own is not None:
