@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests import postgres
 
-from bench import context, edit, forest, moving, paths, recipes, search, size, verify, writes
+from bench import context, edit, forest, layers, moving, paths, recipes, search, size, verify, writes
 from bench.report import Section, render, render_all
 from bench.scene import Scene
 
@@ -26,6 +26,7 @@ BENCHES: dict[str, Callable[[Scene], Section]] = {
     "moving": moving.run,
     "search": search.run,
     "context": context.run,
+    "layers": layers.run,
     "recipes": recipes.run,
 }
 _RESULTS = Path(__file__).parent / "RESULTS.md"

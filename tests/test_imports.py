@@ -15,6 +15,8 @@ HEAVY = {"sqlalchemy", "alembic", "psycopg", "typer", "rich", "sqlite3"}
         "weft.context",
         "weft.context.filters",
         "weft.context.following",
+        "weft.context.layers.chats",
+        "weft.context.layers.conversation",
         "weft.context.render",
         "weft.tree.path",
         "weft.tree.wire",

@@ -1,7 +1,7 @@
 """From a place in a tree to what a model will see: first a plan from light rows, then the texts of what is kept."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from weft.context.dialogue import CLOSING, OPENING, heading_of
@@ -196,7 +196,7 @@ def _with_input(request: ContextRequest) -> Outline:
     rows = outline.tail or outline.head
     tokens = request.estimator.of_text(text)
     row = Candidate(INPUT, INPUT, "user", tokens, (rows[-1].ruler if rows else 0) + tokens)
-    return Outline(head=outline.head, between=outline.between, tail=[*outline.tail, row])
+    return replace(outline, tail=[*outline.tail, row])
 
 
 def _prices(request: ContextRequest) -> Prices:
@@ -227,7 +227,9 @@ def _sketch(
     pending = request.pending.sources if request.dialogue else ()
     between = rows.between
     reasons = _reasons(rows.tail, rows.first)
-    start = rows.tail[0].ruler - rows.tail[0].tokens if rows.tail and between is None else 0
+    start = rows.start
+    if start is None:
+        start = rows.tail[0].ruler - rows.tail[0].tokens if rows.tail and between is None else 0
     tail = columns_of(
         rows.tail,
         prices,

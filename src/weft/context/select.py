@@ -102,6 +102,8 @@ class Outline:
     tail: Sequence[Candidate]
     head: Sequence[Candidate] = ()
     between: Stretch | None = None
+    start: int | None = None
+    """The ruler before the first level, where that is not its end less its tokens."""
     first: int = field(init=False)
     """The level at which the tail begins."""
 

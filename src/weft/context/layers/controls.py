@@ -1,0 +1,190 @@
+"""What a provider is told about caching, as data that an adapter puts into its request."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from weft.context.layers.envelope import Envelope, RequestBlock, sha256_of
+from weft.context.layers.names import LayerId
+from weft.errors import InvalidInputError
+from weft.tree.json import JsonObject, JsonValue
+from weft.tree.node import Role
+
+__all__ = [
+    "ANTHROPIC",
+    "GEMINI",
+    "NONE",
+    "OPENAI",
+    "CacheControls",
+    "CacheProfile",
+    "CacheWay",
+    "Mark",
+    "cache_controls",
+    "cache_profile",
+]
+
+_KEY_LENGTH = 32
+_END = "end"
+
+
+class CacheWay(StrEnum):
+    """How a provider wants to be told."""
+
+    MARKS = "marks"
+    KEY = "key"
+    CONTENT = "content"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheProfile:
+    """A provider's cache, as far as requests depend on it."""
+
+    name: str
+    way: CacheWay
+    minimum: int = 1_024
+    """Tokens below which nothing is cached; some models want more."""
+    grain: int = 1
+    """Cached prefixes are whole multiples of this many tokens."""
+    marks: int = 0
+    look_back: int = 0
+    """How many blocks before a mark an earlier mark is looked for."""
+    lifetimes: tuple[str, ...] = ()
+
+
+ANTHROPIC = CacheProfile(name="anthropic", way=CacheWay.MARKS, marks=4, look_back=20, lifetimes=("5m", "1h"))
+OPENAI = CacheProfile(name="openai", way=CacheWay.KEY, grain=128)
+GEMINI = CacheProfile(name="google", way=CacheWay.CONTENT)
+NONE = CacheProfile(name="none", way=CacheWay.NONE)
+_PROFILES = {"anthropic": ANTHROPIC, "openai": OPENAI, "google": GEMINI, "gemini": GEMINI}
+
+
+def cache_profile(provider: str) -> CacheProfile:
+    """The profile of a provider by name, or of `provider:model`; nothing is known of others."""
+    return _PROFILES.get(provider.partition(":")[0].lower(), NONE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A block that ends a prefix to be cached."""
+
+    message: int | None
+    """None: a block of the system."""
+    block: int
+    control: JsonObject
+
+    def to_wire(self) -> JsonObject:
+        return {"message": self.message, "block": self.block, "cache_control": self.control}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheControls:
+    """Marks on blocks, fields of the request, and what is to be put into an explicit cache."""
+
+    marks: tuple[Mark, ...] = ()
+    fields: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    cached_content: JsonObject | None = None
+
+    def to_wire(self) -> JsonObject:
+        found: dict[str, JsonValue] = {}
+        if self.marks:
+            found["marks"] = [mark.to_wire() for mark in self.marks]
+        if self.fields:
+            found["fields"] = dict(self.fields)
+        if self.cached_content is not None:
+            found["cachedContent"] = self.cached_content
+        return found
+
+
+def cache_controls(
+    envelope: Envelope,
+    profile: CacheProfile,
+    *,
+    lifetime: str | None = None,
+    key: str | None = None,
+    explicit: bool = False,
+) -> CacheControls:
+    """What this request tells its provider; nothing where there is nothing to tell.
+
+    `lifetime` is one of the profile's (Anthropic), or Gemini's seconds such as `300s`.
+    `explicit` asks Gemini for a cache of its own for what is stable.
+    """
+    match profile.way:
+        case CacheWay.MARKS:
+            return CacheControls(marks=_marks(envelope, profile, lifetime))
+        case CacheWay.KEY:
+            return CacheControls(fields={"prompt_cache_key": key or _key(envelope)})
+        case CacheWay.CONTENT:
+            return CacheControls(cached_content=_content(envelope, profile, lifetime) if explicit else None)
+        case CacheWay.NONE:
+            return CacheControls()
+
+
+def _marks(envelope: Envelope, profile: CacheProfile, lifetime: str | None) -> tuple[Mark, ...]:
+    if lifetime is not None and lifetime not in profile.lifetimes:
+        raise InvalidInputError(
+            f"{profile.name} caches for no {lifetime!r}", hint=f"use one of {', '.join(profile.lifetimes)}"
+        )
+    control: JsonObject = {"type": "ephemeral"}
+    if lifetime is not None and lifetime != profile.lifetimes[0]:
+        control = {"type": "ephemeral", "ttl": lifetime}
+    blocks = envelope.blocks()
+    sums = [0]
+    for block in blocks:
+        sums.append(sums[-1] + block.tokens)
+    places = {each.after: each.block for each in envelope.breakpoints}
+    if LayerId.HISTORY in places:
+        places[LayerId.HISTORY] = _reachable(envelope, blocks, places[LayerId.HISTORY], profile)
+    found: dict[int, None] = {}
+    for place in places.values():
+        marked = _markable(blocks, place)
+        if marked is not None and sums[marked + 1] >= profile.minimum:
+            found[marked] = None
+    return tuple(
+        Mark(message=blocks[place].message, block=blocks[place].number, control=control)
+        for place in sorted(found)[-profile.marks :]
+    )
+
+
+def _reachable(envelope: Envelope, blocks: Sequence[RequestBlock], last: int, profile: CacheProfile) -> int:
+    """The end of L4, unless a long answer put it out of reach of the mark that the turn before left behind.
+
+    That one stands at the end of the last user message; looking back from the end of L4
+    would not find it beyond so many blocks, so the mark is put there again.
+    """
+    spoken = [
+        index
+        for index, block in enumerate(blocks[: last + 1])
+        if block.message is not None and envelope.messages[block.message].role is Role.USER
+    ]
+    if spoken and last - spoken[-1] >= profile.look_back:
+        return spoken[-1]
+    return last
+
+
+def _markable(blocks: Sequence[RequestBlock], place: int) -> int | None:
+    """The block itself, or one before it: thinking and empty blocks take no mark."""
+    while place >= 0 and (blocks[place].kind == "thinking" or not blocks[place].tokens):
+        place -= 1
+    return place if place >= 0 else None
+
+
+def _key(envelope: Envelope) -> str:
+    """Requests of one conversation, siblings among them, go where its prefix was cached."""
+    name = envelope.conversation_id or envelope.layer(LayerId.SYSTEM).hash
+    return f"weft-{sha256_of(name)[:_KEY_LENGTH]}"
+
+
+def _content(envelope: Envelope, profile: CacheProfile, lifetime: str | None) -> JsonObject | None:
+    """The system and the history, up to the last stable point, where that is large enough."""
+    stable = [each for each in envelope.breakpoints if each.after != _END and each.tokens >= profile.minimum]
+    if not stable:
+        return None
+    last = stable[-1]
+    block = envelope.blocks()[last.block]
+    return {
+        "after": last.after,
+        "messages": 0 if block.message is None else block.message + 1,
+        "tokens": last.tokens,
+        "ttl": lifetime or "300s",
+    }

@@ -1,0 +1,241 @@
+"""A conversation as plain turns: the simplest way to say what a path holds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from weft.context.assemble import ContextRequest, Pending, Profile
+from weft.context.layers.blocks import ToolOutput
+from weft.context.layers.envelope import Envelope
+from weft.context.layers.items import ContextItem
+from weft.context.layers.library import Attached
+from weft.context.layers.render import assemble_layers
+from weft.context.layers.request import LayeredRequest, Strip
+from weft.context.layers.settings import LayerSettings
+from weft.context.layers.standing import Standing
+from weft.context.select import Candidate, Outline, Reason, tokens_of_content
+from weft.context.settings import Preferences
+from weft.context.system import SystemParts
+from weft.context.tokens import DEFAULT, Estimator
+from weft.errors import InvalidInputError
+from weft.tree.content import Content, Text, as_content, kind_of, plain_text
+from weft.tree.item import Item
+from weft.tree.json import JsonObject, JsonValue
+from weft.tree.measure import measure
+from weft.tree.tree import Mode
+
+__all__ = ["Conversation", "PromptContextRequest", "Turn", "assemble_turn", "read_prompt_request"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What one side asked and the other answered."""
+
+    id: str
+    text: str | Content
+    items: tuple[ContextItem, ...] = ()
+    answer: str | Content | None = None
+    processed_text: str | None = None
+    """Of a message that was saved without an envelope: sent as it is."""
+    left_out: Reason | None = None
+    pinned: frozenset[str] = frozenset()
+    """Ids of items that were put into the library by hand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """Everything about a conversation that its requests have in common."""
+
+    id: str = ""
+    turns: tuple[Turn, ...] = ()
+    system: SystemParts = field(default_factory=SystemParts)
+    standing: Standing = field(default_factory=Standing)
+    settings: LayerSettings = field(default_factory=LayerSettings)
+    preferences: Preferences = field(default_factory=Preferences)
+    profile: Profile = field(default_factory=Profile)
+    estimator: Estimator = DEFAULT
+    window: int | None = None
+    tool_descriptions: str = ""
+    memory_block: str = ""
+    loom_context: str = ""
+    strip: Strip | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptContextRequest:
+    """What a turn brings: the wire's input."""
+
+    chat_id: str = ""
+    current_message_id: str = ""
+    user_text: str = ""
+    attachments: tuple[ContextItem, ...] = ()
+    tool_outputs: tuple[ToolOutput, ...] = ()
+    provider: str = ""
+    budget: int = 0
+
+    def to_wire(self) -> JsonObject:
+        return {
+            "chatId": self.chat_id,
+            "currentMessageId": self.current_message_id,
+            "userText": self.user_text,
+            "attachments": [_attachment_to_wire(each) for each in self.attachments],
+            "toolOutputs": [
+                {"name": each.name, "content": each.content, "attributes": dict(each.attributes)}
+                for each in self.tool_outputs
+            ],
+            "provider": self.provider,
+            "budget": self.budget,
+        }
+
+
+def assemble_turn(
+    conversation: Conversation,
+    request: PromptContextRequest,
+    *,
+    fresh: Mapping[str, ContextItem] | None = None,
+) -> Envelope:
+    """The envelope of the next turn of a conversation."""
+    rows, contents, attached = _rows(conversation)
+    context = ContextRequest(
+        mode=Mode.DIALOGUE,
+        outline=Outline(tail=rows),
+        budget=request.budget,
+        window=conversation.window,
+        system=conversation.system,
+        preferences=conversation.preferences,
+        estimator=conversation.estimator,
+        profile=conversation.profile,
+        pending=Pending(text=request.user_text),
+    )
+    layered = LayeredRequest(
+        context=context,
+        conversation_id=request.chat_id or conversation.id,
+        message_id=request.current_message_id,
+        attached=attached,
+        items=request.attachments,
+        fresh=dict(fresh or {}),
+        standing=conversation.standing,
+        tool_outputs=request.tool_outputs,
+        tool_descriptions=conversation.tool_descriptions,
+        memory_block=conversation.memory_block,
+        loom_context=conversation.loom_context,
+        strip=conversation.strip,
+        settings=conversation.settings,
+        provider=request.provider,
+    )
+    return assemble_layers(layered, contents)
+
+
+def _rows(conversation: Conversation) -> tuple[list[Candidate], dict[str, Content], list[Attached]]:
+    rows: list[Candidate] = []
+    contents: dict[str, Content] = {}
+    attached: list[Attached] = []
+    ruler = 0
+    for turn in conversation.turns:
+        asked = as_content(turn.text) if turn.processed_text is None else Text(turn.processed_text)
+        sides = [("user", turn.id, asked)]
+        if turn.answer is not None:
+            sides.append(("assistant", f"{turn.id}.answer", as_content(turn.answer)))
+        attached += [
+            Attached(len(rows), item, pinned=item.id in turn.pinned, left_out=turn.left_out)
+            for item in turn.items
+        ]
+        for role, name, content in sides:
+            ruler += measure(plain_text(content)).tokens
+            tokens = tokens_of_content(content, conversation.estimator)
+            rows.append(
+                Candidate(name, name, role, tokens, ruler, kind=kind_of(content), left_out=turn.left_out)
+            )
+            contents[name] = content
+    return rows, contents, attached
+
+
+def _attachment_to_wire(each: ContextItem) -> JsonObject:
+    shown = {"title": each.title, "created": each.created, "modified": each.modified}
+    return {
+        "id": each.id,
+        "type": each.type,
+        "sha256": each.sha256,
+        "content": each.content,
+        "recoverable": each.recoverable,
+    } | {name: value for name, value in shown.items() if value is not None}
+
+
+def read_prompt_request(value: JsonValue) -> PromptContextRequest:
+    """Read the wire's input; errors name the field."""
+    fields = _object(value, "request")
+    return PromptContextRequest(
+        chat_id=_text(fields, "chatId"),
+        current_message_id=_text(fields, "currentMessageId"),
+        user_text=_text(fields, "userText"),
+        attachments=tuple(
+            _attachment(each, f"attachments[{index}]")
+            for index, each in enumerate(_list(fields, "attachments"))
+        ),
+        tool_outputs=tuple(
+            _tool_output(each, f"toolOutputs[{index}]")
+            for index, each in enumerate(_list(fields, "toolOutputs"))
+        ),
+        provider=_text(fields, "provider"),
+        budget=_count(fields, "budget"),
+    )
+
+
+def _attachment(value: JsonValue, path: str) -> ContextItem:
+    fields = _object(value, path)
+    name, kind = _text(fields, "id", path), _text(fields, "type", path)
+    if not name or not kind:
+        raise InvalidInputError(f"{path} needs an id and a type")
+    recoverable = fields.get("recoverable", True)
+    if not isinstance(recoverable, bool):
+        raise InvalidInputError(f"{path}.recoverable must be true or false")
+    item = Item(id=name, type=kind, content=_text(fields, "content", path), recoverable=recoverable)
+    given = fields.get("sha256")
+    if given is not None and given != item.sha256:
+        raise InvalidInputError(f"{path}.sha256 is not the hash of its content")
+    return ContextItem(
+        item=item,
+        title=_text(fields, "title", path) or None,
+        created=_text(fields, "created", path) or None,
+        modified=_text(fields, "modified", path) or None,
+    )
+
+
+def _tool_output(value: JsonValue, path: str) -> ToolOutput:
+    fields = _object(value, path)
+    attributes = _object(fields.get("attributes") or {}, f"{path}.attributes")
+    return ToolOutput(
+        name=_text(fields, "name", path),
+        content=_text(fields, "content", path),
+        attributes={name: _text(attributes, name, f"{path}.attributes") for name in attributes},
+    )
+
+
+def _object(value: JsonValue, path: str) -> Mapping[str, JsonValue]:
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{path} must be an object")
+    return value
+
+
+def _text(fields: Mapping[str, JsonValue], name: str, path: str = "request") -> str:
+    value = fields.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{path}.{name} must be a string")
+    return value
+
+
+def _list(fields: Mapping[str, JsonValue], name: str) -> Sequence[JsonValue]:
+    value = fields.get(name)
+    if value is None:
+        return ()
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise InvalidInputError(f"request.{name} must be a list")
+    return value
+
+
+def _count(fields: Mapping[str, JsonValue], name: str) -> int:
+    value = fields.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidInputError(f"request.{name} must be a whole number of at least 0")
+    return value

@@ -1,0 +1,70 @@
+"""Texts that may stand among tags: equal on every machine, and unable to close what they stand in."""
+
+import json
+import re
+
+from weft.context.layers.names import ELEMENTS
+
+__all__ = ["attribute", "clean", "close_nothing", "has_nul", "leave_open", "one_line"]
+
+_NUL, _SHOWN = "\x00", "\ufffd"
+_CLOSING = re.compile(
+    r"<([ \t]*)/(?=[ \t]*(?:" + "|".join(sorted(ELEMENTS, key=len, reverse=True)) + r")\b)", re.IGNORECASE
+)
+_UNSEEN = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
+_ATTRIBUTE = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+    "\n": "&#10;",
+    "\r": "&#13;",
+    "\t": "&#9;",
+}
+
+
+def has_nul(text: str) -> bool:
+    return _NUL in text
+
+
+def clean(text: str) -> str:
+    """The text with one kind of newline, nothing at the ends of lines, and no NUL.
+
+    Line by line, because a pattern for spaces before a newline takes quadratic time on a
+    long run of spaces.
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.replace(_NUL, _SHOWN)
+    if " \n" in text or "\t\n" in text or text.endswith((" ", "\t")):
+        text = "\n".join(line.rstrip(" \t") for line in text.split("\n"))
+    return text.strip("\n")
+
+
+def close_nothing(text: str) -> str:
+    """Turn the slash of every tag that would close one of ours. As long as it was, so it costs no token."""
+    return _CLOSING.sub(r"<\1\\", text) if "/" in text else text
+
+
+def leave_open(text: str, name: str) -> str:
+    """The same for one tag alone, around a text that may hold blocks of ours."""
+    if "/" not in text:
+        return text
+    return re.sub(rf"<([ \t]*)/(?=[ \t]*{re.escape(name)}\b)", r"<\1\\", text, flags=re.IGNORECASE)
+
+
+def one_line(text: str) -> str:
+    """An id, path or title on one line, as it is wherever possible.
+
+    What has a newline in it, or could be taken for something quoted, is written as a JSON
+    string: two ids never look alike.
+    """
+    if _UNSEEN.search(text) is None and not text.startswith('"') and text == text.strip():
+        return close_nothing(text)
+    return close_nothing(json.dumps(text, ensure_ascii=False).replace(_NUL, _SHOWN))
+
+
+def attribute(text: str) -> str:
+    """A value between double quotes."""
+    text = text.replace(_NUL, _SHOWN)
+    return "".join(_ATTRIBUTE.get(character, character) for character in text)

@@ -1,0 +1,54 @@
+"""How much of a request a provider will find in its cache, said before it is sent."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from weft.context.layers.controls import CacheProfile, CacheWay
+from weft.context.layers.envelope import RequestBlock
+from weft.tree.json import JsonObject
+
+__all__ = ["Prediction", "predict"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """Tokens that will be read from the cache."""
+
+    cached: int
+    total: int
+    blocks: int
+    """How many blocks are those of an earlier request."""
+
+    @property
+    def share(self) -> float:
+        return self.cached / self.total if self.total else 0.0
+
+    def to_wire(self) -> JsonObject:
+        return {"cached": self.cached, "total": self.total, "blocks": self.blocks}
+
+
+def predict(
+    blocks: Sequence[RequestBlock], recent: Iterable[Sequence[RequestBlock]], profile: CacheProfile
+) -> Prediction:
+    """The longest beginning in common with recent requests, as the provider would count it.
+
+    Give it `envelope.prefix()` of this request and of the recent ones. Whole pieces are
+    compared, by their hashes: what they have in common within the first that differs is
+    not promised.
+    """
+    total = sum(block.tokens for block in blocks)
+    if profile.way is CacheWay.NONE:
+        return Prediction(cached=0, total=total, blocks=0)
+    shared = max((_common(blocks, other) for other in recent), default=0)
+    tokens = sum(block.tokens for block in blocks[:shared])
+    cached = tokens // profile.grain * profile.grain if tokens >= profile.minimum else 0
+    return Prediction(cached=cached, total=total, blocks=shared)
+
+
+def _common(one: Sequence[RequestBlock], other: Sequence[RequestBlock]) -> int:
+    count = 0
+    for mine, theirs in zip(one, other, strict=False):
+        if mine.sha256 != theirs.sha256:
+            break
+        count += 1
+    return count
