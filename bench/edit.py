@@ -12,6 +12,7 @@ from bench.report import Bar, Section, Table, number
 from bench.scene import STORES, Scene, place_of
 from bench.timing import medians
 from weft.runtime.handles import NodeHandle
+from weft.store.base import Store
 from weft.store.queries import node_row
 
 __all__ = ["run"]
@@ -72,7 +73,7 @@ def _document(grove: weft.Grove, below: int) -> NodeHandle:
 
 def _rows_written(grove: weft.Grove, node: NodeHandle) -> int:
     # The first edit in a grove also fills the writer's caches; those are reads, but let it not matter.
-    with _counting() as counts:
+    with _counting(grove.read.store) as counts:
         node.edit("below")
     written = sum(counts)
     if written < _LEAST:
@@ -81,16 +82,25 @@ def _rows_written(grove: weft.Grove, node: NodeHandle) -> int:
 
 
 @contextlib.contextmanager
-def _counting() -> Generator[list[int]]:
-    """Rows that statements of this process insert or change."""
+def _counting(store: Store) -> Generator[list[int]]:
+    """Rows that statements of this process insert or change, whichever way they are sent."""
     counts: list[int] = []
+    with store.read() as session:
+        dialect: Any = type(session.dialect)
+    send = dialect.send
+
+    def sent(self: Any, driver: Any, sql: str, rows: Any) -> None:
+        counts.append(len(rows))
+        send(self, driver, sql, rows)
 
     def note(_connection: Any, cursor: Any, statement: str, *_rest: Any) -> None:
         if statement.lstrip()[:6].upper() in {"INSERT", "UPDATE", "DELETE"}:
             counts.append(max(0, cursor.rowcount))
 
     event.listen(Engine, "after_cursor_execute", note)
+    dialect.send = sent
     try:
         yield counts
     finally:
+        dialect.send = send
         event.remove(Engine, "after_cursor_execute", note)

@@ -1,19 +1,34 @@
 """`weft context`, `weft diff` and `weft prefer` at a terminal, in a pipe, and when asked nonsense."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from tests.cli.desk import Desk
 from tests.covers import covers
 
+import weft
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A conversation, made once and copied."""
+    path = tmp_path_factory.mktemp("talk") / "grove.db"
+    with weft.open(path, clock=Desk("").clock) as grove:
+        grove.add_agent("Muse", model_ref="local:small", system_prompt="Be brief.")
+        tree = grove.plant("Marie")
+        for number in range(12):
+            tree.say(f"question {number} " * 6)
+            tree.say(f"answer {number} " * 6, author="Muse")
+    return path
+
 
 @pytest.fixture
-def talk(marie: Desk) -> Desk:
-    marie.ok("agents", "add", "Muse", "--model", "local:small", "--system", "Be brief.")
-    for number in range(12):
-        marie.ok("say", f"question {number} " * 6)
-        marie.ok("say", f"answer {number} " * 6, "--author", "Muse")
-    return marie
+def talk(desk: Desk, spoken: Path) -> Desk:
+    shutil.copy(spoken, desk.address)
+    desk.clock.pass_by(seconds=60)
+    return desk
 
 
 @covers("cli.context-picture")

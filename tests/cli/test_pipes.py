@@ -8,6 +8,8 @@ import pytest
 from tests.cli.desk import Desk, run_weft
 from tests.covers import covers
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def grove(tmp_path: Path) -> Path:

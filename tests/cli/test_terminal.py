@@ -14,6 +14,8 @@ from tests.cli.desk import Desk
 
 from weft.cli import main
 
+pytestmark = pytest.mark.long
+
 
 @dataclass
 class Screen:

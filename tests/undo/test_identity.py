@@ -57,6 +57,7 @@ def scenes(loom):
 
 @covers("op.undo-every-operation", "op.undo-hides-creations", "proof.undo-is-identity")
 @pytest.mark.parametrize(("case", "mode"), PLAYS, ids=[f"{c.kind.__name__} {c.name} {m}" for c, m in PLAYS])
+@pytest.mark.long
 def test_undo_takes_back_exactly_what_was_done_and_redo_does_it_again(loom, scenes, case: Case, mode: Mode):
     scene = scenes[mode]
     if case.before is not None:

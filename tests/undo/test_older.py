@@ -10,6 +10,8 @@ from weft.errors import ConflictError
 from weft.store import schema
 from weft.tree.tree import Mode
 
+pytestmark = pytest.mark.long
+
 EVENTS = schema.events
 
 

@@ -52,6 +52,11 @@ class Attendant(ABC):
         if not self._woken.is_set():
             self._woken.set()
 
+    @property
+    def is_woken(self) -> bool:
+        """Whether something was committed since it last began."""
+        return self._woken.is_set()
+
     def start(self) -> None:
         """Begin to look, unless it has begun."""
         if self._thread is not None:

@@ -29,6 +29,8 @@ __all__ = ["catch_up", "follow_index", "reindex", "stop_indexing"]
 _SMALL = Size(200, 200_000)
 """A portion that keeps nobody waiting."""
 _LARGE = Size(2_000, 2_000_000)
+_SHARE = 3.0
+"""How much longer than it works the indexer rests while somebody writes."""
 
 
 def catch_up(
@@ -39,10 +41,12 @@ def catch_up(
     thorough: bool = True,
     progress: Progress | None = None,
     ended: Callable[[], bool] = lambda: False,
+    rest: Callable[[float], object] = lambda _took: None,
 ) -> bool:
     """Index what is not indexed yet; False, if the time was too short.
 
-    `thorough` compares every tree; otherwise the event log says which ones changed.
+    `thorough` compares every tree; otherwise the event log says which ones changed. `rest` is told
+    after each portion how long it took, so that others get their turn.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     with store.read() as session:
@@ -56,11 +60,13 @@ def catch_up(
         total = count_unindexed(session) if progress is not None else 0
     done = 0
     while pending:
+        began = time.monotonic()
         portions = _gather(store, pending, size)
         if portions:
             done += _write(store, pending, portions)
             if progress is not None:
                 progress(min(done, total), total)
+        rest(time.monotonic() - began)
         if ended() or (deadline is not None and pending and time.monotonic() > deadline):
             return False
     if until != since:
@@ -114,7 +120,12 @@ class _Indexer(Attendant):
     patience: ClassVar[float] = 30.0
 
     def attend(self, store: Store) -> None:
-        catch_up(store, size=_SMALL, thorough=False, ended=self.stopping.is_set)
+        catch_up(store, size=_SMALL, thorough=False, ended=self.stopping.is_set, rest=self._rest)
+
+    def _rest(self, took: float) -> None:
+        """While others write, most of the time is theirs: whoever searches catches up anyway."""
+        if self.is_woken:
+            self.stopping.wait(_SHARE * took)
 
 
 def follow_index(store: Store) -> Attendant:

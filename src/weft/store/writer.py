@@ -21,6 +21,7 @@ __all__ = ["Group", "GroupWriter"]
 
 _GROUP_LIMIT = 512
 _LINGER_SECONDS = 0.002
+_TURN_SECONDS = 0.25
 
 Work = Callable[[Transaction], Any]
 
@@ -90,8 +91,7 @@ class GroupWriter:
             if len(self._jobs) >= self._wake_at:
                 self._ready.notify()
         try:
-            while not job.wait(self._timeout):
-                self._refuse_to_wait(job)
+            self._wait_for(job)
         except WeftError:
             raise
         except BaseException:
@@ -100,6 +100,16 @@ class GroupWriter:
         if job.error is not None:
             raise job.error
         return job.result
+
+    def _wait_for(self, job: _Job) -> None:
+        """In short turns: a signal that another thread received is only seen between two of them."""
+        turn = min(_TURN_SECONDS, self._timeout)
+        waited = 0.0
+        while not job.wait(turn):
+            waited += turn
+            if waited >= self._timeout:
+                self._refuse_to_wait(job)
+                waited = 0.0
 
     def _refuse_to_wait(self, job: _Job) -> None:
         """Another process has the lock: give up, unless the work has begun."""
