@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import version
@@ -79,6 +80,8 @@ def _langchain() -> Peer:
 
 
 def _litellm() -> Peer:
+    # Its prices come with it; nothing is fetched.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     trim: Any = import_module("litellm.utils").trim_messages
 
     def fit(messages: list[Any], limit: int) -> list[Any]:
