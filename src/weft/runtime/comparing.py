@@ -4,6 +4,7 @@ from weft.runtime.reading import Opened, Reading
 from weft.store.queries import ancestor_at_depth, node_row
 from weft.store.rows import NodeRow
 from weft.tree.difference import Difference, word_difference
+from weft.tree.tree import Mode
 
 __all__ = ["Comparing"]
 
@@ -33,9 +34,8 @@ class Comparing(Reading):
 
     def _text(self, opened: Opened, row: NodeRow, count: int) -> str:
         nodes = self._nodes(opened, self._path_rows(opened, row.ulid, None, count))
-        return ("\n\n" if count > 1 and opened.mode.value == "dialogue" else "").join(
-            node.text for node in nodes
-        )
+        joint = "\n\n" if opened.mode is Mode.DIALOGUE else ""
+        return joint.join(node.text for node in nodes)
 
 
 def _fork(opened: Opened, left: NodeRow, right: NodeRow) -> int:

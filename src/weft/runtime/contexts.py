@@ -197,11 +197,6 @@ class Contexts(Reading):
             instructions=reader.instructions_from(instructions) if instructions else (),
         )
 
-    def _typed(self, opened: Opened) -> str:
-        buffers = schema.buffers
-        here = (buffers.c.tree == opened.key, buffers.c.agent == self.actor.agent)
-        return opened.session.execute(select(buffers.c.text).where(*here)).scalar_one_or_none() or ""
-
 
 @dataclass(frozen=True, slots=True)
 class _Told:

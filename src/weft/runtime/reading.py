@@ -317,16 +317,13 @@ class Reading:
 
     def working_buffer(self, tree: str) -> str:
         """Uncommitted text of this agent at the document's end."""
-        buffers = schema.buffers
         with self._tree(tree) as opened:
-            return (
-                opened.session.execute(
-                    select(buffers.c.text).where(
-                        buffers.c.tree == opened.key, buffers.c.agent == self.actor.agent
-                    )
-                ).scalar_one_or_none()
-                or ""
-            )
+            return self._typed(opened)
+
+    def _typed(self, tree: Opened) -> str:
+        buffers = schema.buffers
+        here = (buffers.c.tree == tree.key, buffers.c.agent == self.actor.agent)
+        return tree.session.execute(select(buffers.c.text).where(*here)).scalar_one_or_none() or ""
 
     def authorship(self, tree: str, node: str) -> tuple[Span, ...]:
         """Who wrote which characters of a node, through all its edits."""

@@ -4,37 +4,18 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BindParameter, Select, and_, bindparam, case, literal, or_, select
+from sqlalchemy import BindParameter, Select, and_, bindparam, case, or_, select
 
 from weft.store import schema
 from weft.store.rows import EDGE_TYPES, SOURCE_ROLES, NodeRow
 from weft.store.session import Dialect, Session
+from weft.store.statements import tail_while
 from weft.tree.edge import EdgeType, SourceRole
 
 __all__ = ["first_beyond", "instructing", "instructing_versions", "notes_on", "tail_to"]
 
 _nodes = schema.nodes
 _tree: BindParameter[Any] = bindparam("in_tree")
-_NAMES = tuple(NodeRow._fields)
-
-
-def _tail_to() -> Select[Any]:
-    """A position and its ancestors: until the ruler is at `floor`, `least` of them, never over `limit`."""
-    start = select(_nodes, literal(1).label("step")).where(
-        _nodes.c.tree == _tree, _nodes.c.key == bindparam("at_position")
-    )
-    tail = start.cte("tail", recursive=True)
-    above = (
-        select(_nodes, tail.c.step + 1)
-        .select_from(tail)
-        .join(_nodes, and_(_nodes.c.tree == tail.c.tree, _nodes.c.key == tail.c.parent))
-        .where(
-            or_(tail.c.ruler > bindparam("floor"), tail.c.step < bindparam("least")),
-            tail.c.step < bindparam("limit"),
-        )
-    )
-    tail = tail.union_all(above)
-    return select(*(tail.c[name] for name in _NAMES)).order_by(tail.c.depth)
 
 
 def _first_beyond() -> Select[Any]:
@@ -88,7 +69,7 @@ def _instructing() -> Select[Any]:
     )
 
 
-_TAIL_TO = _tail_to()
+_TAIL_TO = tail_while(lambda tail: or_(tail.c.ruler > bindparam("floor"), tail.c.step < bindparam("least")))
 _FIRST_BEYOND = _first_beyond()
 _INSTRUCTING = _instructing()
 _sources = schema.sources
@@ -133,7 +114,7 @@ def notes_on(session: Session, tree: int, positions: Sequence[int]) -> dict[int,
 def tail_to(
     session: Session, tree: int, position: int, *, floor: int, least: int, limit: int
 ) -> list[NodeRow]:
-    """The end of a path, root side first: one query that stops when the ruler says that it is enough."""
+    """The end of a path, root side first, in one query: until the ruler is at `floor`, `least` of them at least."""
     values = {"in_tree": tree, "at_position": position, "floor": floor, "least": least, "limit": limit}
     return [NodeRow._make(row) for row in session.rows(_TAIL_TO, values)]
 

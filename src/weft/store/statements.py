@@ -4,11 +4,14 @@ Recursions carry the tree along and join on it. Compared with a constant instead
 (once it has statistics) builds a filter over the whole table before the first step.
 """
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from sqlalchemy import (
+    CTE,
     BindParameter,
+    ColumnElement,
     Select,
     and_,
     bindparam,
@@ -45,6 +48,7 @@ __all__ = [
     "count_live",
     "keys_below",
     "nodes_by_keys",
+    "tail_while",
     "texts_by_keys",
     "versions_by_positions",
 ]
@@ -155,8 +159,8 @@ def texts_by_keys(dialect: Dialect) -> Select[*tuple[Any, ...]]:
     )
 
 
-def _tail() -> Select[Any]:
-    """A position and its nearest ancestors, at most `limit` of them, root side first."""
+def tail_while(*further: Callable[[CTE], ColumnElement[bool]]) -> Select[Any]:
+    """A position and its nearest ancestors, at most `limit` of them and as long as all agree, root side first."""
     start = select(_nodes, literal(1).label("step")).where(
         _nodes.c.tree == _tree, _nodes.c.key == bindparam("at_position")
     )
@@ -165,14 +169,14 @@ def _tail() -> Select[Any]:
         select(_nodes, tail.c.step + 1)
         .select_from(tail)
         .join(_nodes, and_(_nodes.c.tree == tail.c.tree, _nodes.c.key == tail.c.parent))
-        .where(tail.c.step < bindparam("limit"))
+        .where(tail.c.step < bindparam("limit"), *(agrees(tail) for agrees in further))
     )
     tail = tail.union_all(above)
     columns = [tail.c[name] for name in _nodes.c.keys()]  # noqa: SIM118 - a column collection
     return select(*columns).order_by(tail.c.depth)
 
 
-TAIL = _tail()
+TAIL = tail_while()
 
 
 def _ancestor_at_depth() -> Select[Any]:
