@@ -76,6 +76,8 @@ def test_a_context_is_compared_with_another_node_strategy_or_setting(talk: Desk)
     earlier = talk.json("read")["nodes"][-5]["localId"]
     changes = talk.json("context", "--diff", earlier)["changes"]
     assert {change["after"] for change in changes} >= {None}
+    given = talk.ok("context", "--limit", "200", "--strategy", "truncateMiddle", "--diff", "rollingWindow")
+    assert given == by_strategy
     same = talk("context", "--limit", "200", "--diff", "truncateMiddle")
     assert (same.out, same.err) == ("", "they see the same of what they share\n")
 
@@ -123,6 +125,9 @@ def test_preferences_are_set_for_the_grove_or_for_a_tree(talk: Desk) -> None:
     assert talk.json("context", "--limit", "200")["manifest"]["settings"]["minimumRecentNodes"] == 1
     talk.ok("prefer", "minimumRecentNodes=", "--tree", "Marie")
     assert talk.json("prefer", "--tree", "Marie")["minimumRecentNodes"] == 2
+    talk.ok("prefer", 'truncationMarker=""', "--tree", "Marie")
+    assert talk.json("prefer", "--tree", "Marie")["truncationMarker"] == ""
+    assert talk.json("context", "--step", "auto")["manifest"]["settings"]["truncationStep"] == 0
     talk.ok("undo", "--in-grove")
     assert talk.json("prefer")["truncationStrategy"] == "truncateMiddle"
     assert "there is no preference" in talk("prefer", "colour=red").err

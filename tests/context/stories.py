@@ -4,10 +4,11 @@ from hypothesis import strategies as st
 from tests.context.conversations import texts
 
 from weft.context.assemble import ContextRequest, Pending
-from weft.context.select import Candidate, ExtraSource, Outline, Reason, tokens_of_content
+from weft.context.select import Candidate, ExtraSource, Outline, Reason
 from weft.context.settings import resolve_preferences
+from weft.context.sizes import least_of_content, tokens_of_content
 from weft.context.tokens import DEFAULT
-from weft.tree.content import Text, ToolCall, ToolResult, kind_of, plain_text
+from weft.tree.content import Image, Mixed, Text, ToolCall, ToolResult, kind_of, plain_text
 from weft.tree.edge import SourceRole
 from weft.tree.measure import measure
 from weft.tree.tree import Mode
@@ -38,6 +39,7 @@ class Story:
             author=author or role,
             left_out=left_out,
             sources=tuple(sources),
+            least=least_of_content(content, DEFAULT) if isinstance(content, Mixed) else None,
         )
         self.rows.append(row)
         self.contents[name] = content
@@ -61,7 +63,8 @@ class Story:
         name = f"X{len(self.contents)}"
         self.contents[name] = content
         tokens = tokens_of_content(content, DEFAULT)
-        return ExtraSource(name, name.lower(), role, tokens, kind_of(content), left_out)
+        least = least_of_content(content, DEFAULT) if isinstance(content, Mixed) else None
+        return ExtraSource(name, name.lower(), role, tokens, kind_of(content), left_out, least)
 
     def request(self, budget, *, mode=Mode.DIALOGUE, pending=None, preferences=None, **options):
         return ContextRequest(
@@ -81,20 +84,37 @@ def chat(count, size=100):
     return story
 
 
+PICTURE = Image(ref="0" * 64, mime_type="image/png", width=9, height=9)
+pictures = st.one_of(
+    st.just(PICTURE),
+    texts.map(lambda text: Mixed((Text(text or "."), PICTURE))),
+    st.tuples(texts, texts).map(lambda two: Mixed((Text(two[0] or "."), PICTURE, Text(two[1] or ".")))),
+)
+stray_results = st.sampled_from(["c1", "c2", "nobody"]).map(
+    lambda call: ToolResult(call_id=call, content="late " * 30)
+)
+
+
 @st.composite
 def stories(draw, *, most=14, tools=True):
     story = Story()
     for _ in range(draw(st.integers(1, most))):
         left_out = draw(st.sampled_from([None] * 8 + [Reason.EXCLUDED, Reason.PRUNED]))
-        kind = draw(st.sampled_from(["user", "user", "assistant", "assistant", "tool", "empty"]))
+        kind = draw(
+            st.sampled_from(["user", "user", "assistant", "assistant", "tool", "empty", "picture", "stray"])
+        )
         if kind == "tool" and tools:
             story.use_tool(*draw(st.lists(texts, min_size=1, max_size=2)), left_out=left_out)
+            continue
+        if kind == "stray" and tools:
+            story.say(draw(stray_results), draw(st.sampled_from(["tool", "user"])), left_out=left_out)
             continue
         sources = []
         if draw(st.integers(0, 5)) == 0:
             role = draw(st.sampled_from([SourceRole.CONTEXT, SourceRole.PRIMARY]))
-            sources = [story.source(draw(texts), role, left_out=left_out)] if story.rows else []
-        text = "" if kind == "empty" else draw(texts)
+            source = draw(st.one_of(texts, pictures))
+            sources = [story.source(source, role, left_out=left_out)] if story.rows else []
+        text = "" if kind == "empty" else draw(pictures if kind == "picture" else texts)
         author = draw(st.sampled_from([None, "ann", "bob"]))
         role = "assistant" if kind == "assistant" else "user"
         story.say(text, role, left_out=left_out, sources=sources, author=author)

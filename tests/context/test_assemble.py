@@ -3,23 +3,25 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.context.conversations import texts
-from tests.context.stories import Story, chat, stories
+from tests.context.stories import PICTURE, Story, chat, stories
 from tests.covers import covers
 
 from weft.context.assemble import ContextRequest, Pending, Profile, assemble, plan_context
 from weft.context.manifest import Kind, Outcome
 from weft.context.render import render_context
-from weft.context.select import Outline, Reason, reason_to_leave_out, tokens_of_content
+from weft.context.select import Outline, Reason, reason_to_leave_out
+from weft.context.sizes import tokens_of_content
 from weft.context.system import Instruction, SystemParts
-from weft.context.tokens import DEFAULT
+from weft.context.tokens import DEFAULT, estimator_of
 from weft.errors import ContextLimitError, InvalidInputError
-from weft.tree.content import Image, Mixed, Text, content_to_wire
+from weft.tree.content import Image, Mixed, Text, ToolResult, content_to_wire
 from weft.tree.edge import SourceRole
 from weft.tree.node import Metadata, Role
 from weft.tree.tree import Mode
@@ -487,3 +489,79 @@ def test_a_plan_over_both_ends_is_the_plan_over_the_whole():
         }
     )
     assert assemble(both, story.contents) == assemble(whole, story.contents)
+
+
+@covers("fit.budget-never-exceeded", "fit.recent-texts-shortened")
+def test_a_recent_picture_keeps_its_tokens_and_the_words_beside_it_give_way():
+    story = Story().say("old " * 500).answer("old answer " * 300)
+    story.say(Mixed((Text("look at this " * 400), PICTURE)))
+    one = {"minimumRecentNodes": 1}
+    context = assemble(story.request(1_700, preferences=one), story.contents)
+    assert context.tokens <= 1_700
+    assert context.shortened == ("n2",)
+    assert any(isinstance(block, Image) for block in context.messages[-1].blocks)
+    with pytest.raises(ContextLimitError, match="1,6"):
+        assemble(story.request(1_500, preferences=one), story.contents)
+
+
+@covers("dialogue.ends-with-user", "fit.budget-never-exceeded")
+@pytest.mark.parametrize("role", ["tool", "user"])
+def test_a_result_that_answers_nothing_at_the_end_leaves_room_for_the_closing(role):
+    story = Story().say("Where?").answer("There. " * 20)
+    story.say(ToolResult(call_id="nobody", content="12"), role)
+    whole = assemble(story.request(10_000), story.contents)
+    assert whole.messages[-1].text == "Continue."
+    for budget in range(whole.tokens - 4, whole.tokens + 2):
+        assert assemble(story.request(budget), story.contents).tokens <= budget
+
+
+@covers("dialogue.tool-results-follow-calls")
+def test_of_two_results_of_one_call_the_newest_is_sent():
+    story = Story().say("Where?").use_tool("over there", "no, here")
+    context = assemble(story.request(10_000), story.contents)
+    results = [block for message in context.messages for block in message.blocks]
+    assert [block.content for block in results if isinstance(block, ToolResult)] == ["no, here"]
+    assert [entry.reason for entry in context.manifest if entry.outcome is Outcome.DROPPED] == [
+        "a tool call without its result, or a result without its call or with a newer one"
+    ]
+
+
+@covers("fit.tool-groups-whole")
+def test_words_do_not_go_with_a_result_that_merely_follows_them():
+    story = Story().say("Say this.")
+    story.say(ToolResult(call_id="nobody", content="12"), "tool", left_out=Reason.EXCLUDED)
+    assert assemble(story.request(100), story.contents).messages[0].text == "Say this."
+
+
+@covers("dialogue.skips-empty-content")
+def test_an_estimator_that_says_nothing_of_short_words_does_not_silence_them():
+    story = Story().say("Hi")
+    request = story.request(100, pending=Pending(text="So?"))
+    coarse = estimator_of(lambda text: len(text) // 1_000)
+    rows = [row._replace(tokens=tokens_of_content(story.contents[row.id], coarse)) for row in story.rows]
+    request = replace(request, estimator=coarse, outline=Outline(tail=rows))
+    assert assemble(request, story.contents).messages[0].text == "Hi\n\nSo?"
+
+
+@covers("system.order", "source.instructions-last")
+def test_system_messages_of_a_history_stay_where_only_the_last_instruction_is_wanted():
+    told = [
+        Instruction(id="S", local_id="s", text="From a history.", edge="S"),
+        Instruction(id="A", local_id="a", text="Be brief.", edge="N1"),
+        Instruction(id="A", local_id="a", text="Be brief.", edge="N2"),
+    ]
+    story = Story().say("Hi")
+    parts = SystemParts(instructions=tuple(told))
+    both = assemble(story.request(100, system=parts), story.contents)
+    assert both.system == "From a history.\n\nBe brief.\n\nBe brief."
+    assert sum(entry.tokens for entry in both.manifest) == both.tokens
+    last = assemble(story.request(100, system=parts, preferences={"instructions": "last"}), story.contents)
+    assert last.system == "From a history.\n\nBe brief."
+
+
+@covers("fit.recent-texts-shortened", "step.room-leaves-a-marker-allowance")
+def test_where_nothing_is_cut_the_marker_takes_no_room():
+    story = Story().say("x" * 4_000)
+    context = assemble(story.request(500, preferences={"truncationMarker": "(cut) " * 300}), story.contents)
+    assert not context.truncated
+    assert context.tokens > 400

@@ -14,16 +14,16 @@ from weft.context.select import (
     Outline,
     Reason,
     reason_to_leave_out,
-    tokens_of_content,
 )
 from weft.context.settings import resolve_preferences
+from weft.context.sizes import least_of_content, tokens_of_content
 from weft.context.system import Instruction, SystemParts
 from weft.context.tokens import estimator_of
 from weft.errors import ContextLimitError, InvalidInputError, NotFoundError, WeftError
 from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.histories import AppendHistory
 from weft.tree.attempt import Outcome, RawResponse, Usage
-from weft.tree.content import Image, Mixed, Text, ToolCall, ToolResult, kind_of, plain_text
+from weft.tree.content import Image, Mixed, Text, ToolCall, ToolResult, is_blank, kind_of, plain_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import measure
 from weft.tree.node import Role
@@ -68,10 +68,16 @@ def read_by_hand(grove, tree, leaf, *, estimator="default"):
                 )
             elif source.role is SourceRole.CONTEXT or primaries > 1:
                 contents[other.id] = other.content
-                tokens = tokens_of_content(other.content, estimator)
+                tokens = cost_of(other.content, estimator, dialogue=dialogue)
                 extras.append(
                     ExtraSource(
-                        other.id, other.local_id, source.role, tokens, kind_of(other.content), reason(other)
+                        other.id,
+                        other.local_id,
+                        source.role,
+                        tokens,
+                        kind_of(other.content),
+                        reason(other),
+                        least_of(other.content, estimator),
                     )
                 )
         extras.sort(key=lambda each: each.role is SourceRole.PRIMARY)
@@ -87,15 +93,24 @@ def read_by_hand(grove, tree, leaf, *, estimator="default"):
                 node.id,
                 node.local_id,
                 "user" if node.role is Role.SYSTEM else node.role.value,
-                tokens_of_content(node.content, estimator),
+                cost_of(node.content, estimator, dialogue=dialogue),
                 ruler,
                 kind=kind_of(node.content),
                 author=node.author_id,
                 left_out=reason(node) or (Reason.IN_SYSTEM if system else None),
                 sources=tuple(extras),
+                least=least_of(node.content, estimator),
             )
         )
     return rows, contents, tuple(instructions)
+
+
+def cost_of(content, estimator, *, dialogue):
+    return 0 if dialogue and is_blank(content) else tokens_of_content(content, estimator)
+
+
+def least_of(content, estimator):
+    return least_of_content(content, estimator) if isinstance(content, Mixed) else None
 
 
 def outcome(make):
@@ -135,6 +150,10 @@ def wild_dialogue(grove, seed, length=45):
     return tree, here
 
 
+def picture(grove):
+    return Image(ref=grove.put_blob(b"GIF89a"), mime_type="image/gif", width=1, height=1)
+
+
 def from_history(grove, here, content, role):
     operation = AppendHistory(tree=here.value.tree_id, parent=here.id, content=content, role=role)
     return here.tree.node(grove.perform(operation).id)
@@ -155,6 +174,11 @@ TURNS = [
     lambda _, here, words, dice, beside, *__: here.say(words, instructions=[dice.choice(beside)]),
     lambda _, here, words, dice, beside, *__: here.merge(dice.choice(beside[:2]), content=words),
     lambda _, here, words, *__: here.say(Mixed((Text(words or "a"), Text("and another block")))),
+    lambda _, here, words, *__: here.say(" \n" * len(words[:3])),
+    lambda grove, here, words, dice, *_: here.say(
+        Mixed((Text(words or "a"), *[picture(grove)] * dice.randrange(1, 3)))
+    ),
+    lambda grove, here, *_: here.say(picture(grove)),
     *[lambda _, here, words, *__: here.say(words, author="bot")] * 3,
     *[lambda _, here, words, *__: here.say(words)] * 3,
 ]
@@ -186,7 +210,7 @@ def test_a_dialogue_read_from_both_ends_gives_what_all_of_it_gives(loom, seed):
         prefill = dice.random() < 0.3
         request = ContextRequest(
             mode=Mode.DIALOGUE,
-            outline=Outline(tail=rows),
+            outline=Outline(tail=rows, start=0),
             budget=budget,
             window=4 * budget or None,
             system=SystemParts(tree="Be kind.", instructions=instructions),
@@ -231,7 +255,7 @@ def test_a_document_read_from_both_ends_gives_what_all_of_it_gives(loom, seed):
     for budget, preferences in requests(dice, sum(row.tokens for row in rows) + 20):
         request = ContextRequest(
             mode=Mode.BUFFER,
-            outline=Outline(tail=rows),
+            outline=Outline(tail=rows, start=0),
             budget=budget,
             preferences=resolve_preferences(preferences),
         )
@@ -572,3 +596,53 @@ def test_two_nodes_are_compared_where_they_part(loom):
     further = other.say("It ran.")
     assert str(one.diff(further, paths=True)).endswith("{+hen.\n\nIt ran+}.")
     assert "<del>time</del>" in found._repr_html_()
+
+
+@covers("exclusion.annotations-on-request", "manifest.entry-for-every-candidate")
+def test_a_note_that_the_path_ends_with_is_said_once(loom):
+    tree = loom.plant("Gap", "Where does it leak?")
+    note = tree.root.annotate("At the seam.")
+    deeper = note.annotate("And at the heel.")
+    found = deeper.context(annotations=True)
+    said = " ".join(message.text for message in found.messages)
+    assert said.count("At the seam.") == 1
+    assert said.count("And at the heel.") == 1
+    assert [entry.id for entry in found.manifest if entry.id == note.local_id] == [note.local_id]
+
+
+@covers("dialogue.skips-empty-content", "buffer.concatenated")
+def test_white_space_is_nothing_in_a_dialogue_and_something_in_a_document(loom):
+    loom.add_agent("bot-of-spaces", model_ref="local:any")
+    tree = loom.plant("Spaces", "Hello.")
+    tree.say(" \n\t ")
+    tree.say("Well?", author="bot-of-spaces")
+    leaf = tree.say(Mixed((Text("  "), Text("Yes."), Text("\n"))))
+    found = leaf.context()
+    assert [message.text for message in found.messages] == ["Hello.", "Well?", "Yes."]
+    assert [entry.reason for entry in found.manifest if entry.tokens == 0] == ["empty"]
+    poem = loom.plant("Poem", "one", mode="buffer")
+    poem.say("\n\n")
+    assert poem.say("two").context().document == "one\n\ntwo"
+
+
+@covers("fit.limit-given", "fit.input-budget")
+def test_numbers_without_measure_are_as_good_as_no_limit_and_none_is_not_a_window(loom):
+    tree = loom.plant("Wide", "Hello.")
+    for number in range(6):
+        tree.say(f"line {number}")
+    whole = tree.context()
+    vast = tree.context(limit=2**80, preferences={"minimumRecentNodes": 2**70})
+    assert vast.messages == whole.messages
+    with pytest.raises(InvalidInputError, match="window must be at least 1"):
+        tree.context(window=0)
+
+
+@covers("step.cut-on-a-grid")
+def test_the_ruler_of_a_document_begins_with_its_first_version(loom):
+    tree = loom.plant("Edited", "x" * 400, mode="buffer")
+    tree.root.edit("y" * 4_000)
+    for number in range(60):
+        tree.say(f"{number:03} " * 25)
+    found = tree.context(limit=500, step=0.25, strategy="rollingWindow")
+    gap = next(entry for entry in found.manifest if entry.count > 1)
+    assert gap.size == sum(100 if number < 0 else 25 for number in range(-1, gap.count - 1))

@@ -54,8 +54,10 @@ def context(
         typer.Option("--strategy", metavar="NAME", help="truncateMiddle, rollingWindow or stopAtLimit."),
     ] = None,
     step: Annotated[
-        float | None,
-        typer.Option("--step", metavar="SHARE", help="How far the cut moves at a time; 0 cuts exactly."),
+        str | None,
+        typer.Option(
+            "--step", metavar="SHARE", help="How far the cut moves at a time; 0 cuts exactly, or auto."
+        ),
     ] = None,
     agent: Annotated[
         str | None,
@@ -85,12 +87,14 @@ def context(
     tree, node = call.place(reference)
     here = tree if node is None else node
     preferences = dict(read_setting(each) for each in settings or ())
+    if strategy is not None:
+        preferences["truncationStrategy"] = strategy
+    if step is not None:
+        preferences |= [read_setting(f"truncationStep={step}")]
     wishes: ContextWishes = {
         "limit": limit,
         "window": window,
         "max_tokens": max_tokens,
-        "strategy": strategy,
-        "step": step,
         "agent": agent,
         "text": text,
         "annotations": annotations,
@@ -128,7 +132,7 @@ def _other(
     from weft.context.strategy import Strategy  # noqa: PLC0415 - the engine is loaded by who asks it
 
     if other in set(Strategy):
-        return here.context(**{**wishes, "strategy": other})
+        other = f"truncationStrategy={other}"
     if "=" in other:
         name, value = read_setting(other)
         return here.context(**{**wishes, "preferences": {**wishes.get("preferences", {}), name: value}})
@@ -276,7 +280,10 @@ def prefer(
     call: Call,
     settings: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME=VALUE", help="What to set; NAME= alone takes it back."),
+        typer.Argument(
+            metavar="NAME=VALUE",
+            help="What to set; NAME= alone takes it back, NAME='\"\"' sets the empty text.",
+        ),
     ] = None,
 ) -> None:
     """Show or set what the grove prefers for contexts, or (with --tree) what one tree does."""
@@ -286,7 +293,9 @@ def prefer(
     from weft.tree.wire import camel, to_wire  # noqa: PLC0415
 
     changes: dict[str, Any] = {
-        name: None if value == "" else value for name, value in map(read_setting, settings or ())
+        name: None if each.endswith("=") else value
+        for each in settings or ()
+        for name, value in [read_setting(each)]
     }
     tree = None if call.choices.tree is None else call.tree
     if changes and tree is not None:

@@ -1,6 +1,6 @@
 """From a place in a tree to what a model will see: first a plan from light rows, then the texts of what is kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -152,7 +152,7 @@ def plan_context(request: ContextRequest) -> Plan:
     sketch, reasons = _sketch(rows, prices, request, beside)
     if request.dialogue and sketch.between is None and not sketch.tail.sums[-1]:
         raise _nothing_left(reasons)
-    room = _room(request, system, sketch)
+    room = _room(request, system, rows, sketch)
     return Plan(
         request=request,
         system=system,
@@ -194,7 +194,7 @@ def _with_input(request: ContextRequest) -> Outline:
     if not text:
         return outline
     rows = outline.tail or outline.head
-    tokens = request.estimator.of_text(text)
+    tokens = max(1, request.estimator.of_text(text))
     row = Candidate(INPUT, INPUT, "user", tokens, (rows[-1].ruler if rows else 0) + tokens)
     return replace(outline, tail=[*outline.tail, row])
 
@@ -237,8 +237,12 @@ def _sketch(
         pending=pending,
         known_before=between is None,
     )
-    floor_of = partial(_floor, rows, prices, beside, tail)
     last_user = _last_user(rows, reasons, tail) if request.dialogue else None
+
+    def floor_of(level: int) -> int:
+        row = None if level in reasons else rows.at(level)
+        return prices.floor(row, beside.get(level, ()), tail.live(level - rows.first))
+
     if between is None:
         return Sketch(tail=tail, last_user=last_user, floor_of=floor_of), reasons
     reasons |= _reasons(rows.head, 0)
@@ -259,25 +263,14 @@ def _last_user(rows: Outline, reasons: Mapping[int, Reason], tail: Columns) -> t
     return None
 
 
-def _floor(
-    rows: Outline,
-    prices: Prices,
-    beside: Mapping[int, tuple[ExtraSource, ...]],
-    tail: Columns,
-    level: int,
-) -> int:
-    return prices.floor(rows.at(level), beside.get(level, ()), tail.live(level - rows.first))
-
-
-def _room(request: ContextRequest, system: SystemContext, sketch: Sketch) -> Room:
+def _room(request: ContextRequest, system: SystemContext, rows: Outline, sketch: Sketch) -> Room:
     of_text, reserve, repair = request.estimator.of_text, 0, 0
     if request.dialogue:
-        first, last = _first_role(sketch.start), _last_role(sketch.tail)
-        if last == "assistant" and not request.profile.prefill:
+        if not request.profile.prefill and not _by_user(reversed(rows.tail), reversed(sketch.tail.lives)):
             reserve += of_text(CLOSING)
         # A marker between two users is joined to both.
         repair = 2 * of_text(JOINT)
-        if first == "user":
+        if _by_user(rows.tail if sketch.between is None else rows.head, sketch.start.lives):
             repair += of_text(OPENING)
         else:
             reserve += of_text(OPENING)
@@ -286,13 +279,15 @@ def _room(request: ContextRequest, system: SystemContext, sketch: Sketch) -> Roo
     )
 
 
-def _first_role(columns: Columns) -> str:
-    return next((columns.roles[index] for index in range(len(columns)) if columns.live(index)), "")
+def _by_user(rows: Iterable[Candidate], lives: Iterable[int]) -> bool:
+    """Whether the first of these that adds anything is a user's for certain.
 
-
-def _last_role(columns: Columns) -> str:
-    live = (index for index in range(len(columns) - 1, -1, -1) if columns.live(index))
-    return next((columns.roles[index] for index in live), "")
+    A tool's result may go where its call is, and one without a call goes altogether.
+    """
+    for row, live in zip(rows, lives, strict=True):
+        if live:
+            return row.role == "user" and row.kind not in {"tool_result", "mixed"}
+    return False
 
 
 def _nothing_left(reasons: Mapping[int, Reason]) -> InvalidInputError:

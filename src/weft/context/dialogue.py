@@ -54,29 +54,35 @@ def pair_up(parts: Sequence[Part]) -> list[Part]:
     """Each result right after its call; a call or a result that has no other half is taken out.
 
     Providers refuse both, and inventing a result would put words into a tool's mouth.
+    They refuse a second result, too: the newest stands.
     """
-    answers: dict[int, list[int]] = {}
     made: dict[str, int] = {}
-    answered: set[tuple[str, int]] = set()
+    answered: dict[tuple[int, str], int] = {}
     for index, part in enumerate(parts):
         for call in _answers(part):
             if call in made:
-                answered.add((call, made[call]))
-                answers.setdefault(made[call], []).append(index)
+                answered[made[call], call] = index
         made.update((call, index) for call in _calls(part))
-    moved = {index for many in answers.values() for index in many}
+    answers: dict[int, dict[int, set[str]]] = {}
+    for (maker, call), index in answered.items():
+        answers.setdefault(maker, {}).setdefault(index, set()).add(call)
+    # One part may answer several messages: its own words stand behind the last of them.
+    moved = {index: maker for maker in sorted(answers) for index in answers[maker]}
     found: list[Part] = []
     for index, part in enumerate(parts):
         if index in moved:
             continue
-        found += _kept(part, {call for call, maker in answered if maker == index})
-        for answer in dict.fromkeys(answers.get(index, ())):
-            mine = {call for call, maker in answered if maker == index}
-            found.append(_only_results(parts[answer], mine))
+        mine = answers.get(index, {})
+        found += _kept(part, set[str]().union(*mine.values()))
+        for answer in sorted(mine):
+            found.append(_only_results(parts[answer], mine[answer], words=index == moved[answer]))
     return found
 
 
 def _calls(part: Part) -> list[str]:
+    """What a part asks for. Who answers does not ask in the same breath: no provider takes that."""
+    if _answers(part):
+        return []
     return [block.id for block in part.blocks if isinstance(block, ToolCall)]
 
 
@@ -99,9 +105,12 @@ def _kept(part: Part, answered: set[str]) -> list[Part]:
     return [replace(part, blocks=blocks, role=role)]
 
 
-def _only_results(part: Part, mine: set[str]) -> Part:
+def _only_results(part: Part, mine: set[str], *, words: bool) -> Part:
     blocks = tuple(
-        block for block in part.blocks if not isinstance(block, ToolResult) or block.call_id in mine
+        block
+        for block in part.blocks
+        if (block.call_id in mine if isinstance(block, ToolResult) else words)
+        and not isinstance(block, ToolCall)
     )
     return part if len(blocks) == len(part.blocks) else replace(part, blocks=blocks)
 

@@ -7,6 +7,7 @@ ruler. That is enough, and it is why fitting costs the same at any depth.
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -40,6 +41,11 @@ class Columns:
 
     def live(self, index: int) -> int:
         return self.sums[index + 1] - self.sums[index]
+
+    @property
+    def lives(self) -> list[int]:
+        """The live tokens of every level."""
+        return [after - before for before, after in pairwise(self.sums)]
 
     def after(self, index: int) -> int:
         """Live tokens from a level to the end."""
@@ -315,11 +321,14 @@ def _shorten(sketch: Sketch, room: Room, rules: Rules, recent: int) -> Fit:
         wanted[anchor[0]] = anchor[1]
     starts_with_user = min(wanted) != sketch.first + recent or tail.roles[recent] == USER
     free = room.free - (0 if starts_with_user else room.repair)
+    start = sketch.first + recent
+    kept_before = anchor is not None and anchor[0] < start
+    cut = start - kept_before > 0
     floor_of = sketch.floor_of or _one
     floors = {level: min(tokens, floor_of(level)) for level, tokens in wanted.items()}
     needed = sum(floors.values())
-    space = free - rules.marker.allowance
-    marked = needed <= space
+    space = free - (rules.marker.allowance if cut else 0)
+    marked = cut and needed <= space
     if not marked:
         space = free
     if needed > space:
@@ -328,15 +337,14 @@ def _shorten(sketch: Sketch, room: Room, rules: Rules, recent: int) -> Fit:
     shortened = {
         each: max(level, floors[each]) for each, tokens in wanted.items() if tokens > max(level, floors[each])
     }
-    start = sketch.first + recent
     marker = _marker(sketch, rules.marker, 0, start) if marked else ""
     tokens = rules.marker.tokens_of(marker)
     return Fit(
         levels=sketch.levels,
-        head=0,
+        head=0 if cut else start,
         tail=start,
         recent=start,
-        anchor=anchor[0] if anchor is not None and anchor[0] < start else None,
+        anchor=anchor[0] if anchor is not None and kept_before and cut else None,
         marker=marker,
         marker_tokens=tokens,
         shortened=shortened,

@@ -299,6 +299,8 @@ class Context:
         for level in self._replaced:
             if level >= found.tail:
                 tail[level - found.tail] = self._at(level)
+            elif level < found.head:
+                head[level] = self._at(level)
         first = found.tail
         if found.anchor is not None:
             tail.insert(0, self._at(found.anchor))

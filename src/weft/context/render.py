@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from weft.context.account import Level, Reference, account_for, settings_of
 from weft.context.assemble import INPUT, Plan
@@ -12,21 +12,11 @@ from weft.context.fit import water_level
 from weft.context.manifest import Facts, Gap, Manifest
 from weft.context.reference import frame_tokens, reference_blocks
 from weft.context.result import AssembledContext
-from weft.context.select import Candidate, ExtraSource, tokens_of_content
-from weft.context.shorten import least_tokens, shorten_text
+from weft.context.select import Candidate, ExtraSource
+from weft.context.sizes import shortened_content, tokens_of_content
 from weft.context.tokens import Estimator
 from weft.errors import InvalidInputError
-from weft.tree.content import (
-    Block,
-    Content,
-    JsonValue,
-    Mixed,
-    Text,
-    ToolResult,
-    blocks_of,
-    plain_text,
-    spoken_text,
-)
+from weft.tree.content import Block, Content, JsonValue, Text, blocks_of, spoken_text
 from weft.tree.message import message_to_wire
 from weft.tree.node import Role
 
@@ -55,7 +45,7 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
         truncated=plan.fit.truncated,
         removed_nodes=plan.fit.removed,
         removed_tokens=sum(piece.size for piece in pieces if isinstance(piece, Gap)),
-        shortened=tuple(level.row.local_id for level in levels if level.shortened),
+        shortened=tuple(_shortened(levels)),
     )
 
 
@@ -88,9 +78,10 @@ class _Rendering:
             if not plan.request.dialogue
             else [e for e in plan.extras(number) if e.left_out is None and e.tokens]
         )
-        texts = [(extra.id, plan.prices.capped(extra)) for extra in extras]
+        prices = plan.prices
+        texts = [(prices.capped(extra), prices.least(extra)) for extra in extras]
         if number not in plan.reasons:
-            texts.append((row.id, row.tokens))
+            texts.append((row.tokens, prices.least(row)))
         room = self._allowed(number, texts)
         level = Level(number, row)
         for extra, most in zip(extras, room, strict=False):
@@ -99,16 +90,15 @@ class _Rendering:
             self._say(level, row, room[-1])
         return level
 
-    def _allowed(self, number: int, texts: Sequence[tuple[str, int]]) -> list[int]:
-        """What each text of a level may cost; less than it wants only where the level must be shortened."""
+    def _allowed(self, number: int, texts: Sequence[tuple[int, int]]) -> list[int]:
+        """What each (size, least) of a level may cost: less than its size only if the level is shortened."""
         most = self.plan.fit.shortened.get(number)
-        sizes = {index: size for index, (_, size) in enumerate(texts)}
+        sizes = {index: size for index, (size, _) in enumerate(texts)}
         if most is None:
             return list(sizes.values())
         planned = self._planned(number)
         room = most - (planned - sum(sizes.values()))
-        least = least_tokens(self.estimator)
-        floors = {index: min(least, size) for index, size in sizes.items()}
+        floors = {index: least for index, (_, least) in enumerate(texts)}
         level = water_level(sizes, floors, room)
         return [min(size, max(level, floors[index])) for index, size in sizes.items()]
 
@@ -131,10 +121,10 @@ class _Rendering:
         content, level.shortened = self._fitted(content, row.tokens, most)
         level.tokens = tokens_of_content(content, self.estimator) if level.shortened else row.tokens
         role = Role(row.role) if row.role in {"assistant", "tool"} else Role.USER
-        level.parts.append(Part(role, blocks_of(content), row.author, level.number))
+        level.parts.append(Part(role, _spoken(blocks_of(content)), row.author, level.number))
 
     def _fitted(self, content: Content, size: int, most: int) -> tuple[Content, bool]:
-        return (content, False) if size <= most else (_shortened(content, most, self.estimator), True)
+        return (content, False) if size <= most else (shortened_content(content, most, self.estimator), True)
 
     def composed(self, levels: Iterable[Level], marker: Part | None) -> Composed:
         request = self.plan.request
@@ -146,6 +136,20 @@ class _Rendering:
         return found
 
 
+def _shortened(levels: Iterable[Level]) -> Iterator[str]:
+    """Ids of what had to give way for others, references too."""
+    for level in levels:
+        yield from (each.extra.local_id for each in level.references if each.shortened)
+        if level.shortened:
+            yield level.row.local_id
+
+
+def _spoken(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Without texts of white space alone, which providers refuse."""
+    found = tuple(block for block in blocks if not isinstance(block, Text) or block.text.strip())
+    return found or blocks
+
+
 def _in_order(plan: Plan, levels: Iterable[Level], marker: Part | None) -> list[Part]:
     """All parts, with the marker where something was left out."""
     parts: list[Part] = []
@@ -155,32 +159,3 @@ def _in_order(plan: Plan, levels: Iterable[Level], marker: Part | None) -> list[
             marker = None
         parts += level.parts
     return parts
-
-
-def _shortened(content: Content, most: int, estimator: Estimator) -> Content:
-    """The same content with its longest words cut, in at most so many tokens."""
-    blocks = list(blocks_of(content))
-    words = {index: _words(block) for index, block in enumerate(blocks)}
-    sizes = {index: estimator.of_text(text) for index, text in words.items() if text is not None}
-    fixed = tokens_of_content(content, estimator) - sum(sizes.values())
-    least = least_tokens(estimator)
-    floors = {index: min(least, size) for index, size in sizes.items()}
-    level = water_level(sizes, floors, most - max(0, fixed))
-    for index, size in sizes.items():
-        allowed = max(level, floors[index])
-        text = words[index]
-        if size > allowed and text is not None:
-            blocks[index] = _with_words(blocks[index], shorten_text(text, allowed, estimator))
-    return blocks[0] if len(blocks) == 1 else Mixed(tuple(blocks))
-
-
-def _words(block: Block) -> str | None:
-    if isinstance(block, Text):
-        return block.text
-    return plain_text(block) if isinstance(block, ToolResult) else None
-
-
-def _with_words(block: Block, text: str) -> Block:
-    if isinstance(block, ToolResult):
-        return ToolResult(call_id=block.call_id, content=text, is_error=block.is_error)
-    return Text(text)

@@ -10,12 +10,10 @@ from weft.context.fit import Columns, Stretch
 from weft.context.marker import JOINT
 from weft.context.shorten import least_tokens
 from weft.context.tokens import Estimator
-from weft.tree.content import Audio, Content, Image, blocks_of, plain_text
 from weft.tree.edge import SourceRole
 from weft.tree.node import Metadata
 
 __all__ = [
-    "MEDIA_TOKENS",
     "Annotations",
     "Candidate",
     "ExtraSource",
@@ -24,14 +22,13 @@ __all__ = [
     "Reason",
     "bound_of",
     "columns_of",
+    "least_of",
     "left_out_of",
     "reason_to_leave_out",
-    "tokens_of_content",
 ]
 
-MEDIA_TOKENS = 1_600
-"""What one image or recording is taken to cost."""
-_SHRINKS = frozenset({"text", "tool_result"})
+_WORDS = frozenset({"text", "tool_result"})
+_CALLING = frozenset({"tool_call", "mixed"})
 
 
 class Reason(StrEnum):
@@ -73,6 +70,8 @@ class ExtraSource(NamedTuple):
     tokens: int
     kind: str = "text"
     left_out: Reason | None = None
+    least: int | None = None
+    """As a candidate's."""
 
 
 class Candidate(NamedTuple):
@@ -91,8 +90,8 @@ class Candidate(NamedTuple):
     """Of the edge into this node: they stand before the message that it answers."""
     notes: tuple[ExtraSource, ...] = ()
     """The annotations on this node: where they are wanted, they stand before its message."""
-    fixed: int | None = None
-    """Tokens that shortening cannot save; None: none in texts and tool results, all in anything else."""
+    least: int | None = None
+    """What shortening can bring it down to; None: hardly anything if it is words, all of it if anything else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +114,11 @@ class Outline:
         return self.tail[level - self.first] if level >= self.first else self.head[level]
 
 
-def tokens_of_content(content: Content, estimator: Estimator) -> int:
-    """What a node costs, media included, where its light columns do not say."""
-    media = sum(isinstance(block, Image | Audio) for block in blocks_of(content))
-    text = plain_text(content)
-    return (estimator.of_text(text) if text else 0) + media * MEDIA_TOKENS
+def least_of(each: Candidate | ExtraSource, estimator: Estimator) -> int:
+    """The fewest tokens that one content can be brought down to."""
+    if each.least is not None:
+        return min(each.least, each.tokens)
+    return min(least_tokens(estimator), each.tokens) if each.kind in _WORDS else each.tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,42 +145,37 @@ class Prices:
         return self.capped(source) + frame + self.joint
 
     def capped(self, source: ExtraSource) -> int:
-        if source.role is SourceRole.PRIMARY and self.share is not None and source.kind in _SHRINKS:
-            return min(source.tokens, max(least_tokens(self.estimator), self.share))
+        if source.role is SourceRole.PRIMARY and self.share is not None:
+            return min(source.tokens, max(self.least(source), self.share))
         return source.tokens
 
-    def floor(self, candidate: Candidate, extras: Sequence[ExtraSource], cost: int) -> int:
-        """The fewest tokens that a level can be brought down to."""
-        least = least_tokens(self.estimator)
-        saved = 0
-        if candidate.left_out is None and candidate.tokens:
-            fixed = candidate.fixed
-            if fixed is None:
-                fixed = 0 if candidate.kind in _SHRINKS else candidate.tokens
-            saved += max(0, candidate.tokens - fixed - least)
-        for extra in extras:
-            if extra.left_out is None and extra.kind in _SHRINKS:
-                saved += max(0, self.capped(extra) - least)
+    def least(self, each: Candidate | ExtraSource) -> int:
+        return least_of(each, self.estimator)
+
+    def floor(self, candidate: Candidate | None, extras: Sequence[ExtraSource], cost: int) -> int:
+        """The fewest tokens that a level can be brought down to; without a candidate, its sources alone."""
+        saved = 0 if candidate is None else candidate.tokens - self.least(candidate)
+        saved += sum(
+            self.capped(extra) - self.least(extra)
+            for extra in extras
+            if extra.left_out is None and extra.tokens
+        )
         return max(1, cost - saved)
 
 
 def bound_of(rows: Sequence[Candidate]) -> bytes:
-    """Which levels may not be parted from the one before.
+    """Which levels may not be parted from the one before: results from the call that they follow.
 
     What a mixed node holds is not known here: after an assistant's tool call it is taken
     for the result, because parting them would be refused, and keeping them costs little.
+    What stands before the first level is not known either.
     """
-    return bytes(
-        row.role == "tool"
-        or row.kind == "tool_result"
-        or (
-            row.kind == "mixed"
-            and index > 0
-            and rows[index - 1].role == "assistant"
-            and rows[index - 1].kind in {"tool_call", "mixed"}
-        )
-        for index, row in enumerate(rows)
-    )
+    bound, calling = bytearray(len(rows)), True
+    for index, row in enumerate(rows):
+        result = row.role == "tool" or row.kind == "tool_result" or (row.kind == "mixed" and index > 0)
+        bound[index] = result and calling
+        calling = bool(bound[index]) or (row.role == "assistant" and row.kind in _CALLING)
+    return bytes(bound)
 
 
 def left_out_of(rows: Sequence[Candidate], bound: bytes) -> list[Reason | None]:

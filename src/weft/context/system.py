@@ -1,5 +1,6 @@
 """The system context: who the model is, what the tree wants, what was asked along the way."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.context.limits import system_over
@@ -23,6 +24,11 @@ class Instruction:
     """The node whose edge has it as a source; instructions of one edge have the same."""
     left_out: Reason | None = None
 
+    @property
+    def own(self) -> bool:
+        """Whether it is a message of the history itself: no newer instruction takes its place."""
+        return self.edge == self.id
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemParts:
@@ -44,30 +50,36 @@ def build_system(
     parts: SystemParts, wanted: Instructions, estimator: Estimator, *, budget: int
 ) -> SystemContext:
     """Trim, skip what is empty, join by a blank line; never cut, so too much of it is an error."""
-    chosen = [each for each in parts.instructions if each.left_out is None and each.text.strip()]
-    if wanted is Instructions.LAST and chosen:
-        chosen = [each for each in chosen if each.edge == chosen[-1].edge]
-    named = [
-        ("agent", parts.agent),
-        ("tree", parts.tree),
-        *((f"[{each.local_id}]", each.text) for each in chosen),
-    ]
-    texts = [(name, text.strip()) for name, text in named if text.strip()]
-    joint = estimator.of_text(JOINT)
-    sizes = [
-        (name, estimator.of_text(text) + (joint if index else 0)) for index, (name, text) in enumerate(texts)
-    ]
+    joint, texts = estimator.of_text(JOINT), list[str]()
+    sizes: list[tuple[str, int]] = []
+    pieces: list[Piece] = []
+
+    def take(name: str, text: str) -> int:
+        size = estimator.of_text(text.strip()) + (joint if texts else 0)
+        texts.append(text.strip())
+        sizes.append((name, size))
+        return size
+
+    for name, text in (("agent", parts.agent), ("tree", parts.tree)):
+        if text.strip():
+            pieces.append(_kept(name, take(name, text), "system context is never cut"))
+    newest = _newest_edge(parts.instructions) if wanted is Instructions.LAST else None
+    for each in parts.instructions:
+        used = _counts(each) and (newest is None or each.own or each.edge == newest)
+        pieces.append(_source(each, take(f"[{each.local_id}]", each.text) if used else 0, used))
     total = sum(size for _, size in sizes)
     if total > budget:
         raise system_over(total, budget, sizes)
-    pieces = [
-        _kept(name, size, "system context is never cut") for name, size in sizes if not name.startswith("[")
-    ]
-    counted = dict(sizes)
-    pieces += [
-        _source(each, counted.get(f"[{each.local_id}]", 0), each in chosen) for each in parts.instructions
-    ]
-    return SystemContext(JOINT.join(text for _, text in texts), total, tuple(pieces))
+    return SystemContext(JOINT.join(texts), total, tuple(pieces))
+
+
+def _counts(each: Instruction) -> bool:
+    return each.left_out is None and bool(each.text.strip())
+
+
+def _newest_edge(instructions: Sequence[Instruction]) -> str | None:
+    edges = [each.edge for each in instructions if _counts(each) and not each.own]
+    return edges[-1] if edges else None
 
 
 def _kept(name: str, size: int, reason: str) -> Run:

@@ -24,7 +24,7 @@ from weft.store.rows import (
     NodeRow,
 )
 from weft.store.session import Session
-from weft.tree.content import Content, kind_of, plain_text
+from weft.tree.content import Content, is_blank, kind_of, plain_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import default_tokens, measure
 from weft.tree.node import Role
@@ -120,6 +120,8 @@ def check_node(findings: Findings, row: NodeRow, mine: Belongings, around: Aroun
         size = measure(plain_text(content))
         findings.compare("node", row.ulid, "narrow characters", row.narrow, size.narrow)
         findings.compare("node", row.ulid, "wide characters", row.wide, size.wide)
+        if row.flags & Flag.BLANK and not is_blank(content):
+            findings.differs_in("node", row.ulid, "flag for white space", row.flags)
         facts = facts_of(findings, row, mine, around, content)
         if facts is not None:
             findings.compare("node", row.ulid, "hash", row.hash.hex(), content_hash(facts).hex())

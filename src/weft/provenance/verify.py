@@ -63,6 +63,7 @@ _FLAGS = (
     | Flag.HAS_ATTACHMENTS
     | Flag.HAS_RESPONSE
     | Flag.JOINED
+    | Flag.BLANK
 )
 
 

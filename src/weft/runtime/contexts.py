@@ -153,7 +153,9 @@ class Contexts(Reading):
             estimator=estimator,
             annotations=self._annotations(opened, options.annotations),
         )
-        window = options.window or _window_of(agent)
+        window = _window_of(agent) if options.window is None else options.window
+        if window is not None and window < 1:
+            raise InvalidInputError(f"the window must be at least 1, got {window:,}")
         request = ContextRequest(
             mode=opened.mode,
             outline=Outline(tail=()),
@@ -235,7 +237,7 @@ def _system(told: _Told, agent: Agent | None, reader: PathReader) -> SystemParts
 
 def _window_of(agent: Agent | None) -> int | None:
     window = None if agent is None else agent.configuration.custom.get(_WINDOW)
-    return window if isinstance(window, int) and window > 0 else None
+    return window if isinstance(window, int) and not isinstance(window, bool) and window > 0 else None
 
 
 def _budget(

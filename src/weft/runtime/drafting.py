@@ -35,6 +35,7 @@ from weft.tree.content import (
     Content,
     blob_refs,
     check_content,
+    is_blank,
     kind_of,
     plain_text,
 )
@@ -297,6 +298,7 @@ def _flags(draft: Draft) -> int:
         | (Flag.HAS_ATTACHMENTS if draft.attachments else 0)
         | (Flag.HAS_RESPONSE if draft.response is not None else 0)
         | (Flag.JOINED if draft.joined else 0)
+        | (Flag.BLANK if is_blank(draft.content) else 0)
     )
 
 

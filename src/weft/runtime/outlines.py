@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from weft.context.assemble import ContextRequest
 from weft.context.fit import Stretch
+from weft.context.manifest import NO_LIMIT
 from weft.context.select import (
-    MEDIA_TOKENS,
     Annotations,
     Candidate,
     ExtraSource,
@@ -15,8 +16,8 @@ from weft.context.select import (
     bound_of,
     left_out_of,
     reason_to_leave_out,
-    tokens_of_content,
 )
+from weft.context.sizes import MEDIA_TOKENS, least_of_content, tokens_of_content
 from weft.context.strategy import Strategy
 from weft.context.system import Instruction
 from weft.context.tokens import Estimator
@@ -26,8 +27,8 @@ from weft.runtime.reading import Opened
 from weft.runtime.values import metadata_of, sources_of
 from weft.store.levels import first_beyond, instructing, instructing_versions, notes_on, tail_to
 from weft.store.queries import Selections, ancestor_at_depth, node_row, node_rows, resolve, walk_up
-from weft.store.rows import EDGE_TYPES, KINDS, ROLES, NodeRow
-from weft.tree.content import plain_text
+from weft.store.rows import EDGE_TYPES, KINDS, ROLES, Flag, NodeRow
+from weft.tree.content import Content, Mixed, plain_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.node import Role
 from weft.tree.tree import Mode
@@ -66,16 +67,18 @@ class PathReader:
         if strategy is Strategy.STOP_AT_LIMIT and self.end.ruler > room:
             # It may refuse, and then says which nodes weigh most: so all of them are looked at.
             rows = walk_up(self.tree.session, self.tree.key, self.end.position)
-            return Outline(tail=self._candidates(rows))
+            return Outline(tail=_plain(self._levels(rows)), start=0)
         tail = self._tail(room, request.preferences.minimum_recent_nodes)
         start = tail[0].row
         if start.parent is None:
-            return Outline(tail=_plain(tail))
+            return Outline(tail=_plain(tail), start=0)
         head = self._head(*request.head_reach())
         last = head[-1].row.depth if head else -1
         if last >= start.depth - 1:
-            return Outline(tail=_plain([*head, *(level for level in tail if level.row.depth > last)]))
-        return Outline(head=_plain(head), tail=_plain(tail), between=self._between(last, start))
+            levels = [*head, *(level for level in tail if level.row.depth > last)]
+            return Outline(tail=_plain(levels), start=0)
+        between, below = self._between(last, start)
+        return Outline(head=_plain(head, below), tail=_plain(tail), between=between)
 
     def instructions(self) -> tuple[Instruction, ...]:
         """What instructs along the path: sources of its edges, and the system messages of histories."""
@@ -125,12 +128,14 @@ class PathReader:
     def extra_sources(self, pairs: Sequence[tuple[int, SourceRole]]) -> tuple[ExtraSource, ...]:
         """Nodes beside the path, as planning sees them."""
         rows = node_rows(self.tree.session, self.tree.key, [key for key, _ in pairs])
-        tokens = self._tokens(list(rows.values()))
-        return tuple(self._extra(rows[key], role, tokens[key]) for key, role in pairs)
+        sizes = self._sizes(list(rows.values()))
+        return tuple(self._extra(rows[key], role, sizes[key]) for key, role in pairs)
 
-    def _extra(self, row: NodeRow, role: SourceRole, tokens: int) -> ExtraSource:
+    def _extra(self, row: NodeRow, role: SourceRole, size: "_Size") -> ExtraSource:
         self.seen[row.ulid] = row
-        return ExtraSource(row.ulid, row.local_id, role, tokens, KINDS[row.kind], self._reason(row))
+        return ExtraSource(
+            row.ulid, row.local_id, role, size.tokens, KINDS[row.kind], self._reason(row), size.least
+        )
 
     def _tail(self, room: int, least: int) -> list["_Level"]:
         """Back from the end until the budget is spent, in one query unless much of it is left out."""
@@ -138,7 +143,12 @@ class PathReader:
         found: list[_Level] = []
         while True:
             rows = tail_to(
-                self.tree.session, self.tree.key, position, floor=floor, least=least + 2, limit=_AT_ONCE
+                self.tree.session,
+                self.tree.key,
+                position,
+                floor=max(-1, floor),
+                least=min(least + 2, _AT_ONCE),
+                limit=_AT_ONCE,
             )
             found = self._levels(rows) + found
             top = found[0].row
@@ -148,22 +158,24 @@ class PathReader:
             floor = top.ruler - most
 
     def _reaches(self, levels: Sequence["_Level"], room: int, least: int) -> bool:
-        live = _live(_plain(levels))
+        rows = _plain(levels)
+        bound = bound_of(rows)
+        live = [index for index, reason in enumerate(left_out_of(rows, bound)) if reason is None]
         # The first is only there to tell whether the next one is joined to it.
-        if sum(each.tokens for each in live[1:]) <= room or len(live) <= least:
+        if sum(rows[index].tokens for index in live[1:]) <= room or len(live) <= least:
             return False
         if not self.dialogue:
             return True
-        first = levels[0].candidate
-        if first.role == "tool" or first.kind in {"tool_result", "mixed"}:
+        if rows[0].role == "tool" or rows[0].kind in {"tool_result", "mixed"}:
             return False
-        return len(levels) > _FOR_A_USER or any(each.role == "user" for each in live[1:])
+        asked = (rows[index].role == "user" and not bound[index] for index in live[1:])
+        return len(levels) > _FOR_A_USER or any(asked)
 
     def _head(self, reach: int, on_ruler: bool) -> list["_Level"]:  # noqa: FBT001 - a pair from head_reach
         """From the root to one level past the reach, and to one that counts: a request begins with its role."""
         session, tree, amount = self.tree.session, self.tree.key, reach
         while True:
-            beyond = first_beyond(session, tree, self.end.position, amount)
+            beyond = first_beyond(session, tree, self.end.position, min(amount, NO_LIMIT))
             rows = walk_up(session, tree, self.end.position if beyond is None else beyond)
             levels = self._levels(rows)
             live = sum(each.tokens for each in _live(_whole_groups(_plain(levels))))
@@ -171,20 +183,24 @@ class PathReader:
                 return levels
             amount = max(1, 2 * amount)
 
-    def _between(self, last: int, start: NodeRow) -> Stretch:
-        """What lies between the level `last` and the tail: a count, two ids, two marks on the ruler."""
+    def _between(self, last: int, start: NodeRow) -> tuple[Stretch, str]:
+        """What lies between the level `last` and the tail: a count, two ids, two marks on the ruler.
+
+        With it the id of the first node there.
+        """
         session, tree = self.tree.session, self.tree.key
         below = ancestor_at_depth(session, tree, self.end.position, last + 1)
         ends = node_rows(session, tree, [below, start.parent or below])
         first, final = self._resolved([ends[below], ends[start.parent or below]])
         before = 0 if first.parent is None else node_row(session, tree, first.parent).ruler
-        return Stretch(
+        stretch = Stretch(
             count=start.depth - last - 1,
             first=first.local_id,
             last=final.local_id,
             start=before,
             end=final.ruler,
         )
+        return stretch, first.ulid
 
     def _resolved(self, rows: list[NodeRow]) -> list[NodeRow]:
         """Positions as the versions that are seen; the end as the one that was asked for."""
@@ -193,18 +209,19 @@ class PathReader:
         seen = resolve(self.tree.session, self.tree.key, rows, self.selections)
         return [self.end if row.position == self.end.position else row for row in seen]
 
-    def _candidates(self, rows: list[NodeRow]) -> list[Candidate]:
-        return _plain(self._levels(rows))
-
     def _levels(self, rows: list[NodeRow]) -> list["_Level"]:
         session, tree = self.tree.session, self.tree.key
         seen = self._resolved(rows)
-        beside = sources_of(session, tree, [row for row in seen if row.flags]) if self.dialogue else {}
+        beside = (
+            sources_of(session, tree, [row for row in seen if row.flags & Flag.HAS_SOURCES])
+            if self.dialogue
+            else {}
+        )
         extras = {key: _extra_keys(listed) for key, listed in beside.items()}
         others = node_rows(session, tree, [key for listed in extras.values() for key, _ in listed])
         notes = notes_on(session, tree, [row.position for row in seen]) if self.dialogue else {}
         others |= {note.key: note for listed in notes.values() for note in listed}
-        tokens = self._tokens([*seen, *others.values()])
+        sizes = self._sizes([*seen, *others.values()])
         self.seen.update((row.ulid, row) for row in seen)
         authors = {key: agent_row(session, key).ulid for key in {row.author for row in seen}}
         return [
@@ -214,18 +231,19 @@ class PathReader:
                     row.ulid,
                     row.local_id,
                     self._role(row),
-                    tokens[row.key],
+                    sizes[row.key].tokens,
                     row.ruler,
                     kind=KINDS[row.kind],
                     author=authors[row.author],
                     left_out=self._reason(row) or self._in_system(row),
                     sources=tuple(
-                        self._extra(others[key], role, tokens[key]) for key, role in extras.get(row.key, ())
+                        self._extra(others[key], role, sizes[key]) for key, role in extras.get(row.key, ())
                     ),
                     notes=tuple(
-                        self._extra(note, SourceRole.CONTEXT, tokens[note.key])
+                        self._extra(note, SourceRole.CONTEXT, sizes[note.key])
                         for note in notes.get(row.position, ())
                     ),
+                    least=sizes[row.key].least,
                 ),
             )
             for row in seen
@@ -246,22 +264,35 @@ class PathReader:
             annotations=self.annotations,
         )
 
-    def _tokens(self, rows: Sequence[NodeRow]) -> dict[int, int]:
+    def _sizes(self, rows: Sequence[NodeRow]) -> dict[int, "_Size"]:
         """From the counts that nodes carry; contents are read only for what counts cannot say."""
         of_counts = self.estimator.of_counts
-        found: dict[int, int] = {}
+        found: dict[int, _Size] = {}
         unsaid: list[NodeRow] = []
         for row in rows:
             kind = KINDS[row.kind]
-            if of_counts is None or kind == "mixed":
+            if self.dialogue and row.flags & Flag.BLANK:
+                found[row.key] = _Size(0)
+            elif of_counts is None or kind == "mixed":
                 unsaid.append(row)
-                continue
-            tokens = of_counts(row.narrow, row.wide) if row.narrow or row.wide else 0
-            found[row.key] = tokens + (MEDIA_TOKENS if kind in _MEDIA else 0)
+            else:
+                tokens = max(1, of_counts(row.narrow, row.wide)) if row.narrow or row.wide else 0
+                found[row.key] = _Size(tokens + (MEDIA_TOKENS if kind in _MEDIA else 0))
         if unsaid:
             contents = self.cache.contents(self.tree.session, self.tree.key, unsaid)
-            found |= {key: tokens_of_content(content, self.estimator) for key, content in contents.items()}
+            found |= {key: self._size(content) for key, content in contents.items()}
         return found
+
+    def _size(self, content: Content) -> "_Size":
+        tokens = tokens_of_content(content, self.estimator)
+        least = least_of_content(content, self.estimator) if isinstance(content, Mixed) else None
+        return _Size(tokens, least)
+
+
+class _Size(NamedTuple):
+    tokens: int
+    least: int | None = None
+    """What a content of several parts can be brought down to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +301,14 @@ class _Level:
     candidate: Candidate
 
 
-def _plain(levels: Sequence[_Level]) -> list[Candidate]:
-    return [level.candidate for level in levels]
+def _plain(levels: Sequence[_Level], below: str = "") -> list[Candidate]:
+    """The candidates, each with the notes that are beside the path. `below` is the id of what follows them."""
+    found = [level.candidate for level in levels]
+    after = [*(row.id for row in found[1:]), below]
+    for index, (row, next_id) in enumerate(zip(found, after, strict=True) if found else ()):
+        if row.notes and any(note.id == next_id for note in row.notes):
+            found[index] = row._replace(notes=tuple(note for note in row.notes if note.id != next_id))
+    return found
 
 
 def _live(rows: Sequence[Candidate]) -> list[Candidate]:

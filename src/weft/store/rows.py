@@ -70,6 +70,8 @@ class Flag:
     HAS_RESPONSE = 16
     JOINED = 32
     """Made of two nodes: the event that made it names the second."""
+    BLANK = 64
+    """White space and nothing else: a part of documents, not of dialogues."""
 
 
 class NodeRow(NamedTuple):

@@ -29,6 +29,7 @@ __all__ = [
     "check_text",
     "content_from_wire",
     "content_to_wire",
+    "is_blank",
     "kind_of",
     "plain_text",
     "spoken_text",
@@ -128,6 +129,11 @@ def spoken_text(content: Content) -> str:
     if isinstance(content, Text):
         return content.text
     return "".join(block.text for block in blocks_of(content) if isinstance(block, Text))
+
+
+def is_blank(content: Content) -> bool:
+    """Whether a node holds white space and nothing else."""
+    return all(isinstance(block, Text) and not block.text.strip() for block in blocks_of(content))
 
 
 def plain_text(content: Content) -> str:

@@ -12,8 +12,9 @@ from weft.context.layers.render import assemble_layers
 from weft.context.layers.request import LayeredRequest, Strip
 from weft.context.layers.settings import LayerSettings
 from weft.context.layers.standing import Standing
-from weft.context.select import Candidate, Outline, Reason, tokens_of_content
+from weft.context.select import Candidate, Outline, Reason
 from weft.context.settings import Preferences
+from weft.context.sizes import tokens_of_content
 from weft.context.system import SystemParts
 from weft.context.tokens import DEFAULT, Estimator
 from weft.errors import InvalidInputError

@@ -16,7 +16,7 @@ from weft.context.layers.names import (
 )
 from weft.context.manifest import Manifest
 from weft.context.marker import JOINT
-from weft.context.select import tokens_of_content
+from weft.context.sizes import tokens_of_content
 from weft.context.tokens import DEFAULT, Estimator
 from weft.tree.content import Block, Text, content_to_wire
 from weft.tree.json import JsonObject, JsonValue

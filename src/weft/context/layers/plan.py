@@ -16,7 +16,7 @@ from weft.context.layers.settings import Changed, Placement
 from weft.context.layers.standing import StandingLayer, standing_layer
 from weft.context.limits import system_over
 from weft.context.marker import JOINT
-from weft.context.select import Candidate, Outline
+from weft.context.select import Candidate, Outline, least_of
 from weft.context.shorten import least_tokens
 from weft.context.system import SystemContext
 from weft.errors import InvalidInputError
@@ -295,10 +295,7 @@ def _priced(
         cost = preface.costs(estimator, asked=asked).total if costs is None else costs.get(level, 0)
         # Only what is recent is ever shortened, and finding out how far takes time.
         floor = cost if level < recent else min(cost, preface.floor(estimator, asked=asked))
-        fixed = row.fixed
-        if fixed is None:
-            fixed = 0 if row.kind in {"text", "tool_result"} else row.tokens
-        return row._replace(tokens=row.tokens + cost, fixed=fixed + floor)
+        return row._replace(tokens=row.tokens + cost, least=least_of(row, estimator) + floor)
 
     outline, offset = path.outline, path.offset
     return replace(

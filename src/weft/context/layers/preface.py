@@ -11,12 +11,11 @@ from weft.context.layers.items import ContextItem
 from weft.context.layers.library import reference_of
 from weft.context.layers.names import FIND_ABOVE, FIND_IN_LIBRARY, REFERENCES, SEPARATOR
 from weft.context.marker import JOINT
-from weft.context.select import MEDIA_TOKENS
-from weft.context.shorten import least_tokens, shorten_text
+from weft.context.sizes import MEDIA_TOKENS
 from weft.context.tokens import Estimator
 from weft.tree.content import Block, Content, Image, Mixed, Text, blocks_of
 
-__all__ = ["Costs", "Given", "Preface", "Reference", "shorten_words"]
+__all__ = ["Costs", "Given", "Preface", "Reference"]
 
 
 class Reference(NamedTuple):
@@ -165,12 +164,3 @@ class Costs(NamedTuple):
     @property
     def total(self) -> int:
         return self.tools + self.loom + sum(self.references) + sum(self.given) + self.images + self.frame
-
-
-def shorten_words(content: Content, most: int, estimator: Estimator) -> Content:
-    """The words of a question that is too long even without its items."""
-    blocks = list(blocks_of(content))
-    for index, block in enumerate(blocks):
-        if isinstance(block, Text):
-            blocks[index] = Text(shorten_text(block.text, max(least_tokens(estimator), most), estimator))
-    return blocks[0] if len(blocks) == 1 else Mixed(tuple(blocks))

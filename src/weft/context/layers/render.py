@@ -9,14 +9,15 @@ from weft.context.layers.envelope import Envelope, Layer, Segment, canonical, sh
 from weft.context.layers.items import ContextItem
 from weft.context.layers.names import LayerId
 from weft.context.layers.plan import LayerPlan, beside_words, plan_layers
-from weft.context.layers.preface import Preface, shorten_words
+from weft.context.layers.preface import Preface
 from weft.context.layers.request import LayeredRequest
 from weft.context.limits import recent_over
 from weft.context.manifest import Facts, Manifest
 from weft.context.marker import JOINT
 from weft.context.render import render_context
 from weft.context.result import AssembledContext
-from weft.context.select import Candidate, Outline, tokens_of_content
+from weft.context.select import Candidate, Outline
+from weft.context.sizes import shortened_content, tokens_of_content
 from weft.errors import InvalidInputError
 from weft.tree.content import Content, Text, content_to_wire, spoken_text
 from weft.tree.json import JsonValue
@@ -112,7 +113,7 @@ def _written(plan: LayerPlan, contents: Mapping[str, Content]) -> dict[int, _Wri
             floor = preface.floor(estimator, asked=asked)
             shortened = words > room - floor and own is not None
             if shortened and own is not None:
-                own = shorten_words(own, room - floor, estimator)
+                own = shortened_content(own, room - floor, estimator)
                 words = tokens_of_content(own, estimator)
             preface = preface.fitted(room - words, estimator, asked=asked)  # noqa: PLW2901 - the same one, smaller
         cost = preface.costs(estimator, asked=asked).total

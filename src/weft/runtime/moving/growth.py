@@ -24,6 +24,7 @@ from weft.tree.content import (
     check_content,
     content_from_wire,
     content_to_wire,
+    is_blank,
     kind_of,
     plain_text,
 )
@@ -212,7 +213,8 @@ class Growth:
             ruler=place.ruler,
             near_attachments=place.near_attachments or None,
             near_instruction=place.near_instruction or None,
-            flags=_flags(fields, len(sources), has_items=bool(items), answered=response is not None),
+            flags=_flags(fields, len(sources), has_items=bool(items), answered=response is not None)
+            | (Flag.BLANK if is_blank(content) else 0),
             pruned=fields.optional_mark("pruned"),
             hidden=fields.optional_mark("hidden"),
             bookmark_label=fields.optional_text("bookmarkLabel", limit=_LABEL_LIMIT),
