@@ -139,7 +139,8 @@ class PathReader:
 
     def _tail(self, room: int, least: int) -> list["_Level"]:
         """Back from the end until the budget is spent, in one query unless much of it is left out."""
-        position, floor, most = self.end.position, self.end.ruler - room, room
+        # One beyond the room, so that it is seen to be full.
+        position, floor, most = self.end.position, self.end.ruler - room - 1, room
         found: list[_Level] = []
         while True:
             rows = tail_to(

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     column,
+    text,
 )
 
 from weft.store.schema_base import LOCAL_ID, SHA256, ULID, metadata
@@ -262,6 +263,14 @@ nodes = Table(
         "key",
         sqlite_where=column("key") != column("position"),
         postgresql_where=column("key") != column("position"),
+    ),
+    Index(
+        "ix_nodes_notes",
+        "tree",
+        "parent",
+        "key",
+        sqlite_where=text("edge_type = 1"),
+        postgresql_where=text("edge_type = 1"),
     ),
     Index(
         "ix_nodes_pruned",
