@@ -174,7 +174,9 @@ class PathReader:
 
     def _head(self, reach: int, on_ruler: bool) -> list["_Level"]:  # noqa: FBT001 - a pair from head_reach
         """From the root to one level past the reach, and to one that counts: a request begins with its role."""
-        session, tree, amount = self.tree.session, self.tree.key, reach
+        session, tree = self.tree.session, self.tree.key
+        # Of what is read the last group is not known whole: a little more, or it would take another query.
+        amount = reach if on_ruler else reach + reach // 8
         while True:
             beyond = first_beyond(session, tree, self.end.position, min(amount, NO_LIMIT))
             rows = walk_up(session, tree, self.end.position if beyond is None else beyond)
