@@ -56,6 +56,8 @@ def pair_up(parts: Sequence[Part]) -> list[Part]:
     Providers refuse both, and inventing a result would put words into a tool's mouth.
     They refuse a second result, too: the newest stands.
     """
+    if not any(isinstance(block, ToolCall | ToolResult) for part in parts for block in part.blocks):
+        return list(parts)
     made: dict[str, int] = {}
     answered: dict[tuple[int, str], int] = {}
     for index, part in enumerate(parts):

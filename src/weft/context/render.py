@@ -73,17 +73,17 @@ class _Rendering:
 
     def _level(self, number: int) -> Level:
         plan, row = self.plan, self.plan.rows.at(number)
-        extras = (
-            []
-            if not plan.request.dialogue
-            else [e for e in plan.extras(number) if e.left_out is None and e.tokens]
-        )
-        prices = plan.prices
+        beside = plan.beside.get(number, ()) if plan.request.dialogue else ()
+        level = Level(number, row)
+        if not beside and number not in plan.fit.shortened:
+            if number not in plan.reasons:
+                self._say(level, row, row.tokens)
+            return level
+        prices, extras = plan.prices, [e for e in beside if e.left_out is None and e.tokens]
         texts = [(prices.capped(extra), prices.least(extra)) for extra in extras]
         if number not in plan.reasons:
             texts.append((row.tokens, prices.least(row)))
         room = self._allowed(number, texts)
-        level = Level(number, row)
         for extra, most in zip(extras, room, strict=False):
             self._refer(level, extra, most)
         if number not in plan.reasons:

@@ -36,6 +36,10 @@ from weft.tree.tree import Mode
 __all__ = ["PathReader"]
 
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
+_SYSTEM = ROLES.index(Role.SYSTEM)
+_ROLE_NAMES = tuple((Role.USER if role is Role.SYSTEM else role).value for role in ROLES)
+_UNMARKED = (0, None, None, EDGE_TYPES.index(EdgeType.CONTINUATION))
+"""What nearly all rows are: in, with nothing to look up."""
 _AT_ONCE = 20_000
 """Levels read by one query: paths of empty nodes do not move the ruler."""
 _FOR_A_USER = 4_096
@@ -94,7 +98,7 @@ class PathReader:
 
     def _instructing_keys(self, row: NodeRow, sources: Iterable[tuple[int, SourceRole]]) -> list[int]:
         keys = [key for key, role in sources if role is SourceRole.INSTRUCTION]
-        own = self.dialogue and ROLES[row.role] is Role.SYSTEM
+        own = self.dialogue and row.role == _SYSTEM
         return [*keys, row.key] if own else keys
 
     def _instructed_by_versions(self, known: set[int]) -> list[NodeRow]:
@@ -233,7 +237,7 @@ class PathReader:
                 Candidate(
                     row.ulid,
                     row.local_id,
-                    self._role(row),
+                    _ROLE_NAMES[row.role],
                     sizes[row.key].tokens,
                     row.ruler,
                     kind=KINDS[row.kind],
@@ -252,14 +256,12 @@ class PathReader:
             for row in seen
         ]
 
-    def _role(self, row: NodeRow) -> str:
-        role = ROLES[row.role]
-        return Role.USER.value if role is Role.SYSTEM else role.value
-
     def _in_system(self, row: NodeRow) -> Reason | None:
-        return Reason.IN_SYSTEM if self.dialogue and ROLES[row.role] is Role.SYSTEM else None
+        return Reason.IN_SYSTEM if self.dialogue and row.role == _SYSTEM else None
 
     def _reason(self, row: NodeRow) -> Reason | None:
+        if (row.flags & Flag.EXCLUDED, row.pruned, row.hidden, row.edge_type) == _UNMARKED:
+            return None
         return reason_to_leave_out(
             metadata_of(row),
             annotation=row.edge_type == _ANNOTATION,
