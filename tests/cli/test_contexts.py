@@ -116,7 +116,7 @@ def test_two_nodes_are_shown_word_by_word(talk: Desk) -> None:
     assert talk("diff", one, "zzzz").code != 0
 
 
-@covers("fit.preferences-overridable")
+@covers("fit.preferences-overridable", "tree.preferences-override-grove")
 def test_preferences_are_set_for_the_grove_or_for_a_tree(talk: Desk) -> None:
     shown = talk.ok("prefer", "truncationStrategy=rollingWindow", "minimumRecentNodes=2")
     assert "truncationStrategy\trollingWindow\tgrove" in shown
