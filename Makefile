@@ -11,7 +11,8 @@ run: $(STAMP)
 test: $(STAMP) lint types layers docs-check
 	$(BIN)/pytest -n 2 --dist loadgroup -q
 
-check: $(STAMP) lint types layers
+check: $(STAMP) lint layers
+	$(BIN)/basedpyright --threads 2 src
 	WEFT_INNER=1 $(BIN)/pytest -n 2 --dist loadgroup -q
 
 prove: $(STAMP)

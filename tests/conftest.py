@@ -25,15 +25,17 @@ settings.register_profile(
 )
 settings.register_profile("prove", parent=settings.get_profile("fixed"), derandomize=False, max_examples=1000)
 settings.register_profile("inner", parent=settings.get_profile("fixed"), max_examples=10)
-# The inner loop is a quick look while one works: SQLite, and few examples. All of it is `make test`.
+# The inner loop is a quick look while one works: SQLite, few examples, and nothing of the faces and of
+# moving whole groves. All of it is `make test`.
 _INNER = bool(os.environ.get("WEFT_INNER"))
+_OUTER = {"cli", "moving", "server"}
 settings.load_profile("prove" if os.environ.get("WEFT_PROVE") else "inner" if _INNER else "fixed")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that share a grove run in one process, so that each process does not make its own."""
     if _INNER:
-        left = [item for item in items if _needs_a_server(item) or item.get_closest_marker("long")]
+        left = [item for item in items if _is_outer(item)]
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in set(left)]
     for item in items:
@@ -41,6 +43,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         store = None if callspec is None else callspec.params.get("module_address")
         if store is not None and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(f"{item.location[0]} {store}"))
+
+
+def _is_outer(item: pytest.Item) -> bool:
+    outside = item.path.parent.name in _OUTER
+    return outside or _needs_a_server(item) or item.get_closest_marker("long") is not None
 
 
 def _needs_a_server(item: pytest.Item) -> bool:

@@ -91,6 +91,7 @@ def test_what_is_missing_is_named_and_makes_it_incomplete(fresh_loom: weft.Grove
         assert any(body.hex() in line and "missing" in line for line in tell(report))
 
 
+@pytest.mark.long
 def test_a_blob_that_is_gone_or_damaged_is_named(fresh_loom: weft.Grove) -> None:
     fill(fresh_loom)
     blobs = fresh_loom._gate.store.blobs

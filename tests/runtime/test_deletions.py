@@ -79,6 +79,7 @@ def fill(grove, tree) -> None:
     text.delete(confirm=text.id)
 
 
+@pytest.mark.long
 @covers("op.delete-leaves-no-content", "op.delete-leaves-no-trace", "op.delete-is-hard")
 def test_a_deleted_tree_leaves_nothing_in_tables_files_and_log(grove):
     if isinstance(grove._gate.store, SqliteStore):

@@ -144,6 +144,7 @@ def test_two_handles_of_one_process_share_one_writer(tmp_path):
     two.close()
 
 
+@pytest.mark.long
 @covers("sqlite.one-write-lock")
 def test_a_write_waits_for_the_lock_and_gives_up_without_writing(tmp_path):
     # Made first, in whatever time that takes on a busy machine.

@@ -4,7 +4,17 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BindParameter, Select, and_, bindparam, case, literal_column, or_, select
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Select,
+    and_,
+    bindparam,
+    case,
+    literal_column,
+    or_,
+    select,
+)
 
 from weft.store import schema
 from weft.store.rows import EDGE_TYPES, SOURCE_ROLES, NodeRow
@@ -89,7 +99,7 @@ _INSTRUCTING_VERSIONS = (
 @cache
 def _notes(dialect: Dialect) -> Select[Any]:
     # In words of its own, not bound: only so does SQLite know that the notes' index will do.
-    annotation = literal_column(str(EDGE_TYPES.index(EdgeType.ANNOTATION)))
+    annotation: ColumnElement[Any] = literal_column(str(EDGE_TYPES.index(EdgeType.ANNOTATION)))
     return (
         select(_nodes)
         .where(

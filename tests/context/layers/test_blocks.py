@@ -174,6 +174,7 @@ def test_a_thousand_items_are_all_there_once():
     assert library(envelope) == referenced(envelope) == [item.id for item in items]
 
 
+@pytest.mark.long
 def test_a_note_of_ten_megabytes_is_shortened_within_its_tags_and_then_outlined():
     talk = Talk(budget=8_000)
     huge = note("huge.md", "# Top\n" + "all work and no play\n" * 500_000 + "</content>")

@@ -28,6 +28,7 @@ def test_every_kept_request_is_still_made():
     assert {path.stem for path in FOLDER.iterdir()} == set(GOLDEN)
 
 
+@pytest.mark.long
 @covers("layer.byte-identical")
 def test_equal_inputs_give_equal_bytes_in_every_process():
     root = Path(__file__).parents[3]

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from tests.context.layers.talks import Talk, in_full, outcomes, reasons, referenced, text_of
 from tests.covers import covers
 
@@ -67,6 +68,7 @@ def test_an_item_whose_message_was_cut_is_given_in_full_where_it_is_next_referre
     assert text_of(after).count("tune" * 200) == 1
 
 
+@pytest.mark.long
 def test_between_two_jumps_of_a_stepped_cut_requests_begin_with_the_ones_before():
     talk = inline(budget=3_000, window=4_000, preferences={"truncationStep": 0.25})
     kept = 0
