@@ -69,7 +69,8 @@ def fit_messages(
     never goes without its results. A list that began with a user message still does.
     The messages are neither changed nor copied, and are read again when the manifest is:
     do not change them in the meantime. `step` and `window` hold the cut where a
-    provider's cache wants it; the window is the limit if not given.
+    provider's cache wants it; the window is the limit if not given. The marker keeps users
+    and assistants in turn where something was cut; without one, two of a side may meet there.
     """
     rules = _checked(
         limit, strategy, step=step, estimator=estimator, minimum_recent=minimum_recent, marker=marker
