@@ -5,16 +5,14 @@ import sys
 import time
 from pathlib import Path
 
+from tests.growing import say_many
+
 import weft
 from bench.report import Bar, Section, Table, at_most, number
 from bench.scene import Scene, sample_texts
-from weft.runtime.operations.nodes import Append
-from weft.runtime.scope import Scope
-from weft.store.transaction import Transaction
 
 __all__ = ["run"]
 
-_GROUP = 2_000
 _MINUTES = 120
 """Seconds that anything here may take at full size."""
 _MEMORY = 400
@@ -35,7 +33,7 @@ def run(scene: Scene) -> Section:
         scene.address("SQLite") as back,
     ):
         scene.say(f"  growing {count:,} nodes")
-        _grow(here, count)
+        _say_many(here, count)
         folder = Path(here).parent
         steps = (
             ("export", "export", here, str(folder / "all.json")),
@@ -65,24 +63,9 @@ def run(scene: Scene) -> Section:
     return section
 
 
-def _grow(address: str, count: int) -> None:
-    """What `say` does, many times a transaction."""
+def _say_many(address: str, count: int) -> None:
     with weft.open(address) as grove:
-        tree = grove.plant("Long", "root")
-        gate, actor = grove._gate, grove._actor  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - benches look below the surface
-        texts = sample_texts(500)
-
-        def say(transaction: Transaction, first: int) -> None:
-            parent: str | None = None
-            for index in range(first, min(first + _GROUP, count)):
-                scope = Scope(
-                    transaction, actor, Append.access, gate.clock, gate.entropy, gate.store.blobs, True
-                )
-                said = Append(tree=tree.id, content=texts[index % len(texts)], parent=parent).apply(scope)
-                parent = None if index % 3 else said.id
-
-        for first in range(0, count, _GROUP):
-            gate.store.write(lambda transaction, first=first: say(transaction, first))
+        say_many(grove, "Long", sample_texts(500), count)
 
 
 def _measure(what: str, one: str, other: str) -> tuple[float, float]:

@@ -12,20 +12,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.growing import say_many
+
 import weft
 from bench.report import Section, Table, number
 from bench.scene import STORES, Scene, sample_texts
-from weft.runtime.actor import Actor
-from weft.runtime.handles import TreeHandle
-from weft.runtime.operations.nodes import Append
-from weft.runtime.scope import Scope
-from weft.store.references import find_agent
-from weft.store.transaction import Transaction
 
 __all__ = ["run"]
 
 _CHARACTERS = 200
-_GROUP = 5_000
 
 
 def run(scene: Scene) -> Section:
@@ -41,7 +36,7 @@ def run(scene: Scene) -> Section:
         scene.say(f"  {store}")
         with scene.address(store) as address:
             with weft.open(address) as grove:
-                _fill(grove, grove.plant("Long", "Begin."), count)
+                say_many(grove, "Long", sample_texts(count, _CHARACTERS), count)
             told = _measure(address)
         rows.append(
             (
@@ -54,23 +49,6 @@ def run(scene: Scene) -> Section:
         )
     section.tables.append(Table("A whole grove", ("store", "s", "nodes/s", "MB", "verdict"), rows))
     return section
-
-
-def _fill(grove: weft.Grove, tree: TreeHandle, count: int) -> None:
-    """Whole operations, thousands to a transaction: only the waiting for the disk is saved."""
-    gate = grove._gate  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 - operations without a commit each
-    with gate.store.read() as session:
-        actor = Actor(find_agent(session, grove.me.id))
-    texts = sample_texts(count, _CHARACTERS)
-
-    def work(transaction: Transaction, some: list[str]) -> None:
-        for text in some:
-            operation = Append(tree=tree.id, content=text)
-            scope = Scope(transaction, actor, operation.access, gate.clock, gate.entropy, gate.store.blobs)
-            operation.apply(scope)
-
-    for start in range(0, count, _GROUP):
-        gate.store.write(lambda transaction, at=start: work(transaction, texts[at : at + _GROUP]))
 
 
 def _measure(address: str) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -29,6 +30,7 @@ settings.register_profile("inner", parent=settings.get_profile("fixed"), max_exa
 # moving whole groves. All of it is `make test`.
 _INNER = bool(os.environ.get("WEFT_INNER"))
 _OUTER = {"cli", "moving", "server"}
+_FIGURE = "figure: "
 settings.load_profile("prove" if os.environ.get("WEFT_PROVE") else "inner" if _INNER else "fixed")
 
 
@@ -54,6 +56,33 @@ def _needs_a_server(item: pytest.Item) -> bool:
     callspec = getattr(item, "callspec", None)
     chosen = [] if callspec is None else list(callspec.params.values())
     return "postgres" in chosen or "postgres_server" in getattr(item, "fixturenames", ())
+
+
+@pytest.fixture
+def figure(record_property: Callable[[str, object], None]) -> Callable[[str, str], None]:
+    """Tells at the end of a run what a proof came to: `figure("writes lost", "0 of 12,000")`."""
+
+    def tell(what: str, amount: str) -> None:
+        record_property(f"{_FIGURE}{what}", amount)
+
+    return tell
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The figures of proofs, whether they were run whole or as a sample."""
+    told = [
+        (report.nodeid, name.removeprefix(_FIGURE), amount)
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", None) == "call"
+        for name, amount in report.user_properties
+        if name.startswith(_FIGURE)
+    ]
+    if told:
+        terminalreporter.section("figures" if os.environ.get("WEFT_PROVE") else "figures, of a sample")
+    for test, what, amount in sorted(told):
+        place = test.partition("[")[2].rstrip("]")
+        terminalreporter.write_line(f"{what}{f' ({place})' if place else ''}: {amount}")
 
 
 @pytest.fixture(scope="session")

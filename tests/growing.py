@@ -2,11 +2,15 @@
 
 import json
 import random
+from collections.abc import Sequence
 
 from sqlalchemy import Table, func, select
 from sqlalchemy import text as sql
 
+import weft
 from weft.ids import local_id_candidates, new_ulid
+from weft.runtime.operations.nodes import Append
+from weft.runtime.scope import Scope
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.rows import (
@@ -28,13 +32,31 @@ from weft.tree.measure import measure
 from weft.tree.node import Role, Status
 from weft.tree.tree import Mode
 
-__all__ = ["GROWN_HASH", "grow", "grow_forest"]
+__all__ = ["GROWN_HASH", "grow", "grow_forest", "say_many"]
 
 GROWN_HASH = bytes(32)
 """Grown nodes are not in the chain: they are for shape and size, not for proof."""
 
 _CHUNK = 5_000
+_TOGETHER = 2_000
 _TEXT = "And so it went on."
+
+
+def say_many(grove: weft.Grove, title: str, texts: Sequence[str], count: int) -> None:
+    """What `say` does, with hashes and events, many times a transaction: a tree that can be proved."""
+    tree = grove.plant(title, "root")
+    gate = grove._gate  # pyright: ignore[reportPrivateUsage] - below the surface, for speed
+    actor = grove._actor  # pyright: ignore[reportPrivateUsage]
+
+    def say(transaction: Transaction, first: int) -> None:
+        parent: str | None = None
+        for index in range(first, min(first + _TOGETHER, count)):
+            scope = Scope(transaction, actor, Append.access, gate.clock, gate.entropy, gate.store.blobs, True)
+            said = Append(tree=tree.id, content=texts[index % len(texts)], parent=parent).apply(scope)
+            parent = None if index % 3 else said.id
+
+    for first in range(0, count, _TOGETHER):
+        gate.store.write(lambda transaction, first=first: say(transaction, first))
 
 
 def grow(

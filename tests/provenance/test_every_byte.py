@@ -3,6 +3,7 @@
 import os
 import random
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -89,7 +90,9 @@ def verify_chain(session: Session, tree: int) -> Report:
 
 @pytest.mark.long
 @covers("proof.every-byte-flipped", "verify.finds-any-change", "verify.invalid-names-the-difference")
-def test_any_byte_changed_in_the_database_is_found_and_named(address: str, tsa: Authority) -> None:
+def test_any_byte_changed_in_the_database_is_found_and_named(
+    address: str, tsa: Authority, figure: Callable[[str, str], None]
+) -> None:
     chance = random.Random(2026)
     with weft.open(address) as grove:
         fill(grove)
@@ -125,4 +128,5 @@ def test_any_byte_changed_in_the_database_is_found_and_named(address: str, tsa: 
                 assert place.column in key or any(name in line for line in told), (str(place), name, told)
         vandal.close()
         assert tried > len(by_column) * 0.8
+        figure("changed bytes not found", f"0 of {tried:,} in {len(by_column)} columns")
         assert grove.verify().findings == ()
