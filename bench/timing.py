@@ -1,10 +1,12 @@
 """Medians of many runs, taken in turns so that a noisy moment hits all alike."""
 
+import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-__all__ = ["Run", "counted", "medians", "percentile", "seconds_of"]
+__all__ = ["Run", "counted", "medians", "percentile", "seconds_of", "seconds_of_a_sync"]
 
 _HOPELESS = 2.0
 """Seconds after which the next, larger run is not tried."""
@@ -55,3 +57,20 @@ def counted(run: Run, seconds: float) -> int:
 def percentile(values: Sequence[float], part: float) -> float:
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
+
+
+def seconds_of_a_sync(folder: Path, times: int = 50) -> float:
+    """What the disk takes to make one page durable."""
+    path = folder / "sync"
+    taken: list[float] = []
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
+    try:
+        for _ in range(times):
+            start = time.perf_counter()
+            os.write(descriptor, bytes(4096))
+            os.fsync(descriptor)
+            taken.append(time.perf_counter() - start)
+    finally:
+        os.close(descriptor)
+        path.unlink()
+    return statistics.median(taken)

@@ -1,12 +1,10 @@
 """Acknowledged writes a second: every node durable, with its event, before the caller goes on."""
 
-import os
 import statistics
 import time
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 from sqlalchemy import func, select
@@ -16,7 +14,7 @@ from bench.crowd import Start, in_processes, in_threads
 from bench.plain import Change, Writer, changes_of, moved, postgres_writer, sqlite_writer
 from bench.report import Section, Table, at_least, number
 from bench.scene import Scene, place_of, sample_texts
-from bench.timing import percentile
+from bench.timing import percentile, seconds_of_a_sync
 from weft.runtime.handles import TreeHandle
 from weft.store import schema, writer
 
@@ -142,7 +140,7 @@ def _sqlite_threads(scene: Scene) -> Round:
         others = [grove.plant(f"Alone {index}") for index in range(_PRODUCERS)]
         with _each_alone():
             alone = _say(grove, others, scene.size(15, 3))
-        sync = _sync(scene.folder, 50)
+        sync = seconds_of_a_sync(scene.folder)
         shares = _shares(grove, stand, scene.size(8, 3))
         turns = [change for turn in zip(*shares, strict=True) for change in turn]
         with sqlite_writer(path) as write:
@@ -169,7 +167,7 @@ def _sqlite_processes(scene: Scene) -> Round:
             stand = _plant(grove, _PROCESSES)
         seconds = in_processes([partial(_say_alone, path, tree.id, each) for tree in stand.trees])
         ours = Measured(_PROCESSES * each, seconds)
-        sync = _sync(scene.folder, 50)
+        sync = seconds_of_a_sync(scene.folder)
         with weft.open(path) as grove:
             _check(grove, stand.trees, each)
             shares = _shares(grove, stand, each)
@@ -182,7 +180,7 @@ def _postgres(scene: Scene) -> Round:
     with scene.address("PostgreSQL") as address, weft.open(address) as grove:
         stand = _plant(grove, _CONNECTIONS)
         ours = _say(grove, stand.trees, each)
-        sync = _sync(scene.folder, 50)
+        sync = seconds_of_a_sync(scene.folder)
         shares = _shares(grove, stand, each)
         with ExitStack() as stack:
             writers = [stack.enter_context(postgres_writer(address)) for _ in shares]
@@ -262,20 +260,3 @@ def _check(grove: weft.Grove, trees: Sequence[TreeHandle], each: int) -> None:
         ]
     if set(kept) != {len(trees) * (each + 1)}:
         raise RuntimeError(f"nodes, texts, events kept: {kept}; said: {each} in each of {len(trees)} trees")
-
-
-def _sync(folder: Path, times: int) -> float:
-    """What the disk takes to make one page durable, in seconds."""
-    path = folder / "sync"
-    taken: list[float] = []
-    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
-    try:
-        for _ in range(times):
-            start = time.perf_counter()
-            os.write(descriptor, bytes(4096))
-            os.fsync(descriptor)
-            taken.append(time.perf_counter() - start)
-    finally:
-        os.close(descriptor)
-        path.unlink()
-    return statistics.median(taken)
