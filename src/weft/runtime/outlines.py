@@ -257,7 +257,7 @@ class PathReader:
         ]
 
     def _in_system(self, row: NodeRow) -> Reason | None:
-        return Reason.IN_SYSTEM if self.dialogue and row.role == _SYSTEM else None
+        return Reason.IN_SYSTEM if row.role == _SYSTEM and self.dialogue else None
 
     def _reason(self, row: NodeRow) -> Reason | None:
         if (row.flags & Flag.EXCLUDED, row.pruned, row.hidden, row.edge_type) == _UNMARKED:
@@ -271,12 +271,12 @@ class PathReader:
 
     def _sizes(self, rows: Sequence[NodeRow]) -> dict[int, "_Size"]:
         """From the counts that nodes carry; contents are read only for what counts cannot say."""
-        of_counts = self.estimator.of_counts
+        of_counts, dialogue = self.estimator.of_counts, self.dialogue
         found: dict[int, _Size] = {}
         unsaid: list[NodeRow] = []
         for row in rows:
             kind = KINDS[row.kind]
-            if self.dialogue and row.flags & Flag.BLANK:
+            if dialogue and row.flags & Flag.BLANK:
                 found[row.key] = _Size(0)
             elif of_counts is None or kind == "mixed":
                 unsaid.append(row)
