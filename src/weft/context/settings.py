@@ -104,7 +104,7 @@ def _read(name: str, value: JsonValue, path: str) -> object:
         case "merge_share":
             return _share(value, path)
         case "truncation_marker":
-            return None if value is None else _text(value, path)
+            return None if value is None or value == "auto" else _text(value, path)
         case "name_authors":
             if not isinstance(value, bool):
                 raise InvalidInputError(f"{path} must be true or false, got {value!r}")

@@ -85,6 +85,10 @@ class ContextWishes(TypedDict, total=False):
 
 def options_from(wishes: ContextWishes) -> ContextOptions:
     """What somebody wishes for, with nodes as references."""
+    for name in wishes:
+        if name not in ContextWishes.__annotations__:
+            known = ", ".join(ContextWishes.__annotations__)
+            raise InvalidInputError(f"a context cannot be wished for by {name!r}", hint=f"there are {known}")
     preferences = dict(wishes.get("preferences", {}))
     strategy, step = wishes.get("strategy"), wishes.get("step")
     if strategy is not None:
@@ -133,7 +137,7 @@ class Contexts(Reading):
         return {name: value for name, value in kept.items() if name in known}
 
     def manifest(self, tree: str, node: str | None, options: ContextOptions) -> Manifest:
-        """What would be kept and dropped, decided but not rendered: only the system's texts are read."""
+        """What would be kept and dropped, decided but not rendered: hardly any text is read."""
         with self._tree(tree) as opened:
             return planned_manifest(self._planned(opened, node, options)[0])
 

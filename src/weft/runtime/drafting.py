@@ -37,11 +37,10 @@ from weft.tree.content import (
     check_content,
     is_blank,
     kind_of,
-    plain_text,
 )
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
 from weft.tree.item import ITEM_LIMIT, Item, check_item
-from weft.tree.measure import Measure, measure
+from weft.tree.measure import Measure, measure_content
 from weft.tree.node import Node, Role, Status, role_of
 from weft.tree.tree import Mode
 from weft.tree.wire import from_microseconds
@@ -89,7 +88,7 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     _refuse_if_leased(scope, tree, draft)
     key = transaction.take_key(tree)
     ulid, local_id = _name(scope, tree, draft)
-    size = measure(plain_text(draft.content))
+    size = measure_content(draft.content)
     role = draft.role or role_of(AGENT_TYPES[author.type])
     place = _place(transaction, tree, draft, key, size, instructs=_instructs(draft, role))
     parent = _parent(draft)

@@ -26,10 +26,9 @@ from weft.tree.content import (
     content_to_wire,
     is_blank,
     kind_of,
-    plain_text,
 )
 from weft.tree.edge import EdgeType, SourceRole
-from weft.tree.measure import measure
+from weft.tree.measure import measure_content
 from weft.tree.node import Role
 from weft.tree.path import jump_depth
 from weft.tree.tree import Mode
@@ -188,7 +187,7 @@ class Growth:
                 f"node [{local_id}] {ulid} does not match its hash: {differs} differs",
                 hint="the file was changed after it was exported; nothing was imported",
             )
-        size = measure(plain_text(content))
+        size = measure_content(content)
         place = self._place(fields, key, sources, _Shape(local_id, edge_type, size.tokens, bool(items), role))
         parent = _parent_of(sources)
         row = NodeRow(
