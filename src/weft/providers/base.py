@@ -81,9 +81,14 @@ class Prices:
     output: Decimal
     cached_read: Decimal | None = None
     cached_write: Decimal | None = None
+    above: "tuple[tuple[int, Prices], ...]" = ()
+    """What long prompts cost instead, each with the tokens beyond which they count as long."""
 
     def cost(self, usage: Usage) -> Decimal:
         """What a call cost, in dollars. Cached tokens without a price of their own cost like others."""
+        for start, prices in reversed(self.above):
+            if (usage.prompt or 0) > start:
+                return prices.cost(usage)
         read, written = usage.cached_read or 0, usage.cached_write or 0
         plain = max(0, (usage.prompt or 0) - read - written)
         asked = self.input * plain + self._or_input(self.cached_read) * read
@@ -117,6 +122,10 @@ class Profile:
     choices: int = 1
     """The largest `n` of one request."""
     seed: bool = False
+    sampling: bool = True
+    """Whether temperature and top-p can be set; where they cannot, they are left out of requests."""
+    stop: bool = True
+    """Whether stop sequences can be given."""
     cache: CacheKind = CacheKind.NONE
     prices: Prices | None = None
     """None: not known. Free models have prices of nothing."""

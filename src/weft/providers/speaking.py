@@ -1,0 +1,125 @@
+"""What all adapters share: a request is checked before it is sent, and a stream is what it says it is."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from weft.errors import ProviderError, Trouble, WeftError
+from weft.providers.base import ModelInfo, Profile, Request
+from weft.providers.capture import captured
+from weft.providers.continuing import Seam
+from weft.providers.events import Event, Finished, TextDelta
+from weft.providers.secret import Secret
+from weft.providers.troubles import find_own, from_connection
+from weft.tree.content import Audio, Image
+
+__all__ = ["Speech", "check_request", "listed", "media_of", "speak"]
+
+
+_MODELS = 10_000
+"""More models than any provider has; a list that does not end is cut there."""
+
+
+def check_request(provider: str, request: Request, profile: Profile) -> None:
+    """Refuse what the model cannot do, before anything is sent or paid."""
+    asked = request.parameters
+    if not 1 <= asked.n <= profile.choices:
+        raise _cannot(
+            provider, request, f"n is {asked.n:,}; one request has 1 to {profile.choices:,} choices"
+        )
+    if request.prefill and not profile.prefill:
+        raise _cannot(provider, request, "takes no first words of an answer")
+    if request.tools and not profile.tools:
+        raise _cannot(provider, request, "calls no tools")
+    if asked.stop and not profile.stop:
+        raise _cannot(provider, request, "takes no stop sequences")
+    if asked.logprobs is not None and asked.logprobs > profile.logprobs:
+        has = (
+            f"tells {profile.logprobs} alternatives at most" if profile.logprobs else "tells no probabilities"
+        )
+        raise _cannot(provider, request, has)
+    if request.prompt is not None and request.messages:
+        raise _cannot(provider, request, "either answers messages or continues a document, not both")
+    blocks = [block for message in request.messages for block in message.blocks]
+    if not profile.images and any(isinstance(block, Image) for block in blocks):
+        raise _cannot(provider, request, "sees no images")
+    if not profile.audio and any(isinstance(block, Audio) for block in blocks):
+        raise _cannot(provider, request, "hears nothing")
+
+
+def media_of(request: Request, block: Image | Audio) -> bytes:
+    found = request.media.get(block.ref)
+    if found is None:
+        raise ProviderError(
+            Trouble.INVALID_REQUEST, f"the bytes of {block.ref[:12]}… are not with the request"
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speech:
+    """One call of an SDK: who is asked, for how many choices, and how its errors are to be understood."""
+
+    provider: str
+    choices: int
+    key: Secret | None
+    describe: Callable[[Exception], ProviderError | None]
+    blanks: str = ""
+    """What a continued document ends with and its continuation may say again."""
+
+
+async def speak(speech: Speech, work: Callable[[], AsyncGenerator[Event]]) -> AsyncGenerator[Event]:
+    """Run an SDK's stream with its wire events, its errors in our words, and every choice ended or missed."""
+    unfinished = set(range(speech.choices))
+    seams = [Seam(speech.blanks) for _ in range(speech.choices)]
+    failure: WeftError | None = None
+    try:
+        async with aclosing(captured(work)) as events:
+            async for event in events:
+                if isinstance(event, Finished):
+                    unfinished.discard(event.choice)
+                joined = _joined(event, seams)
+                if joined is not None:
+                    yield joined
+    except Exception as error:  # noqa: BLE001 - every error of an SDK has to be said in our words
+        failure = find_own(error) or speech.describe(error)
+        failure = failure or from_connection(speech.provider, error, key=speech.key)
+    if failure is not None:
+        # Raised out here, because the SDK's error holds the request, and with it the key.
+        raise failure
+    if unfinished:
+        raise ProviderError(Trouble.NETWORK, f"{speech.provider} broke off without saying why")
+
+
+async def listed(
+    provider: str,
+    key: Secret | None,
+    rows: AsyncIterator[ModelInfo],
+    describe: Callable[[Exception], ProviderError | None],
+) -> list[ModelInfo]:
+    """A provider's list of models, within reason, with its errors in our words."""
+    found: list[ModelInfo] = []
+    failure: WeftError | None = None
+    try:
+        async for row in rows:
+            found.append(row)
+            if len(found) >= _MODELS:
+                break
+    except Exception as error:  # noqa: BLE001 - as above
+        failure = find_own(error) or describe(error) or from_connection(provider, error, key=key)
+    if failure is not None:
+        raise failure
+    return found
+
+
+def _joined(event: Event, seams: list[Seam]) -> Event | None:
+    if not isinstance(event, TextDelta) or event.choice >= len(seams):
+        return event
+    text = seams[event.choice].join(event.text)
+    if text == event.text:
+        return event
+    return TextDelta(text, event.choice, event.chances) if text else None
+
+
+def _cannot(provider: str, request: Request, what: str) -> ProviderError:
+    return ProviderError(Trouble.INVALID_REQUEST, f"{provider}:{request.model} {what}")
