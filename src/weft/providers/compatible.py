@@ -1,0 +1,217 @@
+"""`compatible:` for whoever speaks like OpenAI: presets by name, or any endpoint its owner sets.
+
+`compatible:ollama/llama3.2` names a preset and its model. An endpoint of one's own is set by the
+environment: `WEFT_COMPATIBLE_LAB=https://lab.example/v1` makes `compatible:lab/model`.
+"""
+
+import os
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+import openai
+
+from weft.errors import InvalidInputError, NotFoundError, WeftError
+from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Profile, Request
+from weft.providers.connecting import Connection, Connector
+from weft.providers.continuing import as_chat
+from weft.providers.endpoint import Endpoint
+from weft.providers.events import Event
+from weft.providers.keys import Keys
+from weft.providers.openai import Question, connect, describe, put
+from weft.providers.openai_chat import chat_body
+from weft.providers.openai_completions import completion_body
+from weft.providers.prices import known_model
+from weft.providers.profiles import OpenAIWay
+from weft.providers.speaking import check_request, listed
+from weft.tree.json import JsonValue
+
+__all__ = ["PRESETS", "Compatible", "Preset", "make"]
+
+_PREFIX = "WEFT_COMPATIBLE_"
+_LOCAL = Profile(
+    images=True,
+    tools=True,
+    logprobs=20,
+    completion=True,
+    prefill=True,
+    choices=1,
+    seed=True,
+    cache=CacheKind.PREFIX,
+    prices=FREE,
+    local=True,
+)
+_HOSTED = Profile(images=True, tools=True, logprobs=20, completion=True, choices=1, seed=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """An endpoint by name, and what its server can do."""
+
+    url: str
+    profile: Profile
+    key_needed: bool = False
+    table: str | None = None
+    """Whose prices and windows its models have in the bundled table."""
+    prefill_fields: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """What it has to be told to go on with an answer's first words."""
+    private: bool = False
+
+
+PRESETS: dict[str, Preset] = {
+    "hyperbolic": Preset(
+        url="https://api.hyperbolic.xyz/v1",
+        profile=replace(_HOSTED, choices=8),
+        key_needed=True,
+        table="huggingface_hyperbolic",
+    ),
+    "llama.cpp": Preset(url="http://localhost:8080/v1", profile=_LOCAL),
+    "lmstudio": Preset(url="http://localhost:1234/v1", profile=replace(_LOCAL, logprobs=0)),
+    "ollama": Preset(url="http://localhost:11434/v1", profile=_LOCAL),
+    "openrouter": Preset(
+        url="https://openrouter.ai/api/v1",
+        profile=replace(_HOSTED, prefill=True, cache=CacheKind.PREFIX),
+        key_needed=True,
+        table="openrouter",
+    ),
+    "vllm": Preset(
+        url="http://localhost:8000/v1",
+        profile=replace(_LOCAL, choices=128),
+        prefill_fields={"add_generation_prompt": False, "continue_final_message": True},
+    ),
+}
+
+
+class Compatible:
+    """Every endpoint that speaks like OpenAI, each with its own connections and its own key."""
+
+    name = "compatible"
+
+    def __init__(
+        self,
+        presets: Mapping[str, Preset] | None = None,
+        *,
+        environment: Mapping[str, str] | None = None,
+        connections: Mapping[str, Connection] | None = None,
+        keys: Keys | None = None,
+    ) -> None:
+        self._presets = dict(PRESETS if presets is None else presets)
+        self._environment = os.environ if environment is None else environment
+        self._connections = dict(connections or {})
+        self._keys = keys or Keys()
+        self._connectors: dict[tuple[str, str], Connector[openai.AsyncOpenAI]] = {}
+
+    def endpoints(self) -> dict[str, Preset]:
+        """Every endpoint there is: presets, with what the environment sets instead or besides."""
+        found = dict(self._presets)
+        for variable, url in self._environment.items():
+            if not variable.startswith(_PREFIX) or not url.strip():
+                continue
+            name = variable.removeprefix(_PREFIX).lower()
+            known = next((each for each in found if re.sub(r"\W", "_", each) == name), name)
+            base = found.get(known, Preset(url=url, profile=_HOSTED))
+            found[known] = replace(base, url=url.strip(), private=True)
+        return found
+
+    def profile(self, model: str) -> Profile:
+        name, _, own = model.partition("/")
+        preset = self.endpoints().get(name)
+        if preset is None:
+            return _HOSTED
+        known = known_model(preset.table, own) if preset.table else None
+        if known is None:
+            return preset.profile
+        return replace(preset.profile, window=known.window, prices=known.prices)
+
+    async def stream(self, request: Request) -> AsyncGenerator[Event]:
+        name, preset, own = self._find(request.model)
+        profile = self.profile(request.model)
+        check_request(self.name, request, profile)
+        asked = replace(request, model=own)
+        if request.prompt is not None and profile.completion:
+            way, blanks, body = OpenAIWay.COMPLETIONS, "", completion_body(asked, profile)
+        else:
+            chat, blanks = as_chat(asked, profile)
+            way, body = OpenAIWay.CHAT, chat_body(chat, profile, length="max_tokens")
+            if chat.prefill:
+                body.update(preset.prefill_fields)
+        question = Question(name, way, body, request.parameters.timeout)
+        put_to = put(self._connector(name, preset), name, question, request.parameters.n, blanks)
+        async with aclosing(put_to) as events:
+            async for event in events:
+                yield event
+
+    async def models(self) -> Sequence[ModelInfo]:
+        """The models of every endpoint that answers; that one is switched off is no error."""
+        found: list[ModelInfo] = []
+        failures: list[WeftError] = []
+        for name, preset in self.endpoints().items():
+            try:
+                found += await self._listed(name, preset)
+            except WeftError as error:
+                failures.append(error)
+        if not found and failures:
+            raise failures[0]
+        return found
+
+    async def _listed(self, name: str, preset: Preset) -> list[ModelInfo]:
+        client, key = self._connector(name, preset).client()
+        return await listed(name, key, self._rows(client, name), lambda error: describe(name, error, key))
+
+    async def _rows(self, client: openai.AsyncOpenAI, name: str) -> AsyncGenerator[ModelInfo]:
+        async for row in client.models.list():
+            model = f"{name}/{row.id}"
+            profile = self.profile(model)
+            extra = cast("Mapping[str, object]", row.model_extra or {})
+            window = next(
+                (value for each in _WINDOWS if isinstance(value := extra.get(each), int) and value > 0), None
+            )
+            if window is not None:
+                profile = replace(profile, window=window)
+            title = extra.get("name")
+            yield ModelInfo(
+                name=ModelName(self.name, model),
+                title=title if isinstance(title, str) else row.id,
+                profile=profile,
+            )
+
+    def _find(self, model: str) -> tuple[str, Preset, str]:
+        name, slash, own = model.partition("/")
+        known = self.endpoints()
+        if not (slash and own):
+            raise InvalidInputError(
+                f"compatible:{model} names no endpoint", hint=f"write compatible:{next(iter(known))}/{model}"
+            )
+        if name not in known:
+            raise NotFoundError(
+                f"there is no endpoint {name!r}",
+                hint=f"endpoints are {', '.join(known)}; set {_PREFIX}{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
+                " to an address for another",
+            )
+        return name, known[name], own
+
+    def _connector(self, name: str, preset: Preset) -> Connector[openai.AsyncOpenAI]:
+        made = self._connectors.get((name, preset.url))
+        if made is None:
+            connection = self._connections.get(name) or Connection(
+                endpoint=Endpoint(preset.url, private=preset.private),
+                key_name=name,
+                key_needed=preset.key_needed,
+                keys=self._keys,
+            )
+            made = self._connectors[name, preset.url] = Connector(connection, connect)
+        return made
+
+    async def close(self) -> None:
+        for connector in self._connectors.values():
+            await connector.close()
+
+
+_WINDOWS = ("context_length", "max_model_len", "context_window", "max_context_length")
+"""What servers call a model's window where they tell it."""
+
+
+def make() -> Compatible:
+    return Compatible()
