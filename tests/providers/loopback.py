@@ -5,6 +5,7 @@ import ssl
 import zlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Self
 
 REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
 Saying = Callable[["Heard", asyncio.StreamWriter], Awaitable[None]]
@@ -37,7 +38,7 @@ class Loopback:
     """What TLS clients called the server."""
     url: str = ""
 
-    async def __aenter__(self) -> "Loopback":
+    async def __aenter__(self) -> Self:
         if self.tls is not None:
             self.tls.sni_callback = lambda _socket, name, _context: self.names.append(name)
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.tls)

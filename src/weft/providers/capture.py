@@ -26,7 +26,7 @@ from weft.providers.wire import Answered, Received, Sent
 __all__ = ["CaptureTransport", "Limits", "captured"]
 
 _Item: TypeAlias = "Event | Exception | None"
-_TAPE: ContextVar["asyncio.Queue[_Item] | None"] = ContextVar("tape", default=None)
+_TAPE: ContextVar["_Tape | None"] = ContextVar("tape", default=None)
 _AHEAD = 64
 """Events that may wait to be read; the connection waits when there are more."""
 _SECRET_HEADERS = frozenset(
@@ -42,6 +42,22 @@ class Limits:
 
     received: int = 32 * 1024 * 1024
     unpacked: int = 64 * 1024 * 1024
+
+
+class _Tape:
+    """What one call leaves: its events on their way to whoever reads it, and its open answers."""
+
+    def __init__(self) -> None:
+        self.events: asyncio.Queue[_Item] = asyncio.Queue(_AHEAD)
+        self.bodies: list[_Body] = []
+
+    async def put(self, item: _Item) -> None:
+        await self.events.put(item)
+
+    async def close(self) -> None:
+        """Close what an SDK that failed left open; it would be left to the garbage collector."""
+        for body in self.bodies:
+            await body.aclose()
 
 
 class _Backend(httpcore2.AsyncNetworkBackend):
@@ -146,9 +162,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
             )
         return await self._answered(answer, tape)
 
-    async def _answered(
-        self, answer: httpcore2.Response, tape: "asyncio.Queue[_Item] | None"
-    ) -> httpx2.Response:
+    async def _answered(self, answer: httpcore2.Response, tape: _Tape | None) -> httpx2.Response:
         secret = self._secret
         extensions = cast("dict[str, object]", answer.extensions)
         head = Answered(
@@ -175,6 +189,8 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
             if unpack is None or name.lower() not in {b"content-encoding", b"content-length"}
         ]
         stream = _Body(answer, tape, self._limits, unpack, secret)
+        if tape is not None:
+            tape.bodies.append(stream)
         return httpx2.Response(status_code=answer.status, headers=kept, stream=stream, extensions=extensions)
 
     @property
@@ -205,7 +221,7 @@ class _Body(httpx2.AsyncByteStream):
     def __init__(
         self,
         answer: httpcore2.Response,
-        tape: "asyncio.Queue[_Item] | None",
+        tape: _Tape | None,
         limits: Limits,
         unpack: "_Unpack | None",
         secret: str,
@@ -215,13 +231,18 @@ class _Body(httpx2.AsyncByteStream):
         self._limits = limits
         self._unpack = unpack
         self._secret = secret
+        self._reading = self._read()
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._reading
+
+    async def _read(self) -> AsyncGenerator[bytes]:
         blotter = Blotter("" if self._unpack else self._secret)
         received = unpacked = 0
+        raw = cast("AsyncGenerator[bytes]", aiter(cast("AsyncIterator[bytes]", self._answer.stream)))
         try:
             with _mapped():
-                async for data in cast("AsyncIterator[bytes]", self._answer.stream):
+                async for data in raw:
                     received += len(data)
                     self._require(received, self._limits.received, "sent")
                     pieces: list[bytes] = []
@@ -233,9 +254,10 @@ class _Body(httpx2.AsyncByteStream):
                     for piece in pieces:
                         yield piece
         finally:
+            await raw.aclose()
             if self._tape is not None and (held := blotter.flush()):
                 with suppress(asyncio.QueueFull):
-                    self._tape.put_nowait(Received(held))
+                    self._tape.events.put_nowait(Received(held))
         if self._unpack is not None and not self._unpack.eof:
             raise ProviderError(Trouble.NETWORK, "the connection was cut in the middle of a packed answer")
 
@@ -268,6 +290,7 @@ class _Body(httpx2.AsyncByteStream):
             )
 
     async def aclose(self) -> None:
+        await self._reading.aclose()
         await self._answer.aclose()
 
 
@@ -314,7 +337,7 @@ class _mapped:  # noqa: N801 - used as a statement
 
 async def captured(work: Callable[[], AsyncGenerator[Event]]) -> AsyncGenerator[Event]:
     """Run an SDK's stream, and yield its events among those of the wire."""
-    tape: asyncio.Queue[_Item] = asyncio.Queue(_AHEAD)
+    tape = _Tape()
 
     async def run() -> None:
         _TAPE.set(tape)
@@ -326,10 +349,12 @@ async def captured(work: Callable[[], AsyncGenerator[Event]]) -> AsyncGenerator[
             await tape.put(error)
         else:
             await tape.put(None)
+        finally:
+            await tape.close()
 
     task = asyncio.create_task(run())
     try:
-        while (item := await tape.get()) is not None:
+        while (item := await tape.events.get()) is not None:
             if isinstance(item, Exception):
                 raise item
             yield item

@@ -1,6 +1,5 @@
 """What all adapters share: a request is checked before it is sent, and a stream is what it says it is."""
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from weft.tree.content import Audio, Image
 __all__ = ["Speech", "check_request", "listed", "media_of", "speak"]
 
 
-_TURNS = 10
 _MODELS = 10_000
 """More models than any provider has; a list that does not end is cut there."""
 
@@ -86,8 +84,6 @@ async def speak(speech: Speech, work: Callable[[], AsyncGenerator[Event]]) -> As
     except Exception as error:  # noqa: BLE001 - every error of an SDK has to be said in our words
         failure = find_own(error) or speech.describe(error)
         failure = failure or from_connection(speech.provider, error, key=speech.key)
-    if failure is not None:
-        await _settle()
     if failure is not None and (unfinished or not _cut(failure)):
         # Raised out here, because the SDK's error holds the request, and with it the key.
         raise failure
@@ -98,12 +94,6 @@ async def speak(speech: Speech, work: Callable[[], AsyncGenerator[Event]]) -> As
 def _cut(failure: WeftError) -> bool:
     """Whether a connection was lost, which costs nothing once every choice is complete."""
     return isinstance(failure, ProviderError) and failure.trouble in {Trouble.NETWORK, Trouble.TIMEOUT}
-
-
-async def _settle() -> None:
-    """Let the loop close the readers that an SDK left behind when it failed: they wait for a turn each."""
-    for _ in range(_TURNS):
-        await asyncio.sleep(0)
 
 
 async def listed(
