@@ -43,6 +43,7 @@ _WORDS: dict[str, Trouble] = {
     "insufficient_quota": Trouble.INVALID_REQUEST,
     "content_policy_violation": Trouble.CONTENT_FILTERED,
     "content_filter": Trouble.CONTENT_FILTERED,
+    "exceed_context_size_error": Trouble.CONTEXT_TOO_LONG,
     "server_error": Trouble.SERVER_ERROR,
     "vector_store_timeout": Trouble.SERVER_ERROR,
     # Google
