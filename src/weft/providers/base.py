@@ -256,5 +256,5 @@ class Provider(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of connections and memory. A later call opens them again."""
+        """Let go of what belongs to the running event loop, its connections. A later call opens them again."""
         ...

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, I
 from contextlib import aclosing, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol, TypeAlias, cast
 
 import httpcore2
@@ -126,7 +127,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         self._key = key
         self._limits = limits or Limits()
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=tls or httpx2.create_ssl_context(),
+            ssl_context=tls or (_usual_tls() if endpoint.scheme == "https" else None),
             max_connections=100,
             max_keepalive_connections=20,
             keepalive_expiry=15,
@@ -213,6 +214,12 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._pool.aclose()
+
+
+@lru_cache(maxsize=1)
+def _usual_tls() -> ssl.SSLContext:
+    """Made once: it reads the certificates of every authority there is."""
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 class _Body(httpx2.AsyncByteStream):

@@ -115,7 +115,10 @@ class Local:
             raise ProviderError(Trouble.UNKNOWN, f"local:{request.model} broke off without saying why")
 
     async def close(self) -> None:
-        """Let go of the models' memory."""
+        """Nothing belongs to a loop: a model stays in memory until it was idle for a while."""
+
+    async def unload(self) -> None:
+        """Let go of the models' memory now."""
         for engine in self._engines.values():
             await asyncio.wrap_future(engine.unload())
 

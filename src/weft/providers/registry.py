@@ -70,9 +70,9 @@ class Registry:
         return cast("Callable[[], Provider]", make)()
 
     async def close(self) -> None:
-        """Close every provider that was made here."""
+        """Close what every provider that was made here holds open in the running event loop."""
         with self._lock:
-            made, self._made = list(self._made.values()), {}
+            made = list(self._made.values())
         for provider in made:
             await provider.close()
 
