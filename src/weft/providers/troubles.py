@@ -178,7 +178,9 @@ def from_connection(provider: str, error: BaseException, *, key: Secret | None =
     if names & {"TimeoutException", "APITimeoutError"}:
         return ProviderError(Trouble.TIMEOUT, f"{provider} fell silent", hint=_OFFLINE)
     if names & {"TransportError", "APIConnectionError", "ConnectionError", "StreamError"}:
-        texts = [str(each) for each in causes(error) if str(each) and type(each).__module__.startswith("httpx2")]
+        texts = [
+            str(each) for each in causes(error) if str(each) and type(each).__module__.startswith("httpx2")
+        ]
         said = blot_text((texts or [type(error).__name__])[0], "" if key is None else key.reveal())
         return ProviderError(
             Trouble.NETWORK, f"the connection to {provider} failed: {said[:_MESSAGE_LIMIT]}", hint=_OFFLINE
