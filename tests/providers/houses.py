@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from weft.providers.anthropic import Anthropic
 from weft.providers.compatible import Compatible
-from weft.providers.connecting import Connection
+from weft.providers.connection import Connection
 from weft.providers.endpoint import Endpoint
 from weft.providers.google import Google
 from weft.providers.keys import Keys

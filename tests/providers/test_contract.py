@@ -12,8 +12,8 @@ from tests.providers.loopback import Loopback, bomb, gone, plain, silent, stream
 
 from weft.errors import ProviderError, Trouble
 from weft.providers.base import Parameters, Request, Tool
-from weft.providers.capture import Limits
 from weft.providers.collecting import Answer
+from weft.providers.connection import Limits
 from weft.providers.events import Ending, TextDelta
 from weft.providers.gate import Gate
 from weft.providers.wire import Received
@@ -133,6 +133,7 @@ def test_words_come_one_by_one_and_bytes_come_before_their_words(house):
 
 
 @covers("provider.one-capture-layer")
+@pytest.mark.long
 def test_bytes_cut_anywhere_mean_the_same(house):
     whole = b"".join(house.text(WORDS))
     for size in (1, 7, 64):
@@ -223,6 +224,7 @@ def test_an_overload_inside_a_good_stream_is_an_error_after_what_was_said(house)
 
 
 @covers("provider.cut-is-not-complete")
+@pytest.mark.long
 def test_an_answer_cut_at_any_piece_is_never_taken_for_complete(house):
     pieces = house.text(WORDS)
     for kept in range(len(pieces) + 1):

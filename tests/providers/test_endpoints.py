@@ -21,7 +21,7 @@ from weft.errors import InvalidInputError, ProviderError, Trouble
 from weft.providers.anthropic import Anthropic
 from weft.providers.base import Request
 from weft.providers.capture import CaptureTransport
-from weft.providers.connecting import Connection
+from weft.providers.connection import Connection
 from weft.providers.endpoint import OFFLINE, Endpoint, checked_addresses
 from weft.providers.keys import Keys
 from weft.providers.secret import Blotter, Secret

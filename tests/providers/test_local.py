@@ -60,7 +60,7 @@ def test_it_answers_a_chat_n_ways_with_probabilities(model):
             assert len(chance.top) == 2
             assert chance.top[0][1] >= chance.top[1][1]
     assert len(set(texts(answer))) > 1
-    assert answer.usage.completion >= 3
+    assert (answer.usage.completion or 0) >= 3
     assert answer.model == "smollm2"
 
 
@@ -91,8 +91,8 @@ def test_what_siblings_share_is_read_once(model):
     shared = "A list of rivers: the Rhine, the Danube, the Volga, the Nile, the Amazon, the Congo,"
     first = ask(model, document(shared, max_tokens=2))
     second = ask(model, document(shared + " the", n=4, max_tokens=2))
-    assert first.usage.cached_read < first.usage.prompt / 2
-    assert second.usage.cached_read >= first.usage.prompt - 2
+    assert (first.usage.cached_read or 0) < (first.usage.prompt or 0) / 2
+    assert (second.usage.cached_read or 0) >= (first.usage.prompt or 0) - 2
 
 
 @covers("provider.embedded-model", "provider.stoppable")

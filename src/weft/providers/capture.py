@@ -10,7 +10,6 @@ import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import aclosing, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, TypeAlias, cast
 
@@ -18,13 +17,14 @@ import httpcore2
 import httpx2
 
 from weft.errors import ProviderError, Trouble
+from weft.providers.connection import Limits
 from weft.providers.endpoint import Endpoint, Resolver, checked_addresses, resolve
 from weft.providers.events import Event
 from weft.providers.secret import Blotter, Secret, blot_text
 from weft.providers.segments import cut_body
 from weft.providers.wire import Answered, Received, Sent
 
-__all__ = ["CaptureTransport", "Limits", "captured"]
+__all__ = ["CaptureTransport", "captured"]
 
 _Item: TypeAlias = "Event | Exception | None"
 _TAPE: ContextVar["_Tape | None"] = ContextVar("tape", default=None)
@@ -35,14 +35,6 @@ _SECRET_HEADERS = frozenset(
 )
 _BLOTTED = b"[redacted]"
 _PIECE = 64 * 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How large an answer may be. Compressed ones count before and after."""
-
-    received: int = 32 * 1024 * 1024
-    unpacked: int = 64 * 1024 * 1024
 
 
 class _Tape:

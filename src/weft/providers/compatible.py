@@ -9,24 +9,24 @@ import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import cast
-
-import openai
+from typing import TYPE_CHECKING
 
 from weft.errors import InvalidInputError, NotFoundError, WeftError
 from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Profile, Request
-from weft.providers.connecting import Connection, Connector
+from weft.providers.checking import check_request
+from weft.providers.connection import Connection
 from weft.providers.continuing import as_chat
 from weft.providers.endpoint import Endpoint
 from weft.providers.events import Event
 from weft.providers.keys import Keys
-from weft.providers.openai import Question, connect, describe, put
 from weft.providers.openai_chat import chat_body
 from weft.providers.openai_completions import completion_body
 from weft.providers.prices import known_model
 from weft.providers.profiles import OpenAIWay
-from weft.providers.speaking import check_request, listed
 from weft.tree.json import JsonValue
+
+if TYPE_CHECKING:
+    from weft.providers.openai_client import Client
 
 __all__ = ["PRESETS", "Compatible", "Preset", "make"]
 
@@ -101,7 +101,7 @@ class Compatible:
         self._environment = os.environ if environment is None else environment
         self._connections = dict(connections or {})
         self._keys = keys or Keys()
-        self._connectors: dict[tuple[str, str], Connector[openai.AsyncOpenAI]] = {}
+        self._clients: dict[tuple[str, str], Client] = {}
 
     def endpoints(self) -> dict[str, Preset]:
         """Every endpoint there is: presets, with what the environment sets instead or besides."""
@@ -137,9 +137,12 @@ class Compatible:
             way, body = OpenAIWay.CHAT, chat_body(chat, profile, length="max_tokens")
             if chat.prefill:
                 body.update(preset.prefill_fields)
-        question = Question(name, way, body, request.parameters.timeout)
-        put_to = put(self._connector(name, preset), name, question, request.parameters.n, blanks)
-        async with aclosing(put_to) as events:
+        client = self._client(name, preset)
+        from weft.providers.openai_client import Question  # noqa: PLC0415 - imported by now
+
+        given = request.parameters
+        question = Question(way=way, body=body, choices=given.n, blanks=blanks, silence=given.timeout)
+        async with aclosing(client.stream(question)) as events:
             async for event in events:
                 yield event
 
@@ -157,25 +160,18 @@ class Compatible:
         return found
 
     async def _listed(self, name: str, preset: Preset) -> list[ModelInfo]:
-        client, key = self._connector(name, preset).client()
-        return await listed(name, key, self._rows(client, name), lambda error: describe(name, error, key))
-
-    async def _rows(self, client: openai.AsyncOpenAI, name: str) -> AsyncGenerator[ModelInfo]:
-        async for row in client.models.list():
-            model = f"{name}/{row.id}"
+        def told(own: str, extra: Mapping[str, object]) -> ModelInfo:
+            model = f"{name}/{own}"
             profile = self.profile(model)
-            extra = cast("Mapping[str, object]", row.model_extra or {})
-            window = next(
-                (value for each in _WINDOWS if isinstance(value := extra.get(each), int) and value > 0), None
-            )
-            if window is not None:
-                profile = replace(profile, window=window)
+            windows = (value for each in _WINDOWS if isinstance(value := extra.get(each), int) and value > 0)
             title = extra.get("name")
-            yield ModelInfo(
+            return ModelInfo(
                 name=ModelName(self.name, model),
-                title=title if isinstance(title, str) else row.id,
-                profile=profile,
+                title=title if isinstance(title, str) else own,
+                profile=replace(profile, window=next(windows, profile.window)),
             )
+
+        return await self._client(name, preset).models(told)
 
     def _find(self, model: str) -> tuple[str, Preset, str]:
         name, slash, own = model.partition("/")
@@ -192,21 +188,23 @@ class Compatible:
             )
         return name, known[name], own
 
-    def _connector(self, name: str, preset: Preset) -> Connector[openai.AsyncOpenAI]:
-        made = self._connectors.get((name, preset.url))
+    def _client(self, name: str, preset: Preset) -> "Client":
+        made = self._clients.get((name, preset.url))
         if made is None:
+            from weft.providers.openai_client import Client  # noqa: PLC0415 - an SDK takes long to import
+
             connection = self._connections.get(name) or Connection(
                 endpoint=Endpoint(preset.url, private=preset.private),
                 key_name=name,
                 key_needed=preset.key_needed,
                 keys=self._keys,
             )
-            made = self._connectors[name, preset.url] = Connector(connection, connect)
+            made = self._clients[name, preset.url] = Client(name, connection)
         return made
 
     async def close(self) -> None:
-        for connector in self._connectors.values():
-            await connector.close()
+        for client in self._clients.values():
+            await client.close()
 
 
 _WINDOWS = ("context_length", "max_model_len", "context_window", "max_context_length")

@@ -1,7 +1,6 @@
 """Connections to one endpoint: made when they are needed, one set for each event loop."""
 
 import asyncio
-import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -9,45 +8,19 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
-from weft.errors import ProviderError
-from weft.providers.capture import CaptureTransport, Limits
-from weft.providers.endpoint import Endpoint, Resolver, resolve
-from weft.providers.keys import Keys
+from weft.providers.capture import CaptureTransport
+from weft.providers.connection import SILENCE, Connection
+from weft.providers.endpoint import Endpoint
 from weft.providers.secret import Secret
-from weft.providers.troubles import missing_key
 
-__all__ = ["Connection", "Connector", "timeouts"]
+__all__ = ["Connector", "timeouts"]
 
-SILENCE = 300.0
-"""Seconds that a model may think without a word if nobody says otherwise."""
 _CONNECT = 15.0
 C = TypeVar("C")
 
 
 def timeouts(silence: float | None) -> httpx2.Timeout:
     return httpx2.Timeout(connect=_CONNECT, read=silence or SILENCE, write=60.0, pool=60.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Connection:
-    """How to reach a provider: where, with which key, within which limits. Tests give their own."""
-
-    endpoint: Endpoint
-    key_name: str
-    key_needed: bool = True
-    keys: Keys = field(default_factory=Keys)
-    limits: Limits = field(default_factory=Limits)
-    resolver: Resolver = resolve
-    tls: ssl.SSLContext | None = None
-
-    def key(self) -> Secret | None:
-        found = self.keys.find(self.key_name)
-        if found is None and self.key_needed:
-            raise self.without_key()
-        return found
-
-    def without_key(self) -> ProviderError:
-        return missing_key(self.key_name, self.keys.variables(self.key_name))
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -206,7 +207,8 @@ class Keys:
                 os.fsync(out.fileno())
             beside.replace(path)
         except OSError as error:
-            beside.unlink(missing_ok=True)
+            with suppress(OSError):
+                beside.unlink()
             raise StorageError(f"the key could not be kept in {path}: {error.strerror}") from None
 
 

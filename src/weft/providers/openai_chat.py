@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
 from weft.providers.base import Profile, Request
+from weft.providers.checking import media_of
 from weft.providers.events import (
     Ending,
     Event,
@@ -19,7 +20,6 @@ from weft.providers.events import (
     TokenChance,
     ToolCalled,
 )
-from weft.providers.speaking import media_of
 from weft.tree.attempt import Usage
 from weft.tree.content import Audio, Block, Image, Text, Thinking, ToolCall, ToolResult
 from weft.tree.json import JsonObject, JsonValue

@@ -1,59 +1,22 @@
-"""What all adapters share: a request is checked before it is sent, and a stream is what it says it is."""
+"""What all adapters share: their SDK's stream with its bytes, its errors in our words, and no end but a real one."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from weft.errors import ProviderError, Trouble, WeftError
-from weft.providers.base import ModelInfo, Profile, Request
+from weft.providers.base import ModelInfo
 from weft.providers.capture import captured
 from weft.providers.continuing import Seam
 from weft.providers.events import Event, Finished, TextDelta
 from weft.providers.secret import Secret
 from weft.providers.troubles import find_own, from_connection
-from weft.tree.content import Audio, Image
 
-__all__ = ["Speech", "check_request", "listed", "media_of", "speak"]
+__all__ = ["Speech", "listed", "speak"]
 
 
 _MODELS = 10_000
 """More models than any provider has; a list that does not end is cut there."""
-
-
-def check_request(provider: str, request: Request, profile: Profile) -> None:
-    """Refuse what the model cannot do, before anything is sent or paid."""
-    asked = request.parameters
-    if not 1 <= asked.n <= profile.choices:
-        raise _cannot(
-            provider, request, f"n is {asked.n:,}; one request has 1 to {profile.choices:,} choices"
-        )
-    if request.prefill and not profile.prefill:
-        raise _cannot(provider, request, "takes no first words of an answer")
-    if request.tools and not profile.tools:
-        raise _cannot(provider, request, "calls no tools")
-    if asked.stop and not profile.stop:
-        raise _cannot(provider, request, "takes no stop sequences")
-    if asked.logprobs is not None and asked.logprobs > profile.logprobs:
-        has = (
-            f"tells {profile.logprobs} alternatives at most" if profile.logprobs else "tells no probabilities"
-        )
-        raise _cannot(provider, request, has)
-    if request.prompt is not None and request.messages:
-        raise _cannot(provider, request, "either answers messages or continues a document, not both")
-    blocks = [block for message in request.messages for block in message.blocks]
-    if not profile.images and any(isinstance(block, Image) for block in blocks):
-        raise _cannot(provider, request, "sees no images")
-    if not profile.audio and any(isinstance(block, Audio) for block in blocks):
-        raise _cannot(provider, request, "hears nothing")
-
-
-def media_of(request: Request, block: Image | Audio) -> bytes:
-    found = request.media.get(block.ref)
-    if found is None:
-        raise ProviderError(
-            Trouble.INVALID_REQUEST, f"the bytes of {block.ref[:12]}… are not with the request"
-        )
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +87,3 @@ def _joined(event: Event, seams: list[Seam]) -> Event | None:
     if text == event.text:
         return event
     return TextDelta(text, event.choice, event.chances) if text else None
-
-
-def _cannot(provider: str, request: Request, what: str) -> ProviderError:
-    return ProviderError(Trouble.INVALID_REQUEST, f"{provider}:{request.model} {what}")
