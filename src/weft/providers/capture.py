@@ -18,7 +18,7 @@ import httpx2
 
 from weft.errors import ProviderError, Trouble
 from weft.providers.connection import Limits
-from weft.providers.endpoint import Endpoint, Resolver, checked_addresses, resolve
+from weft.providers.endpoint import Endpoint, Resolver, check_name, checked_addresses, resolve
 from weft.providers.events import Event
 from weft.providers.secret import Blotter, Secret, blot_text
 from weft.providers.segments import cut_body
@@ -94,6 +94,7 @@ class _Backend(httpcore2.AsyncNetworkBackend):
     async def _resolve(self) -> list[str]:
         if (literal := self._endpoint.literal) is not None:
             return [str(literal)]
+        check_name(self._endpoint)
         try:
             return list(await self._resolver(self._endpoint.host, self._endpoint.port))
         except OSError as error:

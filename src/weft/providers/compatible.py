@@ -4,14 +4,15 @@
 environment: `WEFT_COMPATIBLE_LAB=https://lab.example/v1` makes `compatible:lab/model`.
 """
 
+import asyncio
 import os
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from weft.errors import InvalidInputError, NotFoundError, WeftError
+from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble, WeftError
 from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Profile, Request
 from weft.providers.checking import check_request
 from weft.providers.connection import Connection
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["PRESETS", "Compatible", "Preset", "make"]
 
 _PREFIX = "WEFT_COMPATIBLE_"
+_KNOCK = 0.5
+"""Seconds in which a server on this machine has to open."""
 _LOCAL = Profile(
     images=True,
     tools=True,
@@ -149,15 +152,35 @@ class Compatible:
     async def models(self) -> Sequence[ModelInfo]:
         """The models of every endpoint that answers; that one is switched off is no error."""
         found: list[ModelInfo] = []
-        failures: list[WeftError] = []
+        answered = False
         for name, preset in self.endpoints().items():
-            try:
+            if not await self._at_hand(name, preset):
+                continue
+            with suppress(WeftError):
                 found += await self._listed(name, preset)
-            except WeftError as error:
-                failures.append(error)
-        if not found and failures:
-            raise failures[0]
+                answered = True
+        if not answered:
+            raise ProviderError(
+                Trouble.NETWORK,
+                "no endpoint that speaks like OpenAI answered",
+                hint="start one (Ollama, LM Studio, llama.cpp, vLLM), or set a key for openrouter or hyperbolic",
+            )
         return found
+
+    async def _at_hand(self, name: str, preset: Preset) -> bool:
+        """Whether asking makes sense: there is a key, or a server that listens. Loads no SDK."""
+        if preset.key_needed:
+            return self._keys.find(name) is not None
+        endpoint = Endpoint(preset.url, private=preset.private)
+        if name in self._connections or endpoint.host != "localhost":
+            return True
+        try:
+            async with asyncio.timeout(_KNOCK):
+                _, writer = await asyncio.open_connection(endpoint.host, endpoint.port)
+        except (OSError, TimeoutError):
+            return False
+        writer.close()
+        return True
 
     async def _listed(self, name: str, preset: Preset) -> list[ModelInfo]:
         def told(own: str, extra: Mapping[str, object]) -> ModelInfo:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from weft.errors import InvalidInputError, ProviderError, Trouble
 
-__all__ = ["OFFLINE", "Endpoint", "Resolver", "checked_addresses", "resolve"]
+__all__ = ["OFFLINE", "Endpoint", "Resolver", "check_name", "checked_addresses", "resolve"]
 
 OFFLINE = "WEFT_OFFLINE"
 """Set to anything, this variable keeps every request on the machine; tests set it."""
@@ -83,6 +83,12 @@ async def resolve(host: str, port: int) -> Sequence[str]:
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def check_name(endpoint: Endpoint) -> None:
+    """Refuse to look a name up where nothing may leave the machine: the question would."""
+    if os.environ.get(OFFLINE) and not endpoint.may_be_private:
+        raise _refused(endpoint, f"is outside, and {OFFLINE} is set", trouble=Trouble.NETWORK)
 
 
 def checked_addresses(endpoint: Endpoint, addresses: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from weft.providers.prices import known_model
 
 __all__ = ["OpenAIWay", "anthropic_profile", "google_profile", "openai_profile", "openai_way"]
 
-_CLAUDE = re.compile(r"claude-(?:(?:opus|sonnet|haiku|fable|mythos)-)?(\d+)(?:-(\d)(?!\d))?")
+_CLAUDE = re.compile(r"claude-(?:(?:opus|sonnet|haiku|fable|mythos|instant)-)?v?(\d+)(?:-(\d)(?!\d))?")
 _CLAUDE_OUTPUT = (((3, 0), 4_096), ((3, 5), 8_192), ((3, 7), 64_000), ((4, 6), 128_000))
 _REASONING = re.compile(r"(o\d|gpt-[5-9]|codex|computer-use)")
 _LEGACY = re.compile(r"(davinci|babbage|curie|ada\b|text-|gpt-3\.5-turbo-instruct)")
