@@ -256,7 +256,7 @@ def test_without_the_extra_the_way_to_get_it_is_named(monkeypatch):
     def nothing(name):
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(engines.metadata, "distribution", nothing)
+    monkeypatch.setattr(metadata, "distribution", nothing)
     assert not installed()
     with pytest.raises(ProviderError, match="not installed") as caught:
         ask(Local(environment={}), document("Hello"))

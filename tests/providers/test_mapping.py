@@ -34,7 +34,7 @@ from weft.providers.events import Ending, TokenChance
 from weft.providers.keys import Keys
 from weft.providers.profiles import anthropic_profile, google_profile, openai_profile
 from weft.tree.attempt import Usage
-from weft.tree.content import Audio, Image, Text
+from weft.tree.content import Audio, Image, Text, Thinking
 from weft.tree.message import Message
 from weft.tree.node import Role
 
@@ -312,6 +312,27 @@ def test_an_answers_first_words_are_sent_where_they_can_be():
     assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)
     with pytest.raises(ProviderError, match="takes no first words"):
         body_of(ANTHROPIC, asked("claude-opus-4-6"))
+
+
+@covers("provider.prefill")
+@pytest.mark.parametrize("ends", ["prefill", "message"])
+def test_the_blanks_at_an_answers_beginning_are_neither_refused_nor_doubled(ends):
+    asked = Request(model=ANTHROPIC.model, messages=chat("Hi").messages, prefill="Well, ")
+    if ends == "message":
+        asked = chat("Hi", "Well, ", model=ANTHROPIC.model)
+    bodies, answer, _ = told(ANTHROPIC, asked, streamed(*ANTHROPIC.text([" ", "then"])))
+    assert bodies[0]["messages"][-1] == {"role": "assistant", "content": "Well,"}
+    assert answer.choice().text == "then"
+
+
+@covers("provider.tools-and-thinking")
+def test_another_providers_thinking_is_not_sent_and_leaves_no_empty_message():
+    thought = Message(Role.ASSISTANT, (Thinking(text="Hm.", opaque={"type": "elsewhere"}),))
+    for name, house in HOUSES.items():
+        messages = (*chat("Hi").messages, thought, *chat("Well?").messages)
+        body = json.dumps(body_of(house, Request(model=house.model, messages=messages)))
+        assert "Hm." not in body, name
+        assert '"content": []' not in body, name
 
 
 @covers("buffer.one-string", "buffer.wrapped-for-chat-providers")

@@ -10,7 +10,7 @@ import httpx2
 from anthropic.types import ModelInfo as AnthropicModel
 
 from weft.errors import ProviderError
-from weft.providers.anthropic_mapping import Reader, body_of
+from weft.providers.anthropic_mapping import Reader, body_of, without_last_blanks
 from weft.providers.base import ModelInfo, ModelName, Profile, Request
 from weft.providers.connecting import Connector, timeouts
 from weft.providers.connection import Connection
@@ -91,10 +91,15 @@ class Client:
 
     async def stream(self, request: Request, profile: Profile) -> AsyncGenerator[Event]:
         chat, blanks = as_chat(request, profile)
+        chat, more = without_last_blanks(chat)
         body = body_of(chat, profile)
         client, key = self._connector.client()
         speech = Speech(
-            provider=_NAME, choices=1, key=key, describe=lambda error: _described(error, key), blanks=blanks
+            provider=_NAME,
+            choices=1,
+            key=key,
+            describe=lambda error: _described(error, key),
+            blanks=blanks or more,
         )
         spoken = speak(speech, lambda: _spoken(client, body, request.parameters.timeout))
         async with aclosing(spoken) as events:

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
 
 from weft.errors import ProviderError, Trouble
@@ -29,7 +29,7 @@ from weft.tree.node import Role
 if TYPE_CHECKING:
     from anthropic.types import RawMessageStreamEvent
 
-__all__ = ["Reader", "body_of"]
+__all__ = ["Reader", "body_of", "without_last_blanks"]
 
 _ENOUGH = 4_096
 """Tokens of an answer if nobody says how many: the provider wants a number."""
@@ -41,6 +41,28 @@ _ENDINGS: dict[str, Ending] = {
     "tool_use": Ending.TOOL_CALLS,
     "refusal": Ending.CONTENT_FILTERED,
 }
+
+
+def without_last_blanks(request: Request) -> tuple[Request, str]:
+    """The request without blanks at the end of an answer that it begins: they are refused there.
+
+    The second value is those blanks, which the answer may say again.
+    """
+    if request.prefill:
+        begun = request.prefill.rstrip()
+        return replace(request, prefill=begun), request.prefill[len(begun) :]
+    last = request.messages[-1] if request.messages else None
+    if (
+        last is None
+        or last.role is not Role.ASSISTANT
+        or not last.blocks
+        or not isinstance(last.blocks[-1], Text)
+    ):
+        return request, ""
+    said = last.blocks[-1].text
+    begun = said.rstrip()
+    ended = Message(last.role, (*last.blocks[:-1], Text(begun)))
+    return replace(request, messages=(*request.messages[:-1], ended)), said[len(begun) :]
 
 
 def body_of(request: Request, profile: Profile) -> dict[str, JsonValue]:
@@ -55,9 +77,11 @@ def body_of(request: Request, profile: Profile) -> dict[str, JsonValue]:
             {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
             for tool in request.tools
         ]
-    messages = [_message(request, number, message, marks) for number, message in enumerate(request.messages)]
+    mapped = [_message(request, number, message, marks) for number, message in enumerate(request.messages)]
+    # A message of nothing but another provider's thinking is empty here, and empty ones are refused.
+    messages = [message for message in mapped if message["content"]]
     if request.prefill:
-        messages.append({"role": "assistant", "content": request.prefill.rstrip()})
+        messages.append({"role": "assistant", "content": request.prefill})
     body["messages"] = messages
     if asked.stop:
         body["stop_sequences"] = list(asked.stop)

@@ -253,6 +253,7 @@ class _Body(httpx2.AsyncByteStream):
                     await self._keep(blotter.feed(data))
                     for piece in pieces:
                         yield piece
+                await self._keep(blotter.flush())
         finally:
             await raw.aclose()
             if self._tape is not None and (held := blotter.flush()):

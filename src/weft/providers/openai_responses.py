@@ -62,6 +62,10 @@ def response_body(request: Request) -> dict[str, JsonValue]:
 
 def _items(request: Request, message: Message) -> Iterator[JsonObject]:
     """The items of a message in their order: words and media together, all else apart."""
+    if all(isinstance(block, Text) for block in message.blocks):
+        if message.text:
+            yield {"role": message.role.value, "content": message.text}
+        return
     said: list[JsonValue] = []
     role = "assistant" if message.role is Role.ASSISTANT else "user"
     for block in message.blocks:
