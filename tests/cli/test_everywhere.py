@@ -66,6 +66,11 @@ EVERY = {
     "agents ls": "agents ls",
     "agents add": "agents add Ada",
     "agents archive": "agents archive Muse",
+    "models": "models anthropic --offline",
+    "keys": "keys",
+    "keys ls": "keys ls",
+    "keys set": "keys set lab",
+    "keys rm": "keys rm kept",
     "verify": "verify",
     "provenance": "provenance ONE",
     "timestamp": "timestamp",
@@ -121,10 +126,20 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     return folder, {"ONE": one, "TWO": two, "GONE": gone, "TRUST": trust}
 
 
+STDIN = {"keys set lab": "a-key"}
+"""What commands read that read something."""
+
+
 @pytest.fixture
-def grove(prepared: tuple[Path, dict[str, str]], tmp_path: Path) -> tuple[Desk, dict[str, str]]:
-    """A copy of it for one test."""
+def grove(
+    prepared: tuple[Path, dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Desk, dict[str, str]]:
+    """A copy of it for one test, and a key that is kept."""
     folder, ids = prepared
+    monkeypatch.setenv("WEFT_KEYS", str(tmp_path / "keys.json"))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    (tmp_path / "keys.json").write_text('{"kept": "another-key"}')
+    (tmp_path / "keys.json").chmod(0o600)
     shutil.copytree(folder, tmp_path / "copy")
     desk = Desk(str(tmp_path / "copy" / "grove.db"))
     desk.clock.pass_by(seconds=60)
@@ -144,7 +159,7 @@ def test_every_command_answers_with_one_json_value_and_talks_on_stderr(
     grove: tuple[Desk, dict[str, str]], line: str
 ) -> None:
     desk, ids = grove
-    answer = desk(*(ids.get(word, word) for word in line.split()), "--json")
+    answer = desk(*(ids.get(word, word) for word in line.split()), "--json", stdin=STDIN.get(line))
     assert answer.code == 0, answer.err
     assert answer.out.endswith("\n")
     value = json.loads(answer.out)
