@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn, Unpack
 
 from weft.errors import InvalidInputError
+from weft.runtime.layered import LayeredNode, LayeredTree
 from weft.runtime.operations.documents import ArchiveDocument, DeleteDocument, SaveDocument
 from weft.runtime.operations.editing import Edit, Erase, Join, Split
 from weft.runtime.operations.history import Redo, Undo
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["DocumentHandle", "NodeHandle", "TreeHandle"]
 
 
-class NodeHandle:
+class NodeHandle(LayeredNode):
     """One node of a tree. The content never changes; metadata is as it was when looked at."""
 
     __slots__ = ("_grove", "value")
@@ -217,8 +218,9 @@ class NodeHandle:
         """Bring back exactly what one prune hid; how many came."""
         return self._grove.perform(Restore(tree=self.value.tree_id, node=self.id))
 
-    def attach(self, item: Item) -> "NodeHandle":
-        self._grove.perform(Attach(tree=self.value.tree_id, node=self.id, item=item))
+    def attach(self, item: Item | str) -> "NodeHandle":
+        for each in self._grove.vaults.items(item) if isinstance(item, str) else [item]:
+            self._grove.perform(Attach(tree=self.value.tree_id, node=self.id, item=each))
         return self.refresh()
 
     def detach(self, item_id: str) -> "NodeHandle":
@@ -278,7 +280,7 @@ class NodeHandle:
         return [NodeHandle(self._grove, node) for node in nodes]
 
 
-class TreeHandle:
+class TreeHandle(LayeredTree):
     """One tree. Numbers and titles are as they were when it was looked at."""
 
     __slots__ = ("_grove", "value")

@@ -37,6 +37,8 @@ class Item:
     """ISO 8601, as it is to be shown."""
     images: tuple[Image, ...] = ()
     """Of the active note only."""
+    pinned: bool = False
+    """Put into the library by hand: there from its own turn on, and never compacted."""
     sha256: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,7 +62,11 @@ def check_item(item: Item) -> Item:
 
 def item_about(item: Item) -> str | None:
     """What is shown of an item besides its content, as it is kept; None if there is nothing."""
-    found: dict[str, JsonValue] = {name: value for name in _ABOUT if (value := getattr(item, name)) is not None}
+    found: dict[str, JsonValue] = {
+        name: value for name in _ABOUT if (value := getattr(item, name)) is not None
+    }
+    if item.pinned:
+        found["pinned"] = True
     if item.images:
         found["images"] = [content_to_wire(image) for image in item.images]
     return json.dumps(found, ensure_ascii=False, sort_keys=True, separators=(",", ":")) if found else None
@@ -85,6 +91,8 @@ def about_item(kept: str | None) -> dict[str, object]:
             raise InvalidInputError("an item's images are images")
         images.append(image)
     texts = {name: told[name] for name in _ABOUT if name in told}
-    if told.keys() - {*_ABOUT, "images"} or not all(isinstance(text, str) for text in texts.values()):
+    pinned = told.get("pinned", False)
+    known = told.keys() <= {*_ABOUT, "images", "pinned"} and isinstance(pinned, bool)
+    if not known or not all(isinstance(text, str) for text in texts.values()):
         raise InvalidInputError("what is kept about an item cannot be read")
-    return {**texts, "images": tuple(images)}
+    return {**texts, "images": tuple(images), "pinned": pinned}

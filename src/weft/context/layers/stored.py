@@ -225,7 +225,9 @@ class _Loading:
         found: list[Segment] = []
         for part in json.loads(self.text(digest)):
             rows = cast("list[tuple[str, str, bool, dict[str, JsonValue]]]", json.loads(self.text(part)))
-            found += [Segment(name, self.text(content), stable, about) for name, content, stable, about in rows]
+            found += [
+                Segment(name, self.text(content), stable, about) for name, content, stable, about in rows
+            ]
         return tuple(found)
 
     def _turn_segment(self, entry: Mapping[str, JsonValue]) -> Segment:

@@ -1,0 +1,80 @@
+"""From what people write to what can be attached: notes, lines, folders, tags, documents, nodes."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from weft.context.layers.items import ContextItem, document, node, note, url
+from weft.errors import InvalidInputError
+from weft.knowledge.notes import Mounted
+from weft.runtime.vaults import item_of, mounted_in
+from weft.tree.item import Item
+from weft.tree.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from weft.runtime.grove import Grove
+
+__all__ = ["Attachable", "given_item", "read_items"]
+
+_LINES = re.compile(r"#L\d+(-L?\d+)?\Z")
+_WEB = ("http://", "https://")
+
+
+class Attachable(NamedTuple):
+    """Items ready to be attached, and what could not be read."""
+
+    items: Sequence[Item]
+    warnings: Sequence[str]
+
+
+def read_items(
+    grove: "Grove", references: Iterable[str], *, tree: str | None = None, progress: Progress = silent
+) -> Attachable:
+    """What references stand for, read now, each id once.
+
+    `PATH` or `VAULT:PATH` is a note, `PATH#L3-L9` lines of it, `active:PATH` the note that is open
+    with its pictures, `folder:VAULT/PATH` and `#tag` their notes, `doc:TITLE` a document, and
+    `[a7x2]` a node (of `tree`, or of whichever tree alone has it).
+    """
+    mounted = mounted_in(grove.read)
+    found: dict[str, Item] = {}
+    for reference in references:
+        for each in _read(grove, mounted, reference, tree, progress):
+            found[each.id] = item_of(each)
+    return Attachable(list(found.values()), mounted.warnings)
+
+
+def _read(
+    grove: "Grove", mounted: Mounted, reference: str, tree: str | None, progress: Progress
+) -> Sequence[ContextItem]:
+    text = reference.strip()
+    kind, _, rest = text.partition(":")
+    if not text:
+        raise InvalidInputError("attach what?", hint="a note's path, folder:, #tag, doc:, [node]")
+    if text.startswith("#"):
+        return mounted.with_tag(text, progress)
+    if kind == "folder":
+        return mounted.in_folder(rest)
+    if kind in {"doc", "document"}:
+        found = grove.read.document(rest)
+        return [document(found.id, found.content, title=found.title)]
+    if kind == "active":
+        return [mounted.active_note(rest, grove.put_blob)]
+    if text.lower().startswith(_WEB):
+        raise InvalidInputError(
+            f"{text[:200]} is not fetched: nothing leaves the machine unasked",
+            hint="give its text with it: --text, or an item of type url",
+        )
+    if text.startswith("[") and text.endswith("]"):
+        name = text[1:-1]
+        said = grove.read.node(tree, name) if tree is not None else grove.read.find(name)
+        return [node(said.local_id, said.text)]
+    return [mounted.selection(text) if _LINES.search(text) else mounted.note(text)]
+
+
+def given_item(reference: str, content: str) -> Item:
+    """Something whose text comes in the call: a page by its address, or a note by its path."""
+    text = reference.strip()
+    if not text:
+        raise InvalidInputError("what is the text of?", hint="an address or a path")
+    return item_of(url(text, content) if text.lower().startswith(_WEB) else note(text, content))
