@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from weft.context.layers.items import ContextItem, document
 from weft.context.layers.library import Attached
+from weft.context.layers.names import EXPANDED
 from weft.context.select import Annotations, reason_to_leave_out
 from weft.errors import NotFoundError, StorageError
 from weft.knowledge.notes import Mounted
@@ -46,6 +47,8 @@ def attached_on_path(opened: Opened, end: NodeRow, annotations: Annotations) -> 
             annotations=annotations,
         )
         for item in held.get(row.key, ()):
+            if item.type in EXPANDED:
+                continue
             key = (item.id, item.type, bytes(item.sha256), item.recoverable, item.about)
             if key not in known:
                 known[key] = _item(item, bodies.get(bytes(item.sha256)))

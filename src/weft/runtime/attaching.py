@@ -39,9 +39,20 @@ def read_items(
     mounted = mounted_in(grove.read)
     found: dict[str, Item] = {}
     for reference in references:
-        for each in _read(grove, mounted, reference, tree, progress):
-            found[each.id] = item_of(each)
+        read = _read(grove, mounted, reference, tree, progress)
+        found |= {each.id: item_of(each) for each in read}
+        marker = _marker(reference.strip(), read)
+        if marker is not None:
+            found[marker.id] = marker
     return Attachable(list(found.values()), mounted.warnings)
+
+
+def _marker(reference: str, notes: Sequence[ContextItem]) -> Item | None:
+    """A tag or folder itself, with the ids of its notes: so that a chat can say what was attached."""
+    kind = "tag" if reference.startswith("#") else "folder" if reference.startswith("folder:") else None
+    if kind is None:
+        return None
+    return Item(id=reference, type=kind, content="\n".join(each.id for each in notes))
 
 
 def _read(

@@ -1,8 +1,10 @@
 """Requests in layers over a store: from a place in a tree to its envelope, and to what was sent from there."""
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from weft.context.layers.controls import CacheWay, cache_profile
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import ContextItem
 from weft.context.layers.library import Attached
@@ -20,7 +22,7 @@ from weft.runtime.actor import agent_row
 from weft.runtime.attached import attached_on_path, fresh_items
 from weft.runtime.clock import Clock
 from weft.runtime.contents import ContentCache
-from weft.runtime.contexts import Contexts
+from weft.runtime.contexts import ContextOptions, Contexts
 from weft.runtime.layer_options import LayerOptions
 from weft.runtime.operations.vaults import load_vaults
 from weft.runtime.outlines import PathReader
@@ -77,6 +79,13 @@ class Layers(Reading):
         """The envelope of a request from a node, or from where the agent stands."""
         with self._tree(tree) as opened:
             return self.assemble(opened, node, options or LayerOptions()).envelope
+
+    def opened(self, tree: str) -> AbstractContextManager[Opened]:
+        """A tree for whoever reads more than one thing of it."""
+        return self._tree(tree)
+
+    def end_of(self, opened: Opened, node: str | None) -> NodeRow:
+        return self._cursor_row(opened) if node is None else self._row(opened, node)
 
     def prepare(self, tree: str, node: str, options: LayerOptions | None = None) -> Prepared:
         """All that sending takes: messages, cache controls, a prediction, and what to keep of it.
@@ -145,7 +154,7 @@ class Layers(Reading):
     def assemble(self, opened: Opened, node: str | None, options: LayerOptions) -> Assembly:
         """Plan and render, with everything that has to be read for it."""
         contexts = Contexts(self.store, self.actor, self.cache)
-        request, reader = contexts.request(opened, node, options.context)
+        request, reader = contexts.request(opened, node, self._cached(opened, options))
         grove, tree = preferences_of(opened)
         settings = resolve_layer_settings(
             cast("dict[str, JsonValue]", grove),
@@ -177,14 +186,21 @@ class Layers(Reading):
         warnings = dict.fromkeys([*envelope.warnings, *stood.warnings, *mounted.warnings])
         return Assembly(replace(envelope, warnings=tuple(warnings)), plan, reader.end, settings, stood)
 
+    def _cached(self, opened: Opened, options: LayerOptions) -> ContextOptions:
+        """Cuts move in steps where whoever answers has a cache for prefixes."""
+        context, agent = options.context, self._answering(opened, options)
+        if context.profile.prefix_cache or agent is None:
+            return context
+        cached = cache_profile(agent.model_ref or "").way is not CacheWay.NONE
+        return replace(context, profile=replace(context.profile, prefix_cache=cached))
+
     def _contents(
-        self, opened: Opened, plan: LayerPlan, reader: PathReader, legacy: dict[int, str]
+        self, opened: Opened, plan: LayerPlan, reader: PathReader, legacy: dict[str, str]
     ) -> dict[str, Content]:
         rows = {ulid: reader.seen[ulid] for ulid in (*plan.wanted, *_turn_ids(plan))}
         contents = self.cache.contents(opened.session, opened.key, rows.values())
         return {
-            ulid: Text(legacy[row.key]) if row.key in legacy else contents[row.key]
-            for ulid, row in rows.items()
+            ulid: Text(legacy[ulid]) if ulid in legacy else contents[row.key] for ulid, row in rows.items()
         }
 
 
@@ -233,14 +249,14 @@ def _fresh(
     return fresh_items(opened, mounted, (each.item for each in attached if each.left_out is None))
 
 
-def _with_legacy(outline: Outline, reader: PathReader, legacy: dict[int, str]) -> Outline:
+def _with_legacy(outline: Outline, reader: PathReader, legacy: dict[str, str]) -> Outline:
     """Levels at the size of what was sent for them, where that was saved."""
     if not legacy:
         return outline
     of_text = reader.estimator.of_text
 
     def sized(row: Candidate) -> Candidate:
-        text = legacy.get(reader.seen[row.id].key)
+        text = legacy.get(row.id)
         return row if text is None else row._replace(tokens=of_text(text), kind="text")
 
     return replace(

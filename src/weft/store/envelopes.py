@@ -132,10 +132,15 @@ def recent_prefixes(session: Session, tree: int, provider: str, since: int, limi
     return [bytes(prefix) for prefix in session.execute(there).scalars()]
 
 
-def legacy_texts(session: Session, tree: int) -> dict[int, str]:
-    """Node → what was sent for it, where it was saved elsewhere without an envelope."""
-    there = select(_envelopes).where(_envelopes.c.tree == tree, _envelopes.c.legacy.is_(True))
-    named = {row.node: str(record_of(row)["processedText"]) for row in session.execute(there)}
+def legacy_texts(session: Session, tree: int) -> dict[str, str]:
+    """Node's id → what was sent for it, where it was saved elsewhere without an envelope."""
+    there = (
+        select(_envelopes, _nodes.c.ulid)
+        .join(_nodes, and_(_nodes.c.tree == _envelopes.c.tree, _nodes.c.key == _envelopes.c.node))
+        .where(_envelopes.c.tree == tree, _envelopes.c.legacy.is_(True))
+        .order_by(_envelopes.c.node, _envelopes.c.ordinal)
+    )
+    named = {row.ulid: str(record_of(row)["processedText"]) for row in session.execute(there)}
     if not named:
         return {}
     texts = snapshots_of(session, tree, list(named.values()))
