@@ -2,11 +2,15 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from weft.context.layers.items import ContextItem, document, node, note, url
 from weft.errors import InvalidInputError
 from weft.knowledge.notes import Mounted
+from weft.runtime.operations.base import Editing
+from weft.runtime.operations.items import Attach
+from weft.runtime.scope import Scope
 from weft.runtime.vaults import item_of, mounted_in
 from weft.tree.item import Item
 from weft.tree.progress import Progress, silent
@@ -14,7 +18,7 @@ from weft.tree.progress import Progress, silent
 if TYPE_CHECKING:
     from weft.runtime.grove import Grove
 
-__all__ = ["Attachable", "given_item", "read_items"]
+__all__ = ["AttachAll", "Attachable", "attach_all", "given_item", "read_items"]
 
 _LINES = re.compile(r"#L\d+(-L?\d+)?\Z")
 _WEB = ("http://", "https://")
@@ -81,6 +85,36 @@ def _read(
         said = grove.read.node(tree, name) if tree is not None else grove.read.find(name)
         return [node(said.local_id, said.text)]
     return [mounted.selection(text) if _LINES.search(text) else mounted.note(text)]
+
+
+def attach_all(grove: "Grove", tree: str, node: str, items: Iterable[Item | str]) -> None:
+    """Hang all of them on a turn, or none; a text is read as `read_items` reads it."""
+    found: list[Item] = []
+    there = {item.id for item in grove.read.node(tree, node).attachments}
+    for each in items:
+        if isinstance(each, Item):
+            found.append(each)
+            continue
+        read = read_items(grove, [each], tree=tree).items
+        # A tag or folder adds what is missing of it.
+        several = each.strip().startswith(("#", "folder:"))
+        found += [item for item in read if not several or item.id not in there]
+    if found:
+        grove.perform(AttachAll(tree=tree, node=node, items=found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachAll(Editing):
+    """Several attachments in one transaction; each is recorded, and undone, by itself."""
+
+    verb: ClassVar[str] = "attach"
+    tree: str
+    node: str
+    items: Sequence[Item]
+
+    def apply(self, scope: Scope) -> None:
+        for item in self.items:
+            Attach(tree=self.tree, node=self.node, item=item).apply(scope)
 
 
 def given_item(reference: str, content: str) -> Item:

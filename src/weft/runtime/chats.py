@@ -111,7 +111,7 @@ def load_chat(grove: "Grove", text: str, *, agent: str | None = None, title: str
     items = [finder.items(message.context) for message in chat.messages]
     named = title or " ".join(chat.title.split()) or title_from(chat.messages[0].text)
     operation = ImportChat(title=named[:_TITLE_LIMIT], messages=chat.messages, items=items, agent=agent)
-    tree = grove.perform(operation)
+    tree = grove.read.tree(grove.perform(operation).id)
     return LoadedChat(tree=tree, messages=len(chat.messages), warnings=tuple(dict.fromkeys(finder.warnings)))
 
 

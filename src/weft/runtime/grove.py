@@ -314,6 +314,12 @@ class Grove:
         """A new document."""
         return DocumentHandle(self, self.perform(CreateDocument(title=title, content=content)))
 
+    def remember(self, text: str) -> DocumentHandle:
+        """One more line of the user's memory, which stands at the beginning of every request in layers."""
+        from weft.runtime.memory import remember  # noqa: PLC0415 - few calls remember
+
+        return remember(self, text)
+
     def create_project(
         self, name: str, *, system_prompt: str = "", context: Sequence[ProjectItem | str] = ()
     ) -> ProjectHandle:

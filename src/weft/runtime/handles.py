@@ -8,7 +8,6 @@ from weft.runtime.layered import LayeredNode, LayeredTree
 from weft.runtime.operations.documents import ArchiveDocument, DeleteDocument, SaveDocument
 from weft.runtime.operations.editing import Edit, Erase, Join, Split
 from weft.runtime.operations.history import Redo, Undo
-from weft.runtime.operations.items import Attach, Detach
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
 from weft.runtime.operations.places import CommitBuffer, Direction, Switch, TypeText
@@ -217,15 +216,6 @@ class NodeHandle(LayeredNode):
     def restore(self) -> int:
         """Bring back exactly what one prune hid; how many came."""
         return self._grove.perform(Restore(tree=self.value.tree_id, node=self.id))
-
-    def attach(self, item: Item | str) -> "NodeHandle":
-        for each in self._grove.vaults.items(item) if isinstance(item, str) else [item]:
-            self._grove.perform(Attach(tree=self.value.tree_id, node=self.id, item=each))
-        return self.refresh()
-
-    def detach(self, item_id: str) -> "NodeHandle":
-        self._grove.perform(Detach(tree=self.value.tree_id, node=self.id, item_id=item_id))
-        return self.refresh()
 
     def verify(self, *, path: bool = False, progress: "Progress | None" = None) -> "Report":
         """Whether this node (with `path`: and all it was written from) is as it was written."""

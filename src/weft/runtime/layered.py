@@ -2,12 +2,15 @@
 
 from typing import TYPE_CHECKING, Unpack
 
+from weft.runtime.operations.items import Detach
+from weft.tree.item import Item
 from weft.tree.node import Node
 from weft.tree.tree import Tree
 
 if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
     from weft.runtime.grove import Grove
+    from weft.runtime.handles import NodeHandle
     from weft.runtime.layer_options import LayerWishes
     from weft.runtime.preparing import Prepared
     from weft.runtime.stats import TreeStats
@@ -21,6 +24,20 @@ class LayeredNode:
     __slots__ = ()
     _grove: "Grove"
     value: Node
+
+    def attach(self, *items: Item | str) -> "NodeHandle":
+        """Hang items on this turn, all or none: made by hand, or named as `read_items` reads them."""
+        from weft.runtime.attaching import attach_all  # noqa: PLC0415 - few calls attach
+
+        attach_all(self._grove, self.value.tree_id, self.value.id, items)
+        return self._as_it_is()
+
+    def detach(self, item_id: str) -> "NodeHandle":
+        self._grove.perform(Detach(tree=self.value.tree_id, node=self.value.id, item_id=item_id))
+        return self._as_it_is()
+
+    def _as_it_is(self) -> "NodeHandle":
+        return self._grove.tree(self.value.tree_id).node(self.value.id)
 
     def envelope(self, **wishes: "Unpack[LayerWishes]") -> "Envelope":
         """The request from here in layers, with all that its turns attached.
