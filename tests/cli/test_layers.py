@@ -55,7 +55,7 @@ def test_notes_are_attached_and_the_request_is_seen_layer_by_layer(marie: Desk, 
     assert "of 2,000 tokens, about 0 of them cached" in shown
     assert "L3_TURN" in shown
     assert "new on this path" in shown
-    assert set(shown.splitlines()[1]) == {"█"}
+    assert set(shown.splitlines()[1]) == {"░", "▪"}
     rows = [line.split("\t") for line in marie.ok("context", "--layers").splitlines()[1:]]
     assert [row[0] for row in rows[:5]] == ["L1_SYSTEM", "L2_LIBRARY", "L4_HISTORY", "L3_TURN", "L5_USER"]
     assert marie.json("context", "--layers")["envelope"]["layerHashes"].keys() == {

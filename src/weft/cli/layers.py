@@ -26,6 +26,8 @@ COLOURS = {
     "L5_USER": "yellow",
 }
 """In the order in which layers are sent."""
+_BLOCKS = dict(zip(COLOURS, "█▓▒░▪", strict=True))
+"""Told apart without colour, too."""
 _SHORTEST = 20
 
 
@@ -156,5 +158,5 @@ def layer_bar(sizes: "Sequence[tuple[str, int]]", width: int) -> list[Piece]:
         done += tokens
         blocks = max(1, round(done * width / whole) - shown)
         shown += blocks
-        pieces.append(Piece("█" * blocks, COLOURS.get(name, "")))
+        pieces.append(Piece(_BLOCKS[name] * blocks, COLOURS[name]))
     return pieces

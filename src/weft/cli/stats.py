@@ -85,7 +85,7 @@ def _draw(call: Call, found: "TreeStats") -> None:
         ]
     )
     if call.out.terminal and whole.count:
-        width = max(_SHORTEST, call.out.width - 12)
+        width = max(_SHORTEST, call.out.width - 18)
         call.out.line(
             [Piece("layers     ", "dim"), *layer_bar([(name, whole.layers[name]) for name in COLOURS], width)]
         )
