@@ -136,8 +136,8 @@ def test_the_cached_share_is_predicted_and_compared_with_what_is_reported(tmp_pa
         assert stats.requests.predicted == 1_408 + third.prediction.cached
         assert stats.requests.reported == 1_280 + 3_072
         assert stats.requests.reported_of == stats.requests.tokens
-        assert stats.requests.layers["L1_SYSTEM"] == 3 * 1_500
-        assert stats.requests.layers["L2_LIBRARY"] > 2 * 2_400
+        assert stats.requests.in_layer("L1_SYSTEM") == 3 * 1_500
+        assert stats.requests.in_layer("L2_LIBRARY") > 2 * 2_400
         # Another model has a cache of its own, and after an hour nothing is left of this one's.
         other = grove.add_agent("Other", model_ref="anthropic:claude", system_prompt=LONG)
         assert turn.prepare(agent=other.id).prediction.cached == 0

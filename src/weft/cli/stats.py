@@ -87,7 +87,10 @@ def _draw(call: Call, found: "TreeStats") -> None:
     if call.out.terminal and whole.count:
         width = max(_SHORTEST, call.out.width - 18)
         call.out.line(
-            [Piece("layers     ", "dim"), *layer_bar([(name, whole.layers[name]) for name in COLOURS], width)]
+            [
+                Piece("layers     ", "dim"),
+                *layer_bar([(name, whole.in_layer(name)) for name in COLOURS], width),
+            ]
         )
         call.out.line([Piece("expected   ", "dim"), *_share_bar(whole.predicted_share, width)])
         if whole.reported_share is not None:
@@ -140,7 +143,7 @@ def _row(name: str, requests: "Requests") -> tuple[str, ...]:
         name,
         f"{requests.count:,}",
         f"{requests.tokens:,}",
-        *(f"{requests.layers.get(layer, 0):,}" for layer in _LAYERS),
+        *(f"{requests.in_layer(layer):,}" for layer in _LAYERS),
         f"{100 * requests.predicted_share:.0f} %",
         "" if reported is None else f"{100 * reported:.0f} %",
     )

@@ -1,7 +1,7 @@
 """What a tree's requests were made of, what a provider's cache made of them, and what other settings would have."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from sqlalchemy import and_, select
@@ -26,7 +26,7 @@ from weft.tree.tree import Mode
 if TYPE_CHECKING:
     from weft.runtime.layering import Layers
 
-__all__ = ["BranchStats", "Requests", "TreeStats", "Variant", "tree_stats"]
+__all__ = ["BranchStats", "LayerTokens", "Requests", "TreeStats", "Variant", "tree_stats"]
 
 _envelopes = schema.envelopes
 _READ, _WRITE = 0.1, 1.25
@@ -37,14 +37,20 @@ _TURNS = 50
 """Turns from the end over which other settings are tried."""
 
 
+@dataclass(frozen=True, slots=True)
+class LayerTokens:
+    id: str
+    tokens: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requests:
     """Some requests, added up."""
 
     count: int = 0
     tokens: int = 0
-    layers: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Tokens by layer."""
+    layers: tuple[LayerTokens, ...] = ()
+    """From the most stable to the most volatile."""
     predicted: int = 0
     """Tokens that were expected to be read from the cache."""
     reported: int | None = None
@@ -53,6 +59,9 @@ class Requests:
     """Tokens of those."""
     reported_predicted: int = 0
     """What was expected of those."""
+
+    def in_layer(self, name: str) -> int:
+        return next((each.tokens for each in self.layers if each.id == name), 0)
 
     @property
     def predicted_share(self) -> float:
@@ -191,7 +200,7 @@ def _added(sent: Iterable[_Sent]) -> Requests:
     return Requests(
         count=count,
         tokens=total,
-        layers=layers,
+        layers=tuple(LayerTokens(name, tokens) for name, tokens in layers.items()),
         predicted=predicted,
         reported=reported if told else None,
         reported_of=reported_of,
