@@ -72,6 +72,8 @@ def test_notes_are_attached_and_the_request_is_seen_layer_by_layer(marie: Desk, 
     inline = marie.ok("context", "--layers", "--set", "library=inline", "--entries")
     assert "Piano/spec.md" in inline
     marie.ok("say", "Yes", "--author", "Muse")
+    marie.ok("say", "Next")
+    assert marie.json("context", "--layers", "--diff", "library=inline")["tokens"][0] > 0
     marie.fail("CONFLICT", "attach", turn, "Piano/spec.md")
 
 

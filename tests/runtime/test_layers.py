@@ -368,7 +368,7 @@ def test_settings_of_layers_are_preferences_at_three_levels(fresh_loom, tmp_path
     turn = desk.ask("Two")
 
     def placed(**wishes) -> str:
-        return turn.envelope(**wishes).manifest.facts.settings["library"]
+        return str(turn.envelope(**wishes).manifest.facts.settings["library"])
 
     assert placed() == "system"
     fresh_loom.prefer(library="inline", library_share=0.25)

@@ -15,6 +15,7 @@ from weft.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from weft.context.comparing import Changes
+    from weft.context.layers.envelope import Envelope
     from weft.context.manifest import Manifest
     from weft.context.picture import Segment
     from weft.context.result import AssembledContext
@@ -106,6 +107,9 @@ def context(
         "annotations": annotations,
         "preferences": preferences,
     }
+    if layers and other is not None:
+        _compare(call, here.envelope(**wishes), _other(call, here, wishes, other, layers=True))
+        return
     if layers or payload or sent:
         show_layers(
             call, tree, node, wishes, sent=sent, view=View.of(raw=raw, entries=entries, payload=payload)
@@ -138,22 +142,29 @@ def read_setting(text: str) -> "tuple[str, JsonValue]":
 
 
 def _other(
-    call: Call, here: "NodeHandle | TreeHandle", wishes: "ContextWishes", other: str
-) -> "AssembledContext":
+    call: Call,
+    here: "NodeHandle | TreeHandle",
+    wishes: "ContextWishes",
+    other: str,
+    *,
+    layers: bool = False,
+) -> "AssembledContext | Envelope":
     from weft.context.strategy import Strategy  # noqa: PLC0415 - the engine is loaded by who asks it
 
     if other in set(Strategy):
         other = f"truncationStrategy={other}"
     if "=" in other:
         name, value = read_setting(other)
-        return here.context(**{**wishes, "preferences": {**wishes.get("preferences", {}), name: value}})
-    return call.node(other).context(**wishes)
+        wishes = {**wishes, "preferences": {**wishes.get("preferences", {}), name: value}}
+    else:
+        here = call.node(other)
+    return here.envelope(**wishes) if layers else here.context(**wishes)
 
 
-def _compare(call: Call, one: "AssembledContext", two: "AssembledContext") -> None:
+def _compare(call: Call, one: "AssembledContext | Envelope", two: "AssembledContext | Envelope") -> None:
     from weft.context.picture import told_changes  # noqa: PLC0415
 
-    changes: Changes = one.diff(two)
+    changes: Changes = one.manifest.diff(two.manifest)
     if call.out.as_json:
         call.out.json({"tokens": [one.tokens, two.tokens], "changes": list(changes)})
         return

@@ -16,9 +16,9 @@ from weft.context.layers.stored import load_envelope, named_snapshots
 from weft.context.marker import JOINT
 from weft.context.select import Candidate, Outline
 from weft.context.tokens import DEFAULT
-from weft.errors import NotFoundError, StorageError
+from weft.errors import NotFoundError, PermissionDeniedError, StorageError
 from weft.knowledge.notes import Mounted
-from weft.runtime.actor import agent_row
+from weft.runtime.actor import agent_row, require_access
 from weft.runtime.attached import attached_on_path, fresh_items
 from weft.runtime.clock import Clock
 from weft.runtime.contents import ContentCache
@@ -36,6 +36,7 @@ from weft.store.queries import find_node
 from weft.store.references import find_agent
 from weft.store.rows import NodeRow
 from weft.store.session import Session
+from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
 from weft.tree.content import Content, JsonValue, Text, spoken_text
 
@@ -161,7 +162,7 @@ class Layers(Reading):
             cast("dict[str, JsonValue]", tree),
             options.context.preferences,
         )
-        mounted = Mounted(load_vaults(opened.session))
+        mounted = Mounted(load_vaults(opened.session) if self._sees_grove(opened) else [])
         stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
         attached = attached_on_path(opened, reader.end, reader.annotations)
         legacy = legacy_texts(opened.session, opened.key)
@@ -185,6 +186,14 @@ class Layers(Reading):
         envelope = render_layers(plan, self._contents(opened, plan, reader, legacy))
         warnings = dict.fromkeys([*envelope.warnings, *stood.warnings, *mounted.warnings])
         return Assembly(replace(envelope, warnings=tuple(warnings)), plan, reader.end, settings, stood)
+
+    def _sees_grove(self, opened: Opened) -> bool:
+        """Whether vaults may be looked into: they are the grove's, and not one tree's."""
+        try:
+            require_access(opened.session, self.actor, MemberRole.READER)
+        except PermissionDeniedError:
+            return False
+        return True
 
     def _cached(self, opened: Opened, options: LayerOptions) -> ContextOptions:
         """Cuts move in steps where whoever answers has a cache for prefixes."""

@@ -10,15 +10,16 @@ from weft.context.layers.items import ContextItem, document, url
 from weft.context.layers.settings import LayerSettings
 from weft.context.layers.standing import Standing
 from weft.context.marker import JOINT
-from weft.errors import NotFoundError, WeftError
+from weft.errors import PermissionDeniedError, WeftError
 from weft.knowledge.notes import Mounted
-from weft.runtime.actor import Actor, agent_row
+from weft.runtime.actor import Actor, agent_row, require_access
 from weft.runtime.operations.documents import load_document
 from weft.runtime.operations.projects import load_project
 from weft.runtime.reading import Opened
 from weft.runtime.values import agent_value
 from weft.store import schema
 from weft.store.session import Session
+from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType
 from weft.tree.document import Document
 from weft.tree.project import Project, ProjectItem, ProjectItemKind
@@ -44,7 +45,13 @@ def standing_of(
     opened: Opened, actor: Actor, settings: LayerSettings, mounted: Mounted, addendum: str | None
 ) -> Stood:
     """An absent block is left out; one that cannot be read is left out too, and told about."""
-    stood = Stood(Standing())
+    stood = Stood(Standing(addendum=addendum))
+    try:
+        # Whoever may enter one tree alone does not see what the grove holds.
+        require_access(opened.session, actor, MemberRole.READER)
+    except PermissionDeniedError:
+        stood.warnings.append("memory and project are left out: they belong to the grove, not to this tree")
+        return stood
     memory = _memory(opened.session, actor, settings, stood)
     project = _project_of(opened)
     stood.project = None if project is None else project.id
@@ -81,7 +88,7 @@ def _memory(session: Session, actor: Actor, settings: LayerSettings, stood: Stoo
 def _document(session: Session, name: str, what: str, stood: Stood) -> Document | None:
     try:
         found = load_document(session, name)
-    except (NotFoundError, WeftError) as error:
+    except WeftError as error:
         stood.warnings.append(f"{what} is left out: {error.message}")
         return None
     stood.documents.add(found.id)

@@ -14,7 +14,7 @@ from weft.context.layers.stored import load_layer
 from weft.runtime.reading import Opened
 from weft.runtime.standing import Stood
 from weft.store import schema
-from weft.store.envelopes import record_of, snapshots_of, with_places
+from weft.store.envelopes import envelope_row, record_of, snapshots_of, with_places
 from weft.store.levels import instructing
 from weft.store.queries import ancestor_at_depth
 from weft.store.references import find_agent
@@ -54,7 +54,7 @@ def watch_turn(opened: Opened, assembly: "Assembly", agent: Agent | None) -> lis
     row = None if agent is None else _last_on_path(opened, assembly.end, agent)
     if row is None or agent is None:
         return []
-    record = record_of(row)
+    record = record_of(envelope_row(opened.session, opened.key, row.node, row.ordinal))
     before = _layers(opened, record)
     triggers = set(_triggers(opened, row, record, assembly, agent))
     triggers |= expected_triggers(before, assembly.envelope)

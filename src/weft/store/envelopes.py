@@ -19,7 +19,6 @@ from weft.tree.json import JsonObject
 __all__ = [
     "add_snapshots",
     "envelope_row",
-    "envelopes_of",
     "legacy_texts",
     "next_ordinal",
     "packed_record",
@@ -91,23 +90,10 @@ def envelope_row(session: Session, tree: int, node: int, ordinal: int | None = N
     return row
 
 
-def envelopes_of(
-    session: Session, tree: int, *, agent: int | None = None, limit: int | None = None
-) -> list[Any]:
-    """A tree's envelopes, the latest first, without what is in them; legacy ones are not requests."""
-    there = select(*_LIGHT).where(_envelopes.c.tree == tree, _envelopes.c.legacy.is_(False))
-    if agent is not None:
-        there = there.where(_envelopes.c.agent == agent)
-    ordered = there.order_by(
-        _envelopes.c.created_at.desc(), _envelopes.c.node.desc(), _envelopes.c.ordinal.desc()
-    )
-    return list(session.execute(ordered.limit(limit)))
-
-
 def with_places(session: Session, tree: int, *, agent: int, limit: int) -> list[Any]:
-    """The latest envelopes for an agent, with the position and depth of their turns."""
+    """The latest envelopes for an agent, without what is in them, with the position and depth of their turns."""
     there = (
-        select(_envelopes, _nodes.c.position, _nodes.c.depth)
+        select(*_LIGHT, _nodes.c.position, _nodes.c.depth)
         .join(_nodes, and_(_nodes.c.tree == _envelopes.c.tree, _nodes.c.key == _envelopes.c.node))
         .where(_envelopes.c.tree == tree, _envelopes.c.agent == agent, _envelopes.c.legacy.is_(False))
         .order_by(_envelopes.c.created_at.desc(), _envelopes.c.ordinal.desc())

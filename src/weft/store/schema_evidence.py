@@ -12,6 +12,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    column,
 )
 
 from weft.store.schema_base import SHA256, ULID, metadata
@@ -97,6 +98,12 @@ envelopes = Table(
     ForeignKeyConstraint(["tree", "node"], ["nodes.tree", "nodes.key"], ondelete="CASCADE"),
     ForeignKeyConstraint(["agent"], ["agents.key"]),
     Index(None, "tree", "created_at"),
+    Index(
+        "ix_envelopes_legacy",
+        "tree",
+        sqlite_where=column("legacy").is_(True),
+        postgresql_where=column("legacy").is_(True),
+    ),
 )
 """Requests in layers, by the turn they were made for; what turns share is kept in bodies."""
 

@@ -34,6 +34,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tree", "node", "ordinal", name=op.f("pk_envelopes")),
     )
     op.create_index(op.f("ix_envelopes_tree_created_at"), "envelopes", ["tree", "created_at"])
+    legacy = sa.column("legacy").is_(True)
+    op.create_index(
+        "ix_envelopes_legacy", "envelopes", ["tree"], sqlite_where=legacy, postgresql_where=legacy
+    )
     # A folder that was taken away gives its name free, and may come back by undo.
     op.add_column("vaults", sa.Column("removed", sa.BigInteger(), nullable=True))
     with op.batch_alter_table("vaults") as vaults:
