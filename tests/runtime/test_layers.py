@@ -6,6 +6,7 @@ import pytest
 from tests import recorded
 from tests.covers import covers
 from tests.moving.rich import Summarise
+from tests.runtime.listening import member
 from tests.runtime.shelves import PNG, Desk, in_full, library, referenced
 from tests.soundness import check_sound
 
@@ -19,6 +20,7 @@ from weft.errors import (
     PermissionDeniedError,
 )
 from weft.runtime.operations.vaults import MountVault
+from weft.tree.access import MemberRole
 from weft.tree.item import Item
 
 _TIMES = re.compile(r"<[cm]time>[^<]*</[cm]time>\n")
@@ -476,6 +478,25 @@ def test_pictures_of_items_are_kept_checked_and_deleted_with_their_tree(own_loom
         fresh_loom.blob(ref)
     with pytest.raises(NotFoundError):
         fresh_loom.plant("Third").say("lost", attachments=[lost])
+
+
+@covers("memory.only-for-members-of-the-grove")
+def test_whoever_may_enter_one_tree_alone_sees_no_memory_no_project_and_no_vault(fresh_loom, tmp_path):
+    desk = Desk(fresh_loom, tmp_path / "vault")
+    fresh_loom.remember("a private matter")
+    fresh_loom.create_project("Novel", system_prompt="A private plan").add(desk.tree)
+    desk.answer(desk.ask("One", desk.write("a.md", "as it was attached")))
+    desk.write("a.md", "what it became")
+    seen = desk.tree.envelope()
+    assert "private matter" in seen.system
+    assert "what it became" in seen.system
+    guest = weft.Grove(fresh_loom._gate, member(fresh_loom, MemberRole.READER, desk.tree.id))
+    shown = guest.tree(desk.tree.id).envelope()
+    assert "private" not in shown.system
+    assert "as it was attached" in shown.system
+    assert "belong to the grove" in shown.warnings[0]
+    with pytest.raises(PermissionDeniedError):
+        guest.vaults.note("a.md")
 
 
 def test_a_text_in_buffer_mode_has_no_layers(loom):

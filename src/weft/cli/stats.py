@@ -46,7 +46,7 @@ def stats(
     ] = None,
     turns: Annotated[
         int, typer.Option("--turns", metavar="N", min=0, help="Try other settings on the last N turns.")
-    ] = 50,
+    ] = 30,
 ) -> None:
     """Show what a tree's requests were made of, and how much of them was cached.
 

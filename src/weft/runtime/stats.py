@@ -33,7 +33,7 @@ _READ, _WRITE = 0.1, 1.25
 """What a token costs that is read from a cache, or written to it, in prices of one that is neither."""
 _STEP = 0.25
 _BRANCHES = 20
-_TURNS = 50
+_TURNS = 30
 """Turns from the end over which other settings are tried."""
 
 
