@@ -43,7 +43,8 @@ def export(
 ) -> None:
     """Write trees, or the whole grove, as one JSON file that can be imported again.
 
-    Nothing is lost on the way but who may enter: users and tokens are never written.
+    Nothing is lost on the way but what belongs to this place: users, tokens and mounted
+    folders are never written.
     """
     if chat:
         export_chat(call, names or (), out, force=force)

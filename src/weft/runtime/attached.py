@@ -76,9 +76,13 @@ def fresh_items(opened: Opened, mounted: Mounted, attached: Iterable[ContextItem
     """Those whose source can be looked at, as they are now: notes of vaults, documents of the grove."""
     items = list({item.id: item for item in attached}.values())
     now = mounted.fresh(items)
-    # The note that is open stays the open one.
+    # Only what it says is looked at again: the note that is open stays the open one.
     found = {
-        item.id: replace(now[item.id], item=replace(now[item.id].item, type=item.type))
+        item.id: replace(
+            now[item.id],
+            item=replace(now[item.id].item, type=item.type, recoverable=item.recoverable),
+            title=item.title,
+        )
         for item in items
         if item.id in now
     }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from weft.runtime.grove import Grove
     from weft.runtime.layering import Assembly
 
-__all__ = ["Prepared", "keep", "prefix_of", "prepare"]
+__all__ = ["LOG", "Prepared", "keep", "keeping", "prefix_of", "prepare"]
 
 LOG = logging.getLogger("weft.layers")
 """Warnings of the monitor; at DEBUG every request that is kept, as a layered view."""
@@ -119,25 +119,28 @@ def prefix_of(envelope: Envelope) -> bytes:
 
 
 def keep(grove: "Grove", prepared: Prepared, attempt: str | None) -> Kept:
+    kept = grove.perform(keeping(prepared, attempt))
+    if LOG.isEnabledFor(logging.DEBUG):
+        LOG.debug("%s", prepared.payload.text)
+    return kept
+
+
+def keeping(prepared: Prepared, attempt: str | None = None) -> KeepEnvelope:
+    """The operation that keeps a request: for who does more in the same transaction."""
     if prepared.agent is None:
         raise InvalidInputError("nobody was asked", hint="prepare it for an agent that is a model")
     if prepared.envelope.message_id != prepared.node_id:
         raise InvalidInputError("words that are no node yet cannot be kept", hint="say them first")
     stored = store_envelope(prepared.envelope)
-    kept = grove.perform(
-        KeepEnvelope(
-            tree=prepared.tree_id,
-            node=prepared.node_id,
-            agent=prepared.agent.id,
-            provider=prepared.provider,
-            record={**stored.record, "turn": list(prepared.turn)},
-            snapshots=stored.snapshots,
-            prefix=prefix_of(prepared.envelope),
-            total=prepared.prediction.total,
-            predicted=prepared.prediction.cached,
-            attempt=attempt,
-        )
+    return KeepEnvelope(
+        tree=prepared.tree_id,
+        node=prepared.node_id,
+        agent=prepared.agent.id,
+        provider=prepared.provider,
+        record={**stored.record, "turn": list(prepared.turn)},
+        snapshots=stored.snapshots,
+        prefix=prefix_of(prepared.envelope),
+        total=prepared.prediction.total,
+        predicted=prepared.prediction.cached,
+        attempt=attempt,
     )
-    if LOG.isEnabledFor(logging.DEBUG):
-        LOG.debug("%s", prepared.payload.text)
-    return kept
