@@ -39,6 +39,15 @@ EVERY = {
     "context": "context TWO",
     "diff": "diff ONE TWO",
     "prefer": "prefer tokenBuffer=2000",
+    "stats": "stats",
+    "attach": "attach ONE https://a.b --text page",
+    "detach": "detach TWO https://a.b",
+    "vault": "vault",
+    "vault ls": "vault ls",
+    "vault add": "vault add FOLDER",
+    "vault show": "vault show Tests",
+    "vault rm": "vault rm Tests",
+    "remember": "remember that",
     "tag": "tag ONE good",
     "link": "link ONE doc:Notes",
     "collapse": "collapse ONE TWO start",
@@ -115,6 +124,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("new", "Marie")
     one = desk.ok("say", "Why?")
     two = desk.ok("say", "Because.")
+    desk.ok("attach", two, "https://a.b", "--text", "page")
+    desk.ok("vault", "add", str(Path(__file__).parent), "--name", "Tests")
     gone = desk.ok("say", "gone")
     desk.ok("prune", gone)
     desk.ok("collapse", two, two, "fold")
@@ -123,7 +134,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("bookmark", one)
     desk.ok("undo", "Marie")
     desk.ok("export", "--out", str(folder / "exported.json"))
-    return folder, {"ONE": one, "TWO": two, "GONE": gone, "TRUST": trust}
+    here = str(Path(__file__).parents[1] / "data")
+    return folder, {"ONE": one, "TWO": two, "GONE": gone, "TRUST": trust, "FOLDER": here}
 
 
 STDIN = {"keys set lab": "a-key"}
@@ -309,7 +321,7 @@ def test_the_shell_completes_commands_options_and_what_is_in_the_grove(marie: De
     edited = marie.ok("edit", said, "Why not?").replace("'", "’")
     marie.ok("new", "A longer title")
     marie.ok("doc", "new", "Notes")
-    assert completed(marie, "weft re") == ["read", "restore", "redo"]
+    assert completed(marie, "weft re") == ["read", "restore", "redo", "remember"]
     assert "--headings" in completed(marie, "weft read --he")
     assert "--json" in completed(marie, "weft read --js")
     assert {said, edited} < set(completed(marie, "weft --tree Marie read "))

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from weft import __version__
 from weft.cli import (
     agents,
+    attaching,
     contexts,
     documents,
     events,
@@ -26,7 +27,9 @@ from weft.cli import (
     reading,
     references,
     searching,
+    stats,
     trees,
+    vaults,
     writing,
 )
 from weft.cli.call import choices_of, settings_of
@@ -114,11 +117,14 @@ for family in (
     places,
     writing,
     marking,
+    attaching,
     references,
     searching,
     contexts,
+    stats,
     history,
     documents,
+    vaults,
     projects,
     agents,
     models,

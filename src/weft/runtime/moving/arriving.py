@@ -43,6 +43,7 @@ _INNER = {
             "response",
             "node",
             "attempt",
+            "envelope",
             "event",
             "typing",
             "cursor",

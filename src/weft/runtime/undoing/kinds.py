@@ -8,6 +8,7 @@ from weft.runtime.undoing.preferring import Preferring
 from weft.runtime.undoing.projects import ArchivingProject, Assigning, ChangingProject, StartingProject
 from weft.runtime.undoing.referring import Folding, Linking, Tagging
 from weft.runtime.undoing.step import Reversal
+from weft.runtime.undoing.vaults import Mounting
 from weft.runtime.undoing.wholes import (
     AddingAgent,
     ArchivingAgent,
@@ -53,6 +54,7 @@ REVERSALS_IN_GROVE: Mapping[str, Reversal] = {
     "change-project": ChangingProject(),
     **dict.fromkeys(("archive-project", "restore-project"), ArchivingProject()),
     "prefer-in-grove": Preferring(),
+    **dict.fromkeys(("mount", "unmount"), Mounting()),
     "agent": AddingAgent(),
     "change-agent": ChangingAgent(),
     **dict.fromkeys(("archive-agent", "restore-agent"), ArchivingAgent()),
