@@ -58,7 +58,7 @@ def layer_options_from(wishes: LayerWishes) -> LayerOptions:
         value = wishes.get(short)
         if value is not None:
             preferences[name] = value if isinstance(value, int) else str(value)
-    context = options_from(cast("ContextWishes", {**wishes, "preferences": preferences}))
+    context = options_from(cast("ContextWishes", {**wishes, "preferences": preferences}), LayerWishes)
     return LayerOptions(
         context=context,
         items=[shown_item(each) if isinstance(each, Item) else each for each in wishes.get("items", ())],
