@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from weft.context.filters.base import FilterContext
 from weft.context.filters.registry import Registry
@@ -13,8 +14,8 @@ from weft.context.manifest import Facts, Kind, Manifest, Outcome, Piece, Run
 from weft.context.recipe import Component, ComponentKind, Recipe
 from weft.context.records import RecordReader, RecordScope, messages_of_stream
 from weft.context.shapes import PlainMessage
-from weft.context.slices import Slice, slice_of, wider
-from weft.tree.json import JsonObject
+from weft.context.slices import Segment, Session, Slice, slice_of, wider
+from weft.tree.json import JsonValue
 
 __all__ = ["Followed", "Served", "follow_recipe", "follow_recipe_async", "gather"]
 
@@ -25,7 +26,7 @@ class Served:
 
     source: str
     slice: str
-    messages: Sequence[JsonObject]
+    messages: Sequence[JsonValue]
 
     @property
     def reason(self) -> str:
@@ -47,8 +48,6 @@ class Followed:
         return Manifest(facts, lambda: list(self._pieces()))
 
     def _pieces(self) -> Iterator[Piece]:
-        for note in self.recipe.notes:
-            yield _told(Kind.SOURCE, "recipe", Outcome.DROPPED, note)
         for served in self.served:
             yield _told(Kind.SOURCE, served.source, Outcome.KEPT, served.reason)
         for step in self.steps:
@@ -82,26 +81,27 @@ def _budget(recipe: Recipe) -> int:
 
 
 def gather(recipe: Recipe, records: RecordReader, scope: RecordScope) -> list[Served]:
-    """Everything that goes into the filters: the intro, wider slices from the widest on, then the local one.
+    """Everything that goes into the filters: the intro, then component by component.
 
-    Literals are said once, with the local slice.
+    A stream's wider slices come before its local one, from the widest on. A literal is said once.
     """
     here = slice_of(recipe.kala)
+    above = wider(here) if recipe.model.promote_upstream else []
     found: list[Served] = []
-    if recipe.model.intro:
-        found.append(Served("model.intro", "", [{"role": "system", "content": recipe.model.intro}]))
-    leaves = list(recipe.model.leaves())
-    for above in wider(here) if recipe.model.promote_upstream else ():
-        streams = [leaf for leaf in leaves if leaf.kind is not ComponentKind.LITERAL]
-        found += [_served(recipe, leaf, above, records, scope) for leaf in streams]
-    return found + [_served(recipe, leaf, here, records, scope) for leaf in leaves]
+    opening = recipe.model.opening
+    if opening is not None:
+        found.append(Served("model.intro", "", [{"role": "system", "content": opening}]))
+    for leaf in recipe.model.leaves():
+        if leaf.kind is ComponentKind.LITERAL:
+            found.append(Served("literal", "", [{"role": "system", "content": leaf.value}]))
+        else:
+            found += [_served(recipe, leaf, each, records, scope) for each in (*above, here)]
+    return found
 
 
 def _served(
     recipe: Recipe, leaf: Component, found: Slice, records: RecordReader, scope: RecordScope
 ) -> Served:
-    if leaf.kind is ComponentKind.LITERAL:
-        return Served("literal", "", [{"role": "system", "content": leaf.value}])
     messages = messages_of_stream(
         records, leaf.name, found, scope, framing=leaf.framing, doc_ids=recipe.include_doc_id
     )
@@ -154,10 +154,12 @@ def _begun(
 ) -> tuple[list[Served], list[PlainMessage], FilterContext]:
     whose = scope or RecordScope()
     served = gather(recipe, records, whose)
-    own = recipe.kala.get("sessionId")
-    session = session_id or (own if isinstance(own, str) and own else None)
-    context = FilterContext(session_id=session, user_id=whose.user_id, groups=groups)
-    return served, [message for each in served for message in each.messages], context
+    here = slice_of(recipe.kala)
+    own = here.session_id if isinstance(here, Segment | Session) else None
+    context = FilterContext(session_id=session_id or own, user_id=whose.user_id, groups=groups)
+    messages = [message for each in served for message in each.messages]
+    # A record may hold what is no message; filters pass over it, as they do over anything strange.
+    return served, cast("list[PlainMessage]", messages), context
 
 
 def _followed(recipe: Recipe, served: Sequence[Served], filtered: Filtered) -> Followed:

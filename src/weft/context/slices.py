@@ -150,14 +150,14 @@ def slice_of(kala: JsonObject) -> Slice:
 def _text(kala: JsonObject, name: str) -> str:
     value = kala.get(name)
     if not isinstance(value, str) or not value:
-        raise InvalidInputError(f"kala.{name} must be a string that is not empty")
+        raise InvalidInputError(f"kala.{name} must be a string that is not empty", path=f"kala.{name}")
     return value
 
 
 def _time(kala: JsonObject, name: str) -> float:
     value = kala.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InvalidInputError(f"kala.{name} must be a number of seconds")
+        raise InvalidInputError(f"kala.{name} must be a number of seconds", path=f"kala.{name}")
     return value
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "flag",
     "number",
     "text",
+    "unless_false",
     "whole",
 ]
 
@@ -111,6 +112,11 @@ def _reader(store: object) -> GroupReader | None:
 def flag(options: Options, name: str, *, default: bool) -> bool:
     """A switch: absent means the default, anything else whether JavaScript takes it for true."""
     return is_truthy(options[name]) if name in options else default
+
+
+def unless_false(options: Options, name: str) -> bool:
+    """A switch that is on unless it is `false` itself."""
+    return options.get(name) is not False
 
 
 def number(options: Options, name: str, default: float) -> float:
