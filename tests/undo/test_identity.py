@@ -15,12 +15,13 @@ from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.calibrations import Calibrate
 from weft.runtime.operations.documents import DeleteDocument
 from weft.runtime.operations.history import Redo, Undo
+from weft.runtime.operations.records import DeleteRecords
 from weft.runtime.operations.timestamps import Certify, RequestTimestamp, SetAuthorities
 from weft.runtime.operations.trees import DeleteTree
 from weft.tree.attempt import Outcome
 from weft.tree.tree import Mode
 
-NOT_UNDOABLE = {DeleteTree, DeleteDocument, Undo, Redo} | {
+NOT_UNDOABLE = {DeleteTree, DeleteDocument, DeleteRecords, Undo, Redo} | {
     RecordAttempt,
     RequestTimestamp,
     Certify,

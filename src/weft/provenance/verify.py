@@ -36,6 +36,7 @@ from weft.provenance.holdings import (
     vouch,
 )
 from weft.provenance.nodes import AgentFacts, Around, Belongings, belongings_of, check_node, names_to_find
+from weft.provenance.records import check_records
 from weft.provenance.replay import Mark, Replay
 from weft.provenance.report import Findings, Report
 from weft.provenance.revised import check_revised, forget_document
@@ -165,6 +166,7 @@ class _Check:
             told = "name, type, model, configuration, permissions or times"
             vouch(mine, "agent", row.ulid, told, agent_fact(row._asdict()))
         check_revised(mine)
+        check_records(mine)
         check_references(mine)
         check_all_stamps(mine, {})
         tell_left_over(mine)

@@ -58,8 +58,10 @@ if TYPE_CHECKING:
     from weft.provenance.report import Report
     from weft.runtime.contexts import Contexts
     from weft.runtime.evidence import Evidence
+    from weft.runtime.groups import GroupIndex
     from weft.runtime.moving.backup import BackedUp
     from weft.runtime.moving.files import Exported, Imported
+    from weft.runtime.records import Records
     from weft.runtime.stamping import Stamped
 
 __all__ = ["Grove", "open_grove"]
@@ -311,6 +313,20 @@ class Grove:
 
     def projects(self, *, archived: bool = False) -> list[ProjectHandle]:
         return [ProjectHandle(self, project) for project in read_projects(self._read, archived=archived)]
+
+    @property
+    def records(self) -> "Records":
+        """What outside programs keep here, in streams."""
+        from weft.runtime.records import Records  # noqa: PLC0415 - few calls need it
+
+        return Records(self._gate, self._actor)
+
+    @property
+    def groups(self) -> "GroupIndex":
+        """Which of a session's messages are collapsed into groups."""
+        from weft.runtime.groups import GroupIndex  # noqa: PLC0415 - few calls need it
+
+        return GroupIndex(self._gate, self._actor)
 
     @property
     def jobs(self) -> JobBoard:

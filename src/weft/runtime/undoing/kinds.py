@@ -6,6 +6,7 @@ from weft.runtime.undoing.making import Making, Moving, Typing
 from weft.runtime.undoing.marking import Bookmarking, Excluding, Itemising, Pruning, Restoring
 from weft.runtime.undoing.preferring import Preferring
 from weft.runtime.undoing.projects import ArchivingProject, Assigning, ChangingProject, StartingProject
+from weft.runtime.undoing.records import Recording
 from weft.runtime.undoing.referring import Folding, Linking, Tagging
 from weft.runtime.undoing.step import Reversal
 from weft.runtime.undoing.wholes import (
@@ -53,6 +54,7 @@ REVERSALS_IN_GROVE: Mapping[str, Reversal] = {
     "change-project": ChangingProject(),
     **dict.fromkeys(("archive-project", "restore-project"), ArchivingProject()),
     "prefer-in-grove": Preferring(),
+    "record": Recording(),
     "agent": AddingAgent(),
     "change-agent": ChangingAgent(),
     **dict.fromkeys(("archive-agent", "restore-agent"), ArchivingAgent()),
@@ -64,5 +66,6 @@ FINAL: Mapping[str, str] = {
     "delete": "deleting a tree cannot be undone: it is gone for good, and undo stops there",
     "import": "an import cannot be undone: archive or delete what came with it; undo stops there",
     "delete-document": "deleting a document cannot be undone: it is gone for good, and undo stops there",
+    "delete-records": "deleting records cannot be undone: they are gone for good, and undo stops there",
 }
 """Kinds that nothing brings back, and how that is said."""
