@@ -1,7 +1,7 @@
 """Follow a recipe: read its streams, put the messages in order, run its filters, and say what was done."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from weft.context.filters.base import FilterContext
@@ -10,9 +10,9 @@ from weft.context.filters.running import Filtered, run_filters, run_filters_asyn
 from weft.context.filters.trace import FilterStep, id_of_message
 from weft.context.groups import GroupReader
 from weft.context.javascript import json_units
-from weft.context.manifest import Facts, Kind, Manifest, Outcome, Piece, Run
+from weft.context.manifest import NO_LIMIT, Facts, Kind, Manifest, Outcome, Piece, Run
 from weft.context.recipe import Component, ComponentKind, Recipe
-from weft.context.records import RecordReader, RecordScope, messages_of_stream
+from weft.context.records import RecordReader, RecordScope, as_messages, read_stream
 from weft.context.shapes import PlainMessage
 from weft.context.slices import Segment, Session, Slice, slice_of, wider
 from weft.tree.json import JsonValue
@@ -27,6 +27,8 @@ class Served:
     source: str
     slice: str
     messages: Sequence[JsonValue]
+    manifest: Manifest | None = None
+    """Of what was assembled, not just read."""
 
     @property
     def reason(self) -> str:
@@ -44,12 +46,19 @@ class Followed:
 
     @property
     def manifest(self) -> Manifest:
-        facts = Facts(budget=_budget(self.recipe), settings={"recipe": self.recipe.to_wire()})
+        facts = Facts(budget=self._budget(), settings={"recipe": self.recipe.to_wire()})
         return Manifest(facts, lambda: list(self._pieces()))
+
+    def _budget(self) -> int:
+        """The tightest among the filters and whatever was assembled; 0 if there is none."""
+        assembled = [served.manifest.facts.budget for served in self.served if served.manifest is not None]
+        limits = [each for each in (*assembled, _budget(self.recipe)) if 0 < each < NO_LIMIT]
+        return min(limits, default=0)
 
     def _pieces(self) -> Iterator[Piece]:
         for served in self.served:
             yield _told(Kind.SOURCE, served.source, Outcome.KEPT, served.reason)
+            yield from () if served.manifest is None else map(_uncounted, served.manifest.pieces)
         for step in self.steps:
             yield from step.pieces()
         yield Run(
@@ -64,6 +73,11 @@ class Followed:
 
 def _told(kind: Kind, name: str, outcome: Outcome, reason: str) -> Run:
     return Run(kind=kind, outcome=outcome, reason=reason, ids=[name], sizes=[0])
+
+
+def _uncounted(piece: Piece) -> Piece:
+    """As it was assembled; what it costs is counted where the messages stand."""
+    return replace(piece, tokens=[0] * piece.count) if isinstance(piece, Run) else piece
 
 
 def _name(message: object, place: int) -> str:
@@ -102,10 +116,11 @@ def gather(recipe: Recipe, records: RecordReader, scope: RecordScope) -> list[Se
 def _served(
     recipe: Recipe, leaf: Component, found: Slice, records: RecordReader, scope: RecordScope
 ) -> Served:
-    messages = messages_of_stream(
-        records, leaf.name, found, scope, framing=leaf.framing, doc_ids=recipe.include_doc_id
+    gathered = read_stream(records, leaf.name, found, scope)
+    messages = as_messages(
+        gathered.records, leaf.name, found, framing=leaf.framing, doc_ids=recipe.include_doc_id
     )
-    return Served(f"{leaf.kind} {leaf.name}", found.kind, messages)
+    return Served(f"{leaf.kind} {leaf.name}", found.kind, messages, gathered.manifest)
 
 
 def follow_recipe(

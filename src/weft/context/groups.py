@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeAlias, cast, runtime_checkable
 
-from weft.context.javascript import fields_of, is_truthy, property_order, string_of
+from weft.context.javascript import compact_json, fields_of, is_truthy, property_order, string_of
 from weft.tree.json import JsonObject, JsonValue
 
 __all__ = [
+    "PLACEHOLDER",
     "DocumentReader",
     "Documents",
     "GroupReader",
@@ -22,6 +23,7 @@ __all__ = [
     "groups_of_response",
     "is_expanded",
     "newest_group",
+    "placeholder_text",
     "told",
 ]
 
@@ -171,6 +173,14 @@ class Telling:
         if self.items is not None:
             found["items"] = self.items
         return found
+
+
+PLACEHOLDER = "collapsed_group"
+
+
+def placeholder_text(name: str, response_id: JsonValue, telling: Telling) -> str:
+    """What stands for a group: the same wherever its messages come from."""
+    return compact_json({"type": PLACEHOLDER, "name": name, "responseId": response_id, **telling.to_wire()})
 
 
 def told(response: JsonObject | None, name: str) -> Telling:

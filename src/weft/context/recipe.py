@@ -11,6 +11,7 @@ from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 
 __all__ = [
+    "ASSEMBLED",
     "MAX_COMPONENTS",
     "MAX_DEPTH",
     "PRESETS",
@@ -111,7 +112,16 @@ DEFAULT_FILTERS = (
     FilterEntry(name="toolCallBackfill"),
 )
 
+ASSEMBLED = ("dialogue", "buffer", "layered")
+"""Streams of a path that are assembled to a budget: each is a built-in recipe, and a part of others."""
+
+
+def _assembled(name: str) -> Model:
+    return Model(components=(Component(kind=ComponentKind.YOJ, name=name),))
+
+
 PRESETS: Mapping[str, Model] = {
+    **{name: _assembled(name) for name in ASSEMBLED},
     "TopicContext": Model(
         intro={
             "system": "These are the previously extracted topic information, "

@@ -3,14 +3,24 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from weft.context.groups import Documents
 from weft.context.javascript import compact_json
+from weft.context.manifest import Manifest
 from weft.context.slices import Path, Slice, Span, Topic, label_of, span_of
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["DocumentRecords", "Record", "RecordReader", "RecordScope", "messages_of_stream"]
+__all__ = [
+    "DocumentRecords",
+    "Gathered",
+    "Record",
+    "RecordReader",
+    "RecordScope",
+    "as_messages",
+    "messages_of_stream",
+    "read_stream",
+]
 
 _MESSAGES = "messages"
 _TOLD = frozenset({"summaries", "topicInfos", "topicInfo"})
@@ -48,9 +58,16 @@ class RecordReader(Protocol):
 
     def topic(self, scope: RecordScope, topic_id: str, name: str) -> Iterable[Record]: ...
 
-    def path(self, scope: RecordScope, tree_id: str, node_id: str) -> Iterable[Record]:
-        """A path of a tree, root first, as messages."""
+    def path(self, scope: RecordScope, path: Path, name: str) -> "Gathered":
+        """A path of a tree as that stream: `messages` root first, or what a built-in recipe assembles."""
         ...
+
+
+class Gathered(NamedTuple):
+    """Records, and where somebody chose among them the account of that."""
+
+    records: Iterable[Record]
+    manifest: Manifest | None = None
 
 
 class DocumentRecords:
@@ -73,9 +90,12 @@ class DocumentRecords:
     def topic(self, scope: RecordScope, topic_id: str, name: str) -> Iterator[Record]:
         return (record for _, record in self._ordered(scope, f"topics/{topic_id}/{name}"))
 
-    def path(self, scope: RecordScope, tree_id: str, node_id: str) -> Iterator[Record]:
+    def path(self, scope: RecordScope, path: Path, name: str) -> Gathered:
         """Here a path is a folder of its own; trees are not kept as documents."""
-        return (record for _, record in self._ordered(scope, f"trees/{tree_id}/paths/{node_id}"))
+        if name != _MESSAGES:
+            return Gathered(())
+        place = f"trees/{path.tree_id}/paths/{path.node_id}"
+        return Gathered([record for _, record in self._ordered(scope, place)])
 
     def _ordered(self, scope: RecordScope, place: str) -> list[tuple[float, Record]]:
         listed = self._folders.get(f"{_root(scope)}{place}") or self._folders.get(place, ())
@@ -104,27 +124,35 @@ def messages_of_stream(
     framing: str = "",
     doc_ids: bool = False,
 ) -> list[JsonValue]:
-    """One stream's records of a slice as messages, as the service gave them.
+    """One stream's records of a slice as messages."""
+    records = read_stream(reader, name, found, scope).records
+    return as_messages(records, name, found, framing=framing, doc_ids=doc_ids)
+
+
+def as_messages(
+    records: Iterable[Record], name: str, found: Slice, *, framing: str = "", doc_ids: bool = False
+) -> list[JsonValue]:
+    """Records as the service gave them.
 
     Summaries and topic infos are JSON text in system messages, with the slice's label and the
     framing before it. Messages, and records of any other name, come as they are kept.
     """
-    records = _records(reader, name, found, scope)
     if name in _TOLD:
         before = label_of(found) + framing
         return [_told(record, before, doc_ids=doc_ids) for record in records]
-    if name == _MESSAGES:
+    if name == _MESSAGES or isinstance(found, Path):
         return [_said(record, doc_ids=doc_ids) for record in records]
     return [_kept(record, doc_ids=doc_ids) for record in records]
 
 
-def _records(reader: RecordReader, name: str, found: Slice, scope: RecordScope) -> Iterable[Record]:
+def read_stream(reader: RecordReader, name: str, found: Slice, scope: RecordScope) -> Gathered:
+    """The records of that name in a slice."""
     if isinstance(found, Topic):
-        return () if found.topic_id is None else reader.topic(scope, found.topic_id, name)
+        return Gathered(() if found.topic_id is None else reader.topic(scope, found.topic_id, name))
     if isinstance(found, Path):
-        return reader.path(scope, found.tree_id, found.node_id) if name == _MESSAGES else ()
+        return reader.path(scope, found, name)
     span = span_of(found, name)
-    return () if span is None else reader.span(scope, span)
+    return Gathered(() if span is None else reader.span(scope, span))
 
 
 def _told(record: Record, before: str, *, doc_ids: bool) -> JsonObject:

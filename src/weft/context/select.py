@@ -41,6 +41,7 @@ class Reason(StrEnum):
     EMPTY = "empty"
     TOOL_GROUP = "its tool call or result is left out"
     IN_SYSTEM = "part of the system context"
+    COLLAPSED = "in a folded range"
 
 
 Annotations: TypeAlias = bool | frozenset[str]

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from weft.runtime.groups import GroupIndex
     from weft.runtime.moving.backup import BackedUp
     from weft.runtime.moving.files import Exported, Imported
+    from weft.runtime.recipes import Recipes
     from weft.runtime.records import Records
     from weft.runtime.stamping import Stamped
 
@@ -320,6 +321,13 @@ class Grove:
         from weft.runtime.records import Records  # noqa: PLC0415 - few calls need it
 
         return Records(self._gate, self._actor)
+
+    @property
+    def recipes(self) -> "Recipes":
+        """Recipes over its records and trees."""
+        from weft.runtime.recipes import Recipes  # noqa: PLC0415 - few calls need it
+
+        return Recipes(self.contexts)
 
     @property
     def groups(self) -> "GroupIndex":

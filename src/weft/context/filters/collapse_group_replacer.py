@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from weft.context.filters.base import FilterContext, Options, text
 from weft.context.filters.trace import id_of_message
 from weft.context.groups import (
+    PLACEHOLDER,
     Documents,
     GroupReader,
     GroupScope,
     Membership,
     is_expanded,
     newest_group,
+    placeholder_text,
     told,
 )
-from weft.context.javascript import compact_json, fields_of, parse_json, string_of
+from weft.context.javascript import fields_of, parse_json, string_of
 
 __all__ = ["collapse_groups", "is_placeholder"]
-
-_TYPE = "collapsed_group"
 
 
 def collapse_groups(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
@@ -98,13 +98,15 @@ def _key(message: object) -> str | None:
 def is_placeholder(message: object) -> bool:
     """Whether a message stands for a collapsed group already."""
     content = fields_of(message).get("content")
-    if not isinstance(content, str) or _TYPE not in content:
+    if not isinstance(content, str) or PLACEHOLDER not in content:
         return False
     try:
         value = parse_json(content)
     except ValueError:
         return False
-    return isinstance(value, Mapping) and value.get("type") == _TYPE and isinstance(value.get("name"), str)
+    return (
+        isinstance(value, Mapping) and value.get("type") == PLACEHOLDER and isinstance(value.get("name"), str)
+    )
 
 
 def _firsts(members: Mapping[int, Membership]) -> dict[str, Membership]:
@@ -117,8 +119,7 @@ def _firsts(members: Mapping[int, Membership]) -> dict[str, Membership]:
 
 def _placeholder(member: Membership, responses: Documents) -> Mapping[str, object]:
     telling = told(responses.get(member.response_key), member.name)
-    content = {"type": _TYPE, "name": member.name, "responseId": member.response_id, **telling.to_wire()}
-    return {"role": "system", "content": compact_json(content)}
+    return {"role": "system", "content": placeholder_text(member.name, member.response_id, telling)}
 
 
 def _annotated(message: object, first: Membership) -> Mapping[str, object]:
