@@ -24,6 +24,7 @@ from weft.runtime.hits import HitKind, Hits
 from weft.runtime.idempotency import Idempotency
 from weft.runtime.indexing import follow_index, reindex
 from weft.runtime.jobs import JobBoard
+from weft.runtime.keeping import Keeping
 from weft.runtime.leases import Leases
 from weft.runtime.narrowing import Moment, Search
 from weft.runtime.operations.agents import AddAgent
@@ -58,11 +59,8 @@ if TYPE_CHECKING:
     from weft.provenance.report import Report
     from weft.runtime.contexts import Contexts
     from weft.runtime.evidence import Evidence
-    from weft.runtime.groups import GroupIndex
     from weft.runtime.moving.backup import BackedUp
     from weft.runtime.moving.files import Exported, Imported
-    from weft.runtime.recipes import Recipes
-    from weft.runtime.records import Records
     from weft.runtime.stamping import Stamped
 
 __all__ = ["Grove", "open_grove"]
@@ -101,7 +99,7 @@ def open_grove(
         raise
 
 
-class Grove:
+class Grove(Keeping):
     """Trees, documents and agents, as seen and changed by one agent."""
 
     def __init__(self, gate: Gate, actor: Actor) -> None:
@@ -314,27 +312,6 @@ class Grove:
 
     def projects(self, *, archived: bool = False) -> list[ProjectHandle]:
         return [ProjectHandle(self, project) for project in read_projects(self._read, archived=archived)]
-
-    @property
-    def records(self) -> "Records":
-        """What outside programs keep here, in streams."""
-        from weft.runtime.records import Records  # noqa: PLC0415 - few calls need it
-
-        return Records(self._gate, self._actor)
-
-    @property
-    def recipes(self) -> "Recipes":
-        """Recipes over its records and trees."""
-        from weft.runtime.recipes import Recipes  # noqa: PLC0415 - few calls need it
-
-        return Recipes(self.contexts)
-
-    @property
-    def groups(self) -> "GroupIndex":
-        """Which of a session's messages are collapsed into groups."""
-        from weft.runtime.groups import GroupIndex  # noqa: PLC0415 - few calls need it
-
-        return GroupIndex(self._gate, self._actor)
 
     @property
     def jobs(self) -> JobBoard:

@@ -17,11 +17,15 @@ __all__ = [
     "RecordPlace",
     "RecordValue",
     "check_draft",
+    "draft_from_wire",
     "dump_document",
+    "record_to_wire",
 ]
 
 NAME_LIMIT = 200
 ID_LIMIT = 1_000
+_LATEST = 2**53
+"""Seconds: beyond it a double cannot tell one from the next."""
 DELETE_LIMIT = 100_000
 """As many records as one operation destroys."""
 
@@ -67,6 +71,69 @@ class RecordValue:
         return self.document.get("value")
 
 
+_FIELDS = frozenset(
+    {
+        *("name", "value", "document", "id", "createTime", "create_time", "cost", "execId"),
+        *("userId", "projectId", "sessionId", "topicId"),
+    }
+)
+
+
+def draft_from_wire(value: JsonValue, path: str, **defaults: str | None) -> RecordDraft:
+    """Read a record: `{name, value}`, and what it belongs to; what it lacks is as the defaults say.
+
+    `document` is all that is kept, where that is more than a value; a mistake names its field.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{path} must be an object", path=path)
+    for name in value:
+        if name not in _FIELDS:
+            raise InvalidInputError(f"{path}.{name} is not known", path=f"{path}.{name}")
+
+    def text(name: str, default: str | None) -> str | None:
+        found = value.get(name)
+        if found is not None and not isinstance(found, str):
+            raise InvalidInputError(f"{path}.{name} must be a string", path=f"{path}.{name}")
+        return default if found is None else found
+
+    document = value.get("document", {})
+    if not isinstance(document, Mapping):
+        raise InvalidInputError(f"{path}.document must be an object", path=f"{path}.document")
+    if "value" not in value and "document" not in value:
+        raise InvalidInputError(f"{path}.value is missing", path=f"{path}.value")
+    kept = {name: value[name] for name in ("cost", "execId", "value") if name in value}
+    place = RecordPlace(
+        stream=text("name", defaults.get("stream")) or "",
+        user=text("userId", defaults.get("user")),
+        project=text("projectId", defaults.get("project")),
+        session=text("sessionId", defaults.get("session")),
+        topic=text("topicId", defaults.get("topic")),
+    )
+    moment = value.get("createTime", value.get("create_time", document.get("create_time")))
+    if isinstance(moment, bool) or not isinstance(moment, int | float | None):
+        raise InvalidInputError(f"{path}.createTime must be a number", path=f"{path}.createTime")
+    return check_draft(
+        RecordDraft(place=place, document={**document, **kept}, id=text("id", None), create_time=moment),
+        path,
+    )
+
+
+def record_to_wire(record: RecordValue) -> JsonObject:
+    """A kept record, in the words of the wire; what it does not belong to is not said."""
+    found: dict[str, JsonValue] = {
+        "id": record.id,
+        "name": record.stream,
+        "userId": record.user,
+        "projectId": record.project,
+        "sessionId": record.session,
+        "topicId": record.topic,
+        "createTime": record.create_time,
+        "document": record.document,
+        "ulid": record.ulid,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def check_draft(draft: RecordDraft, path: str) -> RecordDraft:
     """Refuse what could not be kept or found again, with the field that is wrong."""
     place = draft.place
@@ -85,7 +152,7 @@ def check_draft(draft: RecordDraft, path: str) -> RecordDraft:
             f"{path}.topicId: a record is of a session or of a topic, not of both", path=f"{path}.topicId"
         )
     time = draft.create_time
-    if time is not None and not math.isfinite(time):
+    if time is not None and (abs(time) > _LATEST or not math.isfinite(time)):
         raise InvalidInputError(f"{path}.createTime must be a number of seconds", path=f"{path}.createTime")
     return draft
 

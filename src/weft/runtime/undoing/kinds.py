@@ -66,6 +66,10 @@ FINAL: Mapping[str, str] = {
     "delete": "deleting a tree cannot be undone: it is gone for good, and undo stops there",
     "import": "an import cannot be undone: archive or delete what came with it; undo stops there",
     "delete-document": "deleting a document cannot be undone: it is gone for good, and undo stops there",
+    **dict.fromkeys(
+        ("user", "archive-user", "restore-user", "set-role", "add-token", "revoke-token"),
+        "who may enter is not a matter of undo: change it with weft users; undo stops there",
+    ),
     "delete-records": "deleting records cannot be undone: they are gone for good, and undo stops there",
 }
 """Kinds that nothing brings back, and how that is said."""
