@@ -23,9 +23,13 @@ from weft.cli import (
     projects,
     provenance,
     reading,
+    recipes,
+    records,
     references,
     searching,
+    serving,
     trees,
+    users,
     writing,
 )
 from weft.cli.call import choices_of, settings_of
@@ -123,6 +127,10 @@ for family in (
     events,
     provenance,
     moving,
+    records,
+    recipes,
+    serving,
+    users,
 ):
     family.add_to(app)
 

@@ -2,7 +2,9 @@
 
 import contextlib
 import secrets
+import signal
 import socket
+import threading
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from types import FrameType
@@ -19,6 +21,7 @@ from weft.server.settings import LOOPBACK, ServerSettings
 __all__ = ["PORT", "Address", "serve"]
 
 PORT = 7370
+_ASKED = (signal.SIGINT, signal.SIGTERM)
 _PATIENCE = 5
 """Seconds that a request under way has to end once the server is asked to."""
 
@@ -96,6 +99,19 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
         super().__init__(config)
         self._app = app
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Stop when asked, and go on: whoever opened the grove closes it. Only a process's main thread is asked."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in _ASKED}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -50,8 +50,11 @@ class AppendRecords(Editing):
         known = known_records(scope.transaction, named)
         found: list[RecordValue] = []
         fresh: list[dict[str, Any]] = []
+        together = scope.new_ulid()
         for draft, index in given:
-            row = _row(scope, draft, f"records[{index}]")
+            # Those of one time stand in the order they were given in.
+            own = together if len(given) == 1 else f"{together}-{index:04}"
+            row = _row(scope, draft, own, f"records[{index}]")
             there = known.get((*(row[name] for name in PLACE), row["id"]))
             if there is None:
                 known[*(row[name] for name in PLACE), row["id"]] = _Row(row)
@@ -80,14 +83,13 @@ class _Row:
         self.__dict__.update(values)
 
 
-def _row(scope: Scope, draft: RecordDraft, path: str) -> dict[str, Any]:
-    ulid = scope.new_ulid()
+def _row(scope: Scope, draft: RecordDraft, own: str, path: str) -> dict[str, Any]:
     time = scope.now / _SECOND if draft.create_time is None else draft.create_time
     document: JsonObject = {"create_time": time, **draft.document}
     return {
-        "ulid": ulid,
+        "ulid": scope.new_ulid(),
         **{name: getattr(draft.place, name) or "" for name in PLACE},
-        "id": ulid if draft.id is None else draft.id,
+        "id": own if draft.id is None else draft.id,
         "create_time": float(time),
         "document": dump_document({**document, "create_time": time}, f"{path}.document"),
         "hidden": None,
