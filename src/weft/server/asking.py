@@ -11,7 +11,7 @@ from starlette.requests import Request
 from weft.server.admitting import Caller, Door, token_in
 from weft.server.wire import JsonAnswer
 
-__all__ = ["ERRORS", "Asking", "answered", "body_of", "in_thread"]
+__all__ = ["ERRORS", "Asking", "answer_of", "answered", "body_of", "in_thread"]
 
 R = TypeVar("R")
 
@@ -64,6 +64,13 @@ async def _caller(request: Request) -> Caller:
 
 Asking = Annotated[Caller, Depends(_caller)]
 """Whoever asks; nobody gets past without a token."""
+
+
+def answer_of(description: str, **fields: str) -> dict[int | str, dict[str, Any]]:
+    """An object with these fields (name → kind), for the document."""
+    properties = {name: {"type": kind} for name, kind in fields.items()}
+    schema = {"type": "object", "properties": properties, "required": sorted(fields)}
+    return {200: {"description": description, "content": {"application/json": {"schema": schema}}}}
 
 
 def body_of(schema: dict[str, Any], example: object = None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 
 from weft import __version__
 from weft.server.admitting import COOKIE, Door
-from weft.server.asking import ERRORS, Asking
+from weft.server.asking import ERRORS, Asking, answer_of
 from weft.server.guarding import PAGE_POLICY
 from weft.server.wire import JsonAnswer
 
@@ -28,7 +28,7 @@ h2 { font-size: 1rem; margin: 1.5rem 0 0; } code { font-family: ui-monospace, mo
     "/api/health",
     operation_id="health",
     summary="Whether anybody is there",
-    responses={200: {"description": "`{ok, version}`"}},
+    responses=answer_of("Somebody is.", ok="boolean", version="string"),
 )
 async def health() -> JsonAnswer:
     return JsonAnswer({"ok": True, "version": __version__})

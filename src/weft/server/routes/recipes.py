@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from weft.context.filters.running import FilterError
 from weft.errors import InvalidInputError, WeftError
-from weft.server.asking import ERRORS, Asking, answered, body_of
+from weft.server.asking import ERRORS, Asking, answer_of, answered, body_of
 from weft.server.wire import JsonAnswer, answer_error, error_body, read_object
 from weft.tree.json import JsonObject, JsonValue
 
@@ -140,7 +140,7 @@ async def _followed(request: Request, work: Callable[[], object]) -> JsonAnswer:
     operation_id="runRecipe",
     summary="Follow a recipe",
     openapi_extra=body_of(RECIPE, _EXAMPLE),
-    responses={200: {"description": "`{yoj: [messages]}`"}},
+    responses=answer_of("The messages.", yoj="array"),
 )
 async def run_recipe(request: Request, caller: Asking) -> JsonAnswer:
     """The messages that a recipe makes of a user's records, or of a path of a tree."""
@@ -156,7 +156,9 @@ async def run_recipe(request: Request, caller: Asking) -> JsonAnswer:
     operation_id="explainRecipe",
     summary="Follow a recipe, with the account of it",
     openapi_extra=body_of(RECIPE, _EXAMPLE),
-    responses={200: {"description": "`{messages, manifest, steps}`"}},
+    responses=answer_of(
+        "The messages, and how they came to be these.", messages="array", manifest="object", steps="array"
+    ),
 )
 async def explain_recipe(request: Request, caller: Asking) -> JsonAnswer:
     """The same with its manifest: every source, and what each filter did."""
@@ -192,7 +194,13 @@ async def _indexed(request: Request, caller: Asking, what: str) -> JsonAnswer:
     operation_id="indexGroups",
     summary="Index collapsed groups",
     openapi_extra=body_of(_INDEX),
-    responses={200: {"description": "`{ok, indexed_groups, indexed_messages, batches}`"}},
+    responses=answer_of(
+        "How much was indexed.",
+        ok="boolean",
+        indexed_groups="integer",
+        indexed_messages="integer",
+        batches="integer",
+    ),
 )
 async def index_groups(request: Request, caller: Asking) -> JsonAnswer:
     """Index the groups given, or those of a response kept in the session's stream `collapsed`."""
@@ -204,7 +212,9 @@ async def index_groups(request: Request, caller: Asking) -> JsonAnswer:
     operation_id="setGroupState",
     summary="Open or close a collapsed group",
     openapi_extra=body_of(_STATE),
-    responses={200: {"description": "`{ok, group, expanded, updated_at}`"}},
+    responses=answer_of(
+        "The group as it is now.", ok="boolean", group="string", expanded="boolean", updated_at="number"
+    ),
 )
 async def set_group_state(request: Request, caller: Asking) -> JsonAnswer:
     """An open group's messages are shown themselves; a closed one's placeholder is."""

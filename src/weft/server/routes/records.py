@@ -9,7 +9,7 @@ from weft.errors import InvalidInputError, PermissionDeniedError
 from weft.runtime.operations.records import APPEND_LIMIT
 from weft.runtime.records import LIST_LIMIT
 from weft.server.admitting import Caller
-from weft.server.asking import ERRORS, Asking, answered, body_of
+from weft.server.asking import ERRORS, Asking, answer_of, answered, body_of
 from weft.server.wire import JsonAnswer, read_object
 from weft.tree.json import JsonObject
 from weft.tree.record import RecordDraft, draft_from_wire, record_to_wire
@@ -74,7 +74,7 @@ def _drafts(caller: Caller, body: JsonObject) -> list[RecordDraft]:
     operation_id="appendRecords",
     summary="Append records",
     openapi_extra=body_of(_BODY, _EXAMPLE),
-    responses={200: {"description": "`{records: [...]}` as they are kept"}},
+    responses=answer_of("The records as they are kept.", records="array"),
 )
 async def append_records(request: Request, caller: Asking) -> JsonAnswer:
     """All or none. Appending the same again changes nothing; the same id with another value is a conflict."""
@@ -91,7 +91,7 @@ async def append_records(request: Request, caller: Asking) -> JsonAnswer:
     "",
     operation_id="listRecords",
     summary="List a stream's records",
-    responses={200: {"description": "`{records: [...]}`, the oldest first"}},
+    responses=answer_of("The records, the oldest first.", records="array"),
 )
 async def list_records(
     *,
@@ -133,7 +133,7 @@ async def list_records(
     "/streams",
     operation_id="listStreams",
     summary="List the streams of a user",
-    responses={200: {"description": "`{streams: [...]}`"}},
+    responses=answer_of("The streams.", streams="array"),
 )
 async def list_streams(
     request: Request,

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.requests import Request
 
 from weft.errors import InvalidInputError
-from weft.server.asking import ERRORS, Asking, answered, body_of
+from weft.server.asking import ERRORS, Asking, answer_of, answered, body_of
 from weft.server.wire import JsonAnswer, read_object
 from weft.tree.content import Content, content_from_wire
 from weft.tree.json import JsonObject, JsonValue
@@ -57,7 +57,9 @@ def _content(value: JsonValue) -> str | Content:
         raise InvalidInputError(f"content: {error.message}", hint=error.hint, path="content") from None
 
 
-@router.get("", operation_id="listTrees", summary="List trees", responses={200: {"description": "`{trees}`"}})
+@router.get(
+    "", operation_id="listTrees", summary="List trees", responses=answer_of("The trees.", trees="array")
+)
 async def list_trees(
     request: Request,
     caller: Asking,
@@ -74,7 +76,7 @@ async def list_trees(
     operation_id="plantTree",
     summary="Plant a tree",
     openapi_extra=body_of(_PLANT, {"title": "Marie", "text": "Why does she hesitate?"}),
-    responses={200: {"description": "The tree."}},
+    responses=answer_of("The tree.", id="string", title="string", root="string"),
 )
 async def plant_tree(request: Request, caller: Asking) -> JsonAnswer:
     body = await read_object(request)
@@ -91,7 +93,7 @@ async def plant_tree(request: Request, caller: Asking) -> JsonAnswer:
     "/{tree}/nodes/{node}/path",
     operation_id="readPath",
     summary="Read the path to a node",
-    responses={200: {"description": "`{nodes}`, root first"}},
+    responses=answer_of("The nodes, root first.", nodes="array"),
 )
 async def read_path(
     request: Request,
@@ -109,7 +111,7 @@ async def read_path(
     operation_id="appendNode",
     summary="Say something below a node",
     openapi_extra=body_of(_SAY, {"content": "Because of the fog."}),
-    responses={200: {"description": "The node."}},
+    responses=answer_of("The node.", id="string", localId="string", content="object"),
 )
 async def append_node(request: Request, caller: Asking, tree: TreeName, node: NodeName) -> JsonAnswer:
     body = await read_object(request)
@@ -122,7 +124,9 @@ async def append_node(request: Request, caller: Asking, tree: TreeName, node: No
     "/{tree}/nodes/{node}/context",
     operation_id="readContext",
     summary="What a model would see at a node",
-    responses={200: {"description": "Messages, tokens and the manifest."}},
+    responses=answer_of(
+        "The request, and the account of it.", messages="array", tokens="integer", manifest="object"
+    ),
 )
 async def read_context(
     *,
