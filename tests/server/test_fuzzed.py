@@ -120,7 +120,7 @@ JSON = st.recursive(
 )
 
 
-@covers("security.http-surface", "security.parsers-total")
+@covers("security.http-surface")
 @given(
     body=JSON,
     path=st.sampled_from(

@@ -119,7 +119,7 @@ def draft_from_wire(value: JsonValue, path: str, **defaults: str | None) -> Reco
 
 
 def record_to_wire(record: RecordValue) -> JsonObject:
-    """A kept record, in the words of the wire; what it does not belong to is not said."""
+    """A kept record, in the words of the wire; what it does not belong to is not said, and its time once."""
     found: dict[str, JsonValue] = {
         "id": record.id,
         "name": record.stream,
@@ -128,7 +128,7 @@ def record_to_wire(record: RecordValue) -> JsonObject:
         "sessionId": record.session,
         "topicId": record.topic,
         "createTime": record.create_time,
-        "document": record.document,
+        "document": {name: value for name, value in record.document.items() if name != "create_time"},
         "ulid": record.ulid,
     }
     return {name: value for name, value in found.items() if value is not None}
