@@ -23,6 +23,8 @@ ROUTES = {
     *((method, "/api/trees") for method in ("GET", "POST")),
     *(("GET", f"/api/trees/{{tree}}/nodes/{{node}}/{what}") for what in ("path", "context")),
     ("POST", "/api/trees/{tree}/nodes/{node}/children"),
+    *((method, "/api/trees/{tree}/groups") for method in ("GET", "POST")),
+    ("POST", "/api/trees/{tree}/groups/expand"),
     ("GET", "/api/events"),
     *(("GET", path) for path in ("/", "/docs", "/docs/style.css", "/openapi.json")),
     *OPEN,
@@ -32,7 +34,7 @@ ROUTES = {
 def routes(listed) -> Iterator[tuple[str, str]]:
     for route in listed:
         if isinstance(route, APIRoute):
-            yield from ((method, route.path) for method in route.methods)
+            yield from ((method, route.path) for method in route.methods or ())
         else:
             yield from routes(route.original_router.routes)
 

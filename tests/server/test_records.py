@@ -112,3 +112,30 @@ def test_the_document_describes_every_route_that_takes_json(client, owner):
             assert "400" in told["responses"]
             if method == "post":
                 assert "schema" in told["requestBody"]["content"]["application/json"]
+
+
+@covers("collapse.range-of-a-path")
+def test_a_range_is_folded_opened_and_forgotten(owner):
+    tree = owner.post("/api/trees", {"title": "Folded", "text": "Why?"}).json()
+    path = f"/api/trees/{tree['id']}"
+    node = owner.post(f"{path}/nodes/{tree['root']}/children", {"content": "Because."}).json()
+    made = owner.post(f"{path}/groups", {"first": tree["root"], "last": tree["root"], "name": "asked"}).json()
+    assert made["description"] == "1 node: “Why?”"
+
+    def seen():
+        return owner.get(f"{path}/nodes/{node['id']}/context").json()["messages"][0]["content"]
+
+    assert "collapsed_group" in seen()
+    opened = owner.post(f"{path}/groups/expand", {"name": "asked"}).json()["groups"]
+    assert [group["expanded"] for group in opened] == [True]
+    assert seen() == "Why?\n\nBecause."
+    assert owner.post(f"{path}/groups/expand", {"name": "asked", "remove": True}).json() == {"groups": []}
+    assert owner.get(f"{path}/groups").json() == {"groups": []}
+    assert owner.post(f"{path}/groups/expand", {"name": "asked"}).status_code == 404
+    for body, field in [
+        ({}, "first"),
+        ({"first": "a", "last": 5}, "last"),
+        ({"name": "x", "remove": 1}, "remove"),
+    ]:
+        place = "groups/expand" if "remove" in body else "groups"
+        assert owner.post(f"{path}/{place}", body).json()["path"] == field

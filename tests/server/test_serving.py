@@ -144,8 +144,8 @@ def test_the_loop_goes_on_while_the_store_is_busy(tmp_path):
             await original(self, sockets)
 
         serving._Server.startup = startup
+        thread = threading.Thread(target=lambda: serve(grove, port=0, ready=is_ready))
         try:
-            thread = threading.Thread(target=lambda: serve(grove, port=0, ready=is_ready))
             thread.start()
             assert ready.wait(30)
             holding = threading.Thread(target=lambda: _hold(grove, started, go_on))

@@ -66,7 +66,7 @@ Asking = Annotated[Caller, Depends(_caller)]
 """Whoever asks; nobody gets past without a token."""
 
 
-def answer_of(description: str, **fields: str) -> dict[int | str, dict[str, Any]]:
+def answer_of(description: str, /, **fields: str) -> dict[int | str, dict[str, Any]]:
     """An object with these fields (name → kind), for the document."""
     properties = {name: {"type": kind} for name, kind in fields.items()}
     schema = {"type": "object", "properties": properties, "required": sorted(fields)}

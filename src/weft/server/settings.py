@@ -19,7 +19,7 @@ class ServerSettings:
     """Other pages that may call it, such as https://example.org."""
     body_limit: int = 16 * _MEGABYTE
     """Bytes of a request; what is larger is refused before it is read."""
-    threads: int = 12
+    threads: int = 8
     """As many requests as work on the store at once."""
     keys: Sequence[str] = field(default=(), repr=False)
     """Tokens of the grove's owner, for as long as this server runs."""

@@ -35,6 +35,21 @@ _SAY: dict[str, Any] = {
         "author": {"type": "string", "description": "The agent that said it; else whoever asks."},
     },
 }
+_FOLD: dict[str, Any] = {
+    "type": "object",
+    "required": ["first", "last", "name"],
+    "properties": {
+        "first": {"type": "string", "description": "The range's upper end."},
+        "last": {"type": "string", "description": "Its lower end."},
+        "name": {"type": "string", "minLength": 1, "maxLength": 200},
+        "description": {"type": "string", "description": "Else how it begins and ends."},
+    },
+}
+_OPENED: dict[str, Any] = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {"name": {"type": "string"}, "remove": {"type": "boolean"}},
+}
 TreeName = Annotated[str, Path(description="A tree's id.", min_length=1)]
 NodeName = Annotated[str, Path(description="A node's id or local id.", min_length=1)]
 
@@ -141,3 +156,58 @@ async def read_context(
     return await answered(
         request, lambda: grove.tree(tree).node(node).context(limit=limit, strategy=strategy).to_wire()
     )
+
+
+@router.get(
+    "/{tree}/groups",
+    operation_id="listFolds",
+    summary="List the folded ranges of a tree",
+    responses=answer_of("The folded ranges.", groups="array"),
+)
+async def list_folds(request: Request, caller: Asking, tree: TreeName) -> JsonAnswer:
+    read = caller.grove.read
+    return await answered(request, lambda: {"groups": read.groups(tree)})
+
+
+@router.post(
+    "/{tree}/groups",
+    operation_id="foldRange",
+    summary="Fold a range of a path",
+    openapi_extra=body_of(_FOLD),
+    responses=answer_of("The folded range.", id="string", name="string", description="string"),
+)
+async def fold_range(request: Request, caller: Asking, tree: TreeName) -> JsonAnswer:
+    """Contexts carry a placeholder in its place; the tree keeps every node."""
+    body = await read_object(request)
+    first, last, name = (_needed(body, each) for each in ("first", "last", "name"))
+    description = _text(body, "description") or ""
+    grove = caller.grove
+    return await answered(request, lambda: grove.tree(tree).collapse(first, last, name, description))
+
+
+@router.post(
+    "/{tree}/groups/expand",
+    operation_id="expandRange",
+    summary="Show a folded range again, or forget it",
+    openapi_extra=body_of(_OPENED),
+    responses=answer_of("What is folded now.", groups="array"),
+)
+async def expand_range(request: Request, caller: Asking, tree: TreeName) -> JsonAnswer:
+    body = await read_object(request)
+    name, forget = _needed(body, "name"), body.get("remove", False)
+    if not isinstance(forget, bool):
+        raise InvalidInputError("remove must be true or false", path="remove")
+
+    def work() -> object:
+        handle = caller.grove.tree(tree)
+        (handle.uncollapse if forget else handle.expand)(name)
+        return {"groups": handle.groups}
+
+    return await answered(request, work)
+
+
+def _needed(body: JsonObject, name: str) -> str:
+    found = _text(body, name)
+    if not found:
+        raise InvalidInputError(f"{name} is missing", path=name)
+    return found
