@@ -190,7 +190,14 @@ def read_entries(
     """The documents that there are, by the names asked for."""
     found: dict[str, JsonObject] = {}
     here = _index.c.user == user, _index.c.session == group_session, _index.c.shelf == shelf
-    for some in _parts(list(dict.fromkeys(names))):
+    wanted = list(dict.fromkeys(names))
+    if (
+        len(wanted) > _AT_ONCE
+        and session.execute(select(_index.c.name).where(*here).limit(1)).first() is None
+    ):
+        # Most sessions have no groups; long ones should not ask for that again and again.
+        return found
+    for some in _parts(wanted):
         statement = select(_index.c.name, _index.c.document).where(*here, _index.c.name.in_(some))
         found.update((row.name, json.loads(row.document)) for row in session.execute(statement))
     return found
