@@ -71,7 +71,9 @@ def entry_of(value: object, path: str) -> FilterEntry:
     fields = cast("Mapping[str, object]", value)
     name, options = fields.get("name"), fields.get("options")
     if not isinstance(name, str) or not name:
-        raise InvalidInputError(f"{path}.name must be the name of a filter")
+        raise InvalidInputError(
+            f"{path} must be a string or an object {{ name, options? }}: {path}.name must be a filter's name"
+        )
     if options is not None and not isinstance(options, Mapping):
         raise InvalidInputError(f"{path}.options must be an object")
     return FilterEntry(name=name, options=cast("Options | None", options))
