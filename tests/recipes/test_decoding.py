@@ -194,6 +194,13 @@ def test_128_components_are_read_and_one_more_is_refused():
     assert refused({"components": [LEAF] * 1_000_000}).got == 129
 
 
+@covers("recipe.filter-entries", "recipe.errors-say-where")
+def test_more_filters_than_anybody_needs_are_refused():
+    error = refused({"filters": ["repair"] * 129})
+    assert (error.path, error.limit, error.got) == ("model.filters[128]", 128, 129)
+    assert len(model_of({"filters": ["repair"] * 128})["filters"]) == 128
+
+
 @covers("recipe.intro")
 def test_an_intro_is_kept_as_it_was_given():
     for intro in ({"system": "s", "more": 1}, {}, {"system": 5}):

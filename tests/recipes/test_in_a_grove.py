@@ -326,6 +326,22 @@ def test_a_window_is_read_by_its_index(loom, user):
             assert "ix_records_window" in str(plan)
 
 
+@covers("recipe.bounded")
+def test_a_recipe_reads_no_more_than_so_many_records(loom, user, monkeypatch):
+    from weft.runtime import recipes
+
+    monkeypatch.setattr(recipes, "_MOST", 3)
+    for number in range(2):
+        loom.records.append("notes", number, user=user, session="s", create_time=END - number)
+    assert len(loom.recipes.run(recipe(yoj("notes")), user=user).messages) == 2
+    with pytest.raises(LimitExceededError, match="'notes': a recipe reads at most 3 records"):
+        loom.recipes.run(recipe(yoj("notes"), yoj("notes")), user=user)
+    tree = loom.plant("Long", "a")
+    node = tree.root.say("b").say("c").say("d")
+    with pytest.raises(LimitExceededError, match="the path"):
+        loom.recipes.run(path_recipe(tree, node, yoj("messages")))
+
+
 @pytest.fixture
 def talk(loom):
     tree = loom.plant("A talk", "", system_context="Be brief.")

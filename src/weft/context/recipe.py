@@ -14,6 +14,7 @@ __all__ = [
     "ASSEMBLED",
     "MAX_COMPONENTS",
     "MAX_DEPTH",
+    "MAX_FILTERS",
     "PRESETS",
     "Component",
     "ComponentKind",
@@ -25,6 +26,8 @@ __all__ = [
 
 MAX_DEPTH = 6
 MAX_COMPONENTS = 128
+MAX_FILTERS = 128
+"""Each of them may look at every message."""
 
 
 class RecipeError(InvalidInputError):
@@ -220,6 +223,13 @@ def _filters(value: JsonValue) -> tuple[FilterEntry, ...]:
     if not isinstance(value, list | tuple):
         kind = _type_of(value)
         raise RecipeError("model.filters", f"model.filters must be an array, got {kind}", got=kind)
+    if len(value) > MAX_FILTERS:
+        raise RecipeError(
+            f"model.filters[{MAX_FILTERS}]",
+            f"Too many filters at model.filters[{MAX_FILTERS}]: there must be <= {MAX_FILTERS}, got {len(value)}",
+            limit=MAX_FILTERS,
+            got=len(value),
+        )
     found: list[FilterEntry] = []
     for index, entry in enumerate(value):
         path = f"model.filters[{index}]"

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from weft.context.filters.registry import Registry
@@ -78,6 +78,8 @@ class StoredRecords:
 
     session: Session
     contexts: Contexts
+    room: list[int] = field(default_factory=lambda: [_MOST])
+    """How many more records one recipe may read, all its streams together."""
 
     def span(self, scope: RecordScope, span: Span) -> Iterator[Record]:
         place = RecordPlace(stream=span.stream, session=span.session_id)
@@ -99,12 +101,15 @@ class StoredRecords:
         return Gathered([Record(id="", document={"value": message}) for message in messages], manifest)
 
     def _read(self, scope: RecordScope, place: RecordPlace, window: Window | None) -> Iterator[Record]:
-        found = read_window(self.session, self._owned(scope, place), window, _MOST + 1)
-        if len(found) > _MOST:
-            raise LimitExceededError(
-                f"{place.stream!r} has more than {_MOST:,} records there", hint="choose a shorter window"
-            )
+        found = read_window(self.session, self._owned(scope, place), window, self.room[0] + 1)
+        self._take(len(found), f"{place.stream!r}: a recipe reads at most {_MOST:,} records")
         return (Record(id=name, document=json.loads(document)) for name, document in found)
+
+    def _take(self, count: int, told: str) -> None:
+        self.room[0] -= count
+        if self.room[0] < 0:
+            hint = "choose a shorter window; of a path, the stream dialogue reads only what fits"
+            raise LimitExceededError(told, hint=hint)
 
     def _owned(self, scope: RecordScope, place: RecordPlace) -> RecordPlace:
         """The user's own stream of the project; else the user's; else nobody's."""
@@ -117,11 +122,8 @@ class StoredRecords:
         return next((step for step in distinct[:-1] if has_stream(self.session, step)), distinct[-1])
 
     def _messages(self, path: Path) -> Iterator[Record]:
-        nodes = self.contexts.path(path.tree_id, path.node_id, tail=_MOST + 1)
-        if len(nodes) > _MOST:
-            raise LimitExceededError(
-                f"the path has more than {_MOST:,} nodes", hint="the stream dialogue reads only what fits"
-            )
+        nodes = self.contexts.path(path.tree_id, path.node_id, tail=self.room[0] + 1)
+        self._take(len(nodes), f"the path: a recipe reads at most {_MOST:,} nodes")
         for node in nodes:
             if reason_to_leave_out(node.metadata, annotation=False, node=node.id, annotations=False) is None:
                 for message in plain_messages_of(node.role, node.content):
