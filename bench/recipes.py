@@ -2,15 +2,17 @@
 
 import json
 import math
+import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from bench.report import Section, Table, at_most, number
-from bench.scene import Scene, sample_texts
+from bench.scene import STORES, Scene, sample_texts
 from bench.timing import medians
 from weft.context.filters import run_filters
 from weft.context.recipe import PRESETS
+from weft.tree.record import RecordDraft, RecordPlace
 
 __all__ = ["run"]
 
@@ -49,7 +51,46 @@ def run(scene: Scene) -> Section:
     exponent = None if before is None or after is None else math.log10(after / before)
     span = f"from {counts[-2]:,} to {counts[-1]:,} messages"
     section.hold(at_most(f"TopicContext: growth exponent {span}", exponent, 1.3))
+    _over_a_grove(scene, section)
     return section
+
+
+def _over_a_grove(scene: Scene, section: Section) -> None:
+    """The same as records of a session: kept, then read and filtered."""
+    count = scene.size(10_000, 1_000)
+    rows: list[tuple[str, ...]] = []
+    for store in STORES:
+        with scene.grove(store) as grove:
+            drafts = _drafts(count)
+            began = time.perf_counter()
+            grove.records.append_in_parts(drafts)
+            kept = time.perf_counter() - began
+            whole = partial(grove.recipes.run, _recipe(count, count), user="u")
+            little = partial(grove.recipes.run, _recipe(count, 50), user="u")
+            ran, glanced = medians([whole, little], budget=4, most=10)
+        rows.append((store, number(count / kept), _milliseconds(ran), _milliseconds(glanced)))
+        section.hold(at_most(f"TopicContext over {count:,} records in {store}", ran, 1.0, " s"))
+    header = ("store", "records kept, 1/s", f"all {count:,}, ms", "a window of 50, ms")
+    section.tables.append(Table("The same over records in a grove", header, rows))
+
+
+def _drafts(count: int) -> list[RecordDraft]:
+    place = RecordPlace(stream="messages", user="u", session="s")
+    texts = sample_texts(97, 400)
+    return [
+        RecordDraft(
+            place=place,
+            document={"value": _message(each, texts[each % 97])},
+            id=f"d{each}",
+            create_time=each,
+        )
+        for each in range(count)
+    ]
+
+
+def _recipe(count: int, window: int) -> dict[str, Any]:
+    kala = {"kind": "SegKala", "sessionId": "s", "end": count, "windowSeconds": window}
+    return {"kala": kala, "presetId": "TopicContext", "includeDocId": True}
 
 
 def _milliseconds(seconds: float | None) -> str:

@@ -178,9 +178,13 @@ class ProviderError(ModelError):
 
 
 class InvalidInputError(WeftError):
-    """Input that has no meaning here."""
+    """Input that has no meaning here; `path` is the field that is wrong, where there are fields."""
 
     code = "INVALID_INPUT"
+
+    def __init__(self, message: str, *, hint: str | None = None, path: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
 
 
 class UnauthenticatedError(WeftError):

@@ -99,7 +99,25 @@ EVERY = {
     "jobs ls": "jobs ls",
     "jobs retry": "jobs retry 1",
     "jobs cancel": "jobs cancel 1",
+    "records": "records",
+    "records append": "records append notes VALUES",
+    "records ls": "records ls notes",
+    "records rm": "records rm --name notes --confirm 1",
+    "recipe": "recipe",
+    "recipe ls": "recipe ls",
+    "recipe show": "recipe show TopicContext",
+    "recipe run": "recipe run dialogue --node ONE",
+    "users": "users",
+    "users ls": "users ls",
+    "users add": "users add eve",
+    "users role": "users role ann owner",
+    "users token": "users token ann",
+    "users tokens": "users tokens",
+    "users revoke": "users revoke TOKEN",
+    "users archive": "users archive ann",
 }
+ENDLESS = {"serve"}
+"""Ends when it is told to; it is tried where servers are."""
 
 
 def every_command(group: TyperGroup, path: str = "") -> Iterator[str]:
@@ -133,9 +151,22 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("authority", "add", "http://localhost/tsa", "--trust", trust)
     desk.ok("bookmark", one)
     desk.ok("undo", "Marie")
+    desk.ok("records", "append", "notes", stdin="1")
+    desk.ok("users", "add", "ann")
+    token = desk.json("users", "token", "ann")["id"]
+    (folder / "values.json").write_text("[1, 2]")
     desk.ok("export", "--out", str(folder / "exported.json"))
     here = str(Path(__file__).parents[1] / "data")
-    return folder, {"ONE": one, "TWO": two, "GONE": gone, "TRUST": trust, "FOLDER": here}
+    values = str(folder / "values.json")
+    return folder, {
+        "ONE": one,
+        "TWO": two,
+        "GONE": gone,
+        "TRUST": trust,
+        "FOLDER": here,
+        "VALUES": values,
+        "TOKEN": token,
+    }
 
 
 STDIN = {"keys set lab": "a-key"}
@@ -162,7 +193,7 @@ def grove(
 def test_the_list_of_commands_is_whole() -> None:
     root = get_command(app)
     assert isinstance(root, TyperGroup)
-    assert set(every_command(root)) == set(EVERY)
+    assert set(every_command(root)) == {*EVERY, *ENDLESS}
 
 
 @covers("cli.json", "cli.stdout-data-stderr-talk")
@@ -321,7 +352,7 @@ def test_the_shell_completes_commands_options_and_what_is_in_the_grove(marie: De
     edited = marie.ok("edit", said, "Why not?").replace("'", "’")
     marie.ok("new", "A longer title")
     marie.ok("doc", "new", "Notes")
-    assert completed(marie, "weft re") == ["read", "restore", "redo", "remember"]
+    assert completed(marie, "weft re") == ["read", "restore", "redo", "remember", "records", "recipe"]
     assert "--headings" in completed(marie, "weft read --he")
     assert "--json" in completed(marie, "weft read --js")
     assert {said, edited} < set(completed(marie, "weft --tree Marie read "))

@@ -68,6 +68,7 @@ def fill(grove: weft.Grove, picture: bytes = PICTURE) -> None:
             )
         )
     keep_request(grove, tree, ref)
+    _records(grove)
     grove.perform(Summarise(tree=tree.id, node=tree.root.id, text="a summary"))
     grove.read.store.write(lambda transaction: _add_evidence(transaction, tree.id))
 
@@ -104,6 +105,19 @@ class Summarise(Editing):
         scope.transaction.execute(texts.update().where(*here).values(summary=self.text))
         scope.note(summary_fact(tree.ulid, self.text), summary_fact(row.ulid, self.text))
         scope.record(tree, self.verb, {"node": row.ulid}, {})
+
+
+def _records(grove: weft.Grove) -> None:
+    """Records of somebody and of nobody, one that was undone, and what is collapsed among them."""
+    said = [{"role": "user", "content": "é \u2028 \x00 half \ud83d"}, {"role": "assistant", "content": None}]
+    for number, value in enumerate(said):
+        place = {"user": "ada", "session": "s", "id": f"m{number}", "create_time": 1.5 + number}
+        grove.records.append("messages", value, **place)
+    grove.records.append("notes", "of nobody", topic="t", project="p", more={"cost": 0.1})
+    grove.records.append("notes", "undone")
+    grove.undo()
+    items = [{"type": "message", "id": "m0"}]
+    grove.groups.index({"sessionId": "s", "groups": [{"name": "A b", "items": items}]}, user="ada")
 
 
 def _dialogue(grove: weft.Grove, ref: str) -> weft.runtime.handles.TreeHandle:
@@ -161,24 +175,11 @@ def _buffer(grove: weft.Grove) -> weft.runtime.handles.TreeHandle:
 
 
 def _add_evidence(transaction: Transaction, tree: str) -> None:
-    """What operations do not write yet: memory, records."""
+    """What operations do not write yet: memory."""
     row = transaction.execute(select(schema.trees).where(schema.trees.c.ulid == tree)).one()
     place: dict[str, Any] = {"tree": row.key}
     muse = transaction.execute(select(schema.agents.c.key).where(schema.agents.c.name == "Muse")).scalar_one()
     transaction.add(
         schema.memory,
         {**place, "agent": muse, "ordinal": 1, "kind": 0, "label": None, "body": "x", "created_at": 5},
-    )
-    transaction.add(
-        schema.records,
-        {
-            "user": "u",
-            "project": None,
-            "session": "s",
-            "stream": "turn",
-            "name": "n",
-            "id": "1",
-            "create_time": 1.25,
-            "value": "{}",
-        },
     )

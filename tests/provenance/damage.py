@@ -15,7 +15,7 @@ from weft.store import schema
 
 SPARED_TABLES = {
     *("cursors", "selections", "buffers"),  # where people stand, and what they have not said yet
-    *("leases", "idempotency", "jobs", "memory", "records"),  # bookkeeping, not history
+    *("leases", "idempotency", "jobs", "memory", "group_index"),  # bookkeeping, not history
     *("users", "tokens", "memberships"),  # not part of any chain yet
 }
 SPARED = {
@@ -30,6 +30,7 @@ SPARED = {
         ("agents", "key"),
         ("projects", "key"),
         ("vaults", "key"),
+        ("records", "key"),
     ),
     # Working state while a model speaks, or until an authority answers.
     *(("attempts", "partial"), ("trees", "leased_until")),
@@ -72,6 +73,8 @@ def length_of(column: Any, value: Any) -> int:
         return 1
     if isinstance(value, bool):
         return 1
+    if isinstance(value, float):
+        return 1
     if isinstance(value, int):
         return {SmallInteger: 1, Integer: 3}.get(type(column.type), 7)
     return len(value.encode()) if isinstance(value, str) else len(value)
@@ -87,6 +90,8 @@ def flipped(place: Place, chance: random.Random) -> Any:
         return True if isinstance(column.type, Boolean) else 1 if isinstance(column.type, Integer) else "x"
     if isinstance(value, bool):
         return not value
+    if isinstance(value, float):
+        return value + mask
     if isinstance(value, int):
         return value ^ ((mask & 127 or 1) << 8 * place.byte)
     data = bytearray(value.encode() if isinstance(value, str) else value)

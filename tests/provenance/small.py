@@ -117,4 +117,8 @@ def fill(grove: weft.Grove) -> None:
     novel.change(system_prompt="Kinder")
     novel.add(talk)
     grove.create_project("Gone").archive()
+    grove.records.append("messages", {"role": "user"}, user="ada", project="p", session="s", create_time=2.5)
+    grove.records.append("notes", 5, topic="t")
+    grove.records.append("notes", 6)
+    grove.undo()
     grove.perform(Summarise(tree=text.id, node=text.root.id, text="Two times"))

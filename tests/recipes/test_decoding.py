@@ -44,20 +44,28 @@ def test_a_recipe_is_an_object(body):
         decode_recipe(body)
 
 
-@covers("recipe.defaults", "recipe.unknown-preset")
-@pytest.mark.parametrize(
-    "body", [{}, {"model": None}, {"model": 0}, {"model": "x"}, {"presetId": 5}, {"presetId": "?"}]
-)
+@covers("recipe.defaults")
+@pytest.mark.parametrize("body", [{}, {"model": None}, {"model": 0}, {"model": "x"}, {"presetId": 5}])
 def test_without_a_model_or_a_preset_there_are_only_the_general_filters(body):
     found = decode_recipe({"kala": SEG, **body})
     assert found.model.to_wire() == {"promoteUpstream": False, "components": [], "filters": DEFAULT}
-    assert bool(found.notes) == (body.get("presetId") == "?")
+
+
+@covers("recipe.unknown-preset")
+def test_a_preset_that_does_not_exist_is_refused():
+    with pytest.raises(RecipeError, match="Unknown presetId: [?]; presets are TopicContext") as caught:
+        decode_recipe({"kala": SEG, "presetId": "?"})
+    assert caught.value.path == "presetId"
+    assert decode_recipe({"kala": SEG, "model": {}, "presetId": "?"}).model.components == ()
 
 
 @covers("recipe.topic-context", "recipe.wire-words")
 def test_the_topic_context_is_as_the_contract_says():
     found = model_of(presetId="TopicContext")
-    assert found["intro"]["system"].endswith(":\r")
+    assert found["intro"] == {
+        "system": "These are the previously extracted topic information, "
+        "as well as the conversation context: \r"
+    }
     assert found["promoteUpstream"] is True
     assert found["components"] == [
         {"kind": "yoj", "name": "topicInfos", "framing": "Previously extracted topic info:\r"},
@@ -85,9 +93,15 @@ def test_filters_are_names_or_names_with_options():
         {"name": "b"},
         {"name": "c", "options": {"x": [1]}, "more": 1},
         {"name": "d", "options": None},
+        {"name": "e", "options": []},
     ]
     found = model_of({"filters": given_filters})["filters"]
-    assert found == [{"name": "a"}, {"name": "b"}, {"name": "c", "options": {"x": [1]}}, {"name": "d"}]
+    assert found == [
+        {"name": "a"},
+        {"name": "b"},
+        {"name": "c", "options": {"x": [1]}},
+        *({"name": each} for each in "de"),
+    ]
     assert model_of({"filters": []})["filters"] == []
     assert model_of({"filters": None})["filters"] == DEFAULT
 
@@ -104,7 +118,6 @@ def test_filters_are_names_or_names_with_options():
         (["a", []], "model.filters[1]", "must be a string or an object"),
         (["a", {}], "model.filters[1]", ".name"),
         ([{"name": 5}], "model.filters[0]", ".name"),
-        ([{"name": "a", "options": []}], "model.filters[0]", ".options must be an object"),
     ],
 )
 def test_other_filters_are_refused_with_their_place(filters, path, said):
@@ -121,7 +134,7 @@ def test_other_filters_are_refused_with_their_place(filters, path, said):
         ("x", "model.components[1]", "must be an object"),
         (None, "model.components[1]", "must be an object"),
         (5, "model.components[1]", "must be an object"),
-        ([], "model.components[1]", ".kind is required"),
+        ([], "model.components[1].kind", "is required"),
         ({}, "model.components[1].kind", "is required"),
         ({"kind": 0}, "model.components[1].kind", "is required"),
         ({"kind": "YOJ", "name": "a"}, "model.components[1].kind", "Unsupported component kind: YOJ"),
@@ -181,11 +194,30 @@ def test_128_components_are_read_and_one_more_is_refused():
     assert refused({"components": [LEAF] * 1_000_000}).got == 129
 
 
+@covers("recipe.filter-entries", "recipe.errors-say-where")
+def test_more_filters_than_anybody_needs_are_refused():
+    error = refused({"filters": ["repair"] * 129})
+    assert (error.path, error.limit, error.got) == ("model.filters[128]", 128, 129)
+    assert len(model_of({"filters": ["repair"] * 128})["filters"]) == 128
+
+
 @covers("recipe.intro")
-def test_only_an_intro_with_words_is_one():
-    assert model_of({"intro": {"system": "s", "more": 1}})["intro"] == {"system": "s"}
-    for intro in (None, 5, "s", {}, {"system": 5}, []):
+def test_an_intro_is_kept_as_it_was_given():
+    for intro in ({"system": "s", "more": 1}, {}, {"system": 5}):
+        assert model_of({"intro": intro})["intro"] == intro
+    for intro in (None, 5, "s", []):
         assert "intro" not in model_of({"intro": intro})
+
+
+@covers("recipe.errors-say-where")
+def test_the_innermost_mistake_is_the_one_that_is_told():
+    inner = {"kind": "yoj"}
+    assert refused({"components": [{"kind": "bogus", "children": [inner]}]}).path == (
+        "model.components[0][children][0].name"
+    )
+    assert refused({"components": [{"kind": "literal", "children": [LEAF]}]}).path == (
+        "model.components[0].value"
+    )
 
 
 def test_switches_are_read_as_javascript_reads_them():

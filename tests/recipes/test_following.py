@@ -44,10 +44,10 @@ def store_of(*records):
 
 
 STORE = store_of(
-    record(f"{SESSION}/notes/seg", END, {"n": "seg"}),
-    record(f"{SESSION}/notes/ses", END - 20_000, {"n": "session"}),
-    record("users/u/log.sessions.notes/week", WEEK_END, {"n": "week"}),
-    record("users/u/log.weekly.notes/term", TERM.end, {"n": "term"}),
+    record(f"{SESSION}/summaries/seg", END, {"n": "seg"}),
+    record(f"{SESSION}/summaries/ses", END - 20_000, {"n": "session"}),
+    record("users/u/log.sessions.summaries/week", WEEK_END, {"n": "week"}),
+    record("users/u/log.weekly.summaries/term", TERM.end, {"n": "term"}),
     record(f"{SESSION}/messages/m", END, {"role": "user", "content": "hello"}),
 )
 
@@ -72,7 +72,7 @@ def literal(value):
 
 @covers("recipe.traversal", "recipe.literal", "recipe.intro")
 def test_leaves_speak_depth_first_and_parents_are_silent():
-    parent = yoj("notes", "P", children=[literal("b"), yoj("x", children=[literal("c")]), literal("d")])
+    parent = yoj("summaries", "P", children=[literal("b"), yoj("x", children=[literal("c")]), literal("d")])
     model = {"intro": {"system": "first"}, "components": [literal("a"), parent, literal("e")]}
     found = followed(model).messages
     assert found == [{"role": "system", "content": each} for each in ("first", "a", "b", "c", "d", "e")]
@@ -83,7 +83,7 @@ def test_leaves_speak_depth_first_and_parents_are_silent():
     "kala.promotion", "recipe.promote-upstream", "kala.labels", "recipe.framing", "kala.values-as-json-text"
 )
 def test_wider_slices_come_first_from_the_widest_on_and_literals_once():
-    found = contents(yoj("notes", "N: "), literal("lit"), yoj("messages"), promoteUpstream=True)
+    found = contents(yoj("summaries", "N: "), literal("lit"), yoj("messages"), promoteUpstream=True)
     assert found == [
         '(Term) N: {"n":"term"}',
         '(Week) N: {"n":"week"}',
@@ -93,7 +93,7 @@ def test_wider_slices_come_first_from_the_widest_on_and_literals_once():
         "lit",
         "hello",
     ]
-    assert contents(yoj("notes"), promoteUpstream=False) == ['(Convo) {"n":"seg"}']
+    assert contents(yoj("summaries"), promoteUpstream=False) == ['(Convo) {"n":"seg"}']
 
 
 @covers("kala.promotion", "kala.seg", "kala.session", "kala.week", "kala.term")
@@ -105,7 +105,7 @@ def test_each_slice_reads_its_own_records():
         "TermKala": [TERM.to_wire(), "term"],
     }
     for kala, name in reads.values():
-        (found,) = contents(yoj("notes"), kala=kala)
+        (found,) = contents(yoj("summaries"), kala=kala)
         assert json.loads(found[found.index("{") :]) == {"n": name}
 
 
@@ -125,41 +125,125 @@ def test_a_moment_lies_in_the_week_and_term_that_it_is_promoted_to(time):
 @covers("kala.range-bounds")
 def test_a_slice_begins_after_its_begin_and_takes_in_its_end_and_equal_times_go_by_id():
     records = [("over", 11), ("end", 10), ("b", 5), ("a", 5), ("begin", 4), ("c", 4.5)]
-    store = store_of(*(record(f"{SESSION}/notes/{name}", time, name) for name, time in records))
+    store = store_of(*(record(f"{SESSION}/summaries/{name}", time, name) for name, time in records))
     kala = {"kind": "SegKala", "sessionId": "s", "end": 10, "windowSeconds": 6}
-    assert contents(yoj("notes"), kala=kala, store=store) == [
+    assert contents(yoj("summaries"), kala=kala, store=store) == [
         f'(Convo) "{name}"' for name in ("c", "a", "b", "end")
     ]
 
 
 def test_records_without_a_time_are_in_no_slice():
     store = {
-        f"{SESSION}/notes/{number}": {"create_time": time, "value": 1}
+        f"{SESSION}/summaries/{number}": {"create_time": time, "value": 1}
         for number, time in enumerate([None, "5", True])
     }
-    store[f"{SESSION}/notes/none"] = {"value": 1}
+    store[f"{SESSION}/summaries/none"] = {"value": 1}
     kala = {"kind": "SegKala", "sessionId": "s", "end": 10, "windowSeconds": 100}
-    assert contents(yoj("notes"), kala=kala, store=store) == []
+    assert contents(yoj("summaries"), kala=kala, store=store) == []
+
+
+ODD = store_of(
+    record(f"{SESSION}/messages/b", 7, {"role": "user", "content": "second"}, cost=0.5, execId="e"),
+    record(
+        f"{SESSION}/messages/a",
+        5,
+        {"role": "assistant", "content": "first", "cost": 9, "execId": "own"},
+        cost=1,
+        execId="w",
+    ),
+    record(f"{SESSION}/messages/null", 8, None, cost=None),
+    {f"{SESSION}/messages/bare": {"create_time": 8.1, "role": "user", "content": "unwrapped"}},
+    record(f"{SESSION}/messages/text", 8.2, "plain"),
+    record(f"{SESSION}/messages/list", 8.3, ["x"]),
+    record(f"{SESSION}/messages/tie2", 9, {"n": 2}),
+    record(f"{SESSION}/messages/tie1", 9, {"n": 1}),
+)
+WINDOW = {"kind": "SegKala", "sessionId": "s", "end": 10, "windowSeconds": 100}
 
 
 @covers("kala.raw-messages", "recipe.framing")
-def test_messages_come_as_they_are_with_framing_and_without_label():
-    store = store_of(
-        record(
-            f"{SESSION}/messages/1", 1, {"role": "user", "content": "hi", "cost": 9}, cost=0.5, execId="e"
-        ),
-        record(f"{SESSION}/messages/2", 2, {"role": "assistant", "content": None, "tool_calls": []}),
-        record(f"{SESSION}/messages/3", 3, "bare"),
-        record(f"{SESSION}/messages/4", 4, None),
-        {f"{SESSION}/messages/5": {"create_time": 5, "role": "user", "content": "unwrapped"}},
-    )
-    kala = {"kind": "SegKala", "sessionId": "s", "end": 10, "windowSeconds": 100}
-    found = followed({"components": [yoj("messages", "F: ")]}, kala, store).messages
+def test_messages_come_as_they_are_kept_without_label_or_framing():
+    found = followed({"components": [yoj("messages", "F: ")]}, WINDOW, ODD, includeDocId=True).messages
     assert found == [
-        {"role": "user", "content": "F: hi", "cost": 0.5, "execId": "e"},
-        {"role": "assistant", "content": None, "tool_calls": []},
-        {"role": "user", "content": "F: bare"},
-        {"role": "user", "content": "F: unwrapped"},
+        {"role": "assistant", "content": "first", "cost": 9, "execId": "own", "docId": "a"},
+        {"role": "user", "content": "second", "cost": 0.5, "execId": "e", "docId": "b"},
+        {"cost": None, "docId": "null"},
+        {"docId": "bare"},
+        "plain",
+        {"0": "x", "docId": "list"},
+        {"n": 1, "docId": "tie1"},
+        {"n": 2, "docId": "tie2"},
+    ]
+
+
+@covers("recipe.framing", "kala.labels", "kala.values-as-json-text")
+def test_summaries_and_topic_infos_are_json_text_whatever_they_hold():
+    said = {
+        "a": {"create_time": 1, "value": {"text": 'one "1"', "n": 1.5}, "cost": 0.25, "execId": "x"},
+        "b": {"create_time": 2, "value": "text"},
+        "c": {"create_time": 3, "text": "unwrapped", "cost": 2},
+        "d": {"create_time": 4, "value": None},
+        "e": {"create_time": 5, "value": ["é", {"7": 1, "z": 2, "a": 3}]},
+    }
+    for name in ("summaries", "topicInfos", "topicInfo"):
+        store = {f"{SESSION}/{name}/{key}": document for key, document in said.items()}
+        assert followed({"components": [yoj(name, "F: ")]}, WINDOW, store).messages == [
+            {
+                "role": "system",
+                "content": '(Convo) F: {"text":"one \\"1\\"","n":1.5}',
+                "cost": 0.25,
+                "execId": "x",
+            },
+            {"role": "system", "content": '(Convo) F: "text"'},
+            {
+                "role": "system",
+                "content": '(Convo) F: {"create_time":3,"text":"unwrapped","cost":2}',
+                "cost": 2,
+            },
+            {"role": "system", "content": "(Convo) F: null"},
+            {"role": "system", "content": '(Convo) F: ["é",{"7":1,"z":2,"a":3}]'},
+        ]
+
+
+@covers("recipe.framing")
+def test_records_of_any_other_name_come_as_they_are_kept():
+    store = {
+        f"{SESSION}/notes/{key}": document
+        for key, document in {
+            "a": {"create_time": 1, "value": {"role": "user", "content": "c"}, "cost": 1, "callingExecId": 2},
+            "b": {"create_time": 2, "value": {"n": 1}, "cost": 1},
+            "c": {"create_time": 3, "n": 2},
+            "d": {"create_time": 4, "value": None},
+            "e": {"create_time": 5, "value": 5},
+        }.items()
+    }
+    assert followed({"components": [yoj("notes", "F: ")]}, WINDOW, store, includeDocId=True).messages == [
+        {"role": "user", "content": "c", "cost": 1, "callingExecId": 2, "docId": "a"},
+        {"n": 1, "docId": "b"},
+        {"create_time": 3, "n": 2, "docId": "c"},
+        {"create_time": 4, "value": None, "docId": "d"},
+        5,
+    ]
+
+
+@covers("kala.promotion", "recipe.promote-upstream")
+def test_each_stream_is_widened_by_itself_before_the_next_component():
+    store = STORE | store_of(
+        record(f"{SESSION}/topicInfos/t", END, 1), record("users/u/log.sessions.topicInfos/w", WEEK_END, 2)
+    )
+    found = contents(
+        yoj("topicInfos"), literal("between"), yoj("summaries"), store=store, promoteUpstream=True
+    )
+    assert found == [
+        "(Week) 2",
+        "(Session) 1",
+        "(Convo) 1",
+        "between",
+        '(Term) {"n":"term"}',
+        '(Week) {"n":"week"}',
+        '(Session) {"n":"session"}',
+        '(Session) {"n":"seg"}',
+        '(Convo) {"n":"seg"}',
     ]
 
 
@@ -168,10 +252,10 @@ def test_messages_come_from_segments_topics_and_paths_only():
     said = {"role": "user", "content": "hello"}
     store = STORE | store_of(
         record("users/u/topics/t/messages/1", 1, said),
-        record("users/u/topics/t/notes/1", 1, {"n": "topic"}),
+        record("users/u/topics/t/summaries/1", 1, {"n": "topic"}),
         record("users/u/trees/T/paths/N/1", 1, said),
     )
-    both = [yoj("messages"), {"kind": "ista", "name": "notes"}]
+    both = [yoj("messages"), {"kind": "ista", "name": "summaries"}]
     reads = [
         (SEG, ["hello", '(Convo) {"n":"seg"}']),
         ({"kind": "Topic", "topicId": "t"}, ["hello", '{"n":"topic"}']),
@@ -210,7 +294,7 @@ def test_a_slice_that_lacks_something_is_refused_with_the_field(kala, field):
 
 @covers("recipe.include-doc-id")
 def test_messages_carry_their_ids_if_asked():
-    model = {"intro": {"system": "i"}, "components": [yoj("notes"), yoj("messages"), literal("x")]}
+    model = {"intro": {"system": "i"}, "components": [yoj("summaries"), yoj("messages"), literal("x")]}
     assert [each.get("docId") for each in followed(model, includeDocId=True).messages] == [
         None,
         "seg",
@@ -221,16 +305,19 @@ def test_messages_carry_their_ids_if_asked():
 
 
 @covers("recipe.streams-by-user")
-def test_streams_are_read_for_one_user_and_without_one_for_nobody():
-    store = STORE | store_of(record("convo.sessions/s/notes/all", END, {"n": "everybody"}))
-    model = {"components": [yoj("notes")]}
+def test_a_stream_is_the_users_own_and_nobodys_where_the_user_has_none():
+    store = STORE | store_of(record("convo.sessions/s/summaries/all", END, {"n": "everybody"}))
+    model = {"components": [yoj("summaries")]}
     said = {
         user: [
             each["content"] for each in followed(model, store=store, scope=RecordScope(user_id=user)).messages
         ]
         for user in ("u", "v", None)
     }
-    assert said == {"u": ['(Convo) {"n":"seg"}'], "v": [], None: ['(Convo) {"n":"everybody"}']}
+    nobodys = ['(Convo) {"n":"everybody"}']
+    assert said == {"u": ['(Convo) {"n":"seg"}'], "v": nobodys, None: nobodys}
+    store["users/v/convo.sessions/s/summaries/old"] = {"create_time": 1, "value": 1}
+    assert followed(model, store=store, scope=RecordScope(user_id="v")).messages == []
 
 
 def test_the_filters_of_a_recipe_know_its_user_and_session():
@@ -244,7 +331,7 @@ def test_the_filters_of_a_recipe_know_its_user_and_session():
 @covers("filter.everything-in-the-manifest")
 def test_the_manifest_tells_sources_steps_and_messages():
     model = {
-        "components": [yoj("notes"), literal("x" * 400)],
+        "components": [yoj("summaries"), literal("x" * 400)],
         "filters": [{"name": "sizeLimiter", "options": {"maxTokens": 60}}],
     }
     found = followed(model, promoteUpstream=True)
@@ -256,11 +343,9 @@ def test_the_manifest_tells_sources_steps_and_messages():
         (Kind.FILTER, Outcome.DROPPED),
         (Kind.MESSAGE, Outcome.KEPT),
     ]
-    assert entries[0].reason == "yoj notes of SegKala: 1"
+    assert entries[0].reason == "yoj summaries of SegKala: 1"
     assert found.manifest.facts.budget == 60
     assert found.manifest.tokens == entries[-1].tokens > 0
-    unknown = follow_recipe(decode_recipe({"kala": SEG, "presetId": "?"}), DocumentRecords({}))
-    assert next(iter(unknown.manifest)).reason.startswith("there is no preset '?'")
 
 
 def test_a_recipe_can_be_followed_where_a_loop_runs():

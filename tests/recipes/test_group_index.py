@@ -10,6 +10,7 @@ from tests.covers import covers
 from weft.context.filters import apply_filters
 from weft.context.group_index import (
     BATCH,
+    MOST_GROUPS,
     MemoryIndex,
     plan_index,
     plan_removal,
@@ -18,7 +19,7 @@ from weft.context.group_index import (
     read_state_request,
 )
 from weft.context.groups import GroupReader, GroupScope, Shelf, group_name
-from weft.errors import InvalidInputError, NotFoundError
+from weft.errors import InvalidInputError
 
 SCOPE = GroupScope(session_id="s", user_id="u")
 
@@ -48,7 +49,9 @@ def indexed(index, *groups, response="r", now=1):
         ("  ", ""),
         ("", ""),
         (None, ""),
-        (5, ""),
+        (5, "5"),
+        (0, ""),
+        (["a", "b"], "A_B"),
     ],
 )
 def test_names_are_upper_snake_case(name, found):
@@ -106,6 +109,8 @@ def test_a_message_keeps_its_other_groups_and_counts_once_in_each():
         index, group("b", "1"), {"name": "c", "items": [{"type": "collapsed", "id": "9"}, None]}, now=2
     )
     assert plan.answer["indexed_messages"] == 1
+    sizes = index.reader.indexed(SCOPE, Shelf.GROUP_TO_RESPONSE, "ABC")
+    assert {name: document["size"] for name, document in sizes.items()} == {"A": 3, "B": 1, "C": 2}
     found = index.reader.memberships(SCOPE, ["1", "2", "9"])
     assert {key: list(document["groups"]) for key, document in found.items()} == {"1": ["A", "B"], "2": ["A"]}
 
@@ -115,16 +120,44 @@ def test_groups_come_from_the_response_in_either_shape_if_they_are_not_given():
     assert request.wants_response
     for response in ({"groups": [group("a", "1")]}, {"value": {"groups": [group("a", "1")]}}):
         assert plan_index(request, user_id=None, now=1, response=response).answer["indexed_groups"] == 1
-    with pytest.raises(NotFoundError, match="there is no response 'r'"):
+    with pytest.raises(InvalidInputError, match="responseId: there is no response 'r'"):
         plan_index(request, user_id=None, now=1)
 
 
-def test_groups_without_a_response_are_indexed_under_none():
-    plan = plan_index(
-        read_index_request({"sessionId": "s", "groups": [group("a", "1")]}), user_id=None, now=1
-    )
-    assert [upsert.shelf for upsert in plan.upserts] == [Shelf.GROUP_TO_RESPONSE, Shelf.MESSAGE_TO_GROUPS]
+def test_groups_without_a_response_are_indexed_under_unknown():
+    body = {"sessionId": "s", "groups": [group("a", "1"), group("a", 1, True), "b", None]}
+    plan = plan_index(read_index_request(body), user_id=None, now=1)
+    assert [(upsert.shelf, upsert.key) for upsert in plan.upserts] == [
+        (Shelf.GROUP_TO_RESPONSE, "A"),
+        (Shelf.GROUP_TO_RESPONSE, "A"),
+        (Shelf.MESSAGE_TO_GROUPS, "1"),
+        (Shelf.MESSAGE_TO_GROUPS, "true"),
+        (Shelf.RESPONSE_TO_GROUPS, "unknown"),
+    ]
+    assert plan.upserts[-1].document == {"groups": ["A", "A"], "updated_at": 1}
+    assert plan.answer["indexed_groups"] == plan.answer["indexed_messages"] == 2
     assert plan.scope.path == "convo.sessions/s"
+    alone = plan_index(read_index_request({**body, "includeResponseToGroups": False}), user_id=None, now=1)
+    assert list(alone.upserts) == list(plan.upserts[:-1])
+
+
+@covers("collapse.batches")
+def test_a_message_in_very_many_groups_has_an_entry_for_each():
+    many = [group(f"g{number}", "1") for number in range(MOST_GROUPS + 1)]
+    plan, _ = indexed(MemoryIndex(), *many, group("a", "2"))
+    aside = [upsert.key for upsert in plan.upserts if upsert.shelf is Shelf.BY_MESSAGE]
+    assert len(aside) == MOST_GROUPS + 1
+    assert aside[0] == "1/groups/G0"
+    assert plan.answer["indexed_messages"] == 2
+
+
+@covers("collapse.state")
+def test_a_group_keeps_the_response_it_was_opened_with():
+    index = MemoryIndex()
+    for now, more in [(1, {"responseId": "r"}), (2, {})]:
+        body = {"sessionId": "s", "group": "a", "expanded": now == 1, **more}
+        index.write(plan_state(read_state_request(body), user_id="u", now=now))
+    assert index.reader.states(SCOPE, ["A"]) == {"A": {"expanded": False, "updated_at": 2, "responseId": "r"}}
 
 
 @pytest.mark.parametrize(

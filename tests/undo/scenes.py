@@ -17,6 +17,7 @@ from weft.runtime.operations.nodes import Annotate, Append, Merge
 from weft.runtime.operations.places import CommitBuffer, Direction, Switch, TypeText
 from weft.runtime.operations.preferences import Prefer, PreferInTree
 from weft.runtime.operations.projects import ArchiveProject, AssignProject, ChangeProject, CreateProject
+from weft.runtime.operations.records import AppendRecords
 from weft.runtime.operations.references import (
     Collapse,
     Expand,
@@ -36,6 +37,7 @@ from weft.tree.attempt import RawResponse
 from weft.tree.edge import Source, SourceRole
 from weft.tree.item import Item
 from weft.tree.node import Role
+from weft.tree.record import RecordDraft, RecordPlace
 from weft.tree.reference import TargetKind
 from weft.tree.tree import Mode
 
@@ -377,6 +379,17 @@ CASES = [
             model_ref="test:other",
             permissions=["loom_aware", "doc_read"],
             configuration=Configuration(system_prompt="Sing."),
+        ),
+        in_grove=True,
+    ),
+    Case(
+        AppendRecords,
+        "two",
+        lambda s: AppendRecords(
+            drafts=[
+                RecordDraft(place=RecordPlace(stream="notes", user="ada"), document={"value": number})
+                for number in range(2)
+            ]
         ),
         in_grove=True,
     ),

@@ -16,12 +16,14 @@ from weft.runtime.operations.calibrations import Calibrate
 from weft.runtime.operations.documents import DeleteDocument
 from weft.runtime.operations.envelopes import KeepEnvelope, KeepLegacyText, ReportCached
 from weft.runtime.operations.history import Redo, Undo
+from weft.runtime.operations.records import DeleteRecords
 from weft.runtime.operations.timestamps import Certify, RequestTimestamp, SetAuthorities
 from weft.runtime.operations.trees import DeleteTree
+from weft.runtime.operations.users import AddToken, AddUser, ArchiveUser, RevokeToken, SetRole
 from weft.tree.attempt import Outcome
 from weft.tree.tree import Mode
 
-NOT_UNDOABLE = {DeleteTree, DeleteDocument, Undo, Redo} | {
+NOT_UNDOABLE = {DeleteTree, DeleteDocument, DeleteRecords, Undo, Redo} | {
     RecordAttempt,
     KeepEnvelope,
     KeepLegacyText,
@@ -30,8 +32,9 @@ NOT_UNDOABLE = {DeleteTree, DeleteDocument, Undo, Redo} | {
     Certify,
     SetAuthorities,
     Calibrate,
+    *(AddUser, ArchiveUser, SetRole, AddToken, RevokeToken),
 }
-"""Deleting destroys for good; a step is not itself stepped over; evidence is, and stays."""
+"""Deleting destroys for good; a step is not itself stepped over; evidence is, and stays; so do doors."""
 
 
 def all_operations():

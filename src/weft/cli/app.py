@@ -25,10 +25,14 @@ from weft.cli import (
     projects,
     provenance,
     reading,
+    recipes,
+    records,
     references,
     searching,
+    serving,
     stats,
     trees,
+    users,
     vaults,
     writing,
 )
@@ -131,6 +135,10 @@ for family in (
     events,
     provenance,
     moving,
+    records,
+    recipes,
+    serving,
+    users,
 ):
     family.add_to(app)
 

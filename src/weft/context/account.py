@@ -123,7 +123,8 @@ class _Account:
         if reason is Reason.IN_SYSTEM:
             return Outcome.MERGED, reason.value, 0, 0
         if reason is not None:
-            return Outcome.DROPPED, reason.value, 0, level.row.tokens
+            gone = Outcome.COLLAPSED if reason is Reason.COLLAPSED else Outcome.DROPPED
+            return gone, reason.value, 0, level.row.tokens
         joined = self.by_level.get(level.number)
         if self.composed is not None and joined is None:
             return (

@@ -1,7 +1,8 @@
 """Follow a recipe: read its streams, put the messages in order, run its filters, and say what was done."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 from weft.context.filters.base import FilterContext
 from weft.context.filters.registry import Registry
@@ -9,12 +10,12 @@ from weft.context.filters.running import Filtered, run_filters, run_filters_asyn
 from weft.context.filters.trace import FilterStep, id_of_message
 from weft.context.groups import GroupReader
 from weft.context.javascript import json_units
-from weft.context.manifest import Facts, Kind, Manifest, Outcome, Piece, Run
+from weft.context.manifest import NO_LIMIT, Facts, Kind, Manifest, Outcome, Piece, Run
 from weft.context.recipe import Component, ComponentKind, Recipe
-from weft.context.records import RecordReader, RecordScope, messages_of_stream
+from weft.context.records import RecordReader, RecordScope, as_messages, read_stream
 from weft.context.shapes import PlainMessage
-from weft.context.slices import Slice, slice_of, wider
-from weft.tree.json import JsonObject
+from weft.context.slices import Segment, Session, Slice, slice_of, wider
+from weft.tree.json import JsonValue
 
 __all__ = ["Followed", "Served", "follow_recipe", "follow_recipe_async", "gather"]
 
@@ -25,7 +26,9 @@ class Served:
 
     source: str
     slice: str
-    messages: Sequence[JsonObject]
+    messages: Sequence[JsonValue]
+    manifest: Manifest | None = None
+    """Of what was assembled, not just read."""
 
     @property
     def reason(self) -> str:
@@ -43,14 +46,19 @@ class Followed:
 
     @property
     def manifest(self) -> Manifest:
-        facts = Facts(budget=_budget(self.recipe), settings={"recipe": self.recipe.to_wire()})
+        facts = Facts(budget=self._budget(), settings={"recipe": self.recipe.to_wire()})
         return Manifest(facts, lambda: list(self._pieces()))
 
+    def _budget(self) -> int:
+        """The tightest among the filters and whatever was assembled; 0 if there is none."""
+        assembled = [served.manifest.facts.budget for served in self.served if served.manifest is not None]
+        limits = [each for each in (*assembled, _budget(self.recipe)) if 0 < each < NO_LIMIT]
+        return min(limits, default=0)
+
     def _pieces(self) -> Iterator[Piece]:
-        for note in self.recipe.notes:
-            yield _told(Kind.SOURCE, "recipe", Outcome.DROPPED, note)
         for served in self.served:
             yield _told(Kind.SOURCE, served.source, Outcome.KEPT, served.reason)
+            yield from () if served.manifest is None else map(_uncounted, served.manifest.pieces)
         for step in self.steps:
             yield from step.pieces()
         yield Run(
@@ -65,6 +73,11 @@ class Followed:
 
 def _told(kind: Kind, name: str, outcome: Outcome, reason: str) -> Run:
     return Run(kind=kind, outcome=outcome, reason=reason, ids=[name], sizes=[0])
+
+
+def _uncounted(piece: Piece) -> Piece:
+    """As it was assembled; what it costs is counted where the messages stand."""
+    return replace(piece, tokens=[0] * piece.count) if isinstance(piece, Run) else piece
 
 
 def _name(message: object, place: int) -> str:
@@ -82,30 +95,32 @@ def _budget(recipe: Recipe) -> int:
 
 
 def gather(recipe: Recipe, records: RecordReader, scope: RecordScope) -> list[Served]:
-    """Everything that goes into the filters: the intro, wider slices from the widest on, then the local one.
+    """Everything that goes into the filters: the intro, then component by component.
 
-    Literals are said once, with the local slice.
+    A stream's wider slices come before its local one, from the widest on. A literal is said once.
     """
     here = slice_of(recipe.kala)
+    above = wider(here) if recipe.model.promote_upstream else []
     found: list[Served] = []
-    if recipe.model.intro:
-        found.append(Served("model.intro", "", [{"role": "system", "content": recipe.model.intro}]))
-    leaves = list(recipe.model.leaves())
-    for above in wider(here) if recipe.model.promote_upstream else ():
-        streams = [leaf for leaf in leaves if leaf.kind is not ComponentKind.LITERAL]
-        found += [_served(recipe, leaf, above, records, scope) for leaf in streams]
-    return found + [_served(recipe, leaf, here, records, scope) for leaf in leaves]
+    opening = recipe.model.opening
+    if opening is not None:
+        found.append(Served("model.intro", "", [{"role": "system", "content": opening}]))
+    for leaf in recipe.model.leaves():
+        if leaf.kind is ComponentKind.LITERAL:
+            found.append(Served("literal", "", [{"role": "system", "content": leaf.value}]))
+        else:
+            found += [_served(recipe, leaf, each, records, scope) for each in (*above, here)]
+    return found
 
 
 def _served(
     recipe: Recipe, leaf: Component, found: Slice, records: RecordReader, scope: RecordScope
 ) -> Served:
-    if leaf.kind is ComponentKind.LITERAL:
-        return Served("literal", "", [{"role": "system", "content": leaf.value}])
-    messages = messages_of_stream(
-        records, leaf.name, found, scope, framing=leaf.framing, doc_ids=recipe.include_doc_id
+    gathered = read_stream(records, leaf.name, found, scope)
+    messages = as_messages(
+        gathered.records, leaf.name, found, framing=leaf.framing, doc_ids=recipe.include_doc_id
     )
-    return Served(f"{leaf.kind} {leaf.name}", found.kind, messages)
+    return Served(f"{leaf.kind} {leaf.name}", found.kind, messages, gathered.manifest)
 
 
 def follow_recipe(
@@ -154,10 +169,12 @@ def _begun(
 ) -> tuple[list[Served], list[PlainMessage], FilterContext]:
     whose = scope or RecordScope()
     served = gather(recipe, records, whose)
-    own = recipe.kala.get("sessionId")
-    session = session_id or (own if isinstance(own, str) and own else None)
-    context = FilterContext(session_id=session, user_id=whose.user_id, groups=groups)
-    return served, [message for each in served for message in each.messages], context
+    here = slice_of(recipe.kala)
+    own = here.session_id if isinstance(here, Segment | Session) else None
+    context = FilterContext(session_id=session_id or own, user_id=whose.user_id, groups=groups)
+    messages = [message for each in served for message in each.messages]
+    # A record may hold what is no message; filters pass over it, as they do over anything strange.
+    return served, cast("list[PlainMessage]", messages), context
 
 
 def _followed(recipe: Recipe, served: Sequence[Served], filtered: Filtered) -> Followed:

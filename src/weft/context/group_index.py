@@ -6,14 +6,15 @@ out batch by batch; carrying out a plan twice leaves what carrying it out once l
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from weft.context.groups import DocumentReader, Documents, GroupScope, Shelf, group_name, groups_of_response
-from weft.errors import InvalidInputError, NotFoundError
+from weft.context.javascript import fields_of, is_truthy, items_of, string_of
+from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 
 __all__ = [
     "BATCH",
+    "MOST_GROUPS",
     "IndexPlan",
     "IndexRequest",
     "MemoryIndex",
@@ -28,17 +29,38 @@ __all__ = [
 
 BATCH = 400
 """As many writes as the original service put into one transaction."""
+MOST_GROUPS = 200
+"""A message that one request puts into more groups than this has an entry for each of them, aside."""
+_UNKNOWN = "unknown"
+"""Stands for the response of groups that came without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upsert:
-    """One document to be written: over whatever is there, or into its `groups`; None takes away."""
+    """One document to be written: into the one that is there, or in its place; None takes away."""
 
     shelf: Shelf
     key: str
     document: JsonObject | None
-    merge: bool = False
-    """Other groups of the same message stay."""
+    merge: bool = True
+    """Fields that it does not name stay, such as the other groups of a message."""
+
+    def over(self, before: JsonObject | None) -> JsonObject | None:
+        """What is there afterwards."""
+        if self.document is None or before is None or not self.merge:
+            return self.document
+        return _merged(before, self.document)
+
+
+def _merged(before: JsonObject, after: JsonObject) -> JsonObject:
+    found: dict[str, JsonValue] = {**before}
+    for name, value in after.items():
+        inner = before.get(name)
+        if isinstance(inner, Mapping) and isinstance(value, Mapping):
+            found[name] = _merged(inner, value)
+        else:
+            found[name] = value
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +82,9 @@ class IndexRequest:
 
     session_id: str
     response_id: str | None = None
-    groups: Sequence[JsonObject] | None = None
+    groups: Sequence[JsonValue] | None = None
+    reverse: bool = True
+    """Whether the response remembers its groups, so that they can be taken out again."""
 
     @property
     def wants_response(self) -> bool:
@@ -75,11 +99,15 @@ def read_index_request(body: JsonValue) -> IndexRequest:
     response_id = _id(fields, "responseId")
     groups = fields.get("groups")
     if groups is None and response_id is None:
-        raise InvalidInputError("Either responseId or groups must be provided")
+        raise InvalidInputError("Either responseId or groups must be provided", path="groups")
     if groups is not None and not isinstance(groups, list | tuple):
-        raise InvalidInputError("groups must be an array")
-    given = None if groups is None else [group for group in groups if isinstance(group, Mapping)]
-    return IndexRequest(session_id=session_id or "", response_id=response_id, groups=given)
+        raise InvalidInputError("groups must be an array", path="groups")
+    return IndexRequest(
+        session_id=session_id or "",
+        response_id=response_id,
+        groups=groups,
+        reverse=fields.get("includeResponseToGroups") is not False,
+    )
 
 
 def plan_index(
@@ -90,52 +118,54 @@ def plan_index(
     A group whose name has nothing in it that a name can have is passed over.
     """
     if request.groups is None and response is None:
-        raise NotFoundError(f"there is no response {request.response_id!r} in session {request.session_id!r}")
+        raise InvalidInputError(
+            f"responseId: there is no response {request.response_id!r} in session {request.session_id!r}",
+            path="responseId",
+        )
     groups = groups_of_response(response or {}) if request.groups is None else request.groups
+    origin: JsonObject = {"responseId": request.response_id or _UNKNOWN, "updated_at": now}
     upserts: list[Upsert] = []
     names: list[str] = []
-    messages = 0
-    for group in groups:
+    members: dict[str, dict[str, JsonObject]] = {}
+    for group in map(fields_of, groups):
         name = group_name(group.get("name"))
         if not name:
             continue
-        members = _message_ids(group)
         names.append(name)
-        messages += len(members)
-        origin: dict[str, JsonValue] = {"responseId": request.response_id, "updated_at": now}
-        upserts.append(
-            Upsert(shelf=Shelf.GROUP_TO_RESPONSE, key=name, document={**origin, "size": len(members)})
-        )
-        upserts += (
-            Upsert(shelf=Shelf.MESSAGE_TO_GROUPS, key=member, document={"groups": {name: origin}}, merge=True)
-            for member in members
-        )
-    if names and request.response_id is not None:
-        listed = list(dict.fromkeys(names))
-        upserts.append(
-            Upsert(
-                shelf=Shelf.RESPONSE_TO_GROUPS,
-                key=request.response_id,
-                document={"groups": listed, "updated_at": now},
-            )
-        )
+        items = items_of(group.get("items"))
+        size: JsonObject = {**origin, "size": len(items)}
+        upserts.append(Upsert(shelf=Shelf.GROUP_TO_RESPONSE, key=name, document=size))
+        for member in _message_ids(items):
+            members.setdefault(member, {})[name] = origin
+    upserts += (upsert for member, found in members.items() for upsert in _of_message(member, found))
+    if names and request.reverse:
+        listed: JsonObject = {"groups": names, "updated_at": now}
+        key = request.response_id or _UNKNOWN
+        upserts.append(Upsert(shelf=Shelf.RESPONSE_TO_GROUPS, key=key, document=listed))
     answer: JsonObject = {
         "ok": True,
         "indexed_groups": len(names),
-        "indexed_messages": messages,
+        "indexed_messages": len(members),
         "batches": -(-len(upserts) // BATCH),
     }
     scope = GroupScope(session_id=request.session_id, user_id=user_id)
     return IndexPlan(scope=scope, upserts=upserts, answer=answer)
 
 
-def _message_ids(group: JsonObject) -> list[str]:
-    """The messages of a group, each once; collapsed groups inside it have an index of their own."""
-    items = group.get("items")
-    if not isinstance(items, list | tuple):
-        return []
-    found = [item.get("id") for item in items if isinstance(item, Mapping) and item.get("type") == "message"]
-    return list(dict.fromkeys(each for each in found if isinstance(each, str) and each))
+def _message_ids(items: Sequence[object]) -> Iterator[str]:
+    """The messages among a group's items; collapsed groups inside it have an index of their own."""
+    for item in map(fields_of, items):
+        found = item.get("id")
+        if item.get("type") == "message" and is_truthy(found):
+            yield string_of(found)
+
+
+def _of_message(member: str, groups: Mapping[str, JsonObject]) -> Iterator[Upsert]:
+    if len(groups) <= MOST_GROUPS:
+        yield Upsert(shelf=Shelf.MESSAGE_TO_GROUPS, key=member, document={"groups": groups})
+        return
+    for name, origin in groups.items():
+        yield Upsert(shelf=Shelf.BY_MESSAGE, key=f"{member}/groups/{name}", document=origin)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,10 +183,10 @@ def read_state_request(body: JsonValue) -> StateRequest:
     session_id = _id(fields, "sessionId", needed=True)
     group = group_name(fields.get("group"))
     if not group:
-        raise InvalidInputError("group must be a name with letters or digits in it")
+        raise InvalidInputError("group must be a name with letters or digits in it", path="group")
     expanded = fields.get("expanded")
     if not isinstance(expanded, bool):
-        raise InvalidInputError("expanded must be true or false")
+        raise InvalidInputError("expanded must be true or false", path="expanded")
     return StateRequest(
         session_id=session_id or "", group=group, expanded=expanded, response_id=_id(fields, "responseId")
     )
@@ -202,7 +232,7 @@ def plan_removal(
             kept = {name: entry for name, entry in groups.items() if not _is_of(entry, response_id)}
             if len(kept) < len(groups):
                 left: JsonObject | None = {"groups": kept} if kept else None
-                upserts.append(Upsert(shelf=Shelf.MESSAGE_TO_GROUPS, key=key, document=left))
+                upserts.append(Upsert(shelf=Shelf.MESSAGE_TO_GROUPS, key=key, document=left, merge=False))
     upserts.append(Upsert(shelf=Shelf.RESPONSE_TO_GROUPS, key=response_id, document=None))
     return IndexPlan(scope=scope, upserts=upserts, answer={"ok": True, "removed_groups": len(names)})
 
@@ -221,10 +251,10 @@ def _id(fields: JsonObject, name: str, *, needed: bool = False) -> str | None:
     value = fields.get(name)
     if value is None or value == "":
         if needed:
-            raise InvalidInputError(f"{name} is required")
+            raise InvalidInputError(f"{name} is required", path=name)
         return None
     if not isinstance(value, str) or "/" in value:
-        raise InvalidInputError(f"{name} must be a string without slashes")
+        raise InvalidInputError(f"{name} must be a string without slashes", path=name)
     return value
 
 
@@ -250,12 +280,8 @@ class MemoryIndex:
         return sizes
 
     def _put(self, path: str, upsert: Upsert) -> None:
-        if upsert.document is None:
+        found = upsert.over(self.documents.get(path))
+        if found is None:
             self.documents.pop(path, None)
-            return
-        before = self.documents.get(path, {}).get("groups") if upsert.merge else None
-        if isinstance(before, Mapping):
-            added = cast("JsonObject", upsert.document["groups"])
-            self.documents[path] = {**self.documents[path], "groups": {**before, **added}}
         else:
-            self.documents[path] = upsert.document
+            self.documents[path] = found

@@ -2,15 +2,16 @@
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, cast, runtime_checkable
 
-from weft.context.javascript import is_truthy, number_of, property_order
+from weft.context.javascript import compact_json, fields_of, is_truthy, property_order, string_of
 from weft.tree.json import JsonObject, JsonValue
 
 __all__ = [
+    "PLACEHOLDER",
     "DocumentReader",
     "Documents",
     "GroupReader",
@@ -22,6 +23,7 @@ __all__ = [
     "groups_of_response",
     "is_expanded",
     "newest_group",
+    "placeholder_text",
     "told",
 ]
 
@@ -33,7 +35,7 @@ _RUNS = re.compile(r"[^A-Z0-9]+")
 
 def group_name(name: object) -> str:
     """A group's name in UPPER_SNAKE_CASE; empty if nothing of it is left."""
-    return _RUNS.sub("_", name.upper()).strip("_") if isinstance(name, str) else ""
+    return _RUNS.sub("_", string_of(name).upper()).strip("_") if is_truthy(name) else ""
 
 
 class Shelf(StrEnum):
@@ -41,6 +43,7 @@ class Shelf(StrEnum):
 
     GROUP_TO_RESPONSE = "groupToResponse"
     MESSAGE_TO_GROUPS = "messageToGroups"
+    BY_MESSAGE = "byMessage"
     RESPONSE_TO_GROUPS = "responseToGroups"
     GROUP_STATE = "groupState"
 
@@ -108,32 +111,37 @@ class DocumentReader:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The group that a message counts to."""
+    """The group that a message counts to, and the response that made it."""
 
     name: str
-    origin: JsonObject
-    """`{responseId}` where the index says which response made the group, else nothing."""
+    response_id: JsonValue
 
     @property
-    def response_id(self) -> str | None:
-        found = self.origin.get("responseId")
-        return found if isinstance(found, str) and found else None
+    def response_key(self) -> str:
+        return string_of(self.response_id)
 
 
 def newest_group(document: JsonObject) -> Membership | None:
-    """Of several groups the one that was updated last; of those updated together, the first."""
-    groups = document.get("groups")
-    if not isinstance(groups, Mapping):
-        return None
+    """Of several groups the one that was updated last; of those updated together, the first.
+
+    What is in a group without a response that made it is in none.
+    """
+    said = document.get("groups")
+    groups = (
+        {str(place): entry for place, entry in enumerate(said)}
+        if isinstance(said, list | tuple)
+        else fields_of(said)
+    )
     best, latest = None, -math.inf
     for name in property_order(groups):
-        entry = groups[name]
-        fields: JsonObject = entry if isinstance(entry, Mapping) else {}
-        updated = number_of(fields.get("updated_at"))
-        updated = 0.0 if math.isnan(updated) else updated
+        entry = fields_of(groups[name])
+        response_id = cast("JsonValue", entry.get("responseId"))
+        if not is_truthy(response_id):
+            continue
+        moment = entry.get("updated_at")
+        updated = moment if isinstance(moment, int | float) and not isinstance(moment, bool) else 0
         if best is None or updated > latest:
-            origin = {key: fields[key] for key in ("responseId",) if key in fields}
-            best, latest = Membership(name, origin), updated
+            best, latest = Membership(name, response_id), updated
     return best
 
 
@@ -141,13 +149,13 @@ def is_expanded(state: JsonObject | None) -> bool:
     return state is not None and is_truthy(state.get("expanded"))
 
 
-def groups_of_response(response: JsonObject) -> list[JsonObject]:
+def groups_of_response(response: JsonObject) -> Sequence[JsonValue]:
     """The groups of either shape: `groups`, or `value.groups`."""
     value = response.get("value")
     inner = value.get("groups") if isinstance(value, Mapping) else None
     for groups in (response.get("groups"), inner):
         if isinstance(groups, list | tuple):
-            return [group for group in groups if isinstance(group, Mapping)]
+            return groups
     return []
 
 
@@ -167,16 +175,36 @@ class Telling:
         return found
 
 
+PLACEHOLDER = "collapsed_group"
+
+
+def placeholder_text(name: str, response_id: JsonValue, telling: Telling) -> str:
+    """What stands for a group: the same wherever its messages come from."""
+    return compact_json({"type": PLACEHOLDER, "name": name, "responseId": response_id, **telling.to_wire()})
+
+
 def told(response: JsonObject | None, name: str) -> Telling:
     """A group's description and items in the response that made it; a response of one group means that one."""
-    groups = [] if response is None else groups_of_response(response)
-    exact = [group for group in groups if group.get("name") == name]
-    similar = [group for group in groups if group_name(group.get("name")) == group_name(name) != ""]
-    found = next(iter(exact or similar or (groups if len(groups) == 1 else [])), None)
-    if found is None:
-        return Telling()
-    params = found.get("params")
-    inner = params.get("description") if isinstance(params, Mapping) else None
-    said = [text for text in (found.get("description"), inner) if isinstance(text, str) and text]
-    items = found.get("items")
-    return Telling(said[0] if said else None, items if isinstance(items, list | tuple) else None)
+    groups = groups_of_response(response or {})
+    found = next((group for group in groups if _called(group) == name.upper()), None)
+    if found is None and len(groups) == 1:
+        found = groups[0]
+    fields = fields_of(found)
+    inner = fields_of(fields.get("value"))
+    descriptions = (
+        fields.get("description"),
+        fields_of(fields.get("params")).get("description"),
+        inner.get("description"),
+    )
+    items = (fields.get("items"), inner.get("items"))
+    return Telling(
+        next((text for text in descriptions if isinstance(text, str)), None),
+        next((cast("JsonValue", each) for each in items if isinstance(each, list | tuple)), None),
+    )
+
+
+def _called(group: JsonValue) -> str:
+    """A group's name in a response, in capitals: names are the same whatever their case."""
+    fields = fields_of(group)
+    names = (fields.get(name) for name in ("name", "group"))
+    return string_of(next((name for name in names if is_truthy(name)), "")).upper()

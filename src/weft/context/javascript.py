@@ -27,8 +27,8 @@ __all__ = [
     "number_text",
     "parse_json",
     "property_order",
-    "same_value_key",
     "slice_units",
+    "string_of",
     "trim",
     "utf16_units",
 ]
@@ -283,12 +283,19 @@ def items_of(value: object) -> Sequence[object]:
     return cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
 
 
-def same_value_key(value: object) -> object:
-    """What a JavaScript `Map` would take for the same key: 1 is not "1", and objects are only themselves."""
-    if isinstance(value, str):
-        return value
-    if value is None or isinstance(value, bool):
-        return ("constant", value)
-    if isinstance(value, int | float):
-        return ("number", number_text(value))
-    return ("object", id(value))
+def string_of(value: object) -> str:
+    """`String(value)` of what JSON can hold."""
+    match value:
+        case str():
+            return value
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return number_text(value)
+        case list() | tuple():
+            items = cast("Sequence[object]", value)
+            return ",".join("" if item is None else string_of(item) for item in items)
+        case _:
+            return "[object Object]"

@@ -1,7 +1,7 @@
 """A recipe as data: where messages come from, in which order, and which filters run."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from weft.context.filters.base import FilterEntry, entry_of
@@ -11,8 +11,10 @@ from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 
 __all__ = [
+    "ASSEMBLED",
     "MAX_COMPONENTS",
     "MAX_DEPTH",
+    "MAX_FILTERS",
     "PRESETS",
     "Component",
     "ComponentKind",
@@ -24,14 +26,15 @@ __all__ = [
 
 MAX_DEPTH = 6
 MAX_COMPONENTS = 128
+MAX_FILTERS = 128
+"""Each of them may look at every message."""
 
 
 class RecipeError(InvalidInputError):
     """A recipe that cannot be followed, with the field that is wrong."""
 
     def __init__(self, path: str, message: str, *, limit: int | None = None, got: object = None) -> None:
-        super().__init__(message)
-        self.path = path
+        super().__init__(message, path=path)
         self.limit = limit
         self.got = got
 
@@ -74,7 +77,8 @@ class Component:
 class Model:
     """What to gather and how to filter it."""
 
-    intro: str | None = None
+    intro: JsonObject | None = None
+    """`{system}`, as it was given."""
     promote_upstream: bool = False
     components: tuple[Component, ...] = ()
     filters: tuple[FilterEntry, ...] = ()
@@ -83,8 +87,14 @@ class Model:
         for component in self.components:
             yield from component.leaves()
 
+    @property
+    def opening(self) -> JsonValue:
+        """What the first message says; None where there is none."""
+        said = None if self.intro is None else self.intro.get("system")
+        return said if is_truthy(said) else None
+
     def to_wire(self) -> JsonObject:
-        found: dict[str, JsonValue] = {} if self.intro is None else {"intro": {"system": self.intro}}
+        found: dict[str, JsonValue] = {} if self.intro is None else {"intro": self.intro}
         return {
             **found,
             "promoteUpstream": self.promote_upstream,
@@ -105,9 +115,21 @@ DEFAULT_FILTERS = (
     FilterEntry(name="toolCallBackfill"),
 )
 
+ASSEMBLED = ("dialogue", "buffer", "layered")
+"""Streams of a path that are assembled to a budget: each is a built-in recipe, and a part of others."""
+
+
+def _assembled(name: str) -> Model:
+    return Model(components=(Component(kind=ComponentKind.YOJ, name=name),))
+
+
 PRESETS: Mapping[str, Model] = {
+    **{name: _assembled(name) for name in ASSEMBLED},
     "TopicContext": Model(
-        intro="What is known so far about the topic, followed by the conversation itself:\r",
+        intro={
+            "system": "These are the previously extracted topic information, "
+            "as well as the conversation context: \r"
+        },
         promote_upstream=True,
         components=(
             Component(
@@ -136,8 +158,6 @@ class Recipe:
     model: Model
     include_doc_id: bool = False
     on_filter_error: OnFilterError = OnFilterError.FAIL
-    notes: Sequence[str] = field(default=())
-    """What was passed over when it was read."""
 
     def to_wire(self) -> JsonObject:
         return {"kala": self.kala, "model": self.model.to_wire()}
@@ -155,20 +175,25 @@ def decode_recipe(body: JsonValue) -> Recipe:
     if not isinstance(kala, Mapping) or not is_truthy(kala.get("kind")):
         raise RecipeError("kala.kind", "Missing required field: kala.kind")
     given, preset = body.get("model"), body.get("presetId")
-    notes: list[str] = []
     if isinstance(given, Mapping):
         model = _model(given)
     else:
-        model = PRESETS.get(preset, Model(filters=DEFAULT_FILTERS)) if isinstance(preset, str) else None
-        if isinstance(preset, str) and preset not in PRESETS:
-            notes.append(f"there is no preset {preset!r}: the general filters are used, without components")
+        model = _preset(preset) if isinstance(preset, str) else Model(filters=DEFAULT_FILTERS)
     return Recipe(
         kala=kala,
-        model=model or Model(filters=DEFAULT_FILTERS),
+        model=model,
         include_doc_id=is_truthy(body.get("includeDocId")),
         on_filter_error=_on_filter_error(body.get("onFilterError")),
-        notes=notes,
     )
+
+
+def _preset(name: str) -> Model:
+    found = PRESETS.get(name)
+    if found is None:
+        raise RecipeError(
+            "presetId", f"Unknown presetId: {name}; presets are {', '.join(sorted(PRESETS))}", got=name
+        )
+    return found
 
 
 def _on_filter_error(value: JsonValue) -> OnFilterError:
@@ -184,9 +209,8 @@ def _on_filter_error(value: JsonValue) -> OnFilterError:
 
 def _model(value: JsonObject) -> Model:
     intro, components = value.get("intro"), value.get("components")
-    system = intro.get("system") if isinstance(intro, Mapping) else None
     return Model(
-        intro=system if isinstance(system, str) else None,
+        intro=intro if isinstance(intro, Mapping) else None,
         promote_upstream=is_truthy(value.get("promoteUpstream")),
         components=_Components().decode(components) if isinstance(components, list | tuple) else (),
         filters=_filters(value.get("filters")),
@@ -199,9 +223,19 @@ def _filters(value: JsonValue) -> tuple[FilterEntry, ...]:
     if not isinstance(value, list | tuple):
         kind = _type_of(value)
         raise RecipeError("model.filters", f"model.filters must be an array, got {kind}", got=kind)
+    if len(value) > MAX_FILTERS:
+        raise RecipeError(
+            f"model.filters[{MAX_FILTERS}]",
+            f"Too many filters at model.filters[{MAX_FILTERS}]: there must be <= {MAX_FILTERS}, got {len(value)}",
+            limit=MAX_FILTERS,
+            got=len(value),
+        )
     found: list[FilterEntry] = []
     for index, entry in enumerate(value):
         path = f"model.filters[{index}]"
+        if isinstance(entry, Mapping) and not isinstance(entry.get("options"), Mapping):
+            # Options that are no object are no options, as the service read them.
+            entry = {"name": entry.get("name")}  # noqa: PLW2901 - what is read is what follows
         try:
             found.append(entry_of(entry, path))
         except InvalidInputError as error:
@@ -221,24 +255,26 @@ class _Components:
         return tuple(self._component(value, f"{above}[{index}]", depth) for index, value in enumerate(values))
 
     def _component(self, value: JsonValue, path: str, depth: int) -> Component:
-        self._count(path, depth)
-        if not isinstance(value, Mapping):
-            if isinstance(value, list | tuple):
-                raise RecipeError(path, f"{path}.kind is required")
+        if not isinstance(value, Mapping | list | tuple):
             raise RecipeError(path, f"{path} must be an object", got=_type_of(value))
-        kind = _kind(value, path)
-        children = value.get("children")
-        inner = children if isinstance(children, list | tuple) else ()
+        self._count(path, depth)
+        fields: JsonObject = value if isinstance(value, Mapping) else {}
+        said = fields.get("kind")
+        if not is_truthy(said):
+            raise RecipeError(f"{path}.kind", f"{path}.kind is required")
+        given = fields.get("children")
+        # Children are looked at before their parent, so that the innermost mistake is the one that is told.
+        children = (
+            self.decode(given, f"{path}[children]", depth + 1) if isinstance(given, list | tuple) else ()
+        )
+        kind = _kind(said, path)
         if kind is ComponentKind.LITERAL:
-            return _literal(value, path, inner)
-        name, framing = value.get("name"), value.get("framing")
+            return _literal(fields, path, children)
+        name, framing = fields.get("name"), fields.get("framing")
         if not isinstance(name, str) or not name:
             raise RecipeError(f"{path}.name", f"{path}.name is required for kind='{kind}'", got=name)
         return Component(
-            kind=kind,
-            name=name,
-            framing=framing if isinstance(framing, str) else "",
-            children=self.decode(inner, f"{path}[children]", depth + 1),
+            kind=kind, name=name, framing=framing if isinstance(framing, str) else "", children=children
         )
 
     def _count(self, path: str, depth: int) -> None:
@@ -260,32 +296,29 @@ class _Components:
             )
 
 
-def _kind(value: JsonObject, path: str) -> ComponentKind:
-    kind = value.get("kind")
-    if not is_truthy(kind):
-        raise RecipeError(f"{path}.kind", f"{path}.kind is required")
+def _kind(said: JsonValue, path: str) -> ComponentKind:
     try:
-        return ComponentKind(str(kind))
+        return ComponentKind(str(said))
     except ValueError:
         known = ", ".join(ComponentKind)
         raise RecipeError(
-            f"{path}.kind", f"Unsupported component kind: {kind} at {path}.kind; kinds are {known}", got=kind
+            f"{path}.kind", f"Unsupported component kind: {said} at {path}.kind; kinds are {known}", got=said
         ) from None
 
 
-def _literal(value: JsonObject, path: str, children: Sequence[JsonValue]) -> Component:
-    if children:
-        raise RecipeError(
-            f"{path}.children",
-            f"{path}.children: a literal cannot have children, got {len(children)}",
-            got=len(children),
-        )
-    said = value.get("value")
+def _literal(fields: JsonObject, path: str, children: Sequence[Component]) -> Component:
+    said = fields.get("value")
     if not isinstance(said, str):
         raise RecipeError(
             f"{path}.value",
             f"{path}.value must be a string for kind='literal', got {_type_of(said)}",
             got=_type_of(said),
+        )
+    if children:
+        raise RecipeError(
+            f"{path}.children",
+            f"{path}.children: a literal cannot have children, got {len(children)}",
+            got=len(children),
         )
     return Component(kind=ComponentKind.LITERAL, value=said)
 

@@ -3,23 +3,39 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from weft.context.groups import Documents
 from weft.context.javascript import compact_json
+from weft.context.manifest import Manifest
 from weft.context.slices import Path, Slice, Span, Topic, label_of, span_of
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["DocumentRecords", "Record", "RecordReader", "RecordScope", "messages_of_stream"]
+__all__ = [
+    "DocumentRecords",
+    "Gathered",
+    "Record",
+    "RecordReader",
+    "RecordScope",
+    "as_messages",
+    "messages_of_stream",
+    "read_stream",
+]
 
 _MESSAGES = "messages"
-_CARRIED = ("cost", "execId")
-"""What a record knows about how it was made, and its message says too."""
+_TOLD = frozenset({"summaries", "topicInfos", "topicInfo"})
+"""Streams of what was made of conversations: a model reads them as JSON text, labelled and framed."""
+_MADE = ("cost", "execId")
+_CALLED = ("cost", "callingExecId", "currentExecId")
+"""What a record knows about how it was made, and its message says too unless it has its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordScope:
-    """Whose records. Without a user they are everybody's."""
+    """Whose records. Without a user they are nobody's: what older data is.
+
+    A stream of which the user has no record at all is read from nobody's.
+    """
 
     user_id: str | None = None
     project_id: str | None = None
@@ -42,9 +58,16 @@ class RecordReader(Protocol):
 
     def topic(self, scope: RecordScope, topic_id: str, name: str) -> Iterable[Record]: ...
 
-    def path(self, scope: RecordScope, tree_id: str, node_id: str) -> Iterable[Record]:
-        """A path of a tree, root first, as messages."""
+    def path(self, scope: RecordScope, path: Path, name: str) -> "Gathered":
+        """A path of a tree as that stream: `messages` root first, or what a built-in recipe assembles."""
         ...
+
+
+class Gathered(NamedTuple):
+    """Records, and where somebody chose among them the account of that."""
+
+    records: Iterable[Record]
+    manifest: Manifest | None = None
 
 
 class DocumentRecords:
@@ -60,19 +83,23 @@ class DocumentRecords:
 
     def span(self, scope: RecordScope, span: Span) -> Iterator[Record]:
         session = "" if span.session_id is None else f"convo.sessions/{span.session_id}/"
-        for time, record in self._ordered(f"{_root(scope)}{session}{span.stream}"):
+        for time, record in self._ordered(scope, f"{session}{span.stream}"):
             if span.begin < time <= span.end:
                 yield record
 
     def topic(self, scope: RecordScope, topic_id: str, name: str) -> Iterator[Record]:
-        return (record for _, record in self._ordered(f"{_root(scope)}topics/{topic_id}/{name}"))
+        return (record for _, record in self._ordered(scope, f"topics/{topic_id}/{name}"))
 
-    def path(self, scope: RecordScope, tree_id: str, node_id: str) -> Iterator[Record]:
+    def path(self, scope: RecordScope, path: Path, name: str) -> Gathered:
         """Here a path is a folder of its own; trees are not kept as documents."""
-        return (record for _, record in self._ordered(f"{_root(scope)}trees/{tree_id}/paths/{node_id}"))
+        if name != _MESSAGES:
+            return Gathered(())
+        place = f"trees/{path.tree_id}/paths/{path.node_id}"
+        return Gathered([record for _, record in self._ordered(scope, place)])
 
-    def _ordered(self, folder: str) -> list[tuple[float, Record]]:
-        timed = [(_time(record), record) for record in self._folders.get(folder, ())]
+    def _ordered(self, scope: RecordScope, place: str) -> list[tuple[float, Record]]:
+        listed = self._folders.get(f"{_root(scope)}{place}") or self._folders.get(place, ())
+        timed = [(_time(record), record) for record in listed]
         known = [(time, record) for time, record in timed if time is not None]
         return sorted(known, key=lambda each: (each[0], each[1].id))
 
@@ -96,52 +123,72 @@ def messages_of_stream(
     *,
     framing: str = "",
     doc_ids: bool = False,
-) -> list[JsonObject]:
-    """One stream's records of a slice as messages.
+) -> list[JsonValue]:
+    """One stream's records of a slice as messages."""
+    records = read_stream(reader, name, found, scope).records
+    return as_messages(records, name, found, framing=framing, doc_ids=doc_ids)
 
-    Messages come as they are; anything else as JSON text in a system message, with the slice's
-    label and the framing before it.
+
+def as_messages(
+    records: Iterable[Record], name: str, found: Slice, *, framing: str = "", doc_ids: bool = False
+) -> list[JsonValue]:
+    """Records as the service gave them.
+
+    Summaries and topic infos are JSON text in system messages, with the slice's label and the
+    framing before it. Messages, and records of any other name, come as they are kept.
     """
-    records = list(_records(reader, name, found, scope))
-    if name == _MESSAGES:
-        made = [(record, _raw(record, framing)) for record in records]
-    else:
+    if name in _TOLD:
         before = label_of(found) + framing
-        made = [(record, _told(record, before)) for record in records]
-    return [_with_origin(record, message, doc_ids=doc_ids) for record, message in made if message is not None]
+        return [_told(record, before, doc_ids=doc_ids) for record in records]
+    if name == _MESSAGES or isinstance(found, Path):
+        return [_said(record, doc_ids=doc_ids) for record in records]
+    return [_kept(record, doc_ids=doc_ids) for record in records]
 
 
-def _records(reader: RecordReader, name: str, found: Slice, scope: RecordScope) -> Iterable[Record]:
+def read_stream(reader: RecordReader, name: str, found: Slice, scope: RecordScope) -> Gathered:
+    """The records of that name in a slice."""
     if isinstance(found, Topic):
-        return () if found.topic_id is None else reader.topic(scope, found.topic_id, name)
+        return Gathered(() if found.topic_id is None else reader.topic(scope, found.topic_id, name))
     if isinstance(found, Path):
-        return reader.path(scope, found.tree_id, found.node_id) if name == _MESSAGES else ()
+        return reader.path(scope, found, name)
     span = span_of(found, name)
-    return () if span is None else reader.span(scope, span)
+    return Gathered(() if span is None else reader.span(scope, span))
 
 
-def _value(record: Record) -> JsonValue:
-    """What was kept. Older records are their own value."""
-    if "value" in record.document:
-        return record.document["value"]
-    return {name: value for name, value in record.document.items() if name != "create_time"}
+def _told(record: Record, before: str, *, doc_ids: bool) -> JsonObject:
+    document = record.document
+    # Older records have no value of their own: all of them is told.
+    value = document.get("value", document)
+    message: JsonObject = {"role": "system", "content": before + compact_json(value)}
+    return _with_origin(message, record, _MADE, doc_id=doc_ids and record.id != "")
 
 
-def _raw(record: Record, framing: str) -> JsonObject | None:
-    value = _value(record)
-    if isinstance(value, str):
-        return {"role": "user", "content": framing + value}
-    if not isinstance(value, Mapping):
-        return None
-    content = value.get("content")
-    return {**value, "content": framing + content} if framing and isinstance(content, str) else value
+def _said(record: Record, *, doc_ids: bool) -> JsonValue:
+    value = record.document.get("value")
+    fields = _fields({} if value is None else value)
+    return value if fields is None else _with_origin(fields, record, _MADE, doc_id=doc_ids)
 
 
-def _told(record: Record, before: str) -> JsonObject | None:
-    value = _value(record)
-    return None if value is None else {"role": "system", "content": before + compact_json(value)}
+def _kept(record: Record, *, doc_ids: bool) -> JsonValue:
+    value = record.document.get("value")
+    if value is None:
+        return _with_origin(record.document, record, (), doc_id=doc_ids)
+    fields = _fields(value)
+    if fields is None:
+        return value
+    return _with_origin(fields, record, _CALLED if "role" in fields else (), doc_id=doc_ids)
 
 
-def _with_origin(record: Record, message: JsonObject, *, doc_ids: bool) -> JsonObject:
-    carried = {name: record.document[name] for name in _CARRIED if record.document.get(name) is not None}
-    return {**message, **carried, "docId": record.id} if doc_ids else {**message, **carried}
+def _fields(value: JsonValue) -> JsonObject | None:
+    """What `{...value}` copies; None of what is no object. A list's items go by their numbers."""
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, list | tuple):
+        return {str(number): item for number, item in enumerate(value)}
+    return None
+
+
+def _with_origin(message: JsonObject, record: Record, carried: Iterable[str], *, doc_id: bool) -> JsonObject:
+    document = record.document
+    found = {name: document[name] for name in carried if name in document and name not in message}
+    return {**message, **found, "docId": record.id} if doc_id else {**message, **found}

@@ -44,6 +44,7 @@ class Reason(StrEnum):
     TOOL_GROUP = "its tool call or result is left out"
     IN_SYSTEM = "part of the system context"
     NO_WORDS = "no words, and a document is words"
+    COLLAPSED = "in a folded range"
 
 
 Annotations: TypeAlias = bool | frozenset[str]

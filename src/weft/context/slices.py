@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, TypeAlias, assert_never
 
 from weft.errors import InvalidInputError
-from weft.tree.json import JsonObject
+from weft.tree.json import JsonObject, JsonValue
 
 __all__ = [
     "LABELS",
@@ -32,6 +32,8 @@ _WEEK_ORIGIN: Final = 259_200
 _TERM: Final = 365.230769 / 4 * 24 * 60 * 60
 """A quarter of a year. The order of the factors decides its last bit, and with it where terms begin."""
 _SESSION: Final = 8 * 60 * 60
+
+_NAMES_OF_PATH = frozenset({"kind", "treeId", "nodeId"})
 
 LABELS: Mapping[str, str] = {
     "SegKala": "(Convo) ",
@@ -109,10 +111,12 @@ class Path:
 
     tree_id: str
     node_id: str
+    wishes: JsonObject = field(default_factory=dict[str, JsonValue], hash=False)
+    """How its context is wanted where a stream is assembled: `limit`, `strategy`, …"""
     kind: ClassVar[str] = "Path"
 
     def to_wire(self) -> JsonObject:
-        return {"kind": self.kind, "treeId": self.tree_id, "nodeId": self.node_id}
+        return {"kind": self.kind, "treeId": self.tree_id, "nodeId": self.node_id, **self.wishes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,8 @@ def slice_of(kala: JsonObject) -> Slice:
         case "TermKala":
             return Term(_time(kala, "begin"), _time(kala, "end"))
         case "Path":
-            return Path(_text(kala, "treeId"), _text(kala, "nodeId"))
+            wishes = {name: value for name, value in kala.items() if name not in _NAMES_OF_PATH}
+            return Path(_text(kala, "treeId"), _text(kala, "nodeId"), wishes)
         case kind:
             return Other(str(kind))
 
@@ -150,14 +155,14 @@ def slice_of(kala: JsonObject) -> Slice:
 def _text(kala: JsonObject, name: str) -> str:
     value = kala.get(name)
     if not isinstance(value, str) or not value:
-        raise InvalidInputError(f"kala.{name} must be a string that is not empty")
+        raise InvalidInputError(f"kala.{name} must be a string that is not empty", path=f"kala.{name}")
     return value
 
 
 def _time(kala: JsonObject, name: str) -> float:
     value = kala.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InvalidInputError(f"kala.{name} must be a number of seconds")
+        raise InvalidInputError(f"kala.{name} must be a number of seconds", path=f"kala.{name}")
     return value
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "link_fact",
     "project_fact",
     "project_revision_fact",
+    "record_fact",
     "response_fact",
     "response_name",
     "revision_fact",
@@ -128,6 +129,11 @@ def project_revision_fact(project: str, row: Row, author: str) -> Fact:
     fields = ("name", "system_prompt", "context", "created_at", "hidden")
     name = f"projectRevision:{project}:{row['revision']}"
     return Fact(name, fingerprint(author, *(row[field] for field in fields)))
+
+
+def record_fact(row: Row) -> Fact:
+    fields = ("user", "project", "session", "topic", "stream", "id", "create_time", "document", "hidden")
+    return Fact(f"record:{row['ulid']}", fingerprint(*(row[name] for name in fields)))
 
 
 def summary_fact(ulid: str, summary: str | None) -> Fact:

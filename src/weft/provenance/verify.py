@@ -38,6 +38,7 @@ from weft.provenance.holdings import (
     vouch,
 )
 from weft.provenance.nodes import AgentFacts, Around, Belongings, belongings_of, check_node, names_to_find
+from weft.provenance.records import check_records
 from weft.provenance.replay import Mark, Replay
 from weft.provenance.report import Findings, Report
 from weft.provenance.revised import check_revised, forget_document
@@ -170,6 +171,7 @@ class _Check:
         for row in fetch(session, findings, schema.vaults):
             vouch(mine, "vault", row.ulid, "name, folder or times", vault_fact(row._asdict()))
         check_revised(mine)
+        check_records(mine)
         check_references(mine)
         check_all_stamps(mine, {})
         tell_left_over(mine)

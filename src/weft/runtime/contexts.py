@@ -22,6 +22,7 @@ from weft.errors import InvalidInputError
 from weft.runtime.actor import agent_row
 from weft.runtime.calibrating import estimator_for
 from weft.runtime.contents import ContentCache
+from weft.runtime.folding import PathFolds
 from weft.runtime.outlines import PathReader
 from weft.runtime.reading import Opened, Reading
 from weft.runtime.values import agent_value
@@ -164,6 +165,7 @@ class Contexts(Reading):
             cache=self.cache,
             estimator=estimator,
             annotations=self._annotations(opened, options.annotations),
+            folds=PathFolds.on(opened.session, opened.key, end) if told.folds else PathFolds(),
         )
         window = _window_of(agent) if options.window is None else options.window
         if window is not None and window < 1:
@@ -220,16 +222,20 @@ class _Told:
     tree: Mapping[str, Any]
     system_context: str
     buffer_system_context: bool
+    folds: bool
+    """Whether anything in the tree is folded."""
 
     @classmethod
     def about(cls, opened: Opened) -> "_Told":
-        trees, grove = schema.trees, schema.grove
+        trees, grove, groups = schema.trees, schema.grove, schema.groups
+        folded = select(groups.c.name).where(groups.c.tree == trees.c.key, groups.c.expanded.is_(False))
         row = opened.session.execute(
             select(
                 trees.c.preferences,
                 trees.c.system_context,
                 trees.c.buffer_mode_system_context,
                 select(grove.c.preferences).scalar_subquery().label("app"),
+                folded.exists().label("folds"),
             ).where(trees.c.key == opened.key)
         ).one()
         return cls(
@@ -237,6 +243,7 @@ class _Told:
             json.loads(row.preferences),
             row.system_context,
             bool(row.buffer_mode_system_context),
+            bool(row.folds),
         )
 
 
@@ -281,4 +288,4 @@ def _contents(plan: Plan, reader: PathReader) -> dict[str, Content]:
     """The texts of what is kept, in one query for all that is not at hand."""
     rows = {ulid: reader.seen[ulid] for ulid in plan.wanted}
     contents = reader.cache.contents(reader.tree.session, reader.tree.key, rows.values())
-    return {ulid: contents[row.key] for ulid, row in rows.items()}
+    return {ulid: contents[row.key] for ulid, row in rows.items()} | reader.folds.texts

@@ -24,6 +24,7 @@ from weft.runtime.hits import HitKind, Hits
 from weft.runtime.idempotency import Idempotency
 from weft.runtime.indexing import follow_index, reindex
 from weft.runtime.jobs import JobBoard
+from weft.runtime.keeping import Keeping
 from weft.runtime.leases import Leases
 from weft.runtime.narrowing import Moment, Search
 from weft.runtime.operations.agents import AddAgent
@@ -100,7 +101,7 @@ def open_grove(
         raise
 
 
-class Grove:
+class Grove(Keeping):
     """Trees, documents and agents, as seen and changed by one agent."""
 
     def __init__(self, gate: Gate, actor: Actor) -> None:

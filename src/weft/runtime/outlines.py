@@ -24,6 +24,7 @@ from weft.context.system import Instruction
 from weft.context.tokens import Estimator
 from weft.runtime.actor import agent_row
 from weft.runtime.contents import ContentCache
+from weft.runtime.folding import PathFolds
 from weft.runtime.reading import Opened
 from weft.runtime.values import metadata_of, sources_of
 from weft.store.levels import first_beyond, instructing, instructing_versions, notes_on, tail_to
@@ -61,6 +62,7 @@ class PathReader:
     cache: ContentCache
     estimator: Estimator
     annotations: Annotations = False
+    folds: PathFolds = field(default_factory=PathFolds)
     seen: dict[str, NodeRow] = field(default_factory=dict[str, NodeRow])
     """What was read, by id: contents are asked for by rows."""
 
@@ -235,7 +237,7 @@ class PathReader:
         sizes = self._sizes([*seen, *others.values()])
         self.seen.update((row.ulid, row) for row in seen)
         authors = {key: agent_row(session, key).ulid for key in {row.author for row in seen}}
-        return [
+        levels = [
             _Level(
                 row,
                 Candidate(
@@ -261,6 +263,25 @@ class PathReader:
             )
             for row in seen
         ]
+        return [self._folded(level) for level in levels] if self.folds.ranges else levels
+
+    def _folded(self, level: "_Level") -> "_Level":
+        """A level of a folded range: one of them speaks for all, the others are left out."""
+        fold = self.folds.at(level.row.depth)
+        if fold is None:
+            return level
+        text = self.folds.stand_in(level.row, fold, self.tree.mode)
+        tokens = level.candidate.tokens if text is None else self.estimator.of_text(text)
+        found = level.candidate._replace(
+            role=Role.USER.value,
+            kind="text",
+            tokens=tokens,
+            left_out=Reason.COLLAPSED if text is None else None,
+            sources=(),
+            notes=(),
+            least=None,
+        )
+        return _Level(level.row, found)
 
     def _of_no_use(self, row: NodeRow) -> Reason | None:
         """Why what is there is not said as a part of the path."""

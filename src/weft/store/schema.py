@@ -11,7 +11,6 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
-    Float,
     ForeignKeyConstraint,
     Index,
     Integer,
@@ -35,6 +34,7 @@ from weft.store.schema_evidence import (
     responses,
     timestamps,
 )
+from weft.store.schema_records import group_index, records
 from weft.store.schema_search import derived, search_positions, search_state, search_versions
 from weft.store.schema_work import idempotency, jobs, leases
 
@@ -50,6 +50,7 @@ __all__ = [
     "envelopes",
     "event_numbers",
     "events",
+    "group_index",
     "groups",
     "grove",
     "idempotency",
@@ -503,19 +504,4 @@ groups = Table(
     Column("expanded", Boolean, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     ForeignKeyConstraint(["tree"], ["trees.key"]),
-)
-
-records = Table(
-    "records",
-    metadata,
-    Column("key", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    Column("user", Text),
-    Column("project", Text),
-    Column("session", Text),
-    Column("stream", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("id", Text, nullable=False),
-    Column("create_time", Float(53), nullable=False),
-    Column("value", Text, nullable=False),
-    Index(None, "user", "session", "stream", "name", "create_time"),
 )

@@ -55,22 +55,32 @@ def test_a_group_is_one_system_message_where_its_first_one_stood():
 @pytest.mark.parametrize(
     ("groups", "newest"),
     [
-        ({"A": {"updated_at": 1}, "B": {"updated_at": 2}}, "B"),
-        ({"A": {"updated_at": 2}, "B": {"updated_at": 2}}, "A"),
-        ({"B": {"updated_at": 2}, "10": {"updated_at": 2}, "9": {"updated_at": 2}}, "9"),
-        ({"A": {"updated_at": -5}, "B": {}}, "B"),
-        ({"A": {"updated_at": -5}}, "A"),
-        ({"A": {"updated_at": "soon"}, "B": {"updated_at": 1}}, "B"),
-        ({"A": None, "B": {"updated_at": 1}}, "B"),
+        ({"A": 1, "B": 2}, "B"),
+        ({"A": 2, "B": 2}, "A"),
+        ({"B": 2, "10": 2, "9": 2}, "9"),
+        ({"A": -5, "B": None}, "B"),
+        ({"A": -5}, "A"),
+        ({"A": "7", "B": 1}, "B"),
     ],
 )
 def test_a_message_in_several_groups_belongs_to_the_newest(groups, newest):
-    store = {f"{MINE}/indexes/collapsed/messageToGroups/1": {"groups": groups}}
+    entries = {name: {"responseId": "r", "updated_at": at} for name, at in groups.items()}
+    store = {f"{MINE}/indexes/collapsed/messageToGroups/1": {"groups": entries}}
     (found,) = collapsed([said("1")], store)
     assert json.loads(found["content"])["name"] == newest
 
 
-@pytest.mark.parametrize("document", [{}, {"groups": {}}, {"groups": []}, {"groups": "A"}, {"groups": None}])
+@pytest.mark.parametrize(
+    "document",
+    [
+        *({}, {"groups": {}}, {"groups": []}, {"groups": "A"}, {"groups": None}),
+        *(
+            {"groups": {"A": None}},
+            {"groups": {"A": {"updated_at": 1}}},
+            {"groups": {"A": {"responseId": ""}}},
+        ),
+    ],
+)
 def test_a_message_whose_entry_names_no_group_stays(document):
     assert collapsed([said("1")], {f"{MINE}/indexes/collapsed/messageToGroups/1": document}) == [said("1")]
 
@@ -90,7 +100,7 @@ def test_a_group_that_is_not_expanded_is_collapsed(value):
 
 
 @covers("filter.collapse-scope")
-def test_the_users_own_groups_come_first_and_everybodys_fill_in():
+def test_the_users_own_groups_come_first_and_nobodys_fill_in():
     mine, ours = member("1", A=1), member("1", OURS, B=1)
     assert collapsed([said("1")], mine, ours) == [placeholder("A")]
     assert collapsed([said("1")], ours) == [placeholder("B")]
@@ -98,6 +108,13 @@ def test_the_users_own_groups_come_first_and_everybodys_fill_in():
     assert collapsed([said("1")], mine, userId="v") == [said("1")]
     assert collapsed([said("1")], mine, ours, sessionId=None) == [said("1")]
     assert collapsed([said("1")], mine, expanded("A", root=OURS))[0]["collapsedGroupId"] == "A"
+
+
+@covers("filter.collapse-scope")
+def test_options_name_the_session_and_the_user_where_the_context_does_not():
+    step = {"name": "collapseGroupReplacer", "options": CONTEXT}
+    assert apply_filters([said("1")], [step], {"store": member("1", A=1)}) == [placeholder("A")]
+    assert apply_filters([said("1")], [step], {"store": member("1", A=1), "userId": "v"}) == [said("1")]
 
 
 @covers("filter.collapse-description-shapes", "filter.collapse-content")
@@ -113,13 +130,18 @@ def test_the_users_own_groups_come_first_and_everybodys_fill_in():
         ({"groups": [{"name": "only", "description": "d"}]}, {"description": "d"}),
         ({"groups": [{"name": "x", "description": "d"}, {"name": "y"}]}, {}),
         (
-            {"groups": [{"name": "a", "description": "near"}, {"name": "A", "description": "is"}]},
-            {"description": "is"},
+            {"groups": [{"name": "a", "description": "first"}, {"name": "A", "description": "second"}]},
+            {"description": "first"},
         ),
         (
             {"groups": [{"name": "A", "description": "", "params": {"description": "d"}}]},
-            {"description": "d"},
+            {},
         ),
+        (
+            {"groups": [{"group": "a", "value": {"description": "d", "items": []}}, {}]},
+            {"description": "d", "items": []},
+        ),
+        ({"groups": [{"name": "A B", "description": "d"}, {"name": "y"}]}, {}),
         ({"groups": [{"name": "A", "description": "d", "messageIds": ["1"]}]}, {"description": "d"}),
         ({"groups": "none"}, {}),
         ({}, {}),
@@ -136,6 +158,9 @@ def test_the_first_message_says_which_response_the_group_is_of():
     }
     (found,) = collapsed([said("2"), said("1")], store)
     assert json.loads(found["content"])["responseId"] == "r2"
+    opened = collapsed([said("2"), said("1")], store, expanded("A"))
+    groups = [each["collapsedGroup"] for each in opened]
+    assert groups == [{"name": "A", "expanded": True, "responseId": "r2"}] * 2
 
 
 @pytest.mark.parametrize(
@@ -146,6 +171,7 @@ def test_the_first_message_says_which_response_the_group_is_of():
         {"role": "user", "docId": "", "docID": None, "id": "1"},
         {"role": "user", "docId": "1", "docID": "2", "id": "3"},
         {"role": "user", "id": 1},
+        {"role": "user", "id": [1]},
     ],
 )
 def test_a_message_is_known_by_the_first_id_it_has(message):

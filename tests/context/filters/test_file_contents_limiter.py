@@ -97,7 +97,7 @@ def tally(kept, text):
 @covers("filter.files-placeholder")
 def test_what_is_rewritten_is_compact_json_with_javascripts_key_order():
     text = '{ "z": 1.0, "10": 1e21, "content": "x", "filepath": "a", "2": "é😀", "z": -0 }'
-    (found,) = limited([{"role": "tool", "content": text}], versionsPerFile=0)
+    (found,) = limited([{"role": "tool", "tool_call_id": "c", "content": text}], versionsPerFile=0)
     assert found["content"] == '{"2":"é😀","10":1e+21,"z":0,"content":"-","filepath":"a"}'
 
 
@@ -107,8 +107,6 @@ def test_what_is_rewritten_is_compact_json_with_javascripts_key_order():
         "not json",
         '{"filepath":"a","content":"b"',
         '[{"filepath":"a","content":"b"}]',
-        '{"filepath":"","content":"b"}',
-        '{"filepath":null,"content":"b"}',
         '{"filepath":"a"}',
         '{"content":"b"}',
         '{"filepath":"a","content":NaN}',
@@ -123,7 +121,9 @@ def test_what_is_rewritten_is_compact_json_with_javascripts_key_order():
 )
 def test_what_is_no_file_stays_as_it_is(text):
     messages = [
-        {"role": "tool", "content": text},
+        {"role": "tool", "tool_call_id": "c", "content": text},
+        {"role": "tool", "content": file("a", "b")},
+        {"role": "tool", "tool_call_id": "", "content": file("a", "b")},
         {"role": "assistant", "tool_calls": [{"function": {"arguments": text}}, {"function": None}, None]},
         {"role": "assistant", "content": file("a", "b")},
         {"role": "user", "content": file("a", "b")},
@@ -133,10 +133,16 @@ def test_what_is_no_file_stays_as_it_is(text):
 
 @pytest.mark.parametrize("content", ["null", "5", "[]", '""'])
 def test_a_content_of_any_kind_is_a_files_content(content):
-    (found,) = limited(
-        [{"role": "tool", "content": f'{{"filepath":5,"content":{content}}}'}], versionsPerFile=0
-    )
-    assert found["content"] == '{"filepath":5,"content":"-"}'
+    text = f'{{"filepath":"a","content":{content}}}'
+    (found,) = limited([{"role": "tool", "tool_call_id": "c", "content": text}], versionsPerFile=0)
+    assert found["content"] == '{"filepath":"a","content":"-"}'
+
+
+@pytest.mark.parametrize("path", ['""', "null", "5", "true", "[]", "{}"])
+def test_a_file_without_a_name_is_never_kept(path):
+    text = f'{{"filepath":{path},"content":"b"}}'
+    (found,) = limited([{"role": "tool", "tool_call_id": 5, "content": text}])
+    assert found["content"] == f'{{"filepath":{path},"content":"-"}}'
 
 
 @pytest.mark.parametrize(
@@ -151,6 +157,8 @@ def test_a_content_of_any_kind_is_a_files_content(content):
         ({"filesLimit": 0}, 0),
         ({"filesLimit": -1}, 0),
         ({"detectToolMessages": False}, 9),
+        ({"detectToolMessages": 0}, 7),
+        ({"detectToolMessages": None}, 7),
     ],
 )
 def test_limits_that_are_no_whole_numbers_mean_seven_and_two(options, kept):

@@ -38,7 +38,7 @@ OPTIONS = st.fixed_dictionaries(
 
 def by_hand(messages, options):
     """The chapter's rule, with nothing done cleverly."""
-    longest = options.get("maxContentChars", 50_000)
+    longest = options.get("maxContentChars", 50_000) or 50_000
     cut = []
     for message in messages:
         content = message["content"]
@@ -93,13 +93,30 @@ def test_the_budget_is_never_exceeded_but_by_one_preserved_system_message(messag
         said("user", "half \ud83d"),
         {"role": "user", "content": "n", "cost": 1e-7, "big": 2**64, "list": [1.0, -0.0, 1e21]},
         {"role": "tool", "tool_call_id": "c", "content": None},
-        None,
+        {},
+        [],
+        5,
     ],
 )
 def test_a_message_costs_a_quarter_of_its_json_and_eight(message):
     price = cost(message)
     assert limited([message], maxTokens=price, preserveAtLeastOneSystem=False) == [message]
     assert limited([message], maxTokens=price - 1, preserveAtLeastOneSystem=False) == []
+
+
+@covers("filter.size-message-tokens")
+def test_what_is_no_object_costs_its_own_text_or_nothing():
+    for message, price in [(None, 8), ("", 8), (0, 8), (False, 8), ("abcde", 10), (True, 9)]:
+        assert limited([message], maxTokens=price) == [message]
+        assert limited([message], maxTokens=price - 1) == []
+
+
+@covers("filter.size-pre-cut")
+@pytest.mark.parametrize("longest", [0, -3, None, "5", True, float("nan")])
+def test_what_is_no_number_above_zero_cuts_no_content(longest):
+    message = said("user", "0123456789")
+    assert limited([message], maxTokens=100, maxContentChars=longest) == [message]
+    assert limited([message], maxTokens=100, maxContentChars=2.7) == [said("user", "01")]
 
 
 @covers("filter.size-defaults")

@@ -106,11 +106,8 @@ def test_a_missing_result_is_made_up_with_the_role_and_words_asked_for():
 
 @covers("filter.backfill-orphans")
 def test_a_result_that_nobody_called_for_changes_its_role_and_loses_its_id():
-    messages = [{**result("x"), "docId": "d", "name": "f"}, {"role": "tool", "content": "no id"}]
-    assert backfilled(messages) == [
-        {"role": "system", "content": "r", "docId": "d", "name": "f"},
-        {"role": "system", "content": "no id"},
-    ]
+    messages = [{**result("x"), "docId": "d", "name": "f"}]
+    assert backfilled(messages) == [{"role": "system", "content": "r", "docId": "d", "name": "f"}]
     kept = backfilled([result("x")], orphanRole="user", stripOrphanToolId=False)
     assert kept == [{"role": "user", "tool_call_id": "x", "content": "r"}]
 
@@ -122,21 +119,29 @@ def test_only_assistants_call_and_only_tools_answer(role):
     assert backfilled(messages) == messages
 
 
-@pytest.mark.parametrize(
-    ("called", "answered", "matches"),
-    [(1, 1, True), (1, 1.0, True), (1, "1", False), ("1", 1, False), (True, 1, False), (True, True, True)],
-)
-def test_ids_that_are_not_strings_match_by_type_and_value(called, answered, matches):
-    found = backfilled([call(called), result(answered)])
-    assert found[1] == (result(answered) if matches else missing(called))
-    assert len(found) == (2 if matches else 3)
-
-
-def test_a_call_without_an_id_asks_for_nothing():
-    messages = [
-        {"role": "assistant", "tool_calls": [{"type": "function"}, None, {"id": ""}, {"id": 0}, "c", 5]}
-    ]
+@covers("filter.backfill-odd-ids")
+@pytest.mark.parametrize("odd", [1, 1.0, True, None, 0, ["a"], {"a": 1}])
+def test_what_is_no_text_is_no_id_and_such_calls_and_results_stay_as_they_are(odd):
+    messages = [call(odd), USER, result(odd), {"role": "tool", "content": "no id"}]
     assert backfilled(messages) == messages
+    assert backfilled([call("1"), result(1)]) == [call("1"), missing("1"), result(1)]
+    assert backfilled([call(1), result("1")]) == [call(1), {"role": "system", "content": "r"}]
+
+
+@covers("filter.backfill-odd-ids")
+def test_an_empty_text_is_an_id():
+    found = backfilled([call(""), USER, result(""), {"role": "assistant", "tool_calls": [None, "c", {}, 5]}])
+    assert found[:3] == [call(""), result(""), USER]
+
+
+@covers("filter.backfill-odd-ids")
+def test_words_and_roles_are_taken_as_they_are_given():
+    assert backfilled([call("a")], missingContent=None, role=None)[1] == {
+        "role": None,
+        "tool_call_id": "a",
+        "content": None,
+    }
+    assert backfilled([result("x")], orphanRole=None) == [{"role": None, "content": "r"}]
 
 
 @pytest.mark.parametrize("calls", [None, "a", {}, {"id": "a"}, 5, []])

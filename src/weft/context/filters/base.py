@@ -23,6 +23,7 @@ __all__ = [
     "flag",
     "number",
     "text",
+    "unless_false",
     "whole",
 ]
 
@@ -70,7 +71,9 @@ def entry_of(value: object, path: str) -> FilterEntry:
     fields = cast("Mapping[str, object]", value)
     name, options = fields.get("name"), fields.get("options")
     if not isinstance(name, str) or not name:
-        raise InvalidInputError(f"{path}.name must be the name of a filter")
+        raise InvalidInputError(
+            f"{path} must be a string or an object {{ name, options? }}: {path}.name must be a filter's name"
+        )
     if options is not None and not isinstance(options, Mapping):
         raise InvalidInputError(f"{path}.options must be an object")
     return FilterEntry(name=name, options=cast("Options | None", options))
@@ -111,6 +114,11 @@ def _reader(store: object) -> GroupReader | None:
 def flag(options: Options, name: str, *, default: bool) -> bool:
     """A switch: absent means the default, anything else whether JavaScript takes it for true."""
     return is_truthy(options[name]) if name in options else default
+
+
+def unless_false(options: Options, name: str) -> bool:
+    """A switch that is on unless it is `false` itself."""
+    return options.get(name) is not False
 
 
 def number(options: Options, name: str, default: float) -> float:

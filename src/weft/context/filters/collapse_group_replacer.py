@@ -3,22 +3,22 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.context.filters.base import FilterContext, Options
+from weft.context.filters.base import FilterContext, Options, text
 from weft.context.filters.trace import id_of_message
 from weft.context.groups import (
+    PLACEHOLDER,
     Documents,
     GroupReader,
     GroupScope,
     Membership,
     is_expanded,
     newest_group,
+    placeholder_text,
     told,
 )
-from weft.context.javascript import compact_json, fields_of, number_text, parse_json
+from weft.context.javascript import fields_of, parse_json, string_of
 
 __all__ = ["collapse_groups", "is_placeholder"]
-
-_TYPE = "collapsed_group"
 
 
 def collapse_groups(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
@@ -27,23 +27,24 @@ def collapse_groups(messages: Sequence[object], options: Options, context: Filte
     A message in several groups counts to the newest. An expanded group's messages stay,
     and say which group they are of. What is a placeholder already stays as it is.
     """
-    del options
-    if context.groups is None or context.session_id is None:
+    session_id = context.session_id or text(options, "sessionId", "")
+    user_id = context.user_id or text(options, "userId", "") or None
+    if context.groups is None or not session_id:
         return list(messages)
-    index = _Index(context.groups, GroupScope(session_id=context.session_id, user_id=context.user_id))
+    index = _Index(context.groups, GroupScope(session_id=session_id, user_id=user_id))
     members = index.members(messages)
-    names = {member.name for member in members.values()}
-    expanded = {name for name, state in index.states(names).items() if is_expanded(state)}
+    firsts = _firsts(members)
+    expanded = {name for name, state in index.states(firsts).items() if is_expanded(state)}
+    told_by = {firsts[name].response_key for name in firsts if name not in expanded}
+    responses = index.responses(told_by)
     found: list[object] = []
     shown: set[str] = set()
-    firsts = _firsts(members, expanded)
-    responses = index.responses({member.response_id for member in firsts if member.response_id})
     for position, message in enumerate(messages):
         member = members.get(position)
         if member is None:
             found.append(message)
         elif member.name in expanded:
-            found.append(_annotated(message, member))
+            found.append(_annotated(message, firsts[member.name]))
             context.trace.kept(position, message, found[-1], f"of the expanded group {member.name}")
         else:
             if member.name not in shown:
@@ -56,7 +57,7 @@ def collapse_groups(messages: Sequence[object], options: Options, context: Filte
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """Groups of a user, and where the user has none, everybody's."""
+    """Groups of a user, and where the user has none, those that belong to nobody."""
 
     reader: GroupReader
     scope: GroupScope
@@ -85,45 +86,42 @@ class _Index:
             return {}
         found = read(self.scope, ids)
         rest = [each for each in ids if each not in found]
-        everybody = self.scope.unscoped
-        return {**read(everybody, rest), **found} if rest and everybody is not None else found
+        nobodys = self.scope.unscoped
+        return {**read(nobodys, rest), **found} if rest and nobodys is not None else found
 
 
 def _key(message: object) -> str | None:
     found = id_of_message(message)
-    if isinstance(found, int | float) and not isinstance(found, bool):
-        return number_text(found)
-    return found if isinstance(found, str) else None
+    return None if found is None else string_of(found)
 
 
 def is_placeholder(message: object) -> bool:
     """Whether a message stands for a collapsed group already."""
-    fields = fields_of(message)
-    content = fields.get("content")
-    if fields.get("role") != "system" or not isinstance(content, str) or _TYPE not in content:
+    content = fields_of(message).get("content")
+    if not isinstance(content, str) or PLACEHOLDER not in content:
         return False
     try:
         value = parse_json(content)
     except ValueError:
         return False
-    return isinstance(value, Mapping) and value.get("type") == _TYPE
+    return (
+        isinstance(value, Mapping) and value.get("type") == PLACEHOLDER and isinstance(value.get("name"), str)
+    )
 
 
-def _firsts(members: Mapping[int, Membership], expanded: Collection[str]) -> list[Membership]:
-    """For each collapsed group the membership of its first message: the one that speaks for it."""
+def _firsts(members: Mapping[int, Membership]) -> dict[str, Membership]:
+    """For each group the membership of its first message: the one that speaks for it."""
     found: dict[str, Membership] = {}
     for member in members.values():
-        if member.name not in expanded:
-            found.setdefault(member.name, member)
-    return list(found.values())
+        found.setdefault(member.name, member)
+    return found
 
 
 def _placeholder(member: Membership, responses: Documents) -> Mapping[str, object]:
-    response = responses.get(member.response_id) if member.response_id else None
-    content = {"type": _TYPE, "name": member.name, **member.origin, **told(response, member.name).to_wire()}
-    return {"role": "system", "content": compact_json(content)}
+    telling = told(responses.get(member.response_key), member.name)
+    return {"role": "system", "content": placeholder_text(member.name, member.response_id, telling)}
 
 
-def _annotated(message: object, member: Membership) -> Mapping[str, object]:
-    group = {"name": member.name, "expanded": True, **member.origin}
-    return {**fields_of(message), "collapsedGroupId": member.name, "collapsedGroup": group}
+def _annotated(message: object, first: Membership) -> Mapping[str, object]:
+    group = {"name": first.name, "expanded": True, "responseId": first.response_id}
+    return {**fields_of(message), "collapsedGroupId": first.name, "collapsedGroup": group}

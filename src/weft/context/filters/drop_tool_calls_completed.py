@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from weft.context.filters.base import FilterContext, Options, flag, text
+from weft.context.filters.base import FilterContext, Options, text, unless_false
 from weft.context.javascript import fields_of, is_truthy, trim
 
 __all__ = ["PHRASE", "drop_tool_calls_completed"]
@@ -18,8 +18,8 @@ def drop_tool_calls_completed(
     Contents are trimmed before they are compared, the phrase is not.
     """
     phrase = text(options, "phrase", PHRASE)
-    trimmed = flag(options, "trim", default=True)
-    sensitive = flag(options, "caseSensitive", default=True)
+    trimmed = unless_false(options, "trim")
+    sensitive = unless_false(options, "caseSensitive")
     wanted = phrase if sensitive else phrase.lower()
 
     def says_so(message: object) -> bool:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from weft.context.filters.base import FilterContext, Options, flag, text, whole
-from weft.context.javascript import compact_json, fields_of, is_truthy, items_of, parse_json, same_value_key
+from weft.context.filters.base import FilterContext, Options, text, unless_false, whole
+from weft.context.javascript import compact_json, fields_of, is_truthy, items_of, parse_json
 from weft.tree.json import JsonObject
 
 __all__ = ["PLACEHOLDER", "limit_file_contents"]
@@ -20,9 +20,12 @@ class _Shelf:
 
     files: float
     versions: float
-    kept: dict[object, int] = field(default_factory=dict[object, int])
+    kept: dict[str, int] = field(default_factory=dict[str, int])
 
     def takes(self, path: object) -> bool:
+        if not isinstance(path, str) or not path:
+            # A file without a name is no newest version of anything.
+            return False
         if path not in self.kept:
             if len(self.kept) >= self.files:
                 return False
@@ -40,12 +43,12 @@ def limit_file_contents(messages: Sequence[object], options: Options, context: F
     """
     shelf = _Shelf(whole(options, "filesLimit", _FILES), whole(options, "versionsPerFile", _VERSIONS))
     placeholder = text(options, "placeholder", PLACEHOLDER)
-    results = flag(options, "detectToolMessages", default=True)
-    calls = flag(options, "detectAssistantToolCalls", default=True)
+    results = unless_false(options, "detectToolMessages")
+    calls = unless_false(options, "detectAssistantToolCalls")
 
     def limited(written: object) -> object:
         file = _file_in(written)
-        if file is None or shelf.takes(same_value_key(file["filepath"])):
+        if file is None or shelf.takes(file["filepath"]):
             return written
         return compact_json({**file, "content": placeholder})
 
@@ -54,7 +57,7 @@ def limit_file_contents(messages: Sequence[object], options: Options, context: F
         message = found[position]
         fields = fields_of(message)
         role = fields.get("role")
-        if role == "tool" and results:
+        if role == "tool" and results and is_truthy(fields.get("tool_call_id")):
             found[position] = _with(fields, "content", limited(fields.get("content")))
         elif role == "assistant" and calls:
             found[position] = _with_calls(fields, limited)
@@ -71,9 +74,7 @@ def _file_in(written: object) -> JsonObject | None:
         value = parse_json(written)
     except ValueError:
         return None
-    if not isinstance(value, Mapping) or "content" not in value:
-        return None
-    return value if is_truthy(value.get("filepath")) else None
+    return value if isinstance(value, Mapping) and "filepath" in value and "content" in value else None
 
 
 def _with(fields: Mapping[str, object], name: str, value: object) -> Mapping[str, object]:

@@ -36,7 +36,7 @@ class FilterError(InvalidInputError):
     """A filter that does not exist, or that failed: its name, its place in the pipeline, and why."""
 
     def __init__(self, name: str, index: int, why: str, *, hint: str | None = None) -> None:
-        super().__init__(f"filters[{index}] {name!r}: {why}", hint=hint)
+        super().__init__(f"filters[{index}] {name!r}: {why}", hint=hint, path=f"filters[{index}]")
         self.name = name
         self.index = index
 

@@ -1,10 +1,11 @@
 """Keep the newest messages that a budget has room for."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from weft.context.filters.base import FilterContext, Options, estimator, flag, number
-from weft.context.javascript import compact_json, fields_of, slice_units, utf16_units
+from weft.context.javascript import compact_json, fields_of, is_truthy, slice_units, utf16_units
 from weft.context.tokens import UTF16, Estimator
 
 __all__ = ["MAX_TOKENS", "limit_size"]
@@ -33,7 +34,7 @@ def limit_size(messages: Sequence[object], options: Options, context: FilterCont
     rules = _Rules(
         budget=number(options, "maxTokens", MAX_TOKENS),
         overhead=number(options, "perMessageOverhead", _OVERHEAD),
-        longest=number(options, "maxContentChars", _MAX_CONTENT),
+        longest=_longest(options),
         prioritise_system=flag(options, "prioritizeSystem", default=False),
         prioritise_user=flag(options, "prioritizeUser", default=True),
         preserve_system=flag(options, "preserveAtLeastOneSystem", default=True),
@@ -69,8 +70,14 @@ class _Scale:
     def cost(self, place: int) -> float:
         found = self.known.get(place)
         if found is None:
-            found = self.known[place] = self.count(compact_json(self.messages[place])) + self.overhead
+            found = self.known[place] = self._tokens(self.messages[place]) + self.overhead
         return found
+
+    def _tokens(self, message: object) -> float:
+        """Of its JSON. What is no object is hardly a message: text counts as it is, nothing as nothing."""
+        if isinstance(message, str) or not is_truthy(message):
+            return self.count(message) if isinstance(message, str) and message else 0
+        return self.count(compact_json(message))
 
     def fits(self, place: int, used: float, budget: float) -> bool:
         if self.quick and not used + self._least(place) <= budget:
@@ -81,6 +88,14 @@ class _Scale:
         """A quarter of the longest text that is in it, and the overhead: it cannot cost less."""
         content = fields_of(self.messages[place]).get("content")
         return (len(content) >> 2) + self.overhead if isinstance(content, str) else self.overhead
+
+
+def _longest(options: Options) -> float:
+    """How long a content may be; what is no number above 0 sets no limit."""
+    value = options.get("maxContentChars", _MAX_CONTENT)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return math.inf
+    return value if value > 0 else math.inf
 
 
 def _cut(message: object, longest: float) -> object:

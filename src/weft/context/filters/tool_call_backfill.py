@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from weft.context.filters.base import FilterContext, Options, flag, text
+from weft.context.filters.base import FilterContext, Options, flag
 from weft.context.filters.trace import Trace
-from weft.context.javascript import fields_of, is_truthy, items_of, same_value_key
+from weft.context.javascript import fields_of, items_of
 from weft.errors import LimitExceededError
 
 __all__ = ["MISSING", "backfill_tool_calls"]
@@ -17,9 +17,9 @@ _MOST = 200_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Backfill:
-    missing_content: str
-    role: str
-    orphan_role: str
+    missing_content: object
+    role: object
+    orphan_role: object
     strip_orphan_id: bool
 
 
@@ -41,15 +41,15 @@ def backfill_tool_calls(messages: Sequence[object], options: Options, context: F
     gets its results after each of them.
     """
     rules = _Backfill(
-        missing_content=text(options, "missingContent", MISSING),
-        role=text(options, "role", "tool"),
-        orphan_role=text(options, "orphanRole", "system"),
+        missing_content=options.get("missingContent", MISSING),
+        role=options.get("role", "tool"),
+        orphan_role=options.get("orphanRole", "system"),
         strip_orphan_id=flag(options, "stripOrphanToolId", default=True),
     )
     calls = {place: each for place, message in enumerate(messages) if (each := _calls(message))}
-    called = Counter(same_value_key(call) for each in calls.values() for call in each)
+    called = Counter(call for each in calls.values() for call in each)
     answering = _results(messages)
-    results: dict[object, list[int]] = {}
+    results: dict[str, list[int]] = {}
     for place, key in answering.items():
         results.setdefault(key, []).append(place)
     _check_size(len(messages), called, results)
@@ -60,7 +60,7 @@ def backfill_tool_calls(messages: Sequence[object], options: Options, context: F
             found.append(message)
             account.caller = account.last = place
             for call in calls.get(place, ()):
-                found += _answers(call, messages, results.get(same_value_key(call), ()), rules, account)
+                found += _answers(call, messages, results.get(call, ()), rules, account)
         elif answering[place] not in called:
             found.append(_orphaned(message, rules))
             why = f"became {rules.orphan_role}: nothing called for it"
@@ -68,7 +68,7 @@ def backfill_tool_calls(messages: Sequence[object], options: Options, context: F
     return found
 
 
-def _check_size(given: int, called: Counter[object], results: Mapping[object, Sequence[object]]) -> None:
+def _check_size(given: int, called: Counter[str], results: Mapping[str, Sequence[object]]) -> None:
     """One id in many calls with many results would fill the memory; ids of their own never do."""
     answers = sum(times * max(1, len(results.get(key, ()))) for key, times in called.items())
     moved = sum(len(many) for key, many in results.items() if key in called)
@@ -80,27 +80,27 @@ def _check_size(given: int, called: Counter[object], results: Mapping[object, Se
         )
 
 
-def _calls(message: object) -> list[object]:
-    """The ids of an assistant's calls."""
+def _calls(message: object) -> list[str]:
+    """The ids of an assistant's calls; what is no text is no id, and such a call is left as it is."""
     fields = fields_of(message)
     if "tool_calls" not in fields or fields.get("role") != "assistant":
         return []
     ids = (fields_of(call).get("id") for call in items_of(fields["tool_calls"]))
-    return [each for each in ids if is_truthy(each)]
+    return [each for each in ids if isinstance(each, str)]
 
 
-def _results(messages: Sequence[object]) -> dict[int, object]:
-    """What each result says it answers, by the result's place."""
+def _results(messages: Sequence[object]) -> dict[int, str]:
+    """What each result says it answers, by the result's place; one that does not say is no result."""
     fields = enumerate(map(fields_of, messages))
     return {
-        place: same_value_key(each.get("tool_call_id"))
+        place: call
         for place, each in fields
-        if each.get("role") == "tool"
+        if each.get("role") == "tool" and isinstance(call := each.get("tool_call_id"), str)
     }
 
 
 def _answers(
-    call: object, messages: Sequence[object], results: Sequence[int], rules: _Backfill, account: _Account
+    call: str, messages: Sequence[object], results: Sequence[int], rules: _Backfill, account: _Account
 ) -> Iterator[object]:
     caller, trace = account.caller, account.trace
     if not results:

@@ -13,12 +13,14 @@ from weft.runtime.moving.fields import Fields
 from weft.runtime.moving.growth import KnownAgent
 from weft.runtime.moving.landing import Landing
 from weft.runtime.moving.pieces import Blobs
+from weft.runtime.moving.records import group_entry_row, record_row
 from weft.runtime.moving.section import Chain, Section, timestamp_row
 from weft.runtime.scope import dump_json
 from weft.runtime.targets import KINDS as TARGET_KINDS
 from weft.runtime.targets import Address
 from weft.store import schema
 from weft.store.rows import AGENT_TYPES, permission_bits
+from weft.store.schema_records import PLACE
 from weft.store.transaction import GROVE
 from weft.tree.agent import Configuration, check_agent, parse_permissions
 from weft.tree.progress import Progress, silent
@@ -31,7 +33,10 @@ _NAME_LIMIT = 1_000
 _ORDER = {
     name: rank
     for rank, name in enumerate(
-        ("grove", "agent", "project", "event", "timestamp", "document", "tree", "link", "tag", "record")
+        (
+            *("grove", "agent", "project", "event", "timestamp", "document", "tree"),
+            *("link", "tag", "record", "groupEntry"),
+        )
     )
 }
 _INNER = {
@@ -125,6 +130,7 @@ class Arrival:
             "link": self._take_link,
             "tag": self._take_tag,
             "record": self._take_record,
+            "groupEntry": self._take_group_entry,
         }
 
     def take(self, line: Line) -> None:
@@ -412,24 +418,23 @@ class Arrival:
         return Address(place, number, node)
 
     def _take_record(self, fields: Fields) -> None:
-        moment = fields.get("createTime")
-        if not isinstance(moment, int | float) or isinstance(moment, bool):
-            raise fields.wrong("createTime must be a number")
-        row: dict[str, Any] = {
-            "user": fields.optional_text("user"),
-            "project": fields.optional_text("project"),
-            "session": fields.optional_text("session"),
-            "stream": fields.text("stream"),
-            "name": fields.text("name"),
-            "id": fields.text("id"),
-            "create_time": float(moment),
-            "value": fields.text("value"),
-        }
-        fields.done()
+        row = record_row(fields)
+        self._once(fields, row["ulid"], "\0".join(row[name] for name in (*PLACE, "id")))
+        self._landing.record(row)
+
+    def _take_group_entry(self, fields: Fields) -> None:
+        row = group_entry_row(fields)
+        self._once(fields, "\0".join(map(str, (row["user"], row["session"], row["shelf"], row["name"]))))
         if self._adopted:
-            self._landing.add(schema.records, row)
+            self._landing.add(schema.group_index, row)
         else:
             self._left_out += 1
+
+    def _once(self, fields: Fields, *names: str) -> None:
+        for name in names:
+            if name in self._seen:
+                raise fields.wrong("it is there twice")
+            self._seen.add(name)
 
 
 def _context(fields: Fields) -> str:

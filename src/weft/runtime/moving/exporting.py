@@ -557,15 +557,27 @@ class Export:
 
     def _kept_records(self) -> Iterator[Record]:
         records = schema.records
-        for row in self._rows(records.select().order_by(records.c.key)):
+        for row in self._rows(records.select().order_by(records.c.ulid)):
             yield compact(
                 record="record",
-                user=row.user,
-                project=row.project,
-                session=row.session,
+                ulid=row.ulid,
+                user=row.user or None,
+                project=row.project or None,
+                session=row.session or None,
+                topic=row.topic or None,
                 stream=row.stream,
-                name=row.name,
                 id=row.id,
                 createTime=row.create_time,
-                value=row.value,
+                document=row.document,
+                hidden=row.hidden,
+            )
+        index = schema.group_index
+        for row in self._rows(index.select().order_by(*index.primary_key.columns)):
+            yield compact(
+                record="groupEntry",
+                user=row.user or None,
+                session=row.session,
+                shelf=row.shelf,
+                name=row.name,
+                document=row.document,
             )

@@ -2,16 +2,17 @@
 
 from typing import Any, Protocol
 
-from sqlalchemy import Table, delete, func, select, update
+from sqlalchemy import Table, and_, delete, func, or_, select, update
 
 from weft.errors import ConflictError, InvalidInputError
-from weft.provenance.facts import Fact, agent_fact, link_fact, summary_fact, tag_fact
+from weft.provenance.facts import Fact, agent_fact, link_fact, record_fact, summary_fact, tag_fact
 from weft.provenance.revised import DOCUMENT, PROJECT, Revised
 from weft.runtime.actor import require_access
 from weft.runtime.scope import Scope
 from weft.runtime.targets import Address
 from weft.store import schema
 from weft.store.blobs import BlobStore, IncomingBlob
+from weft.store.schema_records import PLACE
 from weft.store.statements import count_live
 from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
@@ -51,6 +52,7 @@ class Landing(Protocol):
     def node(self, tree: int, ulid: str) -> int | None: ...
     def link(self, row: dict[str, Any], ends: tuple[Address, Address]) -> None: ...
     def tag(self, row: dict[str, Any]) -> None: ...
+    def record(self, row: dict[str, Any]) -> None: ...
 
 
 class Nowhere:
@@ -90,6 +92,7 @@ class Nowhere:
 
     def link(self, row: dict[str, Any], ends: tuple[Address, Address]) -> None: ...
     def tag(self, row: dict[str, Any]) -> None: ...
+    def record(self, row: dict[str, Any]) -> None: ...
 
 
 class Ground:
@@ -109,6 +112,7 @@ class Ground:
         """ULIDs by key, of what came along."""
         self._stand_ins: dict[int, tuple[str, str]] = {}
         """Projects of this grove in the place of the file's: the ids of both."""
+        self._records_there = 0
         self._moved: dict[int, int] = {}
         """Trees that therefore belong to another project than their chain says."""
 
@@ -309,6 +313,28 @@ class Ground:
         transaction.execute(tags.insert(), row)
         if row["tree"] == GROVE and self._adopting is None:
             self._vouch(tag_fact(row, self._documents[row["target"]]))
+
+    def record(self, row: dict[str, Any]) -> None:
+        """A record of another grove joins this one's, unless there is one in its place."""
+        records = schema.records
+        if self._adopting is None:
+            same = [records.c[name] == row[name] for name in (*PLACE, "id")]
+            there = or_(and_(*same), records.c.ulid == row["ulid"])
+            if self._transaction.execute(select(records.c.key).where(there).limit(1)).first() is not None:
+                self._tell_there()
+                return
+            if row["hidden"] is not None:
+                # Undone in a chain that stays behind: nobody could bring it back.
+                return
+        self.add(records, row)
+        self._vouch(record_fact(row))
+
+    def _tell_there(self) -> None:
+        told = "{:,} records are there already, and stayed as they are"
+        if self._records_there:
+            self.notes.remove(told.format(self._records_there))
+        self._records_there += 1
+        self.notes.append(told.format(self._records_there))
 
 
 def is_pristine(transaction: Transaction) -> bool:

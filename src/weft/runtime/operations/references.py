@@ -8,6 +8,7 @@ from sqlalchemy import delete, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.provenance.facts import Fact, group_fact, link_fact, tag_fact
+from weft.runtime.folding import describe_range
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope
 from weft.runtime.targets import Address, TargetRef, locate, open_chain, targets_of
@@ -196,7 +197,10 @@ def _where_tag(address: Address, label: str) -> tuple[object, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collapse(Editing):
-    """Fold a range of a path in context, under a name; the tree keeps every node."""
+    """Fold a range of a path in context, under a name; the tree keeps every node.
+
+    Without a description of yours it is described by how it begins and ends.
+    """
 
     verb: ClassVar[str] = "collapse"
     tree: str
@@ -230,6 +234,9 @@ class Collapse(Editing):
                 f"{name!r} folds another range", hint="choose another name, or remove it first"
             )
         ulid = scope.new_ulid() if known is None else known.ulid
+        if not description:
+            own = "" if known is None else known.description
+            description = own or describe_range(transaction, tree.key, first, last)
         group = {
             "tree": tree.key,
             "name": name,

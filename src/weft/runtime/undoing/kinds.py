@@ -6,6 +6,7 @@ from weft.runtime.undoing.making import Making, Moving, Typing
 from weft.runtime.undoing.marking import Bookmarking, Excluding, Itemising, Pruning, Restoring
 from weft.runtime.undoing.preferring import Preferring
 from weft.runtime.undoing.projects import ArchivingProject, Assigning, ChangingProject, StartingProject
+from weft.runtime.undoing.records import Recording
 from weft.runtime.undoing.referring import Folding, Linking, Tagging
 from weft.runtime.undoing.step import Reversal
 from weft.runtime.undoing.vaults import Mounting
@@ -55,6 +56,7 @@ REVERSALS_IN_GROVE: Mapping[str, Reversal] = {
     **dict.fromkeys(("archive-project", "restore-project"), ArchivingProject()),
     "prefer-in-grove": Preferring(),
     **dict.fromkeys(("mount", "unmount"), Mounting()),
+    "record": Recording(),
     "agent": AddingAgent(),
     "change-agent": ChangingAgent(),
     **dict.fromkeys(("archive-agent", "restore-agent"), ArchivingAgent()),
@@ -66,5 +68,10 @@ FINAL: Mapping[str, str] = {
     "delete": "deleting a tree cannot be undone: it is gone for good, and undo stops there",
     "import": "an import cannot be undone: archive or delete what came with it; undo stops there",
     "delete-document": "deleting a document cannot be undone: it is gone for good, and undo stops there",
+    **dict.fromkeys(
+        ("user", "archive-user", "restore-user", "set-role", "add-token", "revoke-token"),
+        "who may enter is not a matter of undo: change it with weft users; undo stops there",
+    ),
+    "delete-records": "deleting records cannot be undone: they are gone for good, and undo stops there",
 }
 """Kinds that nothing brings back, and how that is said."""

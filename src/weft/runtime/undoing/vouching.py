@@ -4,13 +4,22 @@ from typing import Any
 
 from sqlalchemy import select
 
-from weft.provenance.facts import Fact, agent_fact, group_fact, link_fact, tag_fact, tree_facts
+from weft.provenance.facts import (
+    Fact,
+    agent_fact,
+    group_fact,
+    link_fact,
+    record_fact,
+    tag_fact,
+    tree_facts,
+)
 from weft.provenance.revised import DOCUMENT, PROJECT
 from weft.runtime.operations.references import label_digest
 from weft.runtime.operations.revising import note_revised
 from weft.runtime.targets import Address, targets_of
 from weft.runtime.undoing.step import Step, node_named
 from weft.store import schema
+from weft.store.records import record_rows
 from weft.store.rows import Flag
 from weft.store.transaction import GROVE
 from weft.tree.content import JsonValue
@@ -53,6 +62,9 @@ def _note(step: Step) -> None:
             step.scope.note(agent_fact(_row(step, schema.agents, step.payload["agent"])._asdict()))
         case "document" | "save" | "archive-document" | "restore-document":
             note_revised(step.scope, DOCUMENT, step.payload["document"], step.payload.get("revision"))
+        case "record":
+            rows = record_rows(step.scope.transaction, step.payload["records"])
+            step.scope.note(*(record_fact(row._asdict()) for row in rows))
         case "project" | "change-project" | "archive-project" | "restore-project":
             note_revised(step.scope, PROJECT, step.payload["project"], step.payload.get("revision"))
         case _:

@@ -1,0 +1,221 @@
+"""Recipes over a grove: its records, its trees, its collapsed groups."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
+
+from weft.context.filters.registry import Registry
+from weft.context.following import Followed, follow_recipe
+from weft.context.groups import GroupReader
+from weft.context.manifest import Manifest
+from weft.context.plain import plain_messages_of, plain_request
+from weft.context.recipe import ASSEMBLED, PRESETS, Model, Recipe, decode_recipe
+from weft.context.records import Gathered, Record, RecordScope
+from weft.context.select import reason_to_leave_out
+from weft.context.slices import Path, Span, slice_of
+from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, UnavailableError
+from weft.runtime.contexts import Contexts, ContextWishes, options_from
+from weft.runtime.folding import TreeGroups
+from weft.runtime.groups import StoredGroups
+from weft.runtime.records import require_records
+from weft.store.records import Window, has_stream, read_window
+from weft.store.session import Session
+from weft.tree.json import JsonObject, JsonValue
+from weft.tree.record import RecordPlace
+from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.context.result import AssembledContext
+    from weft.runtime.handles import NodeHandle
+
+__all__ = ["ASSEMBLERS", "Assembler", "Recipes", "StoredRecords"]
+
+_MESSAGES = "messages"
+_MOST = 100_000
+_WISHES: Mapping[str, str] = {
+    "limit": "limit",
+    "window": "window",
+    "maxTokens": "max_tokens",
+    "agent": "agent",
+    "strategy": "strategy",
+    "step": "step",
+    "text": "text",
+    "annotations": "annotations",
+    "preferences": "preferences",
+}
+
+Assembler = Callable[[Contexts, Path, ContextWishes], tuple[list[JsonObject], Manifest]]
+"""Makes the messages of a path to a budget, with the account of it."""
+
+
+def _assemble(mode: Mode) -> Assembler:
+    def assembled(contexts: Contexts, path: Path, wishes: ContextWishes) -> tuple[list[JsonObject], Manifest]:
+        found = contexts.at(path.tree_id, path.node_id, options_from(wishes))
+        _require_mode(found, mode)
+        return list(plain_request(found)), found.manifest
+
+    return assembled
+
+
+def _require_mode(found: "AssembledContext", mode: Mode) -> None:
+    is_buffer = found.document is not None
+    if is_buffer != (mode is Mode.BUFFER):
+        own = Mode.BUFFER if is_buffer else Mode.DIALOGUE
+        raise InvalidInputError(f"the tree is in {own} mode", hint=f"use the recipe {own}", path="presetId")
+
+
+ASSEMBLERS: dict[str, Assembler] = {
+    "dialogue": _assemble(Mode.DIALOGUE),
+    "buffer": _assemble(Mode.BUFFER),
+}
+"""The built-in recipes of a path. `layered` joins them here when trees have layers."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecords:
+    """Records of a grove as recipes read them, in one consistent view."""
+
+    session: Session
+    contexts: Contexts
+    room: list[int] = field(default_factory=lambda: [_MOST])
+    """How many more records one recipe may read, all its streams together."""
+
+    def span(self, scope: RecordScope, span: Span) -> Iterator[Record]:
+        place = RecordPlace(stream=span.stream, session=span.session_id)
+        return self._read(scope, place, Window(span.begin, span.end))
+
+    def topic(self, scope: RecordScope, topic_id: str, name: str) -> Iterator[Record]:
+        return self._read(scope, RecordPlace(stream=name, topic=topic_id), None)
+
+    def path(self, scope: RecordScope, path: Path, name: str) -> Gathered:
+        del scope
+        if name == _MESSAGES:
+            return Gathered(self._messages(path))
+        if name not in ASSEMBLED:
+            return Gathered(())
+        assembler = ASSEMBLERS.get(name)
+        if assembler is None:
+            raise UnavailableError(f"there is no {name} assembly of trees yet", hint="use dialogue or buffer")
+        messages, manifest = assembler(self.contexts, path, _wishes(path.wishes))
+        return Gathered([Record(id="", document={"value": message}) for message in messages], manifest)
+
+    def _read(self, scope: RecordScope, place: RecordPlace, window: Window | None) -> Iterator[Record]:
+        found = read_window(self.session, self._owned(scope, place), window, self.room[0] + 1)
+        self._take(len(found), f"{place.stream!r}: a recipe reads at most {_MOST:,} records")
+        return (Record(id=name, document=json.loads(document)) for name, document in found)
+
+    def _take(self, count: int, told: str) -> None:
+        self.room[0] -= count
+        if self.room[0] < 0:
+            hint = "choose a shorter window; of a path, the stream dialogue reads only what fits"
+            raise LimitExceededError(told, hint=hint)
+
+    def _owned(self, scope: RecordScope, place: RecordPlace) -> RecordPlace:
+        """The user's own stream of the project; else the user's; else nobody's."""
+        steps = [
+            replace(place, user=scope.user_id, project=scope.project_id),
+            replace(place, user=scope.user_id),
+            place,
+        ]
+        distinct = list(dict.fromkeys(steps))
+        return next((step for step in distinct[:-1] if has_stream(self.session, step)), distinct[-1])
+
+    def _messages(self, path: Path) -> Iterator[Record]:
+        nodes = self.contexts.path(path.tree_id, path.node_id, tail=self.room[0] + 1)
+        self._take(len(nodes), f"the path: a recipe reads at most {_MOST:,} nodes")
+        for node in nodes:
+            if reason_to_leave_out(node.metadata, annotation=False, node=node.id, annotations=False) is None:
+                for message in plain_messages_of(node.role, node.content):
+                    if message.get("content") or "tool_calls" in message or "tool_call_id" in message:
+                        yield Record(id=node.id, document={"value": message})
+
+
+def _wishes(given: JsonObject) -> ContextWishes:
+    """How a context is wanted, as the wire says it."""
+    found: dict[str, JsonValue] = {}
+    for name, value in given.items():
+        if name not in _WISHES:
+            raise InvalidInputError(
+                f"kala.{name} is not known", hint=f"a path has {', '.join(_WISHES)}", path=f"kala.{name}"
+            )
+        found[_WISHES[name]] = value
+    _check_wishes(found)
+    return cast("ContextWishes", found)
+
+
+def _check_wishes(given: Mapping[str, JsonValue]) -> None:
+    kinds: Mapping[str, type | tuple[type, ...]] = {
+        **dict.fromkeys(("limit", "window", "max_tokens"), int),
+        **dict.fromkeys(("agent", "strategy", "text"), str),
+        "step": (int, float),
+        "annotations": bool,
+        "preferences": Mapping,
+    }
+    wire = {inner: outer for outer, inner in _WISHES.items()}
+    for name, value in given.items():
+        fits = value is None or isinstance(value, kinds[name])
+        if not fits or (isinstance(value, bool) and name != "annotations"):
+            path = f"kala.{wire[name]}"
+            raise InvalidInputError(f"{path} has the wrong kind of value: {value!r}", path=path)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipes:
+    """Recipes followed over what a grove holds, as one agent may see it."""
+
+    contexts: Contexts
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(PRESETS)
+
+    def preset(self, name: str) -> Model:
+        found = PRESETS.get(name)
+        if found is None:
+            raise NotFoundError(f"no recipe {name!r}", hint=f"recipes are {', '.join(self.names)}")
+        return found
+
+    def run(
+        self,
+        recipe: "JsonValue | Recipe",
+        *,
+        user: str | None = None,
+        project: str | None = None,
+        session: str | None = None,
+        registry: Registry | None = None,
+    ) -> Followed:
+        """The messages that a recipe makes for a user, with the account of how they came to be these."""
+        read = recipe if isinstance(recipe, Recipe) else decode_recipe(recipe)
+        scope = RecordScope(user_id=user, project_id=project)
+        here = slice_of(read.kala)
+        with self.contexts.store.read() as reading:
+            groups: GroupReader
+            if isinstance(here, Path):
+                # Whose tree it is, reading the path asks.
+                groups, session = TreeGroups(reading, here.tree_id), session or here.tree_id
+                read = replace(read, include_doc_id=True) if _folds(read) else read
+            else:
+                require_records(reading, self.contexts.actor)
+                groups = StoredGroups(reading)
+            records = StoredRecords(reading, self.contexts)
+            return follow_recipe(
+                read, records, scope=scope, session_id=session, groups=groups, registry=registry
+            )
+
+    def at(
+        self, node: "NodeHandle", recipe: JsonValue = None, *, user: str | None = None, **wishes: JsonValue
+    ) -> Followed:
+        """A recipe at a node: a built-in's name, or a recipe without a kala; else the tree's own mode."""
+        body = node.tree.mode.value if recipe is None else recipe
+        if isinstance(body, str):
+            body = {"presetId": body}
+        if not isinstance(body, Mapping):
+            raise InvalidInputError("a recipe is an object, or the name of a built-in one")
+        kala = {"kind": "Path", "treeId": node.value.tree_id, "nodeId": node.id, **wishes}
+        return self.run({**body, "kala": kala}, user=user)
+
+
+def _folds(recipe: Recipe) -> bool:
+    """Messages of a path are known by their nodes wherever a filter asks for it."""
+    return any(entry.name == "collapseGroupReplacer" for entry in recipe.model.filters)

@@ -1,0 +1,86 @@
+"""What happens, as it happens: one stream of server-sent events, resumed at a cursor."""
+
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import anyio
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+
+from weft.runtime.events import Event
+from weft.runtime.following import Subscription
+from weft.server.asking import ERRORS, Asking, in_thread
+from weft.tree.wire import to_wire
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/api", tags=["events"], responses=ERRORS)
+
+_HEARTBEAT = 15.0
+"""Seconds: a comment keeps whatever stands between from closing a silent connection."""
+
+
+@router.get(
+    "/events",
+    operation_id="followEvents",
+    summary="Follow what happens",
+    response_class=StreamingResponse,
+    responses={200: {"description": "Server-sent events.", "content": {"text/event-stream": {}}}},
+)
+async def follow_events(
+    request: Request,
+    caller: Asking,
+    after: Annotated[str | None, Query(description="A cursor, or `now`; else from the beginning.")] = None,
+    tree: Annotated[list[str] | None, Query(description="Only these trees.")] = None,
+) -> StreamingResponse:
+    """Each event's id is the cursor to go on from, also as `Last-Event-ID`."""
+    start = request.headers.get("last-event-id") or after
+    following = await in_thread(request, lambda: caller.grove.follow(after=start, trees=tree))
+    return StreamingResponse(_told(request, following), media_type="text/event-stream")
+
+
+async def _told(request: Request, following: Subscription) -> AsyncIterator[bytes]:
+    stopping: anyio.Event = request.app.state.stopping
+    send, receive = anyio.create_memory_object_stream[bytes](16)
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_feed, following, send.clone())
+            tasks.start_soon(_beat, send.clone())
+            tasks.start_soon(_end, stopping, send)
+            async with receive:
+                async for chunk in receive:
+                    if not chunk:
+                        break
+                    yield chunk
+            tasks.cancel_scope.cancel()
+    finally:
+        following.close()
+
+
+async def _feed(following: Subscription, send: "anyio.abc.ObjectSendStream[bytes]") -> None:
+    with contextlib.suppress(anyio.BrokenResourceError):
+        async for batch in following.batches():
+            await send.send(b"".join(map(_event, batch)))
+        await send.send(b"")
+
+
+async def _beat(send: "anyio.abc.ObjectSendStream[bytes]") -> None:
+    with contextlib.suppress(anyio.BrokenResourceError):
+        await send.send(b": following\n\n")
+        while True:
+            await anyio.sleep(_HEARTBEAT)
+            await send.send(b": still here\n\n")
+
+
+async def _end(stopping: anyio.Event, send: "anyio.abc.ObjectSendStream[bytes]") -> None:
+    with contextlib.suppress(anyio.BrokenResourceError):
+        await stopping.wait()
+        await send.send(b"")
+
+
+def _event(event: Event) -> bytes:
+    value = json.dumps(to_wire(event), ensure_ascii=False, separators=(",", ":"))
+    return f"id: {event.cursor}\nevent: {event.kind}\ndata: {value}\n\n".encode()

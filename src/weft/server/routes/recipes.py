@@ -1,0 +1,221 @@
+"""The two endpoints that clients of such a service call, and the state of groups beside them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+
+from weft.context.filters.running import FilterError
+from weft.errors import InvalidInputError, WeftError
+from weft.server.asking import ERRORS, Asking, answer_of, answered, body_of
+from weft.server.wire import JsonAnswer, answer_error, error_body, read_object
+from weft.tree.json import JsonObject, JsonValue
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["recipes"], responses=ERRORS)
+
+_KALA: dict[str, Any] = {
+    "type": "object",
+    "required": ["kind"],
+    "properties": {
+        "kind": {"type": "string", "minLength": 1},
+        "sessionId": {"type": "string"},
+        "topicId": {"type": "string"},
+        "end": {"type": "number"},
+        "windowSeconds": {"type": "number"},
+        "sessionEnd": {"type": "number"},
+        "weekEnd": {"type": "number"},
+        "begin": {"type": "number"},
+        "treeId": {"type": "string"},
+        "nodeId": {"type": "string"},
+    },
+}
+_COMPONENT: dict[str, Any] = {
+    "type": "object",
+    "required": ["kind"],
+    "properties": {
+        "kind": {"enum": ["yoj", "ista", "literal"]},
+        "name": {"type": "string"},
+        "framing": {"type": "string"},
+        "value": {"type": "string"},
+        "children": {"type": "array", "maxItems": 128, "items": {"type": "object"}},
+    },
+}
+_FILTER: dict[str, Any] = {
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "required": ["name"],
+            "properties": {"name": {"type": "string"}, "options": {"type": "object"}},
+        },
+    ]
+}
+RECIPE: dict[str, Any] = {
+    "type": "object",
+    "required": ["kala"],
+    "properties": {
+        "userId": {"type": "string", "description": "For service tokens: whose records."},
+        "projectId": {"type": "string"},
+        "kala": _KALA,
+        "model": {
+            "type": "object",
+            "properties": {
+                "intro": {"type": "object", "properties": {"system": {"type": "string"}}},
+                "promoteUpstream": {"type": "boolean"},
+                "components": {"type": "array", "maxItems": 128, "items": _COMPONENT},
+                "filters": {"type": "array", "items": _FILTER},
+            },
+        },
+        "presetId": {"type": "string"},
+        "includeDocId": {"type": "boolean"},
+        "onFilterError": {"enum": ["fail", "skip"]},
+    },
+}
+_GROUP: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "description": {"type": "string"},
+        "items": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"type": {"enum": ["message", "collapsed"]}, "id": {"type": "string"}},
+            },
+        },
+    },
+}
+_INDEX: dict[str, Any] = {
+    "type": "object",
+    "required": ["sessionId"],
+    "properties": {
+        "userId": {"type": "string"},
+        "sessionId": {"type": "string", "minLength": 1},
+        "responseId": {"type": "string"},
+        "groups": {"type": "array", "items": _GROUP},
+        "includeResponseToGroups": {"type": "boolean"},
+    },
+}
+_STATE: dict[str, Any] = {
+    "type": "object",
+    "required": ["sessionId", "group", "expanded"],
+    "properties": {
+        "userId": {"type": "string"},
+        "sessionId": {"type": "string", "minLength": 1},
+        "group": {"type": "string", "minLength": 1},
+        "expanded": {"type": "boolean"},
+        "responseId": {"type": "string"},
+    },
+}
+_EXAMPLE = {
+    "kala": {"kind": "SegKala", "sessionId": "s1", "end": 1700000000, "windowSeconds": 3600},
+    "presetId": "TopicContext",
+}
+
+
+def _project(body: JsonObject) -> str | None:
+    value = body.get("projectId")
+    if value is not None and not isinstance(value, str):
+        raise InvalidInputError("projectId must be a string", path="projectId")
+    return value or None
+
+
+def _named(request: Request, body: JsonObject) -> JsonValue:
+    """The user that a service names: in the body, the query or a header."""
+    return body.get("userId") or request.query_params.get("userId") or request.headers.get("x-user-id")
+
+
+async def _followed(request: Request, work: Callable[[], object]) -> JsonAnswer:
+    try:
+        return await answered(request, work)
+    except FilterError as error:
+        return JsonAnswer(error_body(error, "model."), status_code=error.row.http)
+
+
+@router.post(
+    "/context/topicContextYoj/run",
+    operation_id="runRecipe",
+    summary="Follow a recipe",
+    openapi_extra=body_of(RECIPE, _EXAMPLE),
+    responses=answer_of("The messages.", yoj="array"),
+)
+async def run_recipe(request: Request, caller: Asking) -> JsonAnswer:
+    """The messages that a recipe makes of a user's records, or of a path of a tree."""
+    body = await read_object(request)
+    user = caller.known_user(_named(request, body))
+    project = _project(body)
+    run = caller.grove.recipes.run
+    return await _followed(request, lambda: {"yoj": run(body, user=user, project=project).messages})
+
+
+@router.post(
+    "/api/recipes/run",
+    operation_id="explainRecipe",
+    summary="Follow a recipe, with the account of it",
+    openapi_extra=body_of(RECIPE, _EXAMPLE),
+    responses=answer_of(
+        "The messages, and how they came to be these.", messages="array", manifest="object", steps="array"
+    ),
+)
+async def explain_recipe(request: Request, caller: Asking) -> JsonAnswer:
+    """The same with its manifest: every source, and what each filter did."""
+    body = await read_object(request)
+    user = caller.known_user(_named(request, body))
+    project = _project(body)
+
+    def work() -> dict[str, object]:
+        done = caller.grove.recipes.run(body, user=user, project=project)
+        return {
+            "messages": list(done.messages),
+            "manifest": done.manifest.to_wire(),
+            "steps": [step.to_wire() for step in done.steps],
+        }
+
+    return await _followed(request, work)
+
+
+async def _indexed(request: Request, caller: Asking, what: str) -> JsonAnswer:
+    """Answers of the index say `ok`, also where they are errors."""
+    try:
+        body = await read_object(request)
+        user = caller.known_user(_named(request, body))
+        groups = caller.grove.groups
+        act = groups.set_state if what == "state" else groups.index
+        return await answered(request, lambda: act(body, user=user))
+    except WeftError as error:
+        return answer_error(error, {"ok": False})
+
+
+@router.post(
+    "/jobs/context/collapse/indexer/run",
+    operation_id="indexGroups",
+    summary="Index collapsed groups",
+    openapi_extra=body_of(_INDEX),
+    responses=answer_of(
+        "How much was indexed.",
+        ok="boolean",
+        indexed_groups="integer",
+        indexed_messages="integer",
+        batches="integer",
+    ),
+)
+async def index_groups(request: Request, caller: Asking) -> JsonAnswer:
+    """Index the groups given, or those of a response kept in the session's stream `collapsed`."""
+    return await _indexed(request, caller, "index")
+
+
+@router.post(
+    "/context/collapse/state/set",
+    operation_id="setGroupState",
+    summary="Open or close a collapsed group",
+    openapi_extra=body_of(_STATE),
+    responses=answer_of(
+        "The group as it is now.", ok="boolean", group="string", expanded="boolean", updated_at="number"
+    ),
+)
+async def set_group_state(request: Request, caller: Asking) -> JsonAnswer:
+    """An open group's messages are shown themselves; a closed one's placeholder is."""
+    return await _indexed(request, caller, "state")

@@ -1,0 +1,236 @@
+"""Records and the index of collapsed groups, by place: every read is one range of one index."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, and_, bindparam, delete, func, select
+
+from weft.store import schema
+from weft.store.schema_records import PLACE
+from weft.store.session import Session
+from weft.store.transaction import Transaction
+from weft.tree.json import JsonObject
+from weft.tree.record import RecordPlace, RecordValue
+
+__all__ = [
+    "Entry",
+    "Window",
+    "choose_records",
+    "clear_entries",
+    "entries_of",
+    "has_stream",
+    "known_records",
+    "list_records",
+    "list_streams",
+    "put_entries",
+    "read_entries",
+    "read_window",
+    "record_rows",
+    "record_value",
+]
+
+_records, _index = schema.records, schema.group_index
+_SEEN = _records.c.hidden.is_(None)
+_AT_ONCE = 400
+_HERE = and_(*(_records.c[name] == bindparam(f"the_{name}") for name in PLACE))
+_WINDOW = (
+    select(_records.c.id, _records.c.document)
+    .where(
+        _HERE, _records.c.create_time > bindparam("begin"), _records.c.create_time <= bindparam("end"), _SEEN
+    )
+    .order_by(_records.c.create_time, _records.c.id)
+    .limit(bindparam("most"))
+)
+_ALL = (
+    select(_records.c.id, _records.c.document)
+    .where(_HERE, _SEEN)
+    .order_by(_records.c.create_time, _records.c.id)
+    .limit(bindparam("most"))
+)
+_ANY = select(_records.c.key).where(_HERE, _SEEN).limit(1)
+
+
+class Window(NamedTuple):
+    """After a begin, up to and including an end."""
+
+    begin: float
+    end: float
+
+
+def _at(place: RecordPlace) -> dict[str, Any]:
+    return {f"the_{name}": getattr(place, name) or "" for name in PLACE}
+
+
+def has_stream(session: Session, place: RecordPlace) -> bool:
+    """Whether there is any record of it."""
+    return bool(session.rows(_ANY, _at(place)))
+
+
+def read_window(
+    session: Session, place: RecordPlace, window: Window | None, most: int
+) -> list[tuple[str, str]]:
+    """Ids and documents of one stream, the oldest first, of those of one time by id; at most so many."""
+    if window is None:
+        return [(row[0], row[1]) for row in session.rows(_ALL, {**_at(place), "most": most})]
+    values = {**_at(place), "begin": window.begin, "end": window.end, "most": most}
+    return [(row[0], row[1]) for row in session.rows(_WINDOW, values)]
+
+
+def known_records(
+    session: Session, places: Collection[tuple[RecordPlace, str]]
+) -> dict[tuple[Any, ...], Any]:
+    """Rows that have these ids in these streams, undone ones too, by place and id."""
+    found: dict[tuple[Any, ...], Any] = {}
+    by_place: dict[RecordPlace, list[str]] = {}
+    for place, name in places:
+        by_place.setdefault(place, []).append(name)
+    for place, names in by_place.items():
+        for some in _parts(names):
+            statement = select(_records).where(_HERE, _records.c.id.in_(some))
+            for row in session.execute(statement, _at(place)):
+                found[*(getattr(row, name) for name in PLACE), row.id] = row
+    return found
+
+
+def record_rows(session: Session, ulids: Iterable[str]) -> list[Any]:
+    """Records by the grove's own names for them, undone ones too."""
+    rows: list[Any] = []
+    for some in _parts(list(ulids)):
+        rows.extend(
+            session.execute(select(_records).where(_records.c.ulid.in_(some)).order_by(_records.c.key))
+        )
+    return rows
+
+
+def list_records(
+    session: Session, place: RecordPlace, window: Window, *, after: str | None, limit: int, newest: bool
+) -> list[Any]:
+    """Records of one stream, by time; `after` is the id of the last one seen."""
+    time, name = _records.c.create_time, _records.c.id
+    statement = select(_records).where(_HERE, time > window.begin, time <= window.end, _SEEN)
+    if after is not None:
+        last = session.execute(select(time).where(_HERE, name == after), _at(place)).scalar_one_or_none()
+        if last is None:
+            return []
+        statement = statement.where(_beyond((time, name), (last, after), backwards=newest))
+    order = [column.desc() if newest else column for column in (time, name)]
+    return list(session.execute(statement.order_by(*order).limit(limit), _at(place)))
+
+
+def _beyond(
+    columns: Sequence[ColumnElement[Any]], values: Sequence[Any], *, backwards: bool
+) -> ColumnElement[bool]:
+    """Rows behind a place in an order by several columns."""
+    column, value = columns[0], values[0]
+    further = column < value if backwards else column > value
+    if len(columns) == 1:
+        return further
+    return further | and_(column == value, _beyond(columns[1:], values[1:], backwards=backwards))
+
+
+def choose_records(
+    session: Session, place: Mapping[str, str], ids: Sequence[str] | None, limit: int
+) -> list[Any]:
+    """Keys, names and sessions of records whose place agrees as far as it is given, undone ones too."""
+    columns = _records.c
+    statement = select(columns.key, columns.ulid, columns.user, columns.session).where(*_agrees(place))
+    if ids is not None:
+        statement = statement.where(columns.id.in_(ids))
+    return list(session.execute(statement.order_by(columns.key).limit(limit)))
+
+
+def _agrees(place: Mapping[str, str]) -> list[ColumnElement[bool]]:
+    return [_records.c[name] == value for name, value in place.items()]
+
+
+def list_streams(session: Session, place: Mapping[str, str]) -> list[Any]:
+    """Each stream with how many records it has, and when the first and the last of them were made."""
+    columns = [_records.c[name] for name in PLACE]
+    time = _records.c.create_time
+    statement = (
+        select(
+            *columns,
+            func.count().label("records"),
+            func.min(time).label("first"),
+            func.max(time).label("last"),
+        )
+        .where(*_agrees(place), _SEEN)
+        .group_by(*columns)
+        .order_by(*columns)
+    )
+    return list(session.execute(statement))
+
+
+def record_value(row: Any) -> RecordValue:
+    return RecordValue(
+        ulid=row.ulid,
+        id=row.id,
+        stream=row.stream,
+        user=row.user or None,
+        project=row.project or None,
+        session=row.session or None,
+        topic=row.topic or None,
+        create_time=row.create_time,
+        document=json.loads(row.document),
+    )
+
+
+class Entry(NamedTuple):
+    """One document of the index of collapsed groups, as text; None takes it away."""
+
+    shelf: int
+    name: str
+    text: str | None
+
+
+def read_entries(
+    session: Session, user: str, group_session: str, shelf: int, names: Collection[str]
+) -> dict[str, JsonObject]:
+    """The documents that there are, by the names asked for."""
+    found: dict[str, JsonObject] = {}
+    here = _index.c.user == user, _index.c.session == group_session, _index.c.shelf == shelf
+    wanted = list(dict.fromkeys(names))
+    if (
+        len(wanted) > _AT_ONCE
+        and session.execute(select(_index.c.name).where(*here).limit(1)).first() is None
+    ):
+        # Most sessions have no groups; long ones should not ask for that again and again.
+        return found
+    for some in _parts(wanted):
+        statement = select(_index.c.name, _index.c.document).where(*here, _index.c.name.in_(some))
+        found.update((row.name, json.loads(row.document)) for row in session.execute(statement))
+    return found
+
+
+def entries_of(session: Session, user: str, group_session: str, shelf: int) -> dict[str, JsonObject]:
+    """All documents of a shelf of one session."""
+    here = _index.c.user == user, _index.c.session == group_session, _index.c.shelf == shelf
+    statement = select(_index.c.name, _index.c.document).where(*here).order_by(_index.c.name)
+    return {row.name: json.loads(row.document) for row in session.execute(statement)}
+
+
+def put_entries(transaction: Transaction, user: str, group_session: str, entries: Sequence[Entry]) -> None:
+    """Write documents over those that are there."""
+    kept = [entry for entry in entries if entry.text is not None]
+    for entry in entries:
+        if entry.text is None:
+            key = (user, group_session, entry.shelf, entry.name)
+            here = (column == value for column, value in zip(_index.primary_key.columns, key, strict=True))
+            transaction.execute(delete(_index).where(*here))
+    if kept:
+        statement = transaction.dialect.upsert(_index, ("user", "session", "shelf", "name"), ("document",))
+        rows = [
+            {"user": user, "session": group_session, "shelf": shelf, "name": name, "document": text}
+            for shelf, name, text in kept
+        ]
+        transaction.execute_many(statement, rows)
+
+
+def clear_entries(transaction: Transaction, user: str, group_session: str) -> None:
+    """Forget what is collapsed in a session."""
+    transaction.execute(delete(_index).where(_index.c.user == user, _index.c.session == group_session))
+
+
+def _parts(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (names[start : start + _AT_ONCE] for start in range(0, len(names), _AT_ONCE))

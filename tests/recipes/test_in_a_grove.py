@@ -1,0 +1,548 @@
+"""Records, groups and recipes over a real grove, on both stores."""
+
+import json
+
+import pytest
+from tests.covers import covers
+from tests.recipes.loading import index_of, load
+from tests.recorded import label, rows
+from tests.soundness import check_sound
+from tests.statements import statements
+
+import weft
+from weft.context.groups import Shelf
+from weft.context.slices import week_end
+from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, UnavailableError
+from weft.runtime.groups import StoredGroups
+from weft.store import schema
+from weft.tree.record import RecordDraft, RecordPlace
+
+END = 1_700_000_000
+SEG = {"kind": "SegKala", "sessionId": "s", "end": END, "windowSeconds": 3_600}
+
+
+def yoj(name, framing=""):
+    return {"kind": "yoj", "name": name, "framing": framing}
+
+
+def recipe(*components, kala=SEG, **model):
+    return {"kala": kala, "model": {"filters": [], "components": list(components), **model}}
+
+
+def contents(followed):
+    return [message["content"] for message in followed.messages]
+
+
+@pytest.fixture
+def user(request):
+    """Somebody of the test's own: groves are shared."""
+    return request.node.name[:150]
+
+
+@covers("filter.recorded-examples", "recipe.recorded-examples", "recipe.streams")
+@pytest.mark.parametrize("row", rows("router"), ids=label)
+def test_a_recorded_recipe_gives_the_same_over_a_grove(loom, row, user):
+    body = row["input"]
+    documents = {path.replace("users/u1/", f"users/{user}/"): each for path, each in row["store"].items()}
+    load(loom, documents)
+    if row["output"]["status"] == 200:
+        assert {"yoj": loom.recipes.run(body, user=user).messages} == row["output"]["json"]
+    else:
+        with pytest.raises(InvalidInputError) as caught:
+            loom.recipes.run(body, user=user)
+        assert row["output"]["json"]["error"] in caught.value.message
+
+
+@covers("filter.recorded-examples", "collapse.recorded-examples", "endpoint.indexer-names")
+@pytest.mark.parametrize("row", rows("collapseIndexer"), ids=label)
+def test_a_recorded_index_is_the_same_in_a_grove(fresh_loom, row, monkeypatch):
+    grove = fresh_loom
+    object.__setattr__(grove._gate, "clock", lambda: row["now"] * 1_000_000)
+    load(grove, row["store"])
+    expected = row["output"]
+    act = grove.groups.set_state if row["filter"] == "collapseState" else grove.groups.index
+    if expected["status"] == 200:
+        assert act(row["input"], user=row["userId"]) == expected["json"]
+        before = index_of(grove)
+        act(row["input"], user=row["userId"])
+        assert index_of(grove) == before
+    else:
+        with pytest.raises(InvalidInputError, match=expected["json"]["error"]):
+            act(row["input"], user=row["userId"])
+    assert index_of(grove) == {path: each for path, each in expected["store"].items() if "/indexes/" in path}
+
+
+@covers("filter.recorded-examples")
+@pytest.mark.parametrize("row", rows("pipeline") + rows("collapseGroupReplacer"), ids=label)
+def test_recorded_pipelines_read_their_groups_from_a_grove(loom, row, user):
+    from weft.context.filters import apply_filters
+
+    context = row["ctx"] | ({"userId": user} if "userId" in row["ctx"] else {"sessionId": user})
+    documents = {}
+    for path, each in row["store"].items():
+        parts = path.split("/")
+        parts[1] = user
+        if parts[0] == "users" and row["ctx"].get("userId") != path.split("/")[1]:
+            parts[1] = user + " other"
+        documents["/".join(parts)] = each
+    load(loom, documents)
+    filters = row.get("filters") or [{"name": row["filter"], "options": row["options"]}]
+    with loom.read.store.read() as session:
+        found = apply_filters(row["input"], filters, {**context, "store": StoredGroups(session)})
+    assert found == row["output"]
+
+
+@covers("endpoint.records", "kala.range-bounds")
+def test_records_are_listed_by_time_after_their_begin_up_to_their_end(loom, user):
+    for name, time in [("over", 11), ("end", 10), ("b", 5), ("a", 5), ("begin", 4), ("c", 4.5)]:
+        loom.records.append("notes", name, user=user, session="s", id=name, create_time=time)
+    place = {"user": user, "session": "s"}
+    found = loom.records.list("notes", begin=4, end=10, **place)
+    assert [record.value for record in found] == ["c", "a", "b", "end"]
+    assert [(record.user, record.session, record.stream) for record in found] == [(user, "s", "notes")] * 4
+    newest = loom.records.list("notes", limit=2, newest=True, **place)
+    assert [record.id for record in newest] == ["over", "end"]
+    more = loom.records.list("notes", limit=2, newest=True, after="end", **place)
+    assert [record.id for record in more] == ["b", "a"]
+    assert [each.id for each in loom.records.list("notes", after="a", limit=2, **place)] == ["b", "end"]
+    assert loom.records.list("notes", after="nothing", **place) == []
+    for other in ({"user": user}, {"session": "s"}, {**place, "project": "p"}, {"user": user, "topic": "s"}):
+        assert loom.records.list("notes", **other) == []
+    (stream,) = loom.records.streams(user=user)
+    assert (stream.records, stream.first, stream.last) == (6, 4, 11)
+
+
+@covers("endpoint.records", "records.appended-once")
+def test_the_same_record_again_changes_nothing_and_another_is_a_conflict(loom, user):
+    first = loom.records.append("notes", {"n": 1}, user=user, id="a", create_time=1)
+    events = loom.history(limit=1)
+    assert loom.records.append("notes", {"n": 1}, user=user, id="a", create_time=1) == first
+    assert loom.records.append("notes", {"n": 1}, user=user, id="a") == first
+    assert loom.history(limit=1) == events
+    with pytest.raises(ConflictError, match="'notes' has another record 'a'"):
+        loom.records.append("notes", {"n": 2}, user=user, id="a", create_time=1)
+    with pytest.raises(ConflictError):
+        place = RecordPlace(stream="notes", user=user)
+        drafts = [RecordDraft(place=place, document={"value": n}, id=i) for n, i in [(5, "b"), (2, "a")]]
+        loom.records.append_all(drafts)
+    assert [record.id for record in loom.records.list("notes", user=user)] == ["a"]
+
+
+@covers("records.exact")
+@pytest.mark.parametrize(
+    "value",
+    [None, True, 0, -0.5, 1e300, 2**70, "", "\x00 \ud83d \u2028 é😀", [], {"10": 1, "2": [{}], "": None}],
+)
+def test_what_is_kept_comes_back_as_it_was(loom, user, value):
+    loom.records.append("notes", value, user=user, create_time=1, more={"cost": None, "create_time": 9})
+    (found,) = loom.records.list("notes", user=user)
+    assert json.dumps(found.document) == json.dumps({"create_time": 1, "cost": None, "value": value})
+
+
+@covers("records.checked")
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ({"stream": ""}, "records[0].name"),
+        ({"stream": "x" * 201}, None),
+        ({"session": "\x00"}, "records[0].sessionId"),
+        ({"user": "\ud83d"}, "records[0].userId"),
+        ({"id": ""}, "records[0].id"),
+        ({"session": "s", "topic": "t"}, "records[0].topicId"),
+        ({"create_time": float("nan")}, "records[0].createTime"),
+        ({"value": float("inf")}, "records[0].document"),
+        ({"value": object()}, "records[0].document"),
+    ],
+)
+def test_a_record_that_could_not_be_found_again_is_refused(loom, fields, path):
+    given = {"stream": "notes", "value": 1, "user": "nobody"} | fields
+    with pytest.raises((InvalidInputError, LimitExceededError)) as caught:
+        loom.records.append(given.pop("stream"), given.pop("value"), **given)
+    assert path is None or caught.value.path == path
+    assert loom.records.streams(user="nobody") == []
+
+
+def test_no_more_than_a_thousand_are_appended_at_once(loom, user):
+    drafts = [RecordDraft(place=RecordPlace(stream="many", user=user), document={"value": 1})] * 1_001
+    with pytest.raises(LimitExceededError, match="1,001 records"):
+        loom.records.append_all(drafts)
+    assert len(loom.records.append_in_parts(drafts)) == 1_001
+    assert loom.records.append_all([]) == []
+
+
+@covers("records.undone")
+def test_appending_is_undone_and_redone(fresh_loom):
+    grove = fresh_loom
+    grove.records.append("messages", {"role": "user", "content": "hi"}, session="s", create_time=END)
+    run = recipe(yoj("messages"))
+    assert contents(grove.recipes.run(run)) == ["hi"]
+    grove.undo()
+    assert grove.records.streams() == []
+    assert grove.recipes.run(run).messages == []
+    check_sound(grove)
+    grove.redo()
+    assert contents(grove.recipes.run(run)) == ["hi"]
+    check_sound(grove)
+
+
+@covers("records.destroyed")
+def test_destroyed_records_leave_nothing_behind(fresh_loom):
+    grove = fresh_loom
+    for name in ("a", "b"):
+        grove.records.append("notes", f"secret {name}", user="ada", session="s", id=name)
+    grove.records.append("notes", "kept", user="bob", session="s")
+    grove.groups.index({"sessionId": "s", "groups": [{"name": "g"}]}, user="ada")
+    place = {"user": "ada", "session": "s"}
+    with pytest.raises(InvalidInputError, match="destroying 2 records cannot be undone") as caught:
+        grove.records.delete(place, confirm=1)
+    assert caught.value.hint == "confirm with 2"
+    with pytest.raises(InvalidInputError, match="say which"):
+        grove.records.delete({}, confirm=3)
+    with pytest.raises(NotFoundError):
+        grove.records.delete({"user": "eve"}, confirm=0)
+    assert grove.records.delete(place, ["a"], confirm=1) == 1
+    assert index_of(grove)
+    assert grove.records.count(place) == 1
+    assert grove.records.delete(place, confirm=1) == 1
+    assert index_of(grove) == {}
+    with grove.read.store.read() as session:
+        for table in schema.metadata.sorted_tables:
+            assert "secret" not in str(session.execute(table.select()).all())
+    check_sound(grove)
+    with pytest.raises(ConflictError, match="deleting records cannot be undone"):
+        grove.undo()
+
+
+@covers("recipe.streams-by-user", "recipe.streams")
+def test_a_stream_is_of_the_project_then_of_the_user_then_of_nobody(loom, user):
+    session = f"{user} s"
+    kala = {**SEG, "sessionId": session}
+
+    def read(project=None, who=user):
+        found = loom.recipes.run(recipe(yoj("summaries"), kala=kala), user=who, project=project)
+        return [json.loads(each.removeprefix("(Convo) ")) for each in contents(found)]
+
+    loom.records.append("summaries", "nobody's", session=session, create_time=END)
+    assert read() == read("p") == read(who=None) == ["nobody's"]
+    loom.records.append("summaries", "mine", user=user, session=session, create_time=END)
+    assert read() == read("p") == ["mine"]
+    loom.records.append("summaries", "p's", user=user, project="p", session=session, create_time=END)
+    assert (read(), read("p"), read("q"), read(who=None)) == (["mine"], ["p's"], ["mine"], ["nobody's"])
+
+
+@covers("kala.topic", "kala.week", "kala.term", "recipe.topic-context")
+def test_the_topic_context_is_made_of_a_grove(loom, user):
+    records = loom.records
+    week = week_end(END)
+    records.append("log.sessions.summaries", {"w": 1}, user=user, create_time=week)
+    records.append("summaries", {"s": 1}, user=user, session="s", create_time=END)
+    records.append("messages", {"role": "user", "content": "hello"}, user=user, session="s", create_time=END)
+    found = loom.recipes.run({"kala": SEG, "presetId": "TopicContext"}, user=user)
+    assert [(message["role"], message["content"]) for message in found.messages][1:] == [
+        ("system", '(Week) Previous convo summaries:\r{"w":1}'),
+        ("system", '(Session) Previous convo summaries:\r{"s":1}'),
+        ("system", '(Convo) Previous convo summaries:\r{"s":1}'),
+        ("user", "hello"),
+    ]
+    records.append("messages", {"role": "user", "content": "on it"}, user=user, topic="t")
+    kala = {"kind": "Topic", "topicId": "t"}
+    assert contents(loom.recipes.run(recipe(yoj("messages"), kala=kala), user=user)) == ["on it"]
+
+
+@covers("filter.collapse-description-shapes", "endpoint.indexer-idempotent", "collapse.removal")
+def test_groups_are_made_opened_and_taken_away_by_their_responses(loom, user):
+    for number in range(3):
+        said = {"role": "user", "content": str(number)}
+        place = {"user": user, "session": "s", "id": f"m{number}", "create_time": END + number - 3}
+        loom.records.append("messages", said, **place)
+    items = [{"type": "message", "id": "m0"}, {"type": "message", "id": "m1"}]
+    group = {"name": "The fog", "params": {"description": "about fog"}, "items": items}
+    loom.records.append("collapsed", {"groups": [group]}, user=user, session="s", id="r1")
+    run = {**recipe(yoj("messages"), filters=["collapseGroupReplacer"]), "includeDocId": True}
+
+    def shown():
+        return [each.get("docId", "placeholder") for each in loom.recipes.run(run, user=user).messages]
+
+    assert shown() == ["m0", "m1", "m2"]
+    answer = loom.groups.index({"sessionId": "s", "responseId": "r1"}, user=user)
+    assert answer == {"ok": True, "indexed_groups": 1, "indexed_messages": 2, "batches": 1}
+    assert shown() == ["placeholder", "m2"]
+    placeholder = json.loads(loom.recipes.run(run, user=user).messages[0]["content"])
+    assert placeholder == {
+        "type": "collapsed_group",
+        "name": "THE_FOG",
+        "responseId": "r1",
+        "description": "about fog",
+        "items": items,
+    }
+    loom.groups.set_state({"sessionId": "s", "group": "the fog", "expanded": True}, user=user)
+    assert shown() == ["m0", "m1", "m2"]
+    loom.groups.set_state({"sessionId": "s", "group": "the fog", "expanded": False}, user=user)
+    more = [{"name": "the fog", "items": items[:1]}, {"name": "other", "items": items[1:]}]
+    loom.groups.index({"sessionId": "s", "responseId": "r2", "groups": more}, user=user)
+    with loom.read.store.read() as session:
+        from weft.context.groups import GroupScope
+
+        scope = GroupScope(session_id="s", user_id=user)
+        owner = StoredGroups(session).shelved(scope, Shelf.GROUP_TO_RESPONSE, ["THE_FOG"])
+        assert owner["THE_FOG"]["responseId"] == "r2"
+    assert loom.groups.remove("s", "r1", user=user) == {"ok": True, "removed_groups": 1}
+    assert loom.groups.remove("s", "r2", user=user) == {"ok": True, "removed_groups": 2}
+    assert shown() == ["m0", "m1", "m2"]
+    assert not [path for path in index_of(loom) if user in path]
+
+
+@covers("endpoint.indexer-batches")
+def test_a_thousand_messages_are_indexed_in_batches_of_four_hundred_or_not_at_all(loom, user):
+    items = [{"type": "message", "id": f"m{number}"} for number in range(1_000)]
+    body = {"sessionId": "s", "responseId": "r", "groups": [{"name": "g", "items": items}]}
+    assert loom.groups.index(body, user=user)["batches"] == 3
+    mine = [path for path in index_of(loom) if f"users/{user}/" in path]
+    assert len(mine) == 1_002
+    bad = {**body, "groups": [{"name": "h", "items": [*items, {"type": "message", "id": "\x00"}]}]}
+    with pytest.raises(InvalidInputError):
+        loom.groups.index(bad, user=user)
+    assert [path for path in index_of(loom) if f"users/{user}/" in path] == mine
+
+
+@covers("records.windows-by-index")
+def test_a_window_is_read_by_its_index(loom, user):
+    loom.records.append("notes", 1, user=user, session="s", create_time=1)
+    with statements(loom.read.store, mine=True) as heard:
+        loom.recipes.run(recipe(yoj("notes")), user=user)
+    (window,) = [each for each in heard if "create_time" in each]
+    with loom.read.store.read() as session:
+        driver = session.driver
+        if session.dialect.counts_events:
+            values = ("x", "", "s", "", "notes", 0.0, 9.0, 5, 0)[: window.count("?")]
+            plan = driver.execute("EXPLAIN QUERY PLAN " + window, values).fetchall()
+            assert "USING INDEX ix_records_window" in str(plan)
+            assert "TEMP B-TREE" not in str(plan)
+        else:
+            names = [f"the_{name}" for name in ("user", "project", "session", "topic", "stream")]
+            values = dict.fromkeys(names, "x") | {"begin": 0.0, "end": 9.0, "most": 5}
+            driver.execute("SET LOCAL enable_seqscan = off")
+            plan = driver.execute("EXPLAIN " + window, values).fetchall()
+            assert "ix_records_window" in str(plan)
+
+
+@covers("recipe.bounded")
+def test_a_recipe_reads_no_more_than_so_many_records(loom, user, monkeypatch):
+    from weft.runtime import recipes
+
+    monkeypatch.setattr(recipes, "_MOST", 3)
+    for number in range(2):
+        loom.records.append("notes", number, user=user, session="s", create_time=END - number)
+    assert len(loom.recipes.run(recipe(yoj("notes")), user=user).messages) == 2
+    with pytest.raises(LimitExceededError, match="'notes': a recipe reads at most 3 records"):
+        loom.recipes.run(recipe(yoj("notes"), yoj("notes")), user=user)
+    tree = loom.plant("Long", "a")
+    node = tree.root.say("b").say("c").say("d")
+    with pytest.raises(LimitExceededError, match="the path"):
+        loom.recipes.run(path_recipe(tree, node, yoj("messages")))
+
+
+@pytest.fixture
+def talk(loom):
+    tree = loom.plant("A talk", "", system_context="Be brief.")
+    nodes = [tree.say(text) for text in ("Can we cross?", "The fog is thick.", "And now?", "It lifts.")]
+    return tree, nodes
+
+
+def path_recipe(tree, node, *components, **more):
+    return {
+        "kala": {"kind": "Path", "treeId": tree.id, "nodeId": node.id, **more.pop("wishes", {})},
+        "model": {"filters": [], "components": list(components), **more},
+    }
+
+
+@covers("kala.path")
+def test_a_path_of_a_tree_is_the_stream_of_messages(loom, talk):
+    tree, nodes = talk
+    nodes[1].exclude()
+    found = loom.recipes.run({**path_recipe(tree, nodes[2], yoj("messages")), "includeDocId": True})
+    assert found.messages == [
+        {"role": "user", "content": "Can we cross?", "docId": nodes[0].id},
+        {"role": "user", "content": "And now?", "docId": nodes[2].id},
+    ]
+    assert loom.recipes.run(path_recipe(tree, nodes[2], yoj("summaries"))).messages == []
+    with pytest.raises(NotFoundError):
+        loom.recipes.run(
+            {"kala": {"kind": "Path", "treeId": "no such tree", "nodeId": "x"}, "presetId": "dialogue"}
+        )
+
+
+@covers("kala.path")
+def test_tools_of_a_path_are_calls_and_results_as_filters_know_them(loom):
+    from weft.context.plain import plain_messages_of
+    from weft.tree.content import Mixed, Text, Thinking, ToolCall, ToolResult
+    from weft.tree.node import Role
+
+    call = ToolCall(id="c", name="look", arguments={"x": 1})
+    said = Mixed((Thinking(text="hm", opaque={}), Text("Let me "), Text("look."), call))
+    function = {"name": "look", "arguments": '{"x":1}'}
+    assert list(plain_messages_of(Role.ASSISTANT, said)) == [
+        {
+            "role": "assistant",
+            "content": "Let me look.",
+            "tool_calls": [{"id": "c", "type": "function", "function": function}],
+        }
+    ]
+    assert list(plain_messages_of(Role.TOOL, ToolResult(call_id="c", content="seen"))) == [
+        {"role": "tool", "tool_call_id": "c", "content": "seen"}
+    ]
+    assert list(plain_messages_of(Role.ASSISTANT, Thinking(text="hm", opaque={}))) == []
+    assert list(plain_messages_of(Role.USER, Text(""))) == [{"role": "user", "content": ""}]
+
+
+@covers("recipe.built-ins")
+def test_a_dialogue_is_a_recipe_whose_messages_and_account_are_the_contexts(loom, talk):
+    _, nodes = talk
+    context = nodes[-1].context(limit=60)
+    found = loom.recipes.at(nodes[-1], "dialogue", limit=60)
+    assert found.messages == [
+        {"role": "system", "content": "Be brief."},
+        *({"role": message.role.value, "content": message.text} for message in context.messages),
+    ]
+    assert found.messages == loom.recipes.at(nodes[-1], limit=60).messages
+    told = [(entry.kind, entry.id, entry.outcome) for entry in found.manifest]
+    for entry in context.manifest:
+        assert (entry.kind, entry.id, entry.outcome) in told
+    assert found.manifest.facts.budget == 60
+    assert found.manifest.facts.settings["recipe"]["model"]["components"] == [
+        {"kind": "yoj", "name": "dialogue", "framing": ""}
+    ]
+    with pytest.raises(InvalidInputError, match="the tree is in dialogue mode"):
+        loom.recipes.at(nodes[-1], "buffer")
+    with pytest.raises(InvalidInputError, match="kala.limits is not known") as caught:
+        loom.recipes.at(nodes[-1], "dialogue", limits=60)
+    assert caught.value.path == "kala.limits"
+    with pytest.raises(InvalidInputError, match="kala.limit has the wrong kind"):
+        loom.recipes.at(nodes[-1], "dialogue", limit="60")
+
+
+@covers("recipe.built-ins")
+def test_an_assembled_stream_is_a_part_of_other_recipes(loom, talk):
+    _, nodes = talk
+    model = {"components": [{"kind": "literal", "value": "First."}, yoj("dialogue")], "filters": ["repair"]}
+    found = loom.recipes.at(nodes[-1], {"model": model}, limit=1_000)
+    assert [message["role"] for message in found.messages] == ["system", "system", "user"]
+    assert any(entry.reason.startswith("filters[0] repair") for entry in found.manifest)
+    with pytest.raises(InvalidInputError, match="a recipe is an object"):
+        loom.recipes.at(nodes[-1], 5)
+
+
+@covers("recipe.built-ins")
+def test_a_document_is_a_recipe_too(loom):
+    story = loom.plant("A story", "Once", mode="buffer")
+    node = story.say(" upon a time")
+    found = loom.recipes.at(node)
+    assert found.messages == [{"role": "user", "content": "Once upon a time"}]
+    with pytest.raises(InvalidInputError, match="the tree is in buffer mode"):
+        loom.recipes.at(node, "dialogue")
+
+
+@covers("recipe.built-ins")
+def test_layers_are_a_recipe_as_soon_as_somebody_registers_them(loom, talk, monkeypatch):
+    from weft.context.manifest import Facts, Manifest
+    from weft.runtime.recipes import ASSEMBLERS
+
+    _, nodes = talk
+    if "layered" not in ASSEMBLERS:
+        with pytest.raises(UnavailableError, match="no layered assembly of trees yet"):
+            loom.recipes.at(nodes[-1], "layered")
+    made = [{"role": "user", "content": "in layers"}], Manifest(Facts(budget=7), ())
+    monkeypatch.setitem(ASSEMBLERS, "layered", lambda contexts, path, wishes: made)
+    assert contents(loom.recipes.at(nodes[-1], "layered")) == ["in layers"]
+
+
+@covers("collapse.range-of-a-path", "collapse.tree-keeps-nodes")
+def test_a_folded_range_is_a_placeholder_in_contexts_and_in_recipes(loom, talk):
+    tree, nodes = talk
+    group = tree.collapse(nodes[0], nodes[1], "the fog", "Whether to cross")
+    placeholder = json.dumps(
+        {
+            "type": "collapsed_group",
+            "name": "the fog",
+            "responseId": group.id,
+            "description": "Whether to cross",
+        },
+        separators=(",", ":"),
+    )
+    context = nodes[-1].context()
+    assert [message.text for message in context.messages] == [f"{placeholder}\n\nAnd now?\n\nIt lifts."]
+    outcomes = {entry.id: entry.outcome for entry in context.manifest}
+    assert outcomes[nodes[1].local_id] == "collapsed"
+    run = path_recipe(tree, nodes[-1], yoj("messages"), filters=["collapseGroupReplacer"])
+    assert contents(loom.recipes.run(run)) == [placeholder, "And now?", "It lifts."]
+    assert contents(loom.recipes.at(nodes[-1]))[1:] == [message.text for message in context.messages]
+    assert [node.text for node in tree.path][1:] == [node.text for node in nodes]
+    tree.expand("the fog")
+    assert nodes[-1].context().messages[0].text.startswith("Can we cross?")
+    assert contents(loom.recipes.run(run))[0] == "Can we cross?"
+    tree.undo()
+    assert nodes[-1].context().messages[0].text.startswith(placeholder)
+    tree.uncollapse("the fog")
+    assert nodes[-1].context().messages[0].text.startswith("Can we cross?")
+    check_tokens(nodes[-1])
+
+
+def check_tokens(node):
+    context = node.context()
+    assert context.tokens == sum(entry.tokens for entry in context.manifest)
+
+
+@covers("collapse.range-of-a-path")
+def test_a_fold_without_a_description_is_described_in_its_own_words(loom, talk):
+    tree, nodes = talk
+    assert tree.collapse(nodes[0], nodes[2], "a").description == "3 nodes: “Can we cross?” … “And now?”"
+    assert tree.collapse(nodes[3], nodes[3], "b").description == "1 node: “It lifts.”"
+    assert tree.collapse(nodes[0], nodes[2], "a", "mine").description == "mine"
+    assert tree.collapse(nodes[0], nodes[2], "a").description == "mine"
+    assert tree.collapse(tree.root, tree.root, "nothing").description == "1 node"
+
+
+@covers("collapse.range-of-a-path")
+def test_of_several_folds_the_newest_has_a_node_and_a_branch_folds_what_it_shares(loom, talk):
+    tree, nodes = talk
+    tree.collapse(nodes[0], nodes[3], "all")
+    tree.collapse(nodes[0], nodes[1], "begin")
+    said = nodes[3].context().messages[0].text.split("\n\n")
+    assert [json.loads(each)["name"] for each in said] == ["begin", "all"]
+    branch = nodes[2].say("Elsewhere.")
+    said = branch.context().messages[0].text.split("\n\n")
+    assert [json.loads(each)["name"] for each in said[:2]] == ["begin", "all"]
+    assert said[2:] == ["Elsewhere."]
+    tree.collapse(nodes[0], nodes[3], "again")
+    (only,) = nodes[3].context().messages[0].text.split("\n\n")
+    assert json.loads(only)["name"] == "again"
+    apart = tree.root.say("Apart.")
+    assert apart.context().messages[0].text == "Apart."
+    run = path_recipe(tree, branch, yoj("messages"), filters=["collapseGroupReplacer"])
+    found = contents(loom.recipes.run(run))
+    assert json.loads(found[0])["name"] == "again"
+    assert found[1:] == ["Elsewhere."]
+    check_tokens(branch)
+
+
+@covers("collapse.range-of-a-path")
+def test_a_document_shows_a_remark_where_it_is_folded(loom):
+    story = loom.plant("Folded story", "Once", mode="buffer")
+    first = story.say(" upon a time.")
+    last = story.say(" There was a fog.")
+    story.say(" It lifted.")
+    story.collapse(first, last, "fog", "there was fog")
+    assert story.context().document == "Once\n[… fog: there was fog …]\n It lifted."
+
+
+@covers("records.moved")
+def test_records_join_another_grove_with_a_file(tmp_path):
+    with weft.open(tmp_path / "a.db") as one, weft.open(tmp_path / "b.db") as two:
+        one.records.append("notes", "a", user="ada", id="1", create_time=1)
+        one.records.append("notes", "b", user="ada", id="2", create_time=2)
+        two.records.append("notes", "other", user="ada", id="1", create_time=3)
+        one.export(tmp_path / "all.json")
+        came = two.import_(tmp_path / "all.json")
+        assert "1 records are there already, and stayed as they are" in came.notes
+        assert [each.value for each in two.records.list("notes", user="ada")] == ["b", "other"]
+        check_sound(two)

@@ -1,0 +1,63 @@
+"""A real application over a real grove, asked in process."""
+
+from collections.abc import Iterator
+
+import pytest
+from starlette.testclient import TestClient
+
+import weft
+from weft.server.app import create_app
+from weft.server.settings import ServerSettings
+
+KEY = "the-owners-key"
+LIMIT = 200_000
+
+
+class Asker:
+    """Asks with one token."""
+
+    def __init__(self, client: TestClient, token: str | None) -> None:
+        self.client = client
+        self.headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+
+    def __call__(self, method: str, path: str, **more):
+        headers = self.headers | more.pop("headers", {})
+        return self.client.request(method, path, headers=headers, follow_redirects=False, **more)
+
+    def get(self, path: str, **more):
+        return self("GET", path, **more)
+
+    def post(self, path: str, body=None, **more):
+        return self("POST", path, **({"json": body} if body is not None else {}), **more)
+
+
+@pytest.fixture(scope="module")
+def client(loom: weft.Grove) -> Iterator[TestClient]:
+    settings = ServerSettings(
+        keys=(KEY,), entrance="once", body_limit=LIMIT, origins=("https://ours.example",)
+    )
+    with TestClient(create_app(loom, settings), base_url="http://127.0.0.1:7370") as asked:
+        yield asked
+
+
+@pytest.fixture(scope="module")
+def tokens(loom: weft.Grove) -> dict[str, str]:
+    """One of each kind."""
+    users = loom.users
+    for name, role in [("ada", "editor"), ("bob", "reader"), ("eve", None), ("robot", "editor")]:
+        users.add(name, role=role)
+    return {
+        **{name: users.issue(name)[0] for name in ("ada", "bob", "eve")},
+        "service": users.issue("robot", service=True, label="the service")[0],
+    }
+
+
+@pytest.fixture
+def owner(client) -> Asker:
+    return Asker(client, KEY)
+
+
+@pytest.fixture
+def ask(client, tokens):
+    """Ask as somebody."""
+    return lambda name: Asker(client, None if name is None else tokens[name])

@@ -1,0 +1,228 @@
+"""Who gets in: tokens, names, pages, sizes; every route of them."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from fastapi.routing import APIRoute
+from tests.covers import covers
+from tests.server.conftest import KEY, LIMIT, Asker
+
+from weft.errors import ConflictError, InvalidInputError, NotFoundError, PermissionDeniedError
+from weft.runtime.users import admit, digest_of_token
+from weft.store import schema
+
+OPEN = {("GET", "/api/health"), ("GET", "/enter")}
+"""Routes that ask for no token."""
+ROUTES = {
+    *(("POST", f"/context/{path}") for path in ("topicContextYoj/run", "collapse/state/set")),
+    ("POST", "/jobs/context/collapse/indexer/run"),
+    ("POST", "/api/recipes/run"),
+    *((method, "/api/records") for method in ("GET", "POST")),
+    ("GET", "/api/records/streams"),
+    *((method, "/api/trees") for method in ("GET", "POST")),
+    *(("GET", f"/api/trees/{{tree}}/nodes/{{node}}/{what}") for what in ("path", "context")),
+    ("POST", "/api/trees/{tree}/nodes/{node}/children"),
+    *((method, "/api/trees/{tree}/groups") for method in ("GET", "POST")),
+    ("POST", "/api/trees/{tree}/groups/expand"),
+    ("GET", "/api/events"),
+    *(("GET", path) for path in ("/", "/docs", "/docs/style.css", "/openapi.json")),
+    *OPEN,
+}
+
+
+def routes(listed) -> Iterator[tuple[str, str]]:
+    for route in listed:
+        if isinstance(route, APIRoute):
+            yield from ((method, route.path) for method in route.methods or ())
+        else:
+            yield from routes(route.original_router.routes)
+
+
+@covers("http.every-route-guarded")
+def test_every_route_is_in_the_matrix(client):
+    assert set(routes(client.app.routes)) == ROUTES
+
+
+@covers("http.every-route-guarded", "http.strict-headers")
+@pytest.mark.parametrize(("method", "path"), sorted(ROUTES), ids=lambda part: part)
+def test_strangers_are_refused_everywhere(client, ask, owner, method, path):
+    place = path.replace("{tree}", "T").replace("{node}", "N")
+    for headers in (
+        {"Host": "evil.example"},
+        {"Host": "127.0.0.1.evil.example"},
+        {"Host": ""},
+        {"Origin": "null"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://127.0.0.1:7371"},
+        {"Origin": "file://"},
+    ):
+        answer = owner(method, place, headers=headers)
+        assert answer.status_code == 403, (headers, answer.text)
+    if (method, path) not in OPEN:
+        for token in (None, "wrong", "weft_" + "x" * 43, "é", KEY + "x", KEY[:-1]):
+            asker = Asker(client, token)
+            if token == "é":
+                asker.headers = {"Authorization": "Bearer é".encode()}
+            assert asker(method, place).status_code == 401, token
+        if method == "GET" and not path.startswith("/api"):
+            assert owner(method, place, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+
+
+@covers("http.strict-headers")
+def test_our_own_page_and_those_named_may_ask(owner):
+    for origin in ("http://127.0.0.1:7370", "https://ours.example"):
+        assert owner.get("/api/trees", headers={"Origin": origin}).status_code == 200
+    for host in ("localhost", "LOCALHOST:1", "[::1]:5", "127.0.0.1"):
+        assert owner.get("/api/trees", headers={"Host": host}).status_code == 200
+
+
+@covers("http.strict-headers")
+def test_every_answer_says_what_a_browser_may_do_with_it(owner, ask):
+    for answer in (owner.get("/api/trees"), ask(None).get("/api/trees"), owner.get("/nothing")):
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+    page = owner.get("/docs")
+    assert page.status_code == 200
+    assert "script" not in page.text
+    assert "http" not in page.text.replace("HTTP", "")
+    assert page.headers["content-security-policy"].count("'self'") == 4
+    assert owner.get("/docs/style.css").headers["content-type"].startswith("text/css")
+    assert "/context/topicContextYoj/run" in page.text
+
+
+@covers("http.one-time-link")
+def test_the_link_opens_once_and_the_cookie_stays(client, ask):
+    stranger = ask(None)
+    assert stranger.get("/enter?key=guess").status_code == 401
+    assert stranger.get("/enter").status_code == 400
+    opened = stranger.get("/enter?key=once")
+    assert (opened.status_code, opened.headers["location"]) == (303, "/")
+    cookie = opened.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    try:
+        assert stranger.get("/api/trees").status_code == 200
+        assert stranger.get("/enter?key=once").status_code == 401
+    finally:
+        client.cookies.clear()
+    assert stranger.get("/api/trees").status_code == 401
+
+
+@covers("http.body-limit")
+def test_a_large_body_is_refused_before_it_is_read(owner):
+    read = []
+
+    def parts():
+        for _ in range(100):
+            read.append(1)
+            yield b" " * 20_000
+
+    answer = owner.post("/api/records", content=b"x" * (LIMIT + 1))
+    assert (answer.status_code, answer.json()["code"]) == (413, "LIMIT_EXCEEDED")
+    assert owner.post("/api/records", content=parts()).status_code == 413
+    declared = owner.post("/api/records", content=b"{}", headers={"Content-Length": str(10**12)})
+    assert declared.status_code == 413
+    assert owner.post("/api/records", content=b" " * LIMIT).status_code == 400
+
+
+@covers("http.hashed-tokens")
+def test_only_the_hash_of_a_token_is_kept(loom, tokens):
+    with loom.read.store.read() as session:
+        for table in schema.metadata.sorted_tables:
+            assert not any(secret in str(session.execute(table.select()).all()) for secret in tokens.values())
+        kept = {row.hash for row in session.execute(schema.tokens.select())}
+    assert {digest_of_token(secret) for secret in tokens.values()} <= kept
+    assert all(secret.startswith("weft_") and len(secret) > 45 for secret in tokens.values())
+
+
+@covers("http.hashed-tokens", "http.team-mode")
+def test_a_token_ends_when_it_is_revoked_or_over_or_its_user_is_shut_out(loom, client):
+    users = loom.users
+    users.add("guest", role="reader")
+    kept, made = users.issue("guest", label="phone")
+    asker = Asker(client, kept)
+    over = Asker(client, users.issue("guest", expires_at=datetime(2020, 1, 1, tzinfo=UTC))[0])
+    assert (asker.get("/api/trees").status_code, over.get("/api/trees").status_code) == (200, 401)
+    users.archive("guest")
+    assert asker.get("/api/trees").status_code == 401
+    with pytest.raises(ConflictError, match="is archived"):
+        users.issue("guest")
+    users.archive("guest", restore=True)
+    assert asker.get("/api/trees").status_code == 200
+    users.revoke(made.id)
+    users.revoke(made.id)
+    assert asker.get("/api/trees").status_code == 401
+    assert [token.label for token in users.tokens("guest") if token.revoked_at] == ["phone"]
+    assert admit(loom._gate, users.issue("guest")[0]).name == "guest"
+
+
+@covers("http.team-mode")
+def test_roles_decide_what_users_may_do(loom, ask):
+    tree = loom.plant("Shared", "hello")
+    path = f"/api/trees/{tree.id}/nodes/{tree.root.id}"
+    said = {"content": "hi"}
+    assert ask("ada").post(f"{path}/children", said).status_code == 200
+    assert ask("bob").get(f"{path}/path").status_code == 200
+    assert ask("bob").post(f"{path}/children", said).status_code == 403
+    assert ask("bob").post("/api/trees", {"title": "mine"}).status_code == 403
+    assert ask("bob").post("/api/records", {"records": [{"name": "n", "value": 1}]}).status_code == 403
+    assert ask("eve").get("/api/trees").json() == {"trees": []}
+    assert ask("eve").get(f"{path}/path").status_code == 403
+    loom.users.set_role("eve", "reader", tree=tree.id)
+    assert [each["id"] for each in ask("eve").get("/api/trees").json()["trees"]] == [tree.id]
+    assert ask("eve").get(f"{path}/context").status_code == 200
+    assert ask("eve").get("/api/records/streams").status_code == 403
+    assert [(each.tree_id, each.role) for each in loom.users.roles("eve")] == [(tree.id, "reader")]
+    loom.users.set_role("eve", None, tree=tree.id)
+    assert ask("eve").get(f"{path}/path").status_code == 403
+
+
+@covers("http.team-mode")
+def test_only_owners_let_others_in(loom, client, tokens):
+    from weft.runtime.grove import Grove
+
+    ada = Grove(loom._gate, admit(loom._gate, tokens["ada"]).actor)
+    for attempt in (
+        lambda: ada.users.add("mallory"),
+        lambda: ada.users.issue("ada"),
+        lambda: ada.users.set_role("ada", "owner"),
+        ada.users.list,
+        ada.users.tokens,
+        lambda: ada.users.archive("bob"),
+    ):
+        with pytest.raises(PermissionDeniedError):
+            attempt()
+    with pytest.raises(ConflictError, match="there is a user"):
+        loom.users.add("ADA")
+    with pytest.raises(InvalidInputError, match="is not a name"):
+        loom.users.add(" \n ")
+    with pytest.raises(NotFoundError, match="no user 'nobody'"):
+        loom.users.issue("nobody")
+    with pytest.raises(NotFoundError, match="no token"):
+        loom.users.revoke("nothing")
+
+
+def test_what_is_not_there_is_a_404_and_a_wrong_method_a_405(owner):
+    assert owner.get("/nothing").json()["code"] == "NOT_FOUND"
+    wrong = owner("DELETE", "/api/trees")
+    assert (wrong.status_code, wrong.json()["code"]) == (405, "NOT_FOUND")
+    assert owner.get("/api/trees/none/nodes/x/path").status_code == 404
+
+
+def test_our_own_mistakes_are_told_without_their_insides(loom, monkeypatch):
+    from starlette.testclient import TestClient
+
+    from weft.server.app import create_app
+    from weft.server.settings import ServerSettings
+
+    def broken(self, **_):
+        raise RuntimeError("secret insides")
+
+    monkeypatch.setattr(type(loom.read), "trees", broken)
+    app = create_app(loom, ServerSettings(keys=(KEY,)))
+    with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as asked:
+        answer = asked.get("/api/trees", headers={"Authorization": f"Bearer {KEY}"})
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
