@@ -11,11 +11,7 @@ from weft.errors import StorageError
 
 __all__ = ["HEAD", "migrate", "schema_version"]
 
-<<<<<<< HEAD
-HEAD = "0008"
-=======
 HEAD = "0009"
->>>>>>> 3fca5fc (Write down calls that are under way and what they cost, before anybody is asked)
 """The newest file in migrations/versions."""
 
 _VERSION = table("alembic_version", column("version_num"))
