@@ -50,7 +50,19 @@ _NIGHT = 14 * 60 * _MINUTE
 _WIDTH = 80
 _EVERYWHERE = re.compile(r"╭─ Everywhere .*?╯\s*\n", re.DOTALL)
 """The options that every command has."""
-_PLAIN = {"COLUMNS": str(_WIDTH), "NO_COLOR": "1", "TERM": "dumb"}
+_NO_KEYS = dict.fromkeys(
+    ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"), ""
+)
+_PLAIN = {
+    "COLUMNS": str(_WIDTH),
+    "NO_COLOR": "1",
+    "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
+    "TERM": "dumb",
+    "WEFT_CACHE": "cache",
+    "WEFT_KEYS": "keys.json",
+    "WEFT_OFFLINE": "1",
+    **_NO_KEYS,
+}
 
 
 class Session:

@@ -8,6 +8,7 @@ WeftError
 ├── CrossTreeError           CROSS_TREE
 ├── ConflictError            CONFLICT
 ├── ModelError               MODEL_ERROR
+│   └── ProviderError        MODEL_ERROR, with what went wrong as a `Trouble`
 ├── InvalidInputError        INVALID_INPUT
 ├── UnauthenticatedError     UNAUTHENTICATED
 ├── ContextLimitError        CONTEXT_LIMIT
@@ -16,6 +17,7 @@ WeftError
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import ClassVar
 
 __all__ = [
@@ -30,7 +32,9 @@ __all__ = [
     "ModelError",
     "NotFoundError",
     "PermissionDeniedError",
+    "ProviderError",
     "StorageError",
+    "Trouble",
     "UnauthenticatedError",
     "UnavailableError",
     "WeftError",
@@ -127,6 +131,50 @@ class ModelError(WeftError):
     """A model failed to answer."""
 
     code = "MODEL_ERROR"
+
+
+class Trouble(StrEnum):
+    """What can go wrong with a provider: one set, whoever it is."""
+
+    AUTHENTICATION = "authentication"
+    RATE_LIMITED = "rate_limited"
+    CONTEXT_TOO_LONG = "context_too_long"
+    MODEL_NOT_FOUND = "model_not_found"
+    INVALID_REQUEST = "invalid_request"
+    SERVER_ERROR = "server_error"
+    NETWORK = "network"
+    TIMEOUT = "timeout"
+    CONTENT_FILTERED = "content_filtered"
+    UNKNOWN = "unknown"
+
+
+_PASSING = frozenset({Trouble.RATE_LIMITED, Trouble.SERVER_ERROR, Trouble.NETWORK, Trouble.TIMEOUT})
+
+
+class ProviderError(ModelError):
+    """A provider refused, failed or fell silent."""
+
+    def __init__(
+        self,
+        trouble: Trouble,
+        message: str,
+        *,
+        hint: str | None = None,
+        retry_after: float | None = None,
+        status: int | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.trouble = trouble
+        self.retry_after = retry_after
+        """Seconds the provider asked us to wait."""
+        self.status = status
+        self.request_id = request_id
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may well be answered later."""
+        return self.trouble in _PASSING
 
 
 class InvalidInputError(WeftError):

@@ -15,9 +15,11 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
+from weft.providers.gate import Gate
+from weft.providers.scripted import Reply, Scripted
 from weft.runtime.grove import Grove, open_grove
 
-__all__ = ["START", "SteppingClock", "grove"]
+__all__ = ["START", "Gate", "Reply", "Scripted", "SteppingClock", "grove"]
 
 START = 1_700_000_000_000_000
 """November 2023, in microseconds: before now, so that a real clock may go on in the same grove."""

@@ -39,6 +39,15 @@ EVERY = {
     "context": "context TWO",
     "diff": "diff ONE TWO",
     "prefer": "prefer tokenBuffer=2000",
+    "stats": "stats",
+    "attach": "attach ONE https://a.b --text page",
+    "detach": "detach TWO https://a.b",
+    "vault": "vault",
+    "vault ls": "vault ls",
+    "vault add": "vault add FOLDER",
+    "vault show": "vault show Tests",
+    "vault rm": "vault rm Tests",
+    "remember": "remember that",
     "tag": "tag ONE good",
     "link": "link ONE doc:Notes",
     "collapse": "collapse ONE TWO start",
@@ -66,6 +75,11 @@ EVERY = {
     "agents ls": "agents ls",
     "agents add": "agents add Ada",
     "agents archive": "agents archive Muse",
+    "models": "models anthropic --offline",
+    "keys": "keys",
+    "keys ls": "keys ls",
+    "keys set": "keys set lab",
+    "keys rm": "keys rm kept",
     "verify": "verify",
     "provenance": "provenance ONE",
     "timestamp": "timestamp",
@@ -128,6 +142,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("new", "Marie")
     one = desk.ok("say", "Why?")
     two = desk.ok("say", "Because.")
+    desk.ok("attach", two, "https://a.b", "--text", "page")
+    desk.ok("vault", "add", str(Path(__file__).parent), "--name", "Tests")
     gone = desk.ok("say", "gone")
     desk.ok("prune", gone)
     desk.ok("collapse", two, two, "fold")
@@ -140,14 +156,26 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     token = desk.json("users", "token", "ann")["id"]
     (folder / "values.json").write_text("[1, 2]")
     desk.ok("export", "--out", str(folder / "exported.json"))
+    here = str(Path(__file__).parents[1] / "data")
     values = str(folder / "values.json")
-    return folder, {"ONE": one, "TWO": two, "GONE": gone, "TRUST": trust, "VALUES": values, "TOKEN": token}
+    ids = {"ONE": one, "TWO": two, "GONE": gone, "TRUST": trust, "FOLDER": here}
+    return folder, ids | {"VALUES": values, "TOKEN": token}
+
+
+STDIN = {"keys set lab": "a-key"}
+"""What commands read that read something."""
 
 
 @pytest.fixture
-def grove(prepared: tuple[Path, dict[str, str]], tmp_path: Path) -> tuple[Desk, dict[str, str]]:
-    """A copy of it for one test."""
+def grove(
+    prepared: tuple[Path, dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Desk, dict[str, str]]:
+    """A copy of it for one test, and a key that is kept."""
     folder, ids = prepared
+    monkeypatch.setenv("WEFT_KEYS", str(tmp_path / "keys.json"))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    (tmp_path / "keys.json").write_text('{"kept": "another-key"}')
+    (tmp_path / "keys.json").chmod(0o600)
     shutil.copytree(folder, tmp_path / "copy")
     desk = Desk(str(tmp_path / "copy" / "grove.db"))
     desk.clock.pass_by(seconds=60)
@@ -167,7 +195,7 @@ def test_every_command_answers_with_one_json_value_and_talks_on_stderr(
     grove: tuple[Desk, dict[str, str]], line: str
 ) -> None:
     desk, ids = grove
-    answer = desk(*(ids.get(word, word) for word in line.split()), "--json")
+    answer = desk(*(ids.get(word, word) for word in line.split()), "--json", stdin=STDIN.get(line))
     assert answer.code == 0, answer.err
     assert answer.out.endswith("\n")
     value = json.loads(answer.out)
@@ -317,7 +345,7 @@ def test_the_shell_completes_commands_options_and_what_is_in_the_grove(marie: De
     edited = marie.ok("edit", said, "Why not?").replace("'", "’")
     marie.ok("new", "A longer title")
     marie.ok("doc", "new", "Notes")
-    assert completed(marie, "weft re") == ["read", "restore", "redo", "records", "recipe"]
+    assert completed(marie, "weft re") == ["read", "restore", "redo", "remember", "records", "recipe"]
     assert "--headings" in completed(marie, "weft read --he")
     assert "--json" in completed(marie, "weft read --js")
     assert {said, edited} < set(completed(marie, "weft --tree Marie read "))

@@ -8,9 +8,19 @@ from weft.context.select import Candidate, ExtraSource, Outline, Reason
 from weft.context.settings import resolve_preferences
 from weft.context.sizes import least_of_content, tokens_of_content
 from weft.context.tokens import DEFAULT
-from weft.tree.content import Image, Mixed, Text, ToolCall, ToolResult, kind_of, plain_text
+from weft.tree.content import (
+    Image,
+    Mixed,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    holds_results,
+    kind_of,
+    makes_calls,
+)
 from weft.tree.edge import SourceRole
-from weft.tree.measure import measure
+from weft.tree.measure import measure_content
 from weft.tree.tree import Mode
 
 
@@ -28,7 +38,7 @@ class Story:
         number = len(self.rows)
         name = f"N{number}"
         tokens = tokens_of_content(content, DEFAULT)
-        self.ruler += measure(plain_text(content)).tokens
+        self.ruler += measure_content(content).tokens
         row = Candidate(
             name,
             f"n{number}",
@@ -40,6 +50,8 @@ class Story:
             left_out=left_out,
             sources=tuple(sources),
             least=least_of_content(content, DEFAULT) if isinstance(content, Mixed) else None,
+            asks=makes_calls(content),
+            answers=holds_results(content),
         )
         self.rows.append(row)
         self.contents[name] = content
@@ -50,9 +62,9 @@ class Story:
 
     def use_tool(self, *results, left_out=None):
         self.calls += 1
-        self.answer(
-            ToolCall(id=f"c{self.calls}", name="look", arguments={"at": self.calls}), left_out=left_out
-        )
+        call = ToolCall(id=f"c{self.calls}", name="look", arguments={"at": self.calls})
+        # Every other call comes with a thought, as models like it.
+        self.answer(Mixed((Thinking(text="Hm."), call)) if self.calls % 2 else call, left_out=left_out)
         for result in results:
             self.say(ToolResult(call_id=f"c{self.calls}", content=result), "tool")
         return self

@@ -400,3 +400,52 @@ def test_extending_measures_what_is_new_and_nothing_else(options):
         counts.append(len(asked))
     assert max(counts[200:]) <= max(counts[20:100]) + 2
     assert max(counts) < 40
+
+
+@covers("fit.recent-nodes-always-there", "engine.extend")
+def test_the_recent_messages_are_there_however_many_they_are():
+    messages = [{"role": "assistant" if n % 2 else "user", "content": "x" * 400} for n in range(200)]
+    fresh = fit_messages(messages, 1_000, minimum_recent=100)
+    assert len(fresh.messages) >= 100
+    extended = fit_messages(messages[:-2], 1_000, minimum_recent=100).extend(messages[-2:])
+    assert extended.messages == fresh.messages
+    systems = [{"role": "system", "content": "s"}] * 62
+    recent = fit_messages(messages[:10] + systems, 500, strategy="rollingWindow")
+    assert sum(message["role"] != "system" for message in recent.messages) >= 4
+
+
+@covers("fit.marker-configurable")
+def test_the_marker_counts_what_was_left_out_and_not_what_stayed():
+    messages = [{"role": "assistant" if n % 2 else "user", "content": "x" * 100} for n in range(40)]
+    messages[5:5] = [{"role": "system", "content": "stay"}] * 3
+    found = fit_messages(messages, 400)
+    (marker,) = [
+        message["content"] for message in found.messages if "left out here" in str(message["content"])
+    ]
+    assert f"[{found.removed_nodes} messages left out here]" in marker
+
+
+@covers("tokens.callable")
+@pytest.mark.parametrize("wrong", [-3, None, "7", float("nan"), True])
+def test_a_callable_that_does_not_count_is_refused(wrong):
+    with pytest.raises(InvalidInputError, match="counted"):
+        fit_messages([{"role": "user", "content": "Hello"}], 10, estimator=lambda _: wrong)
+
+
+@covers("tokens.callable", "fit.budget-never-exceeded")
+def test_callables_may_count_in_fractions_and_by_their_own_lights():
+    message = {"role": "user", "content": "loom " * 60}
+    for count in (lambda text: len(text) / 4, lambda text: len(text) * 3 + 7, lambda text: len(text) + 6):
+        for limit in range(8, 60, 4):
+            try:
+                found = fit_messages([message], limit, estimator=count)
+            except ContextLimitError:
+                continue
+            assert isinstance(found.tokens, int)
+            assert found.tokens <= limit
+
+
+@covers("engine.fit-messages")
+def test_a_content_of_no_known_shape_costs_what_it_is_long():
+    found = fit_messages([{"role": "user", "content": {"type": "text", "text": "x" * 4_000}}], 2_000)
+    assert found.tokens >= 1_000

@@ -10,6 +10,7 @@ import weft
 from weft.provenance.facts import summary_fact
 from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.base import Editing
+from weft.runtime.operations.envelopes import KeepLegacyText
 from weft.runtime.operations.projects import AssignProject, ChangeProject, CreateProject
 from weft.runtime.scope import Scope
 from weft.store import schema
@@ -67,8 +68,23 @@ def fill(grove: weft.Grove, picture: bytes = PICTURE) -> None:
             )
         )
     _records(grove)
+    keep_request(grove, tree, ref)
     grove.perform(Summarise(tree=tree.id, node=tree.root.id, text="a summary"))
     grove.read.store.write(lambda transaction: _add_evidence(transaction, tree.id))
+
+
+def keep_request(grove: weft.Grove, tree: weft.runtime.handles.TreeHandle, ref: str) -> None:
+    """A turn with a note that came with a picture, what was sent from it, and what was cached of that."""
+    image = Image(ref=ref, mime_type="image/png", width=3, height=4)
+    note = Item(id="open.md", type="active_note", content="Look.", title="Open", images=(image,))
+    before = tree.cursor
+    turn = tree.root.say(
+        "What do you see?", attachments=[note, Item(id="p", type="note", content="P", pinned=True)]
+    )
+    kept = grove.layers.keep(turn.prepare(agent="Muse"))
+    grove.layers.report(kept, 3)
+    grove.perform(KeepLegacyText(tree=tree.id, node=tree.root.id, text="as it was sent"))
+    before.switch()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

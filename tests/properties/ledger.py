@@ -17,8 +17,8 @@ from weft.store.base import Store
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, KINDS, ROLES, SOURCE_ROLES, STATUSES, Flag
 from weft.tree.agent import Agent
 from weft.tree.attempt import RawResponse
-from weft.tree.content import as_content, kind_of, plain_text
-from weft.tree.measure import measure
+from weft.tree.content import as_content, kind_of
+from weft.tree.measure import measure_content
 from weft.tree.path import jump_depth
 from weft.tree.wire import from_microseconds, iso, to_microseconds
 
@@ -171,7 +171,7 @@ class Ledger:
             above = paper.places_to(piece.place)
             depth = len(above) - 1
             if piece.number == piece.place:
-                size = measure(plain_text(as_content(piece.words.content)))
+                size = measure_content(as_content(piece.words.content))
                 rulers[piece.place] = size.tokens + (rulers[above[-2]] if depth else 0)
             assert row.position == self.keys[piece.place]
             assert row.parent == (self.keys[above[-2]] if depth else None)

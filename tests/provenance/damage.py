@@ -16,15 +16,22 @@ from weft.store import schema
 SPARED_TABLES = {
     *("cursors", "selections", "buffers"),  # where people stand, and what they have not said yet
     *("leases", "idempotency", "jobs", "memory", "group_index"),  # bookkeeping, not history
-    *("users", "tokens", "memberships", "vaults"),  # not part of any chain yet
+    *("users", "tokens", "memberships"),  # not part of any chain yet
 }
 SPARED = {
     # In which order followers were told of events; given by the database, after the hash.
     ("events", "number"),
     ("events", "transaction"),
     # Keys that a database gives out itself; everything is named by its ULID.
-    *(("links", "key"), ("tags", "key"), ("documents", "key"), ("agents", "key"), ("projects", "key")),
-    ("records", "key"),
+    *(
+        ("links", "key"),
+        ("tags", "key"),
+        ("documents", "key"),
+        ("agents", "key"),
+        ("projects", "key"),
+        ("vaults", "key"),
+        ("records", "key"),
+    ),
     # Working state while a model speaks, or until an authority answers.
     *(("attempts", "partial"), ("trees", "leased_until")),
     *(("timestamps", "attempts"), ("timestamps", "next_try"), ("timestamps", "error")),

@@ -1,6 +1,7 @@
 """A small grove that holds one of everything, for tests that damage it."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 from tests.moving.rich import Summarise
 
@@ -31,7 +32,7 @@ def answer(body: bytes = BODY, request_id: str = "req-1") -> RawResponse:
 def plant_dialogue(grove: weft.Grove) -> weft.runtime.handles.TreeHandle:
     """A conversation with every operation in it."""
     tree = grove.plant("Talk", "Be brief.", system_context="Calm", description="d", preferences={"a": 1.5})
-    item = Item(id="n1", type="note", content="A note.")
+    item = Item(id="n1", type="note", content="A note.", title="N", pinned=True)
     asked = tree.root.say("Why?", attachments=[item])
     asked.attach(Item(id="n2", type="url", content="Another.", recoverable=False))
     asked.detach("n1")
@@ -75,6 +76,8 @@ def plant_dialogue(grove: weft.Grove) -> weft.runtime.handles.TreeHandle:
             ended_at=MOMENT,
         )
     )
+    kept = grove.layers.keep(asked.prepare(agent="sage"))
+    grove.layers.report(kept, 2)
     tree.archive()
     return tree
 
@@ -92,6 +95,7 @@ def plant_text(grove: weft.Grove) -> weft.runtime.handles.TreeHandle:
 
 def fill(grove: weft.Grove) -> None:
     """One of everything."""
+    grove.vaults.mount(Path(__file__).parent, "tests")
     grove.add_agent("sage", model_ref="local:sample", temperature=0.5)
     grove.perform(ChangeAgent(agent="sage", permissions=["loom_aware"]))
     grove.perform(ArchiveAgent(agent=grove.add_agent("gone", model_ref="local:x").id))

@@ -32,7 +32,7 @@ def name_of(session: Session, place: Place) -> str:
     """What a finding about the row must mention."""
     key, tables = dict(zip(place.table.primary_key.columns.keys(), place.key, strict=True)), schema
     match place.table.name:
-        case "texts" | "attachments" | "node_responses" | "sources":
+        case "texts" | "attachments" | "node_responses" | "sources" | "envelopes":
             node = key.get("node") or key.get("target")
             return ulid_at(
                 session, tables.nodes, tables.nodes.c.tree == key["tree"], tables.nodes.c.key == node

@@ -129,9 +129,17 @@ def test_texts_that_cannot_be_kept_exactly_are_refused(loom, refused, text):
         lambda: loom.tree(text),
         lambda: loom.add_agent(text, model_ref="a:b"),
         lambda: tree.collapse(node, node, text),
-        lambda: node.attach(Item(id="a", type="note", content=text * 5)),
+        lambda: node.attach(Item(id=text, type="note", content="x")),
+        lambda: node.attach(Item(id="a", type="note", content="x", title=text)),
     ):
         refused(WeftError, action, "NUL|surrogate|limit")
+    # Contents of items are kept as bytes, so that a note with a NUL in it can be attached.
+    if "\x00" in text:
+        assert node.attach(Item(id="a", type="note", content=text)).value.attachments[0].content == text
+    else:
+        refused(
+            WeftError, lambda: node.attach(Item(id="a", type="note", content=text * 5)), "surrogate|limit"
+        )
 
 
 @covers("permission.checked-at-configuration")

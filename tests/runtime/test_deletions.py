@@ -64,7 +64,11 @@ def fill(grove, tree) -> None:
     model = grove.add_agent(f"bird {tree.id}", model_ref="t:m")
     tree.describe(title=f"{CANARY} A", description=CANARY, system_context=CANARY)
     tree.describe(title=f"{CANARY} B")
-    node = tree.root.say(CANARY, attachments=[Item(id=CANARY, type="note", content=CANARY)])
+    note = Item(
+        id=CANARY, type="note", content=CANARY, title=CANARY, images=(image(grove, f"{CANARY}!".encode()),)
+    )
+    node = tree.root.say(CANARY, attachments=[note])
+    grove.layers.keep(node.prepare(agent=model.id, tool_descriptions=CANARY))
     node.edit(CANARY + "!").annotate(CANARY)
     node.bookmark(CANARY)
     grove.tag(node, CANARY)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import weft
 from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
@@ -27,6 +28,7 @@ from weft.runtime.operations.references import (
     Untag,
 )
 from weft.runtime.operations.trees import Archive, Describe, Plant, Unarchive
+from weft.runtime.operations.vaults import MountVault, UnmountVault
 from weft.runtime.targets import TargetRef
 from weft.runtime.undoing.stack import tops_now
 from weft.store.references import find_agent, find_tree
@@ -39,6 +41,7 @@ from weft.tree.record import RecordDraft, RecordPlace
 from weft.tree.reference import TargetKind
 from weft.tree.tree import Mode
 
+FOLDER = str(Path(__file__).parent)
 NOTE = Item(id="note:a", type="note", content="Marie was here.")
 
 
@@ -210,6 +213,21 @@ CASES = [
         "a range",
         lambda s: Uncollapse(tree=s.id, name="opening"),
         lambda s: s.tree.collapse(s.a, s.b, "opening", "Snow."),
+    ),
+    Case(
+        MountVault,
+        "a folder",
+        lambda s: MountVault(path=FOLDER, name=f"notes {s.number}"),
+        modes=DIALOGUE,
+        in_grove=True,
+    ),
+    Case(
+        UnmountVault,
+        "a folder",
+        lambda s: UnmountVault(vault=f"notes {s.number}"),
+        lambda s: s.grove.vaults.mount(FOLDER, f"notes {s.number}"),
+        modes=DIALOGUE,
+        in_grove=True,
     ),
     Case(
         LinkTogether, "two nodes", lambda s: LinkTogether(one=s.node(s.a), other=s.node(s.other), note="see")

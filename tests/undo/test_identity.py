@@ -14,6 +14,7 @@ from weft.runtime import operations
 from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.calibrations import Calibrate
 from weft.runtime.operations.documents import DeleteDocument
+from weft.runtime.operations.envelopes import KeepEnvelope, KeepLegacyText, ReportCached
 from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.records import DeleteRecords
 from weft.runtime.operations.timestamps import Certify, RequestTimestamp, SetAuthorities
@@ -24,6 +25,9 @@ from weft.tree.tree import Mode
 
 NOT_UNDOABLE = {DeleteTree, DeleteDocument, DeleteRecords, Undo, Redo} | {
     RecordAttempt,
+    KeepEnvelope,
+    KeepLegacyText,
+    ReportCached,
     RequestTimestamp,
     Certify,
     SetAuthorities,

@@ -8,12 +8,14 @@ import typer
 from weft.cli.call import Call
 from weft.cli.command import command, flag
 from weft.cli.completing import complete_agents, complete_nodes
+from weft.cli.layers import View, show_layers
 from weft.cli.output import Column, Piece
 from weft.cli.wording import quoted
 from weft.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from weft.context.comparing import Changes
+    from weft.context.layers.envelope import Envelope
     from weft.context.manifest import Manifest
     from weft.context.picture import Segment
     from weft.context.result import AssembledContext
@@ -73,6 +75,11 @@ def context(
     annotations: Annotated[bool, flag("--annotations", "-a", help="With the notes on the path.")] = False,
     raw: Annotated[bool, flag("--raw", help="The request itself.")] = False,
     entries: Annotated[bool, flag("--entries", help="Every candidate on a line of its own.")] = False,
+    layers: Annotated[
+        bool, flag("--layers", help="The request in layers, with what turns attached.")
+    ] = False,
+    payload: Annotated[bool, flag("--payload", help="The layers' texts themselves.")] = False,
+    sent: Annotated[bool, flag("--sent", help="What was sent from this turn, as it was kept.")] = False,
     other: Annotated[
         str | None,
         typer.Option(
@@ -100,6 +107,14 @@ def context(
         "annotations": annotations,
         "preferences": preferences,
     }
+    if layers and other is not None:
+        _compare(call, here.envelope(**wishes), _other(call, here, wishes, other, layers=True))
+        return
+    if layers or payload or sent:
+        show_layers(
+            call, tree, node, wishes, sent=sent, view=View.of(raw=raw, entries=entries, payload=payload)
+        )
+        return
     found = here.context(**wishes)
     if other is not None:
         _compare(call, found, _other(call, here, wishes, other))
@@ -127,22 +142,29 @@ def read_setting(text: str) -> "tuple[str, JsonValue]":
 
 
 def _other(
-    call: Call, here: "NodeHandle | TreeHandle", wishes: "ContextWishes", other: str
-) -> "AssembledContext":
+    call: Call,
+    here: "NodeHandle | TreeHandle",
+    wishes: "ContextWishes",
+    other: str,
+    *,
+    layers: bool = False,
+) -> "AssembledContext | Envelope":
     from weft.context.strategy import Strategy  # noqa: PLC0415 - the engine is loaded by who asks it
 
     if other in set(Strategy):
         other = f"truncationStrategy={other}"
     if "=" in other:
         name, value = read_setting(other)
-        return here.context(**{**wishes, "preferences": {**wishes.get("preferences", {}), name: value}})
-    return call.node(other).context(**wishes)
+        wishes = {**wishes, "preferences": {**wishes.get("preferences", {}), name: value}}
+    else:
+        here = call.node(other)
+    return here.envelope(**wishes) if layers else here.context(**wishes)
 
 
-def _compare(call: Call, one: "AssembledContext", two: "AssembledContext") -> None:
+def _compare(call: Call, one: "AssembledContext | Envelope", two: "AssembledContext | Envelope") -> None:
     from weft.context.picture import told_changes  # noqa: PLC0415
 
-    changes: Changes = one.diff(two)
+    changes: Changes = one.manifest.diff(two.manifest)
     if call.out.as_json:
         call.out.json({"tokens": [one.tokens, two.tokens], "changes": list(changes)})
         return
@@ -289,7 +311,8 @@ def prefer(
     """Show or set what the grove prefers for contexts, or (with --tree) what one tree does."""
     from dataclasses import fields  # noqa: PLC0415
 
-    from weft.context.settings import Preferences, resolve_preferences  # noqa: PLC0415 - the engine
+    from weft.context.layers.settings import resolve_layer_settings  # noqa: PLC0415 - the engine
+    from weft.context.settings import resolve_preferences  # noqa: PLC0415
     from weft.tree.wire import camel, to_wire  # noqa: PLC0415
 
     changes: dict[str, Any] = {
@@ -305,20 +328,21 @@ def prefer(
     levels: list[Mapping[str, JsonValue]] = [call.grove.preferences]
     if tree is not None:
         levels.append(tree.value.preferences)
-    resolved = resolve_preferences(*levels)
     wire: dict[str, Any] = {
-        camel(each.name): to_wire(getattr(resolved, each.name)) for each in fields(Preferences)
+        camel(each.name): to_wire(getattr(resolved, each.name))
+        for resolved in (resolve_preferences(*levels), resolve_layer_settings(*levels))
+        for each in fields(resolved)
     }
     if call.out.as_json:
         call.out.json(wire)
         return
-    rows = [(name, _told(value), _set_by(name, levels)) for name, value in wire.items()]
+    rows = [(name, _told(name, value), _set_by(name, levels)) for name, value in wire.items()]
     call.out.table([Column("preference"), Column("value", gives=True), Column("set by")], rows, rows)
 
 
-def _told(value: object) -> str:
+def _told(name: str, value: object) -> str:
     if value is None:
-        return "auto"
+        return "auto" if name.startswith("truncation") else "none"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

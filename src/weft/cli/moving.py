@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from weft.cli.call import Call
+from weft.cli.chats import export_chat, import_chat
 from weft.cli.command import command, flag
 from weft.cli.completing import complete_trees
 from weft.cli.output import Piece
@@ -36,11 +37,18 @@ def export(
         str, typer.Option("--out", "-o", metavar="FILE", help="The file; .gz compresses it; - is stdout.")
     ] = STDIN,
     force: Annotated[bool, flag("--force", "-f", help="Overwrite the file.")] = False,
+    chat: Annotated[
+        bool, flag("--chat", help="As a Markdown chat: one path, to a NODE or to where you stand in a tree.")
+    ] = False,
 ) -> None:
     """Write trees, or the whole grove, as one JSON file that can be imported again.
 
-    Nothing is lost on the way but who may enter: users and tokens are never written.
+    Nothing is lost on the way but what belongs to this place: users, tokens and mounted
+    folders are never written.
     """
+    if chat:
+        export_chat(call, names or (), out, force=force)
+        return
     if out == STDIN and call.out.as_json:
         raise InvalidInputError(
             "the export itself is JSON: where should it go?", hint="name a file with --out"
@@ -62,11 +70,22 @@ def export(
 def import_(
     call: Call,
     file: Annotated[str, typer.Argument(metavar="FILE", help="What weft export wrote; - is stdin.")],
+    *,
+    chat: Annotated[
+        bool, flag("--chat", help="It is a Markdown chat, as files that end in .md are.")
+    ] = False,
+    agent: Annotated[
+        str | None,
+        typer.Option("--agent", metavar="AGENT", help="The model that a chat's answers are put down to."),
+    ] = None,
 ) -> None:
     """Take in a file that weft export wrote: all of it, or nothing.
 
     Every hash is checked first. Prints the ids of the trees that came.
     """
+    if chat or file.lower().endswith((".md", ".markdown")):
+        import_chat(call, file, agent)
+        return
     if file != STDIN and not Path(file).is_fifo():
         # Before a grove is made for it.
         with open_file(Path(file)):

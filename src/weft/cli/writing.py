@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from weft.cli.attaching import read_attachments
 from weft.cli.call import Call
 from weft.cli.command import command
 from weft.cli.completing import complete_agents, complete_nodes
@@ -69,6 +70,15 @@ def say(
             autocompletion=complete_agents,
         ),
     ] = None,
+    attach: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attach",
+            "-a",
+            metavar="WHAT",
+            help="A note, #tag, folder:…, doc:… or [node]. Repeat it for more.",
+        ),
+    ] = None,
 ) -> None:
     """Say something where you stand.
 
@@ -79,8 +89,9 @@ def say(
     place = tree if parent is None else parent
     context = [call.node(each) for each in beside or ()]
     instructions = [call.node(each) for each in instruction or ()]
+    items = read_attachments(call, attach or (), tree.id)
     with text_given(text) as words:
-        made = place.say(words, context=context, instructions=instructions, author=author)
+        made = place.say(words, context=context, instructions=instructions, author=author, attachments=items)
     call.out.answer(made.value, made.local_id, f"said {where(tree.title)} as [{made.local_id}]")
 
 

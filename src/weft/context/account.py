@@ -8,9 +8,13 @@ from weft.context.dialogue import CLOSING, OPENING, Composed, Joined, Part
 from weft.context.manifest import Facts, Gap, Kind, Manifest, Outcome, Piece, Run
 from weft.context.reference import frame_tokens
 from weft.context.select import Candidate, ExtraSource, Reason
+from weft.context.system import Instruction
 from weft.tree.content import JsonValue, Text
 from weft.tree.node import Role
 from weft.tree.wire import camel, to_wire
+
+_ONLY_NODES = "a document is made of its nodes alone"
+_NO_SYSTEM = "the document goes without its system context"
 
 __all__ = ["Level", "Reference", "account_for", "planned_manifest", "settings_of"]
 
@@ -54,16 +58,13 @@ def planned_manifest(plan: Plan) -> Manifest:
 
 
 def _planned(plan: Plan, number: int) -> "Level":
-    row, most = plan.rows.at(number), plan.fit.shortened.get(number)
-    level = Level(number, row, tokens=row.tokens)
-    if most is not None and row.tokens > most:
-        level.tokens, level.shortened = most, True
-    for extra in plan.extras(number) if plan.request.dialogue else ():
-        if extra.left_out is None and extra.tokens:
-            tokens = plan.prices.capped(extra)
-            frame = frame_tokens(extra.local_id, plan.request.estimator)
-            reference = Reference(extra, Part(Role.USER, ()), tokens + frame, tokens < extra.tokens)
-            level.references.append(reference)
+    extras, own = plan.allowed(number)
+    row = plan.rows.at(number)
+    level = Level(number, row, tokens=own, shortened=own < row.tokens and number not in plan.reasons)
+    for extra, tokens in extras:
+        frame = frame_tokens(extra.local_id, plan.request.estimator)
+        reference = Reference(extra, Part(Role.USER, ()), tokens + frame, tokens < extra.tokens)
+        level.references.append(reference)
     return level
 
 
@@ -76,6 +77,7 @@ def settings_of(plan: Plan) -> dict[str, JsonValue]:
     }
     found |= {"window": request.window, "mode": request.mode.value, "estimator": request.estimator.name}
     found["truncationStep"] = request.rules.step
+    found["prefill"] = request.profile.prefill
     return found
 
 
@@ -95,11 +97,25 @@ class _Account:
                 runs.close(gaps.pop(0))
             runs.add(level, *self._entry(level))
             sources += [self._reference(each) for each in level.references]
-            sources += [
-                _left_out(each) for each in self.plan.extras(level.number) if each.left_out is not None
-            ]
         runs.close(*gaps)
+        sources += self._sources_left_out({level.number for level in levels})
         return [*self.plan.system.pieces, *runs.pieces, *sources, *self._additions(marker)]
+
+    def _sources_left_out(self, kept: set[int]) -> list[Piece]:
+        """Sources that were known and are not there, each with its reason."""
+        plan = self.plan
+        found: list[Piece] = []
+        for number, beside in plan.beside.items():
+            for each in beside:
+                if each.left_out is not None or not each.tokens:
+                    found.append(_left_out(each, (each.left_out or Reason.EMPTY).value))
+                elif not plan.request.dialogue:
+                    found.append(_left_out(each, _ONLY_NODES))
+                elif number not in kept:
+                    found.append(_left_out(each, "its message is over the budget"))
+        if not plan.system.pieces:
+            found += [_left_out(each, _NO_SYSTEM) for each in plan.request.pending.instructions]
+        return found
 
     def _entry(self, level: Level) -> tuple[Outcome, str, int, int]:
         """Outcome, reason, tokens in the request, tokens in full."""
@@ -147,10 +163,17 @@ class _Account:
         added = self._joint(self.by_part.get(id(each.part)))
         frame = frame_tokens(each.extra.local_id, self.plan.request.estimator)
         reason = f"{each.extra.role.value} source, before its message"
+        if each.shortened:
+            capped = self.plan.prices.capped(each.extra) < each.extra.tokens
+            reason = (
+                "over its share of the budget"
+                if capped
+                else "beside a recent node, and too large for the room"
+            )
         return Run(
             kind=Kind.SOURCE,
             outcome=Outcome.SHORTENED if each.shortened else Outcome.KEPT,
-            reason="over its share of the budget" if each.shortened else reason,
+            reason=reason,
             ids=(each.extra.local_id,),
             sizes=(max(each.tokens, each.extra.tokens + frame) + added,),
             tokens=(each.tokens + added,),
@@ -224,13 +247,10 @@ class _Runs:
         self._open, self._key = [], None
 
 
-def _left_out(extra: ExtraSource) -> Run:
+def _left_out(source: ExtraSource | Instruction, reason: str) -> Run:
+    size = source.tokens if isinstance(source, ExtraSource) else 0
     return Run(
-        kind=Kind.SOURCE,
-        outcome=Outcome.DROPPED,
-        reason=extra.left_out.value if extra.left_out is not None else "",
-        ids=(extra.local_id,),
-        sizes=(extra.tokens,),
+        kind=Kind.SOURCE, outcome=Outcome.DROPPED, reason=reason, ids=(source.local_id,), sizes=(size,)
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from weft.context.dialogue import CLOSING, OPENING, heading_of
-from weft.context.fit import Columns, Fit, Room, Rules, Sketch, fit, head_reach
+from weft.context.fit import Columns, Fit, Room, Rules, Sketch, fit, head_reach, water_level
 from weft.context.marker import JOINT, Marker
 from weft.context.reference import frame_tokens
 from weft.context.result import AssembledContext
@@ -15,11 +15,13 @@ from weft.context.select import (
     Outline,
     Prices,
     Reason,
+    answers_of,
     bound_of,
     columns_of,
     left_out_of,
 )
 from weft.context.settings import Preferences
+from weft.context.strategy import Strategy
 from weft.context.system import Instruction, SystemContext, SystemParts, build_system
 from weft.context.tokens import DEFAULT, Estimator
 from weft.errors import InvalidInputError
@@ -129,6 +131,22 @@ class Plan:
         """The further sources that stand before a level's message."""
         return self.beside.get(level, ())
 
+    def allowed(self, level: int) -> tuple[list[tuple[ExtraSource, int]], int]:
+        """What each source of a kept level may cost, and its own words: less than they would only if it is shortened."""
+        beside = self.beside.get(level, ()) if self.request.dialogue else ()
+        extras = [extra for extra in beside if extra.left_out is None and extra.tokens]
+        row, prices = self.rows.at(level), self.prices
+        own = 0 if level in self.reasons else row.tokens
+        sizes = dict(enumerate([*map(prices.capped, extras), own]))
+        most = self.fit.shortened.get(level)
+        if most is not None:
+            least = [*map(prices.least, extras), prices.least(row) if own else 0]
+            planned = self.sketch.tail.live(level - self.rows.first)
+            height = water_level(sizes, dict(enumerate(least)), most - (planned - sum(sizes.values())))
+            sizes = {index: min(size, max(height, least[index])) for index, size in sizes.items()}
+        *others, own = sizes.values()
+        return list(zip(extras, others, strict=True)), own
+
     @property
     def wanted(self) -> list[str]:
         """Ids of the nodes whose contents rendering needs."""
@@ -146,7 +164,7 @@ class Plan:
 def plan_context(request: ContextRequest) -> Plan:
     """Decide what is kept. Reads no texts but those of the system context and the pending input."""
     system = request.system_context()
-    rows = _with_input(request)
+    rows = _with_input(request if request.dialogue else replace(request, outline=_as_words(request.outline)))
     prices = _prices(request)
     beside = _beside(rows, request.pending.sources)
     sketch, reasons = _sketch(rows, prices, request, beside)
@@ -191,12 +209,21 @@ def assemble(request: ContextRequest, contents: Mapping[str, Content]) -> Assemb
 def _with_input(request: ContextRequest) -> Outline:
     """Pending input is a level like any other: the newest."""
     text, outline = request.pending.text, request.outline
-    if not text:
+    if not (text.strip() if request.dialogue else text):
         return outline
     rows = outline.tail or outline.head
     tokens = max(1, request.estimator.of_text(text))
     row = Candidate(INPUT, INPUT, "user", tokens, (rows[-1].ruler if rows else 0) + tokens)
     return replace(outline, tail=[*outline.tail, row])
+
+
+def _as_words(outline: Outline) -> Outline:
+    """A document has no tools: nothing in it hangs together but by its order."""
+
+    def alone(rows: Sequence[Candidate]) -> list[Candidate]:
+        return [row._replace(asks=False, answers=False) for row in rows]
+
+    return replace(outline, head=alone(outline.head), tail=alone(outline.tail))
 
 
 def _prices(request: ContextRequest) -> Prices:
@@ -209,7 +236,10 @@ def _prices(request: ContextRequest) -> Prices:
         joined=request.dialogue,
         heading=heading,
         frame=lambda source: frame_tokens(source.local_id, estimator),
-        share=int(request.preferences.merge_share * request.budget),
+        # What never cuts does not cut a merge's nodes either.
+        share=None
+        if request.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT
+        else int(request.preferences.merge_share * request.budget),
     )
 
 
@@ -286,7 +316,7 @@ def _by_user(rows: Iterable[Candidate], lives: Iterable[int]) -> bool:
     """
     for row, live in zip(rows, lives, strict=True):
         if live:
-            return row.role == "user" and row.kind not in {"tool_result", "mixed"}
+            return row.role == "user" and not answers_of(row)
     return False
 
 

@@ -33,6 +33,8 @@ class Columns:
     bound: Sequence[int]
     """1 where a level may not be parted from the one before: a tool's result from its call."""
     ids: Sequence[str]
+    spoken: Sequence[int] | None = None
+    """1 where a level's own words are in, not only what is referred to; None: wherever it adds anything."""
     ruler: Sequence[int] = ()
     """The ruler before each level, and after the last. Only stepped cuts and markers with tokens read it."""
 
@@ -81,6 +83,8 @@ class Sketch(NamedTuple):
     """Level and live tokens of the last user message: it is kept even where the cut falls after it."""
     floor_of: Callable[[int], int] | None = None
     """The fewest tokens that a level can be shortened to; one if not given."""
+    stays: Sequence[int] = ()
+    """Levels that are never left out, whatever is cut around them: system messages of a list."""
 
     @property
     def first(self) -> int:
@@ -206,7 +210,9 @@ def _recent(tail: Columns, minimum: int) -> int:
     index, wanted = len(tail), max(1, minimum)
     while index > 0 and wanted > 0:
         index -= 1
-        wanted -= tail.sums[index + 1] > tail.sums[index]
+        wanted -= tail.sums[index + 1] > tail.sums[index] and (
+            tail.spoken is None or bool(tail.spoken[index])
+        )
     while index > 0 and tail.bound[index]:
         index -= 1
     return index
@@ -257,7 +263,8 @@ def _stepped(tail: Columns, exact: int, room: Room, rules: Rules, recent: int) -
     """The first place on the grid at or after the exact cut: it stays while the path grows."""
     step = max(1, int(rules.step * (room.window or room.budget)))
     line = -(-tail.ruler[exact] // step) * step
-    cut = bisect_left(tail.ruler, line)
+    # What costs something without moving the ruler, like a source beside an empty node, is not taken back.
+    cut = max(exact, bisect_left(tail.ruler, line))
     if rules.dialogue:
         # Looking further than one step would drop a window's worth of a long run of tool calls.
         beyond = min(bisect_left(tail.ruler, line + step), recent)
@@ -309,7 +316,8 @@ def _marker(sketch: Sketch, marker: Marker, head: int, tail: int) -> str:
     if not marker.template or head >= tail:
         return ""
     tokens = sketch.ruler_at(tail) - sketch.ruler_at(head) if marker.counts_tokens else 0
-    return marker.text(tail - head, tokens, sketch.id_at(head), sketch.id_at(tail - 1))
+    stay = bisect_left(sketch.stays, tail) - bisect_left(sketch.stays, head)
+    return marker.text(tail - head - stay, tokens, sketch.id_at(head), sketch.id_at(tail - 1))
 
 
 def _shorten(sketch: Sketch, room: Room, rules: Rules, recent: int) -> Fit:

@@ -151,13 +151,14 @@ class Ledger:
             self.bind(traffic)
         return systems
 
-    def measure_back(self, enough: int) -> None:
-        """Measure from the end until there is more than enough, or all of it."""
-        looked, total = _FIRST_LOOK, 0
+    def measure_back(self, enough: int, least: int) -> None:
+        """Measure from the end until there is more than enough and of so many messages, or all of it."""
+        looked, total, many = _FIRST_LOOK, 0, 0
         parts: list[list[int]] = []
-        while self.first > 0 and total <= enough:
+        while self.first > 0 and (total <= enough or many <= least):
             parts.append(self._measure_before(max(0, self.first - looked)))
             total += sum(parts[-1])
+            many += len(parts[-1]) - parts[-1].count(0)
             looked = min(2 * looked, _LONGEST_LOOK)
         if self.log:
             earliest = self._answered_before(self.log, set())
@@ -202,10 +203,12 @@ class Ledger:
             )
         known = None if last_user is None else (last_user, self.tokens(last_user))
         if self.first == 0:
-            return Sketch(tail=tail, last_user=known, floor_of=self._floor)
+            return Sketch(tail=tail, last_user=known, floor_of=self._floor, stays=self.systems)
         head = self.head or _NO_HEAD
         between = Stretch(count=self.first - len(head), first=str(len(head)), last=str(self.first - 1))
-        return Sketch(tail=tail, head=head, between=between, last_user=known, floor_of=self._floor)
+        return Sketch(
+            tail=tail, head=head, between=between, last_user=known, floor_of=self._floor, stays=self.systems
+        )
 
     def bind(self, traffic: Iterable[Traffic]) -> None:
         _mark(self.bound, self.first, traffic, self.opened)

@@ -22,6 +22,7 @@ from weft.context.shapes import (
 from weft.context.strategy import Strategy
 from weft.context.tokens import DEFAULT, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
+from weft.tree.measure import MEDIA_TOKENS
 
 if TYPE_CHECKING:
     from weft.context.comparing import Changes
@@ -32,7 +33,6 @@ __all__ = ["Context", "fit_messages"]
 _MARKER = "[{levels} messages left out here]"
 _OPENING = "…"
 """A first user message where the cut left none."""
-_MEDIA_TOKENS = 1_600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ def fit_messages(
     minimum_recent: int = 4,
     marker: str | None = None,
     system: object = None,
-    media_tokens: int = _MEDIA_TOKENS,
+    media_tokens: int = MEDIA_TOKENS,
 ) -> "Context":
     """Keep what fits of a list of messages, in OpenAI's or Anthropic's shape.
 
@@ -134,7 +134,7 @@ def _fitted(ledger: Ledger, settings: _Settings) -> "Context":
         raise system_over(total, settings.limit, parts)
     room, rules = settings.room(total), settings.rules
     everything = rules.step > 0 or rules.marker.counts_tokens or rules.strategy is Strategy.STOP_AT_LIMIT
-    ledger.measure_back(1 << 62 if everything else max(0, room.free))
+    ledger.measure_back(1 << 62 if everything else max(0, room.free), rules.minimum_recent)
     if rules.strategy is Strategy.TRUNCATE_MIDDLE and ledger.first:
         ledger.measure_head(head_reach(room, rules)[0])
     return _context(ledger, settings, total, ledger.last_user(0))

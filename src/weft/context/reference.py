@@ -1,7 +1,7 @@
 """Nodes that are shown for reference: framed, so that nobody takes them for the conversation."""
 
 from weft.context.tokens import Estimator
-from weft.tree.content import Audio, Block, Content, Image, Text, blocks_of, plain_text
+from weft.tree.content import Audio, Block, Content, Image, Text, blocks_of, sent_text
 
 __all__ = ["frame_tokens", "reference_blocks"]
 
@@ -19,10 +19,10 @@ def frame_tokens(local_id: str, estimator: Estimator) -> int:
 
 
 def reference_blocks(local_id: str, content: Content) -> tuple[Block, ...]:
-    """A node's text, and its images as images; tool traffic is told, not repeated."""
+    """A node's text, and its images as images; tool traffic is told as JSON, not repeated as such."""
     before, after = _frame(local_id)
     media = tuple(block for block in blocks_of(content) if isinstance(block, Image | Audio))
-    text = plain_text(content).replace(_CLOSE, _DISARMED)
+    text = sent_text(content).replace(_CLOSE, _DISARMED)
     if not media:
         return (Text(before + text + after),)
     return (Text(before + text), *media, Text(after))

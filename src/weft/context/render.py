@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from weft.context.account import Level, Reference, account_for, settings_of
 from weft.context.assemble import INPUT, Plan
 from weft.context.buffer import document_of
 from weft.context.dialogue import Composed, Part, compose, pair_up
-from weft.context.fit import water_level
 from weft.context.manifest import Facts, Gap, Manifest
 from weft.context.reference import frame_tokens, reference_blocks
 from weft.context.result import AssembledContext
@@ -73,38 +72,15 @@ class _Rendering:
 
     def _level(self, number: int) -> Level:
         plan, row = self.plan, self.plan.rows.at(number)
-        beside = plan.beside.get(number, ()) if plan.request.dialogue else ()
         level = Level(number, row)
-        if not beside and number not in plan.fit.shortened:
-            if number not in plan.reasons:
-                self._say(level, row, row.tokens)
-            return level
-        prices, extras = plan.prices, [e for e in beside if e.left_out is None and e.tokens]
-        texts = [(prices.capped(extra), prices.least(extra)) for extra in extras]
+        own = row.tokens
+        if number in plan.beside or number in plan.fit.shortened:
+            extras, own = plan.allowed(number)
+            for extra, most in extras:
+                self._refer(level, extra, most)
         if number not in plan.reasons:
-            texts.append((row.tokens, prices.least(row)))
-        room = self._allowed(number, texts)
-        for extra, most in zip(extras, room, strict=False):
-            self._refer(level, extra, most)
-        if number not in plan.reasons:
-            self._say(level, row, room[-1])
+            self._say(level, row, own)
         return level
-
-    def _allowed(self, number: int, texts: Sequence[tuple[int, int]]) -> list[int]:
-        """What each (size, least) of a level may cost: less than its size only if the level is shortened."""
-        most = self.plan.fit.shortened.get(number)
-        sizes = {index: size for index, (size, _) in enumerate(texts)}
-        if most is None:
-            return list(sizes.values())
-        planned = self._planned(number)
-        room = most - (planned - sum(sizes.values()))
-        floors = {index: least for index, (_, least) in enumerate(texts)}
-        level = water_level(sizes, floors, room)
-        return [min(size, max(level, floors[index])) for index, size in sizes.items()]
-
-    def _planned(self, number: int) -> int:
-        tail = self.plan.sketch.tail
-        return tail.live(number - self.plan.rows.first)
 
     def _refer(self, level: Level, extra: ExtraSource, most: int) -> None:
         content, shortened = self._fitted(self._content(extra.id), extra.tokens, most)

@@ -20,6 +20,8 @@ __all__ = [
     "Outline",
     "Prices",
     "Reason",
+    "answers_of",
+    "asks_of",
     "bound_of",
     "columns_of",
     "least_of",
@@ -41,6 +43,7 @@ class Reason(StrEnum):
     EMPTY = "empty"
     TOOL_GROUP = "its tool call or result is left out"
     IN_SYSTEM = "part of the system context"
+    NO_WORDS = "no words, and a document is words"
     COLLAPSED = "in a folded range"
 
 
@@ -93,6 +96,10 @@ class Candidate(NamedTuple):
     """The annotations on this node: where they are wanted, they stand before its message."""
     least: int | None = None
     """What shortening can bring it down to; None: hardly anything if it is words, all of it if anything else."""
+    asks: bool | None = None
+    """Whether it calls tools; None: as its kind says, and anything mixed by an assistant may."""
+    answers: bool | None = None
+    """Whether it holds results of tools; None: as its kind says, and anything mixed by others may."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,18 +171,31 @@ class Prices:
         return max(1, cost - saved)
 
 
+def asks_of(row: Candidate) -> bool:
+    """Whether a level may call tools."""
+    return row.asks if row.asks is not None else row.role == "assistant" and row.kind in _CALLING
+
+
+def answers_of(row: Candidate) -> bool:
+    """Whether a level may hold the results of tools."""
+    if row.answers is not None:
+        return row.answers
+    return row.role == "tool" or row.kind == "tool_result" or (row.kind == "mixed" and row.role == "user")
+
+
 def bound_of(rows: Sequence[Candidate]) -> bytes:
     """Which levels may not be parted from the one before: results from the call that they follow.
 
-    What a mixed node holds is not known here: after an assistant's tool call it is taken
-    for the result, because parting them would be refused, and keeping them costs little.
-    What stands before the first level is not known either.
+    What stands before the first level is not known, so a result there is bound to it.
     """
     bound, calling = bytearray(len(rows)), True
     for index, row in enumerate(rows):
-        result = row.role == "tool" or row.kind == "tool_result" or (row.kind == "mixed" and index > 0)
-        bound[index] = result and calling
-        calling = bool(bound[index]) or (row.role == "assistant" and row.kind in _CALLING)
+        if row.kind == "text" and row.role != "tool":
+            # Nearly all are.
+            calling = False
+            continue
+        bound[index] = calling and answers_of(row)
+        calling = bool(bound[index]) or asks_of(row)
     return bytes(bound)
 
 
@@ -227,6 +247,7 @@ def columns_of(
         sums=[0, *accumulate(costs)],
         roles=["user" if reason is not None else row.role for row, reason in zip(rows, reasons, strict=True)],
         bound=bound,
+        spoken=bytes(reason is None for reason in reasons),
         ids=[row.local_id for row in rows],
         ruler=[start, *(row.ruler for row in rows)],
     )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 
+from weft.context.layers.settings import LAYER_FIELDS
 from weft.context.strategy import Strategy
 from weft.errors import ContextLimitError, InvalidInputError
 from weft.tree.json import JsonValue
@@ -69,8 +70,8 @@ _FIELDS = {field.name for field in fields(Preferences)}
 def check_names(values: Mapping[str, JsonValue]) -> None:
     """Refuse what is no preference: somebody who sets one wants it to count."""
     for key in values:
-        if snake(key) not in _FIELDS:
-            known = ", ".join(sorted(map(camel, _FIELDS)))
+        if snake(key) not in _FIELDS | LAYER_FIELDS:
+            known = ", ".join(sorted(map(camel, _FIELDS | LAYER_FIELDS)))
             raise InvalidInputError(f"there is no preference {key!r}", hint=f"there are {known}")
 
 
@@ -104,7 +105,7 @@ def _read(name: str, value: JsonValue, path: str) -> object:
         case "merge_share":
             return _share(value, path)
         case "truncation_marker":
-            return None if value is None else _text(value, path)
+            return None if value is None or value == "auto" else _text(value, path)
         case "name_authors":
             if not isinstance(value, bool):
                 raise InvalidInputError(f"{path} must be true or false, got {value!r}")

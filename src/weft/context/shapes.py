@@ -74,6 +74,10 @@ class Measurer:
         of_text = self.estimator.of_text
         tokens = sum(of_text(value) for value in map(message.get, _COUNTED) if isinstance(value, str))
         tokens += sum(of_text(_json(value)) for value in map(message.get, _STRUCTURED) if value)
+        content = message.get("content")
+        if content is not None and not isinstance(content, str | list | tuple):
+            # No provider's shape: whatever it is, it is not nothing.
+            tokens += of_text(_json(content))
         return tokens + sum(self._block(block) for block in _blocks(message.get("content")))
 
     def _block(self, block: object) -> int:

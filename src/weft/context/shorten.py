@@ -36,7 +36,8 @@ def shorten_text(text: str, most: int, estimator: Estimator) -> str:
     # An exact count is not quite monotone, and a search may have stepped over a larger one.
     while low and estimator.of_text(_ends(text, low, unit)) > most:
         low -= 1
-    return _ends(text, low, unit)
+    found = _ends(text, low, unit)
+    return found if estimator.of_text(found) <= most else _beginning(text, most, estimator)
 
 
 def _ends(text: str, units: int, unit: int) -> str:

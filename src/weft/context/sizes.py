@@ -3,18 +3,16 @@
 from weft.context.fit import water_level
 from weft.context.shorten import least_tokens, shorten_text
 from weft.context.tokens import Estimator
-from weft.tree.content import Audio, Block, Content, Image, Mixed, Text, ToolResult, blocks_of, plain_text
+from weft.tree.content import Audio, Block, Content, Image, Mixed, Text, ToolResult, blocks_of, sent_text
+from weft.tree.measure import MEDIA_TOKENS
 
-__all__ = ["MEDIA_TOKENS", "least_of_content", "shortened_content", "tokens_of_content"]
-
-MEDIA_TOKENS = 1_600
-"""What one image or recording is taken to cost."""
+__all__ = ["least_of_content", "shortened_content", "tokens_of_content"]
 
 
 def tokens_of_content(content: Content, estimator: Estimator) -> int:
     """What a node costs, media included, where its light columns do not say. Words are never free."""
     media = sum(isinstance(block, Image | Audio) for block in blocks_of(content))
-    text = plain_text(content)
+    text = sent_text(content)
     return (max(1, estimator.of_text(text)) if text else 0) + media * MEDIA_TOKENS
 
 
@@ -48,7 +46,7 @@ def shortened_content(content: Content, most: int, estimator: Estimator) -> Cont
 def _words(block: Block) -> str | None:
     if isinstance(block, Text):
         return block.text
-    return plain_text(block) if isinstance(block, ToolResult) else None
+    return sent_text(block) if isinstance(block, ToolResult) else None
 
 
 def _with_words(block: Block, text: str) -> Block:

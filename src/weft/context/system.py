@@ -66,7 +66,8 @@ def build_system(
     newest = _newest_edge(parts.instructions) if wanted is Instructions.LAST else None
     for each in parts.instructions:
         used = _counts(each) and (newest is None or each.own or each.edge == newest)
-        pieces.append(_source(each, take(f"[{each.local_id}]", each.text) if used else 0, used))
+        size = take(f"[{each.local_id}]", each.text) if used else estimator.of_text(each.text.strip())
+        pieces.append(_source(each, size, used))
     total = sum(size for _, size in sizes)
     if total > budget:
         raise system_over(total, budget, sizes)

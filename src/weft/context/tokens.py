@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Protocol, TypeAlias, cast
 
@@ -80,7 +80,18 @@ def estimator_of(wanted: EstimatorLike) -> Estimator:
         return wanted
     if isinstance(wanted, str):
         return _by_name(wanted)
-    return Estimator(f"callable:{getattr(wanted, '__qualname__', type(wanted).__qualname__)}", wanted)
+    name = f"callable:{getattr(wanted, '__qualname__', type(wanted).__qualname__)}"
+    return Estimator(name, partial(_counted, name, wanted))
+
+
+def _counted(name: str, count: Callable[[str], object], text: str) -> int:
+    """What a callable of the user's says, as a whole number of tokens that is never too small."""
+    found = count(text)
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < math.inf:
+        raise InvalidInputError(
+            f"the estimator {name} counted {found!r} tokens", hint="return a number of at least 0"
+        )
+    return math.ceil(found)
 
 
 def _by_name(name: str) -> Estimator:

@@ -21,6 +21,7 @@ __all__ = [
     "attempt_fact",
     "choice_fact",
     "document_fact",
+    "envelope_fact",
     "fingerprint",
     "group_fact",
     "grove_fact",
@@ -38,6 +39,7 @@ __all__ = [
     "timestamp_fact",
     "tree_facts",
     "typing_fact",
+    "vault_fact",
 ]
 
 Row = Mapping[Any, Any]
@@ -172,7 +174,9 @@ def item_fact(node: str, row: Row) -> Fact:
 
 
 def _item(row: Row) -> list[Any]:
-    return [row["ordinal"], row["id"], row["type"], row["sha256"], bool(row["recoverable"])]
+    told = [row["ordinal"], row["id"], row["type"], row["sha256"], bool(row["recoverable"])]
+    # Items of an earlier Weft have nothing else, and their fingerprints stay.
+    return told if row["about"] is None else [*told, row["about"]]
 
 
 def response_name(row: Row) -> str:
@@ -198,6 +202,19 @@ def attempt_fact(row: Row, agent: str, parent: str, response: str | None, manife
     return Fact(
         f"attempt:{row['ulid']}", fingerprint(agent, parent, row["request"], response, manifest, *values)
     )
+
+
+def envelope_fact(row: Row, node: str, agent: str) -> Fact:
+    """A request in layers, as it was made for a turn."""
+    fields = ("provider", "attempt", "sha256", "prefix", "total", "predicted", "cached", "created_at")
+    values = [row[name] for name in fields]
+    return Fact(f"envelope:{node}:{row['ordinal']}", fingerprint(agent, bool(row["legacy"]), *values))
+
+
+def vault_fact(row: Row) -> Fact:
+    """A folder of this machine; where a grove is moved, its vaults stay behind."""
+    fields = ("name", "path", "created_at", "removed")
+    return Fact(f"vault:{row['ulid']}", fingerprint(*(row[name] for name in fields)))
 
 
 def timestamp_fact(row: Row) -> Fact:

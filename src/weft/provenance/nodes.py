@@ -24,9 +24,9 @@ from weft.store.rows import (
     NodeRow,
 )
 from weft.store.session import Session
-from weft.tree.content import Content, is_blank, kind_of, plain_text
+from weft.tree.content import Content, is_blank, kind_of
 from weft.tree.edge import EdgeType, SourceRole
-from weft.tree.measure import default_tokens, measure
+from weft.tree.measure import default_tokens, measure_content
 from weft.tree.node import Role
 from weft.tree.path import jump_depth
 
@@ -117,7 +117,7 @@ def check_node(findings: Findings, row: NodeRow, mine: Belongings, around: Aroun
     _check_enumerations(findings, row, agents)
     _check_flags(findings, row, mine)
     if content is not None:
-        size = measure(plain_text(content))
+        size = measure_content(content)
         findings.compare("node", row.ulid, "narrow characters", row.narrow, size.narrow)
         findings.compare("node", row.ulid, "wide characters", row.wide, size.wide)
         if row.flags & Flag.BLANK and not is_blank(content):
@@ -126,7 +126,7 @@ def check_node(findings: Findings, row: NodeRow, mine: Belongings, around: Aroun
         if facts is not None:
             findings.compare("node", row.ulid, "hash", row.hash.hex(), content_hash(facts).hex())
     _check_parent(findings, row, mine, lookup)
-    _check_place(findings, row, mine, lookup)
+    _check_place(findings, row, mine, lookup, content)
     _check_local_id(findings, row, lookup)
     return content
 
@@ -250,12 +250,14 @@ def _check_parent(findings: Findings, row: NodeRow, mine: Belongings, lookup: Lo
         findings.compare("node", row.ulid, "edge type", row.edge_type, CONTINUATION)
 
 
-def _check_place(findings: Findings, row: NodeRow, mine: Belongings, lookup: Lookup) -> None:
+def _check_place(
+    findings: Findings, row: NodeRow, mine: Belongings, lookup: Lookup, content: Content | None
+) -> None:
     if row.position != row.key:
         _check_version(findings, row, lookup)
         return
     parent = None if row.parent is None else lookup.light(row.parent)
-    tokens = _tokens(row)
+    tokens = default_tokens(row.narrow, row.wide) if content is None else measure_content(content).tokens
     instruction = SOURCE_ROLES.index(SourceRole.INSTRUCTION)
     instructs = row.role == ROLES.index(Role.SYSTEM) or any(
         role == instruction for _, role in _source_keys(row, mine)
@@ -279,10 +281,6 @@ def _check_place(findings: Findings, row: NodeRow, mine: Belongings, lookup: Loo
         }
     for name, value in computed.items():
         findings.compare("node", row.ulid, name.replace("_", " "), getattr(row, name), value)
-
-
-def _tokens(row: NodeRow) -> int:
-    return default_tokens(row.narrow, row.wide)
 
 
 def _check_version(findings: Findings, row: NodeRow, lookup: Lookup) -> None:

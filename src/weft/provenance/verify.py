@@ -7,12 +7,13 @@ they say of metadata can be compared with what is stored.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import func, select
 
 from weft.errors import InvalidInputError
 from weft.provenance.columns import Columns, Neighbours
+from weft.provenance.envelopes import check_envelopes
 from weft.provenance.events import Chain, read_chain
 from weft.provenance.facts import (
     agent_fact,
@@ -21,6 +22,7 @@ from weft.provenance.facts import (
     item_fact,
     items_fact,
     tree_facts,
+    vault_fact,
 )
 from weft.provenance.holdings import (
     Inspection,
@@ -48,7 +50,8 @@ from weft.store.queries import node_rows
 from weft.store.rows import MODES, Flag, NodeRow
 from weft.store.session import Session
 from weft.store.transaction import GROVE
-from weft.tree.content import Content, blob_refs
+from weft.tree.content import Content, Image, blob_refs
+from weft.tree.item import about_item
 from weft.tree.progress import Progress
 from weft.tree.tree import Mode
 from weft.tree.wire import snake
@@ -165,6 +168,8 @@ class _Check:
         for row in fetch(session, findings, schema.agents):
             told = "name, type, model, configuration, permissions or times"
             vouch(mine, "agent", row.ulid, told, agent_fact(row._asdict()))
+        for row in fetch(session, findings, schema.vaults):
+            vouch(mine, "vault", row.ulid, "name, folder or times", vault_fact(row._asdict()))
         check_revised(mine)
         check_records(mine)
         check_references(mine)
@@ -194,6 +199,7 @@ class _Check:
         check_bodies(mine)
         names = _Names(columns)
         check_attempts(mine, names, check_responses(mine))
+        check_envelopes(mine, names)
         check_groups(mine, names)
         check_typings(mine)
         check_references(mine)
@@ -219,6 +225,7 @@ class _Check:
                 _check_items(mine, row, belongings, replay)
                 check_summary(mine, "node", row.ulid, belongings.summaries.get(row.key))
                 self._blobs(content, row)
+                self._images(belongings, row)
                 wanted = names_to_find(row)
                 if wanted is not None:
                     shorter[wanted] = row
@@ -248,6 +255,7 @@ class _Check:
                 content = check_node(findings, row, mine, around)
                 _check_near(findings, row, mine, around, hung)
                 self._blobs(content, row)
+                self._images(mine, row)
                 bodies.update(item.sha256 for item in mine.items.get(row.key, ()))
                 answered = mine.choices.get(row.key)
                 if answered is not None and answered.response in mine.responses:
@@ -259,9 +267,21 @@ class _Check:
             _check_body(session, findings, tree, digest)
 
     def _blobs(self, content: Content | None, row: NodeRow) -> None:
-        if content is None:
-            return
-        for ref in blob_refs(content):
+        if content is not None:
+            self._refs(blob_refs(content), row)
+
+    def _images(self, mine: Belongings, row: NodeRow) -> None:
+        """Pictures that an item on the node came with."""
+        for item in mine.items.get(row.key, ()):
+            try:
+                told = about_item(item.about)
+            except InvalidInputError:
+                self.findings.differs_in("attachment", f"{item.id} on {row.ulid}", "about", item.about)
+                continue
+            self._refs((image.ref for image in cast("tuple[Image, ...]", told.get("images", ()))), row)
+
+    def _refs(self, refs: Iterable[str], row: NodeRow) -> None:
+        for ref in refs:
             if ref in self._seen:
                 continue
             self._seen.add(ref)

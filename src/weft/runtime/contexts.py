@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from weft.context.account import planned_manifest
 from weft.context.assemble import ContextRequest, Pending, Plan, Profile, plan_context
+from weft.context.layers.settings import LayerSettings
 from weft.context.manifest import NO_LIMIT, Manifest
 from weft.context.render import render_context
 from weft.context.result import AssembledContext
@@ -86,6 +87,10 @@ class ContextWishes(TypedDict, total=False):
 
 def options_from(wishes: ContextWishes) -> ContextOptions:
     """What somebody wishes for, with nodes as references."""
+    for name in wishes:
+        if name not in ContextWishes.__annotations__:
+            known = ", ".join(ContextWishes.__annotations__)
+            raise InvalidInputError(f"a context cannot be wished for by {name!r}", hint=f"there are {known}")
     preferences = dict(wishes.get("preferences", {}))
     strategy, step = wishes.get("strategy"), wishes.get("step")
     if strategy is not None:
@@ -130,15 +135,22 @@ class Contexts(Reading):
         """What the grove prefers, as far as it was set."""
         with self._session() as session:
             kept = json.loads(session.execute(select(schema.grove.c.preferences)).scalar_one())
-        known = {camel(each.name) for each in fields(Preferences)}
+        known = {camel(each.name) for kind in (Preferences, LayerSettings) for each in fields(kind)}
         return {name: value for name, value in kept.items() if name in known}
 
     def manifest(self, tree: str, node: str | None, options: ContextOptions) -> Manifest:
-        """What would be kept and dropped, decided but not rendered: only the system's texts are read."""
+        """What would be kept and dropped, decided but not rendered: hardly any text is read."""
         with self._tree(tree) as opened:
             return planned_manifest(self._planned(opened, node, options)[0])
 
     def _planned(self, opened: Opened, node: str | None, options: ContextOptions) -> tuple[Plan, PathReader]:
+        request, reader = self.request(opened, node, options)
+        return plan_context(replace(request, outline=reader.outline(request))), reader
+
+    def request(
+        self, opened: Opened, node: str | None, options: ContextOptions
+    ) -> tuple[ContextRequest, PathReader]:
+        """What is asked for, still without its path, and who reads that."""
         told = _Told.about(opened)
         agent = self._agent(opened, options.agent)
         check_names(options.preferences)
@@ -171,7 +183,7 @@ class Contexts(Reading):
             pending=self._pending(opened, reader, cursor, options),
             authors=_names(opened) if preferences.name_authors else {},
         )
-        return plan_context(replace(request, outline=reader.outline(request))), reader
+        return request, reader
 
     def _agent(self, opened: Opened, reference: str | None) -> Agent | None:
         session = opened.session

@@ -37,16 +37,15 @@ from weft.tree.content import (
     check_content,
     is_blank,
     kind_of,
-    plain_text,
 )
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
-from weft.tree.item import ITEM_LIMIT, Item, check_item
-from weft.tree.measure import Measure, measure
+from weft.tree.item import ITEM_LIMIT, Item, check_item, item_about
+from weft.tree.measure import Measure, measure_content
 from weft.tree.node import Node, Role, Status, role_of
 from weft.tree.tree import Mode
 from weft.tree.wire import from_microseconds
 
-__all__ = ["Draft", "Written", "attachment_row", "write_node"]
+__all__ = ["Draft", "Written", "attachment_row", "check_media", "image_refs", "write_node"]
 
 _SOURCE_LIMIT = 256
 
@@ -89,7 +88,7 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     _refuse_if_leased(scope, tree, draft)
     key = transaction.take_key(tree)
     ulid, local_id = _name(scope, tree, draft)
-    size = measure(plain_text(draft.content))
+    size = measure_content(draft.content)
     role = draft.role or role_of(AGENT_TYPES[author.type])
     place = _place(transaction, tree, draft, key, size, instructs=_instructs(draft, role))
     parent = _parent(draft)
@@ -179,7 +178,7 @@ def _check_draft(scope: Scope, tree: TreeState, draft: Draft, author: AgentRow) 
     _check_sources(scope.transaction, tree, draft)
     if draft.attachments:
         _check_items(draft.attachments)
-    _check_media(scope, draft.content)
+    check_media(scope, [*blob_refs(draft.content), *image_refs(draft.attachments)])
     if draft.response is not None:
         check_response(draft.response, draft.choice, author)
     if tree.next_key >= 2**31 - 1:
@@ -195,8 +194,12 @@ def _check_items(items: Sequence[Item]) -> None:
         raise InvalidInputError("an item is attached twice", hint="attach each id once")
 
 
-def _check_media(scope: Scope, content: Content) -> None:
-    refs = list(blob_refs(content))
+def image_refs(items: Sequence[Item]) -> list[str]:
+    return [image.ref for item in items for image in item.images]
+
+
+def check_media(scope: Scope, refs: Sequence[str]) -> None:
+    """Refuse what points to bytes that are not there."""
     if refs:
         # Media are removed under this lock, so what is there now will be there when this is committed.
         scope.transaction.grove_state()
@@ -367,4 +370,5 @@ def attachment_row(row: NodeRow, ordinal: int, item: Item, attached_by: int | No
         "recoverable": item.recoverable,
         "attached_by": attached_by,
         "detached_by": None,
+        "about": item_about(item),
     }

@@ -59,9 +59,11 @@ if TYPE_CHECKING:
     from weft.provenance.report import Report
     from weft.runtime.contexts import Contexts
     from weft.runtime.evidence import Evidence
+    from weft.runtime.layering import Layers
     from weft.runtime.moving.backup import BackedUp
     from weft.runtime.moving.files import Exported, Imported
     from weft.runtime.stamping import Stamped
+    from weft.runtime.vaults import Vaults
 
 __all__ = ["Grove", "open_grove"]
 
@@ -146,6 +148,20 @@ class Grove(Keeping):
         from weft.runtime.contexts import Contexts  # noqa: PLC0415 - the engine is loaded by who asks it
 
         return Contexts(self._gate.store, self._actor, self._gate.contents)
+
+    @property
+    def vaults(self) -> "Vaults":
+        """Folders of notes: `loom.vaults.mount(path)`, `loom.vaults.note("Ideas/Snow.md")`."""
+        from weft.runtime.vaults import Vaults  # noqa: PLC0415 - few calls read notes
+
+        return Vaults(self)
+
+    @property
+    def layers(self) -> "Layers":
+        """Requests in layers: what models would be sent, what they were, and what a cache made of it."""
+        from weft.runtime.layering import Layers  # noqa: PLC0415 - the engine is loaded by who asks it
+
+        return Layers(self._gate.store, self._actor, self._gate.contents, self._gate.clock, self)
 
     @property
     def evidence(self) -> "Evidence":
@@ -298,6 +314,12 @@ class Grove(Keeping):
     def write_document(self, title: str, content: str = "") -> DocumentHandle:
         """A new document."""
         return DocumentHandle(self, self.perform(CreateDocument(title=title, content=content)))
+
+    def remember(self, text: str) -> DocumentHandle:
+        """One more line of the user's memory, which stands at the beginning of every request in layers."""
+        from weft.runtime.memory import remember  # noqa: PLC0415 - few calls remember
+
+        return remember(self, text)
 
     def create_project(
         self, name: str, *, system_prompt: str = "", context: Sequence[ProjectItem | str] = ()

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn, Unpack
 
 from weft.errors import InvalidInputError
+from weft.runtime.layered import LayeredNode, LayeredTree
 from weft.runtime.operations.documents import ArchiveDocument, DeleteDocument, SaveDocument
 from weft.runtime.operations.editing import Edit, Erase, Join, Split
 from weft.runtime.operations.history import Redo, Undo
-from weft.runtime.operations.items import Attach, Detach
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
 from weft.runtime.operations.places import CommitBuffer, Direction, Switch, TypeText
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["DocumentHandle", "NodeHandle", "TreeHandle"]
 
 
-class NodeHandle:
+class NodeHandle(LayeredNode):
     """One node of a tree. The content never changes; metadata is as it was when looked at."""
 
     __slots__ = ("_grove", "value")
@@ -217,14 +217,6 @@ class NodeHandle:
         """Bring back exactly what one prune hid; how many came."""
         return self._grove.perform(Restore(tree=self.value.tree_id, node=self.id))
 
-    def attach(self, item: Item) -> "NodeHandle":
-        self._grove.perform(Attach(tree=self.value.tree_id, node=self.id, item=item))
-        return self.refresh()
-
-    def detach(self, item_id: str) -> "NodeHandle":
-        self._grove.perform(Detach(tree=self.value.tree_id, node=self.id, item_id=item_id))
-        return self.refresh()
-
     def verify(self, *, path: bool = False, progress: "Progress | None" = None) -> "Report":
         """Whether this node (with `path`: and all it was written from) is as it was written."""
         return self._grove.evidence.verify_node(self.value.tree_id, self.id, path=path, progress=progress)
@@ -278,7 +270,7 @@ class NodeHandle:
         return [NodeHandle(self._grove, node) for node in nodes]
 
 
-class TreeHandle:
+class TreeHandle(LayeredTree):
     """One tree. Numbers and titles are as they were when it was looked at."""
 
     __slots__ = ("_grove", "value")

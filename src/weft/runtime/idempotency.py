@@ -50,7 +50,8 @@ _ALWAYS = frozenset({"INVALID_SYNTAX", "INVALID_INPUT", "LIMIT_EXCEEDED", "CONTE
 _CLASSES: Mapping[str, type[WeftError]] = {
     value.code: value
     for value in vars(errors).values()
-    if isinstance(value, type) and issubclass(value, WeftError) and value is not WeftError
+    # Those that have a code of their own: others are kinds of them, and are told as what they are kinds of.
+    if isinstance(value, type) and issubclass(value, WeftError) and "code" in vars(value)
 }
 
 

@@ -13,11 +13,12 @@ from weft.context.select import (
     ExtraSource,
     Outline,
     Reason,
+    answers_of,
     bound_of,
     left_out_of,
     reason_to_leave_out,
 )
-from weft.context.sizes import MEDIA_TOKENS, least_of_content, tokens_of_content
+from weft.context.sizes import least_of_content, tokens_of_content
 from weft.context.strategy import Strategy
 from weft.context.system import Instruction
 from weft.context.tokens import Estimator
@@ -29,8 +30,9 @@ from weft.runtime.values import metadata_of, sources_of
 from weft.store.levels import first_beyond, instructing, instructing_versions, notes_on, tail_to
 from weft.store.queries import Selections, ancestor_at_depth, node_row, node_rows, resolve, walk_up
 from weft.store.rows import EDGE_TYPES, KINDS, ROLES, Flag, NodeRow
-from weft.tree.content import Content, Mixed, plain_text
+from weft.tree.content import Content, Mixed, Text, holds_results, makes_calls, plain_text, spoken_text
 from weft.tree.edge import EdgeType, SourceRole
+from weft.tree.measure import MEDIA_TOKENS
 from weft.tree.node import Role
 from weft.tree.tree import Mode
 
@@ -46,6 +48,8 @@ _AT_ONCE = 20_000
 _FOR_A_USER = 4_096
 """How many levels further to look for a user's message, after a long run of tools."""
 _MEDIA = frozenset({"image", "audio"})
+_SPOKEN = frozenset({"text", "mixed"})
+"""Kinds that may have words for a document."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -173,7 +177,7 @@ class PathReader:
             return False
         if not self.dialogue:
             return True
-        if rows[0].role == "tool" or rows[0].kind in {"tool_result", "mixed"}:
+        if answers_of(rows[0]):
             return False
         asked = (rows[index].role == "user" and not bound[index] for index in live[1:])
         return len(levels) > _FOR_A_USER or any(asked)
@@ -244,7 +248,7 @@ class PathReader:
                     row.ruler,
                     kind=KINDS[row.kind],
                     author=authors[row.author],
-                    left_out=self._reason(row) or self._in_system(row),
+                    left_out=self._reason(row) or self._of_no_use(row),
                     sources=tuple(
                         self._extra(others[key], role, sizes[key]) for key, role in extras.get(row.key, ())
                     ),
@@ -253,6 +257,8 @@ class PathReader:
                         for note in notes.get(row.position, ())
                     ),
                     least=sizes[row.key].least,
+                    asks=sizes[row.key].asks,
+                    answers=sizes[row.key].answers,
                 ),
             )
             for row in seen
@@ -277,8 +283,11 @@ class PathReader:
         )
         return _Level(level.row, found)
 
-    def _in_system(self, row: NodeRow) -> Reason | None:
-        return Reason.IN_SYSTEM if row.role == _SYSTEM and self.dialogue else None
+    def _of_no_use(self, row: NodeRow) -> Reason | None:
+        """Why what is there is not said as a part of the path."""
+        if self.dialogue:
+            return Reason.IN_SYSTEM if row.role == _SYSTEM else None
+        return Reason.NO_WORDS if KINDS[row.kind] not in _SPOKEN else None
 
     def _reason(self, row: NodeRow) -> Reason | None:
         if (row.flags & Flag.EXCLUDED, row.pruned, row.hidden, row.edge_type) == _UNMARKED:
@@ -297,7 +306,7 @@ class PathReader:
         unsaid: list[NodeRow] = []
         for row in rows:
             kind = KINDS[row.kind]
-            if dialogue and row.flags & Flag.BLANK:
+            if (dialogue and row.flags & Flag.BLANK) or not (dialogue or kind in _SPOKEN):
                 found[row.key] = _Size(0)
             elif of_counts is None or kind == "mixed":
                 unsaid.append(row)
@@ -310,15 +319,21 @@ class PathReader:
         return found
 
     def _size(self, content: Content) -> "_Size":
+        if not self.dialogue:
+            return _Size(tokens_of_content(Text(spoken_text(content)), self.estimator))
         tokens = tokens_of_content(content, self.estimator)
-        least = least_of_content(content, self.estimator) if isinstance(content, Mixed) else None
-        return _Size(tokens, least)
+        if not isinstance(content, Mixed):
+            return _Size(tokens)
+        least = least_of_content(content, self.estimator)
+        return _Size(tokens, least, makes_calls(content), holds_results(content))
 
 
 class _Size(NamedTuple):
     tokens: int
     least: int | None = None
     """What a content of several parts can be brought down to."""
+    asks: bool | None = None
+    answers: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import gzip
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import and_, select
 
@@ -29,7 +29,7 @@ from weft.tree.agent import Agent, Configuration
 from weft.tree.content import Content
 from weft.tree.document import Document
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
-from weft.tree.item import Item
+from weft.tree.item import Item, about_item
 from weft.tree.node import Metadata, Node
 from weft.tree.tree import Counters, Mode, Tree
 from weft.tree.wire import from_microseconds
@@ -96,6 +96,7 @@ def items_of(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, 
             type=row.type,
             content=gzip.decompress(row.gzip).decode(),
             recoverable=row.recoverable,
+            **cast("dict[str, Any]", about_item(row.about)),
         )
         found.setdefault(row.node, []).append(item)
     return found

@@ -27,6 +27,7 @@ from weft.store.schema_base import LOCAL_ID, SHA256, ULID, metadata
 from weft.store.schema_evidence import (
     attempts,
     bodies,
+    envelopes,
     manifests,
     node_responses,
     requests,
@@ -46,6 +47,7 @@ __all__ = [
     "cursors",
     "derived",
     "documents",
+    "envelopes",
     "event_numbers",
     "events",
     "group_index",
@@ -186,9 +188,17 @@ vaults = Table(
     metadata,
     Column("key", Integer, primary_key=True),
     Column("ulid", ULID, nullable=False, unique=True),
-    Column("name", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
     Column("path", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("removed", BigInteger),
+    Index(
+        "ix_vaults_name",
+        "name",
+        unique=True,
+        sqlite_where=column("removed").is_(None),
+        postgresql_where=column("removed").is_(None),
+    ),
 )
 
 trees = Table(
@@ -325,6 +335,7 @@ attachments = Table(
     Column("recoverable", Boolean, nullable=False),
     Column("attached_by", BigInteger),
     Column("detached_by", BigInteger),
+    Column("about", Text),
     ForeignKeyConstraint(["tree", "node"], ["nodes.tree", "nodes.key"], ondelete="CASCADE"),
     ForeignKeyConstraint(["tree", "sha256"], ["bodies.tree", "bodies.sha256"]),
 )

@@ -2,6 +2,7 @@
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     ForeignKeyConstraint,
     Index,
@@ -11,11 +12,21 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    column,
 )
 
 from weft.store.schema_base import SHA256, ULID, metadata
 
-__all__ = ["attempts", "bodies", "manifests", "node_responses", "requests", "responses", "timestamps"]
+__all__ = [
+    "attempts",
+    "bodies",
+    "envelopes",
+    "manifests",
+    "node_responses",
+    "requests",
+    "responses",
+    "timestamps",
+]
 
 bodies = Table(
     "bodies",
@@ -66,6 +77,35 @@ manifests = Table(
     Column("gzip", LargeBinary, nullable=False),
     ForeignKeyConstraint(["tree", "attempt"], ["attempts.tree", "attempts.key"], ondelete="CASCADE"),
 )
+
+envelopes = Table(
+    "envelopes",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("node", Integer, primary_key=True, autoincrement=False),
+    Column("ordinal", Integer, primary_key=True, autoincrement=False),
+    Column("agent", Integer, nullable=False),
+    Column("provider", Text, nullable=False),
+    Column("attempt", ULID),
+    Column("legacy", Boolean, nullable=False),
+    Column("sha256", SHA256, nullable=False),
+    Column("gzip", LargeBinary, nullable=False),
+    Column("prefix", LargeBinary, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("predicted", Integer, nullable=False),
+    Column("cached", Integer),
+    Column("created_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["tree", "node"], ["nodes.tree", "nodes.key"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["agent"], ["agents.key"]),
+    Index(None, "tree", "created_at"),
+    Index(
+        "ix_envelopes_legacy",
+        "tree",
+        sqlite_where=column("legacy").is_(True),
+        postgresql_where=column("legacy").is_(True),
+    ),
+)
+"""Requests in layers, by the turn they were made for; what turns share is kept in bodies."""
 
 responses = Table(
     "responses",

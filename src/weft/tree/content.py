@@ -1,5 +1,6 @@
 """What a node says: text, media by reference, tool traffic, thinking, or a mix."""
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,9 +30,12 @@ __all__ = [
     "check_text",
     "content_from_wire",
     "content_to_wire",
+    "holds_results",
     "is_blank",
     "kind_of",
+    "makes_calls",
     "plain_text",
+    "sent_text",
     "spoken_text",
 ]
 
@@ -143,6 +147,23 @@ def plain_text(content: Content) -> str:
     return "\n".join(part for block in blocks_of(content) for part in _texts(block) if part)
 
 
+def sent_text(content: Content) -> str:
+    """Everything of a node that goes out as characters, for measuring: tool traffic is JSON there."""
+    if isinstance(content, Text):
+        return content.text
+    return "\n".join(part for block in blocks_of(content) for part in _sent(block) if part)
+
+
+def makes_calls(content: Content) -> bool:
+    """Whether a node asks for a tool."""
+    return any(isinstance(block, ToolCall) for block in blocks_of(content))
+
+
+def holds_results(content: Content) -> bool:
+    """Whether a node says what a tool gave."""
+    return any(isinstance(block, ToolResult) for block in blocks_of(content))
+
+
 def blob_refs(content: Content) -> Iterator[str]:
     """The media a node points to."""
     for block in blocks_of(content):
@@ -165,6 +186,27 @@ def _texts(block: Block) -> Iterator[str]:
             yield from _strings(block.content)
         case _:
             assert_never(block)
+
+
+def _sent(block: Block) -> Iterator[str]:
+    match block:
+        case ToolCall():
+            yield block.name
+            yield _as_json(block.arguments)
+        case ToolResult():
+            yield (
+                block.content if isinstance(block.content, str) and block.content else _as_json(block.content)
+            )
+        case Thinking():
+            yield block.text
+            if block.opaque is not None:
+                yield _as_json(block.opaque)
+        case _:
+            yield from _texts(block)
+
+
+def _as_json(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _strings(value: JsonValue) -> Iterator[str]:

@@ -1,18 +1,25 @@
 """Context items: notes, urls, selections and the like that a turn brings along."""
 
 import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
-from weft.errors import InvalidInputError
-from weft.tree.content import check_text
+from weft.errors import InvalidInputError, LimitExceededError
+from weft.tree.content import Image, check_text, content_from_wire, content_to_wire
+from weft.tree.json import JsonValue
 
-__all__ = ["ITEM_LIMIT", "Item", "check_item"]
+__all__ = ["ITEM_LIMIT", "Item", "about_item", "check_item", "item_about"]
 
 ITEM_LIMIT = 10_000
 """Items on one node."""
 
 _ID_LIMIT = 4_096
 _BODY_LIMIT = 64 * 1024 * 1024
+_ABOUT = ("title", "created", "modified")
+_ABOUT_LIMIT = 10_000
+_IMAGE_LIMIT = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +30,15 @@ class Item:
     type: str
     content: str
     recoverable: bool = True
+    title: str | None = None
+    """None: the name that follows from its id."""
+    created: str | None = None
+    modified: str | None = None
+    """ISO 8601, as it is to be shown."""
+    images: tuple[Image, ...] = ()
+    """Of the active note only."""
+    pinned: bool = False
+    """Put into the library by hand: there from its own turn on, and never compacted."""
     sha256: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -35,5 +51,48 @@ def check_item(item: Item) -> Item:
         raise InvalidInputError("a context item needs an id and a type")
     check_text(item.id, what="item id", limit=_ID_LIMIT)
     check_text(item.type, what="item type", limit=64)
-    check_text(item.content, what=f"item {item.id}", limit=_BODY_LIMIT)
+    # Bodies are bytes: a NUL in a note is kept, and shown as a sign wherever a model reads it.
+    check_text(item.content.replace("\x00", " "), what=f"item {item.id}", limit=_BODY_LIMIT)
+    for name in _ABOUT:
+        check_text(getattr(item, name) or "", what=f"{name} of {item.id}", limit=_ABOUT_LIMIT)
+    if len(item.images) > _IMAGE_LIMIT:
+        raise LimitExceededError(f"an item takes at most {_IMAGE_LIMIT} images")
     return item
+
+
+def item_about(item: Item) -> str | None:
+    """What is shown of an item besides its content, as it is kept; None if there is nothing."""
+    found: dict[str, JsonValue] = {
+        name: value for name in _ABOUT if (value := getattr(item, name)) is not None
+    }
+    if item.pinned:
+        found["pinned"] = True
+    if item.images:
+        found["images"] = [content_to_wire(image) for image in item.images]
+    return json.dumps(found, ensure_ascii=False, sort_keys=True, separators=(",", ":")) if found else None
+
+
+def about_item(kept: str | None) -> dict[str, object]:
+    """The same as fields of an item; whatever is wrong with it is an `InvalidInputError`."""
+    if kept is None:
+        return {}
+    try:
+        value = json.loads(kept)
+    except ValueError:
+        value = None
+    if not isinstance(value, Mapping):
+        raise InvalidInputError("what is kept about an item cannot be read")
+    told = cast("Mapping[str, JsonValue]", value)
+    images: list[Image] = []
+    listed = told.get("images", ())
+    for each in listed if isinstance(listed, Sequence) and not isinstance(listed, str) else (None,):
+        image = content_from_wire(each, path="images")
+        if not isinstance(image, Image):
+            raise InvalidInputError("an item's images are images")
+        images.append(image)
+    texts = {name: told[name] for name in _ABOUT if name in told}
+    pinned = told.get("pinned", False)
+    known = told.keys() <= {*_ABOUT, "images", "pinned"} and isinstance(pinned, bool)
+    if not known or not all(isinstance(text, str) for text in texts.values()):
+        raise InvalidInputError("what is kept about an item cannot be read")
+    return {**texts, "images": tuple(images), "pinned": pinned}

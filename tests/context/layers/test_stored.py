@@ -50,7 +50,7 @@ def test_what_was_sent_is_computed_and_the_users_words_are_not_kept_twice():
 def test_turns_share_the_snapshots_of_what_they_share():
     talk = talked()
     for index in range(5):
-        talk.ask(f"More {index}?", note(f"n{index}.md", "x" * 1_000))
+        talk.ask(f"More {index}?", note(f"n{index}.md", "x" * 2_000))
     stored = [store_envelope(envelope).snapshots for envelope in talk.envelopes]
     apart = sum(len(text) for snapshots in stored for text in snapshots.values())
     together = sum(

@@ -39,9 +39,11 @@ class ChatContext:
     urls: Names = ()
     tags: Names = ()
     folders: Names = ()
+    others: Names = ()
+    """Ids of whatever has no place in the line: lines of notes, documents, nodes. Only the comment has them."""
 
     def __bool__(self) -> bool:
-        return bool(self.notes or self.urls or self.tags or self.folders)
+        return bool(self.notes or self.urls or self.tags or self.folders or self.others)
 
     @property
     def line(self) -> str:
@@ -52,7 +54,7 @@ class ChatContext:
             ("Folders", self.folders),
         )
         shown = [f"{label}: {', '.join(map(one_line, names))}" for label, names in parts if names]
-        return f"[Context: {' | '.join(shown)}]"
+        return f"[Context: {' | '.join(shown)}]" if shown else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,8 @@ class ChatMessage:
     time: str = ""
     """As it is shown, in whatever form."""
     id: str = ""
+    processed_text: str | None = None
+    """Of a message that was saved without an envelope: what was sent for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +103,7 @@ def _written(message: ChatMessage) -> Iterator[str]:
     yield f"**{_SAID_BY[message.role]}**: {first}"
     for line in rest:
         yield f"\\{line}" if _LIKE_STRUCTURE.match(line) else line
-    if message.context:
+    if message.context.line:
         yield message.context.line
     if message.time:
         yield f"[Timestamp: {one_line(message.time)}]"
@@ -115,9 +119,15 @@ def _hidden(message: ChatMessage) -> str:
             {"path": note.path} if note.sha256 is None else {"path": note.path, "sha256": note.sha256}
             for note in context.notes
         ]
-    for name, values in (("urls", context.urls), ("tags", context.tags), ("folders", context.folders)):
-        if values:
-            found[name] = list(values)
+    listed = (
+        ("urls", context.urls),
+        ("tags", context.tags),
+        ("folders", context.folders),
+        ("others", context.others),
+    )
+    found |= {name: list(values) for name, values in listed if values}
+    if message.processed_text is not None:
+        found["processedText"] = message.processed_text
     # Two dashes, or one with a bracket, would end the comment.
     text = canonical(found).replace("--", "-\\u002d").replace("<", "\\u003c").replace(">", "\\u003e")
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
@@ -178,6 +188,7 @@ def _message(lines: Sequence[str], warnings: list[str], number: int) -> ChatMess
         context=_context(visible[0].rstrip() if visible else "", hidden),
         time=time[1] if time is not None else "",
         id=str(hidden.get("id", "")),
+        processed_text=saved if isinstance(saved := hidden.get("processedText"), str) else None,
     )
 
 
@@ -216,6 +227,7 @@ def _context(line: str, hidden: Mapping[str, JsonValue]) -> ChatContext:
         urls=tuple(_strings(hidden.get("urls"))),
         tags=tuple(_strings(hidden.get("tags"))),
         folders=tuple(_strings(hidden.get("folders"))),
+        others=tuple(_strings(hidden.get("others"))),
     )
     if kept and (not line or kept.line == line):
         return kept
@@ -236,6 +248,7 @@ def _context_of_line(line: str, kept: ChatContext) -> ChatContext:
         urls=tuple(found.get("urls", ())),
         tags=tuple(found.get("tags", ())),
         folders=tuple(found.get("folders", ())),
+        others=kept.others,
     )
 
 

@@ -18,10 +18,10 @@ from weft.context.sizes import tokens_of_content
 from weft.context.system import SystemParts
 from weft.context.tokens import DEFAULT, Estimator
 from weft.errors import InvalidInputError
-from weft.tree.content import Content, Text, as_content, kind_of, plain_text
+from weft.tree.content import Content, Text, as_content, holds_results, kind_of, makes_calls
 from weft.tree.item import Item
 from weft.tree.json import JsonObject, JsonValue
-from weft.tree.measure import measure
+from weft.tree.measure import measure_content
 from weft.tree.tree import Mode
 
 __all__ = ["Conversation", "PromptContextRequest", "Turn", "assemble_turn", "read_prompt_request"]
@@ -141,10 +141,20 @@ def _rows(conversation: Conversation) -> tuple[list[Candidate], dict[str, Conten
             for item in turn.items
         ]
         for role, name, content in sides:
-            ruler += measure(plain_text(content)).tokens
+            ruler += measure_content(content).tokens
             tokens = tokens_of_content(content, conversation.estimator)
             rows.append(
-                Candidate(name, name, role, tokens, ruler, kind=kind_of(content), left_out=turn.left_out)
+                Candidate(
+                    name,
+                    name,
+                    role,
+                    tokens,
+                    ruler,
+                    kind=kind_of(content),
+                    left_out=turn.left_out,
+                    asks=makes_calls(content),
+                    answers=holds_results(content),
+                )
             )
             contents[name] = content
     return rows, contents, attached

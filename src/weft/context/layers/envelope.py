@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from weft.context.layers.names import (
     FIND_ABOVE,
@@ -21,6 +21,9 @@ from weft.context.tokens import DEFAULT, Estimator
 from weft.tree.content import Block, Text, content_to_wire
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message, message_to_wire
+
+if TYPE_CHECKING:
+    from weft.context.comparing import Changes
 
 __all__ = [
     "VERSION",
@@ -212,6 +215,10 @@ class Envelope:
             for layer in order
             for segment in self.layer(layer).segments
         ]
+
+    def diff(self, other: "Envelope") -> "Changes":
+        """What the other does otherwise."""
+        return self.manifest.diff(other.manifest)
 
     def blocks(self) -> list[RequestBlock]:
         """The request block by block, as cache controls see it."""

@@ -3,13 +3,14 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from weft.context.layers.blocks import Form
-from weft.context.layers.envelope import Envelope, Layer, Segment
+from weft.context.layers.envelope import Layer, Segment
 from weft.context.layers.names import LayerId
 from weft.tree.json import JsonObject
 
-__all__ = ["Instability", "Trigger", "expected_triggers", "watch"]
+__all__ = ["HasLayers", "Instability", "Trigger", "expected_triggers", "watch"]
 
 
 class Trigger(StrEnum):
@@ -21,6 +22,16 @@ class Trigger(StrEnum):
     AGENT = "agent"
     NEW_ITEM = "new item"
     COMPACTION = "compaction"
+    PROJECT = "project"
+    """Its prompt or what its context names: settings of the trees that belong to it."""
+    EXCLUSION = "exclusion"
+    """A turn was left out, or taken back in, and its items with it."""
+
+
+class HasLayers(Protocol):
+    """An envelope, or as much of one as there is to compare."""
+
+    def layer(self, name: LayerId, /) -> Layer: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +61,7 @@ class Instability:
         }
 
 
-def watch(before: Envelope, after: Envelope, triggers: Collection[Trigger] = ()) -> list[Instability]:
+def watch(before: HasLayers, after: HasLayers, triggers: Collection[Trigger] = ()) -> list[Instability]:
     """What changed in L1 and L2 since the last turn of the path that no trigger explains.
 
     A trigger explains what it can bring about: a new item one that is added at the end, a
@@ -67,7 +78,7 @@ def watch(before: Envelope, after: Envelope, triggers: Collection[Trigger] = ())
     return found
 
 
-def expected_triggers(before: Envelope, after: Envelope) -> frozenset[Trigger]:
+def expected_triggers(before: HasLayers, after: HasLayers) -> frozenset[Trigger]:
     """What follows from the path itself: items that earlier turns brought, and a compaction."""
     old, new = (each.layer(LayerId.LIBRARY).segments for each in (before, after))
     found: set[Trigger] = set()
@@ -85,23 +96,28 @@ def _unexplained(old: Layer, new: Layer, triggers: frozenset[Trigger]) -> str | 
     mine = {segment.id: segment.content for segment in old.segments}
     theirs = {segment.id: segment.content for segment in new.segments}
     for name in dict.fromkeys([*mine, *theirs]):
-        if mine.get(name) != theirs.get(name) and _trigger_of(name) not in triggers:
+        if mine.get(name) != theirs.get(name) and not _triggers_of(name) & triggers:
             return name
     moved = [name for name in mine if name in theirs] != [name for name in theirs if name in mine]
     return next(iter(theirs), next(iter(mine), "")) if moved else None
 
 
-def _trigger_of(segment: str) -> Trigger:
+def _triggers_of(segment: str) -> set[Trigger]:
+    """What can bring about that a segment of L1 changes; settings can bring about anything."""
     if segment == "memory":
-        return Trigger.MEMORY
+        return {Trigger.MEMORY}
     if segment.startswith("["):
-        return Trigger.INSTRUCTION
-    return Trigger.AGENT if segment in {"agent", "addendum"} else Trigger.SETTINGS
+        return {Trigger.INSTRUCTION, Trigger.EXCLUSION}
+    if segment.startswith("project_"):
+        return {Trigger.PROJECT}
+    return {Trigger.AGENT} if segment in {"agent", "addendum"} else set()
 
 
 def _in_library(
     old: tuple[Segment, ...], new: tuple[Segment, ...], triggers: frozenset[Trigger]
 ) -> str | None:
+    if Trigger.EXCLUSION in triggers:
+        return None
     for mine, theirs in zip(old, new, strict=False):
         if mine.id != theirs.id:
             return theirs.id

@@ -5,6 +5,7 @@ from enum import StrEnum
 __all__ = [
     "ADDITIONAL",
     "ELEMENTS",
+    "EXPANDED",
     "FIND_ABOVE",
     "FIND_IN_LIBRARY",
     "LABELS",
@@ -47,6 +48,9 @@ class ItemType(StrEnum):
     DOCUMENT = "document"
     NODE = "node"
 
+
+EXPANDED = frozenset({"tag", "folder"})
+"""Types of items that stand for others beside them: kept with a turn, and never shown to a model."""
 
 LIBRARY_HEADING = "## Context Library"
 REFERENCES = "Context attached:"

@@ -118,11 +118,13 @@ def read_path(request: LayeredRequest) -> LayeredPath:
         attached += [Attached(count, item) for item in request.items]
         outline = _with_input(outline, context)
         live.append(count)
+    spoken = [level for level in live if outline.at(level).tokens]
     path = LayeredPath(
         outline=_with_start(outline),
         offset=0,
         turn=turn,
-        first_live=live[0] if live else None,
+        # A turn may begin with an empty node, as a tree does; what is said comes after it.
+        first_live=next(iter(spoken or live), None),
         attached=tuple(attached),
         input_text=context.pending.text,
     )

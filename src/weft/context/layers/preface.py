@@ -11,9 +11,9 @@ from weft.context.layers.items import ContextItem
 from weft.context.layers.library import reference_of
 from weft.context.layers.names import FIND_ABOVE, FIND_IN_LIBRARY, REFERENCES, SEPARATOR
 from weft.context.marker import JOINT
-from weft.context.sizes import MEDIA_TOKENS
 from weft.context.tokens import Estimator
 from weft.tree.content import Block, Content, Image, Mixed, Text, blocks_of
+from weft.tree.measure import MEDIA_TOKENS
 
 __all__ = ["Costs", "Given", "Preface", "Reference"]
 

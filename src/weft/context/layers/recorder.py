@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from weft.context.layers.controls import CacheControls
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.prediction import Prediction
+from weft.context.manifest import NO_LIMIT
 from weft.tree.json import JsonObject, JsonValue
 
 __all__ = ["Payload", "record_payload"]
@@ -26,7 +27,8 @@ class Payload:
         """The layers one after the other, each under its name, its size and its hash."""
         envelope = self.envelope
         lines = [f"# {envelope.conversation_id or '-'} · {envelope.message_id or '-'}"]
-        lines.append(f"{envelope.tokens:,} of {envelope.budget:,} tokens · {envelope.combined_hash[:12]}")
+        limit = f" of {envelope.budget:,}" if envelope.budget < NO_LIMIT else ""
+        lines.append(f"{envelope.tokens:,}{limit} tokens · {envelope.combined_hash[:12]}")
         if self.prediction is not None:
             lines.append(f"about {self.prediction.cached:,} from the cache")
         lines += [f"warning: {warning}" for warning in envelope.warnings]

@@ -1,7 +1,7 @@
 """Envelopes as they are kept: L3's entries, and pointers to snapshots that turns share."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -16,9 +16,18 @@ from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
 
-__all__ = ["StoredEnvelope", "load_envelope", "processed_text", "store_envelope"]
+__all__ = [
+    "StoredEnvelope",
+    "load_envelope",
+    "load_layer",
+    "named_snapshots",
+    "processed_text",
+    "store_envelope",
+]
 
 _POINTED = (LayerId.SYSTEM, LayerId.LIBRARY, LayerId.HISTORY)
+_PART = 32
+_COMPUTED = "computed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +76,13 @@ class _Shelf:
 
 
 def _pointer(layer: Layer, shelf: _Shelf) -> str:
-    """A layer is a list of its segments, so that one that grew shares all but its end."""
+    """A layer is a list of parts, each a list of some segments, so that one that grew shares all but its end."""
     rows: list[JsonValue] = [
         [segment.id, shelf.put(segment.content), segment.stable, dict(segment.metadata)]
         for segment in layer.segments
     ]
-    return shelf.put(canonical(rows))
+    parts = [canonical(rows[start : start + _PART]) for start in range(0, len(rows), _PART)]
+    return shelf.put(canonical([shelf.put(part) for part in parts]))
 
 
 def _entry(segment: Segment, shelf: _Shelf) -> JsonObject:
@@ -86,7 +96,7 @@ def _user_message(envelope: Envelope, shelf: _Shelf) -> JsonValue:
     message = envelope.messages[-1]
     simple = len(message.blocks) == 1 and isinstance(message.blocks[0], Text)
     if simple and _said(envelope.additional, envelope.layers) == message.text:
-        return "computed"
+        return _COMPUTED
     return shelf.put(canonical(message_to_wire(message)))
 
 
@@ -110,6 +120,22 @@ def load_envelope(
     """
     try:
         return _Loading(record, snapshot, estimator).envelope(user_text)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InvalidInputError(f"a stored envelope cannot be read: {error!r}") from None
+
+
+def load_layer(record: JsonValue, layer: LayerId, snapshot: Callable[[str], str]) -> Layer:
+    """L1, L2 or L4 alone: for whoever compares."""
+    try:
+        return _Loading(record, snapshot, DEFAULT).pointed(layer)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InvalidInputError(f"a stored envelope cannot be read: {error!r}") from None
+
+
+def named_snapshots(record: JsonValue, snapshot: Callable[[str], str]) -> list[str]:
+    """The hashes of all snapshots that a stored envelope is made of; the lists among them are looked into."""
+    try:
+        return list(_Loading(record, snapshot, DEFAULT).named())
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise InvalidInputError(f"a stored envelope cannot be read: {error!r}") from None
 
@@ -174,11 +200,35 @@ class _Loading:
         segments[LayerId.USER] = () if user is None else (Segment(str(user), user_text, stable=False),)
         return tuple(Layer(each, segments[each], int(cast("int", tokens[each.value]))) for each in LayerId)
 
+    def pointed(self, layer: LayerId) -> Layer:
+        pointers, tokens = self._object("layers"), self._object("tokens")
+        return Layer(layer, self._segments(pointers[layer.value]), int(cast("int", tokens[layer.value])))
+
+    def named(self) -> Iterator[str]:
+        if "processedText" in self.record:
+            yield str(self.record["processedText"])
+            return
+        for pointer in self._object("layers").values():
+            yield str(pointer)
+            for part in json.loads(self._snapshot(str(pointer))):
+                yield str(part)
+                for row in json.loads(self._snapshot(str(part))):
+                    yield str(row[1])
+        for entry in self._list("entries"):
+            yield str(cast("Mapping[str, JsonValue]", entry)["content"])
+        single = [self.record[name] for name in ("memoryBlock", "additional", "userMessage")]
+        for digest in (*self._list("toolDescriptions"), *single):
+            if digest is not None and digest != _COMPUTED:
+                yield str(digest)
+
     def _segments(self, digest: JsonValue) -> tuple[Segment, ...]:
-        rows = cast("list[tuple[str, str, bool, dict[str, JsonValue]]]", json.loads(self.text(digest)))
-        return tuple(
-            Segment(name, self.text(content), stable, about) for name, content, stable, about in rows
-        )
+        found: list[Segment] = []
+        for part in json.loads(self.text(digest)):
+            rows = cast("list[tuple[str, str, bool, dict[str, JsonValue]]]", json.loads(self.text(part)))
+            found += [
+                Segment(name, self.text(content), stable, about) for name, content, stable, about in rows
+            ]
+        return tuple(found)
 
     def _turn_segment(self, entry: Mapping[str, JsonValue]) -> Segment:
         about = {name: value for name, value in entry.items() if name not in {"id", "content"}}
@@ -188,7 +238,7 @@ class _Loading:
         kept = self.record["userMessage"]
         if kept is None:
             return None
-        if kept != "computed":
+        if kept != _COMPUTED:
             return _message_from_wire(json.loads(self.text(kept)))
         return Message(Role.USER, (Text(_said(self._optional("additional"), layers)),))
 

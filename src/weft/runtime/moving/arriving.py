@@ -48,6 +48,7 @@ _INNER = {
             "response",
             "node",
             "attempt",
+            "envelope",
             "event",
             "typing",
             "cursor",

@@ -14,6 +14,7 @@ from sqlalchemy import Select, Table, and_, func, select
 from weft.errors import NotFoundError, StorageError
 from weft.interop.weft_json import Record
 from weft.runtime.moving.beside import BATCH, Beside, Names
+from weft.runtime.moving.envelopes import envelope_record
 from weft.runtime.moving.notation import (
     base64_of,
     compact,
@@ -260,6 +261,8 @@ class Export:
         names = Names()
         yield from self._nodes(key, responses, names)
         yield from self._attempts(key, responses, names)
+        for row in self._beside(schema.envelopes, key, "node"):
+            yield envelope_record(row, self._agents[row.agent], names.ulid(row.node))
         yield from self._events(key)
         yield from self._typings(key)
         yield from self._places(key, names)

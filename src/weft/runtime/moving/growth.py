@@ -8,7 +8,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from weft.errors import LimitExceededError
 from weft.provenance.chain import NodeFacts, content_hash
@@ -19,6 +19,7 @@ from weft.store.rows import AGENT_TYPES, EDGE_TYPES, KINDS, ROLES, SOURCE_ROLES,
 from weft.tree.agent import AgentType
 from weft.tree.content import (
     Content,
+    Image,
     Text,
     blob_refs,
     check_content,
@@ -26,10 +27,10 @@ from weft.tree.content import (
     content_to_wire,
     is_blank,
     kind_of,
-    plain_text,
 )
 from weft.tree.edge import EdgeType, SourceRole
-from weft.tree.measure import measure
+from weft.tree.item import about_item
+from weft.tree.measure import measure_content
 from weft.tree.node import Role
 from weft.tree.path import jump_depth
 from weft.tree.tree import Mode
@@ -41,6 +42,7 @@ _LOCAL_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{4,8}'*\Z")
 _LOCAL_ID_LIMIT = 10_000
 _SOURCE_LIMIT = 256
 _ITEM_LIMIT = 10_000
+_ABOUT_LIMIT = 200_000
 _DEPTH_LIMIT = 10_000_000
 _LABEL_LIMIT = 500
 _NONE = 0
@@ -59,6 +61,7 @@ class Item(NamedTuple):
     recoverable: bool
     attached_by: int | None
     detached_by: int | None
+    about: str | None = None
 
 
 class Grown(NamedTuple):
@@ -188,7 +191,7 @@ class Growth:
                 f"node [{local_id}] {ulid} does not match its hash: {differs} differs",
                 hint="the file was changed after it was exported; nothing was imported",
             )
-        size = measure(plain_text(content))
+        size = measure_content(content)
         place = self._place(fields, key, sources, _Shape(local_id, edge_type, size.tokens, bool(items), role))
         parent = _parent_of(sources)
         row = NodeRow(
@@ -301,7 +304,11 @@ class Growth:
                 item.get("recoverable") is None or item.flag("recoverable"),
                 item.optional_mark("attachedBy"),
                 item.optional_mark("detachedBy"),
+                item.optional_text("about", limit=_ABOUT_LIMIT),
             )
+            for image in cast("tuple[Image, ...]", about_item(kept.about).get("images", ())):
+                if not self._has_blob(image.ref):
+                    raise item.wrong(f"blob {image.ref[:12]}… is not in the file")
             if kept.sha256 not in self._bodies:
                 raise item.wrong(f"the body of {kept.id[:60]!r} is not in the file")
             item.done()

@@ -40,6 +40,7 @@ def item_record(row: Any) -> Record:
         type=row.type,
         sha256=row.sha256.hex(),
         recoverable=None if row.recoverable else False,
+        about=row.about,
         attachedBy=row.attached_by,
         detachedBy=row.detached_by,
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from weft.errors import InvalidInputError
 from weft.provenance.chain import event_hash
+from weft.runtime.moving.envelopes import envelope_fields
 from weft.runtime.moving.exporting import OUTCOMES
 from weft.runtime.moving.fields import Fields
 from weft.runtime.moving.growth import Growth, KnownAgent, item_rows
@@ -180,6 +181,7 @@ class Section:
             "response": self._take_response,
             "node": self._take_node,
             "attempt": self._take_attempt,
+            "envelope": self._take_envelope,
             "event": self._take_event,
             "typing": self._take_typing,
             "cursor": self._take_cursor,
@@ -318,6 +320,13 @@ class Section:
             packed = gzip.compress(data, compresslevel=6, mtime=0)
             self._landing.add(schema.manifests, {**place, "sha256": manifest, "gzip": packed})
         fields.done()
+
+    def _take_envelope(self, fields: Fields) -> None:
+        node, agent = self._growth.key_of(fields, "node"), self._agent(fields)
+        row = {"tree": self.key, "node": node, "agent": agent, **envelope_fields(fields, self._bodies)}
+        self._once(fields, "envelope", node, row["ordinal"])
+        fields.done()
+        self._landing.add(schema.envelopes, row)
 
     def _take_event(self, fields: Fields) -> None:
         self._landing.add_event(self._chain.add(fields, self.key))

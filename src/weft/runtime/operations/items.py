@@ -7,7 +7,7 @@ from sqlalchemy import and_, bindparam, case, func, literal, select, update
 
 from weft.errors import ConflictError, LimitExceededError, NotFoundError
 from weft.provenance.facts import item_fact
-from weft.runtime.drafting import attachment_row
+from weft.runtime.drafting import attachment_row, check_media, image_refs
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope
 from weft.runtime.values import items_of
@@ -40,6 +40,7 @@ class Attach(Editing):
         tree = scope.open_tree(self.tree)
         item = check_item(self.item)
         row = open_turn(scope, tree, self.node)
+        check_media(scope, image_refs([item]))
         transaction = scope.transaction
         ordinal = _free_ordinal(transaction, tree, row, item)
         add_body(transaction, tree.key, bytes.fromhex(item.sha256), item.content.encode())

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import orjson
 from sqlalchemy import select, update
 
+from weft.context.layers.settings import read_layer_settings
 from weft.context.settings import check_names, read_preferences
 from weft.provenance.facts import grove_fact
 from weft.runtime.operations.base import Editing
@@ -76,5 +77,7 @@ def put_preferences(scope: Scope, preferences: Mapping[str, Any]) -> None:
 def _changed(before: Mapping[str, Any], settings: Mapping[str, JsonValue]) -> dict[str, Any]:
     given = {camel(snake(name)): value for name, value in settings.items()}
     check_names(given)
-    read_preferences({name: value for name, value in given.items() if value is not None})
+    wanted = {name: value for name, value in given.items() if value is not None}
+    read_preferences(wanted)
+    read_layer_settings(wanted)
     return {name: value for name, value in {**before, **given}.items() if value is not None}

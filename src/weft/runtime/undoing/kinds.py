@@ -9,6 +9,7 @@ from weft.runtime.undoing.projects import ArchivingProject, Assigning, ChangingP
 from weft.runtime.undoing.records import Recording
 from weft.runtime.undoing.referring import Folding, Linking, Tagging
 from weft.runtime.undoing.step import Reversal
+from weft.runtime.undoing.vaults import Mounting
 from weft.runtime.undoing.wholes import (
     AddingAgent,
     ArchivingAgent,
@@ -55,6 +56,7 @@ REVERSALS_IN_GROVE: Mapping[str, Reversal] = {
     **dict.fromkeys(("archive-project", "restore-project"), ArchivingProject()),
     "prefer-in-grove": Preferring(),
     "record": Recording(),
+    **dict.fromkeys(("mount", "unmount"), Mounting()),
     "agent": AddingAgent(),
     "change-agent": ChangingAgent(),
     **dict.fromkeys(("archive-agent", "restore-agent"), ArchivingAgent()),

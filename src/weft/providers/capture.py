@@ -1,0 +1,365 @@
+"""One transport under all SDKs: it keeps what goes over the wire, and lets nothing go elsewhere.
+
+The SDK runs in a task of its own whose wire events and own events meet in one queue, so that
+whoever reads a stream gets the bytes before what was read from them, also of what failed.
+"""
+
+import asyncio
+import ssl
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from contextlib import aclosing, suppress
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import Protocol, TypeAlias, cast
+
+import httpcore2
+import httpx2
+
+from weft.errors import ProviderError, Trouble
+from weft.providers.connection import Limits
+from weft.providers.endpoint import Endpoint, Resolver, check_name, checked_addresses, resolve
+from weft.providers.events import Event
+from weft.providers.secret import Blotter, Secret, blot_text
+from weft.providers.segments import cut_body
+from weft.providers.wire import Answered, Received, Sent
+
+__all__ = ["CaptureTransport", "captured"]
+
+_Item: TypeAlias = "Event | Exception | None"
+_TAPE: ContextVar["_Tape | None"] = ContextVar("tape", default=None)
+_AHEAD = 64
+"""Events that may wait to be read; the connection waits when there are more."""
+_SECRET_HEADERS = frozenset(
+    {b"authorization", b"proxy-authorization", b"x-api-key", b"x-goog-api-key", b"api-key", b"cookie"}
+)
+_BLOTTED = b"[redacted]"
+_PIECE = 64 * 1024
+
+
+class _Tape:
+    """What one call leaves: its events on their way to whoever reads it, and its open answers."""
+
+    def __init__(self) -> None:
+        self.events: asyncio.Queue[_Item] = asyncio.Queue(_AHEAD)
+        self.bodies: list[_Body] = []
+
+    async def put(self, item: _Item) -> None:
+        await self.events.put(item)
+
+    async def close(self) -> None:
+        """Close what an SDK that failed left open; it would be left to the garbage collector."""
+        for body in self.bodies:
+            await body.aclose()
+
+
+class _Backend(httpcore2.AsyncNetworkBackend):
+    """Connects to the addresses that the endpoint's name had when it was first asked for.
+
+    The name stays in the Host header and in the TLS handshake; what it means does not change.
+    """
+
+    def __init__(self, endpoint: Endpoint, resolver: Resolver) -> None:
+        self._endpoint = endpoint
+        self._resolver = resolver
+        self._inner = cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
+        self._pinned: tuple[str, ...] | None = None
+        self._resolving = asyncio.Lock()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the name and place that httpcore gives it
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        addresses = await self._addresses()
+        for left, address in zip(range(len(addresses) - 1, -1, -1), addresses, strict=True):
+            try:
+                return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                if not left:
+                    # A service may have moved: the next call asks again, and checks again.
+                    self._pinned = None
+                    raise
+        raise httpcore2.ConnectError(f"{host} has no address")
+
+    async def _addresses(self) -> tuple[str, ...]:
+        async with self._resolving:
+            if self._pinned is None:
+                self._pinned = checked_addresses(self._endpoint, await self._resolve())
+            return self._pinned
+
+    async def _resolve(self) -> list[str]:
+        if (literal := self._endpoint.literal) is not None:
+            return [str(literal)]
+        check_name(self._endpoint)
+        try:
+            return list(await self._resolver(self._endpoint.host, self._endpoint.port))
+        except OSError as error:
+            raise httpcore2.ConnectError(f"{self._endpoint.host} was not found: {error}") from error
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
+
+
+class CaptureTransport(httpx2.AsyncBaseTransport):
+    """A transport to one endpoint. It refuses any other, follows no redirect, and keeps the bytes."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        key: Secret | None = None,
+        *,
+        limits: Limits | None = None,
+        resolver: Resolver = resolve,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._endpoint = endpoint
+        self._key = key
+        self._limits = limits or Limits()
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=tls or (_usual_tls() if endpoint.scheme == "https" else None),
+            max_connections=100,
+            max_keepalive_connections=20,
+            keepalive_expiry=15,
+            network_backend=_Backend(endpoint, resolver),
+        )
+
+    def __repr__(self) -> str:
+        return f"<CaptureTransport to {self._endpoint.host}>"
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self._require_own_host(request.url)
+        # Plain bytes are kept as anyone can read them; a server that packs them anyway is understood.
+        request.headers["Accept-Encoding"] = "identity"
+        body = await request.aread()
+        tape = _TAPE.get()
+        if tape is not None:
+            await tape.put(self._sent(request, body))
+        target = httpcore2.URL(
+            scheme=request.url.raw_scheme,
+            host=request.url.raw_host,
+            port=request.url.port,
+            target=request.url.raw_path,
+        )
+        with _mapped():
+            answer = await self._pool.handle_async_request(
+                httpcore2.Request(
+                    request.method,
+                    target,
+                    headers=request.headers.raw,
+                    content=body,
+                    extensions=request.extensions,
+                )
+            )
+        return await self._answered(answer, tape)
+
+    async def _answered(self, answer: httpcore2.Response, tape: _Tape | None) -> httpx2.Response:
+        secret = self._secret
+        extensions = cast("dict[str, object]", answer.extensions)
+        head = Answered(
+            status=answer.status,
+            headers=tuple((name, _blot(value, secret)) for name, value in answer.headers),
+            reason=cast("bytes", extensions.get("reason_phrase", b"")),
+            version=cast("bytes", extensions.get("http_version", b"HTTP/1.1")),
+        )
+        if tape is not None:
+            await tape.put(head)
+        if 300 <= answer.status < 400:
+            await answer.aclose()
+            raise ProviderError(
+                Trouble.INVALID_REQUEST,
+                f"{self._endpoint.host} answered with a redirect, which is not followed",
+                hint="set the endpoint to the address that it should lead to",
+                status=answer.status,
+            )
+        packing = (head.header("content-encoding") or "identity").strip().lower()
+        unpack = _unpacker(packing, self._endpoint.host)
+        kept = [
+            (name, value)
+            for name, value in answer.headers
+            if unpack is None or name.lower() not in {b"content-encoding", b"content-length"}
+        ]
+        stream = _Body(answer, tape, self._limits, unpack, secret)
+        if tape is not None:
+            tape.bodies.append(stream)
+        return httpx2.Response(status_code=answer.status, headers=kept, stream=stream, extensions=extensions)
+
+    @property
+    def _secret(self) -> str:
+        return "" if self._key is None else self._key.reveal()
+
+    def _require_own_host(self, url: httpx2.URL) -> None:
+        port = url.port or (443 if url.scheme == "https" else 80)
+        if (url.scheme, url.host.rstrip("."), port) != self._endpoint.origin:
+            raise ProviderError(
+                Trouble.INVALID_REQUEST,
+                f"a request to {url.host} was stopped: this key belongs to {self._endpoint.host}",
+            )
+
+    def _sent(self, request: httpx2.Request, body: bytes) -> Sent:
+        secret = self._secret
+        headers = tuple((name, _kept_header(name, value, secret)) for name, value in request.headers.raw)
+        url = blot_text(str(request.url), secret)
+        return Sent(method=request.method, url=url, headers=headers, body=body, segments=cut_body(body))
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+
+@lru_cache(maxsize=1)
+def _usual_tls() -> ssl.SSLContext:
+    """Made once: it reads the certificates of every authority there is."""
+    return httpx2.create_ssl_context(trust_env=False)
+
+
+class _Body(httpx2.AsyncByteStream):
+    """A response's body on its way to the SDK: kept as it came, handed on unpacked."""
+
+    def __init__(
+        self,
+        answer: httpcore2.Response,
+        tape: _Tape | None,
+        limits: Limits,
+        unpack: "_Unpack | None",
+        secret: str,
+    ) -> None:
+        self._answer = answer
+        self._tape = tape
+        self._limits = limits
+        self._unpack = unpack
+        self._secret = secret
+        self._reading = self._read()
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._reading
+
+    async def _read(self) -> AsyncGenerator[bytes]:
+        blotter = Blotter("" if self._unpack else self._secret)
+        received = unpacked = 0
+        raw = cast("AsyncGenerator[bytes]", aiter(cast("AsyncIterator[bytes]", self._answer.stream)))
+        try:
+            with _mapped():
+                async for data in raw:
+                    received += len(data)
+                    self._require(received, self._limits.received, "sent")
+                    pieces: list[bytes] = []
+                    for piece in self._unpacked(data):
+                        unpacked += len(piece)
+                        self._require(unpacked, self._limits.unpacked, "unpacked")
+                        pieces.append(piece)
+                    await self._keep(blotter.feed(data))
+                    for piece in pieces:
+                        yield piece
+                await self._keep(blotter.flush())
+        finally:
+            await raw.aclose()
+            if self._tape is not None and (held := blotter.flush()):
+                with suppress(asyncio.QueueFull):
+                    self._tape.events.put_nowait(Received(held))
+        if self._unpack is not None and not self._unpack.eof:
+            raise ProviderError(Trouble.NETWORK, "the connection was cut in the middle of a packed answer")
+
+    async def _keep(self, data: bytes) -> None:
+        if data and self._tape is not None:
+            await self._tape.put(Received(data))
+
+    def _unpacked(self, data: bytes) -> Iterator[bytes]:
+        if self._unpack is None:
+            yield data
+            return
+        seen = b""
+        try:
+            while data and not self._unpack.eof:
+                piece = self._unpack.decompress(data, _PIECE)
+                data = self._unpack.unconsumed_tail
+                seen = seen[-len(self._secret) :] + piece
+                if self._secret and self._secret.encode() in seen:
+                    raise ProviderError(
+                        Trouble.UNKNOWN, "the key came back in a packed answer: it was not kept"
+                    )
+                yield piece
+        except zlib.error as error:
+            raise ProviderError(Trouble.UNKNOWN, f"an answer could not be unpacked: {error}") from None
+
+    def _require(self, size: int, limit: int, how: str) -> None:
+        if size > limit:
+            raise ProviderError(
+                Trouble.UNKNOWN, f"an answer of more than {limit:,} bytes ({how}) was given up"
+            )
+
+    async def aclose(self) -> None:
+        await self._reading.aclose()
+        await self._answer.aclose()
+
+
+class _Unpack(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unconsumed_tail(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
+
+
+def _unpacker(packing: str, host: str) -> _Unpack | None:
+    if packing in {"identity", ""}:
+        return None
+    if packing in {"gzip", "x-gzip"}:
+        return zlib.decompressobj(zlib.MAX_WBITS | 16)
+    if packing == "deflate":
+        return zlib.decompressobj()
+    raise ProviderError(Trouble.UNKNOWN, f"{host} packed its answer as {packing!r}, which was not asked for")
+
+
+def _kept_header(name: bytes, value: bytes, secret: str) -> bytes:
+    if name.lower() in _SECRET_HEADERS:
+        return _BLOTTED
+    return _blot(value, secret)
+
+
+def _blot(value: bytes, secret: str) -> bytes:
+    return blot_text(value.decode("latin-1"), secret).encode("latin-1") if secret else value
+
+
+class _mapped:  # noqa: N801 - used as a statement
+    """httpcore's errors as httpx's: that is what SDKs expect of a transport."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None or not type(error).__module__.startswith("httpcore2"):
+            return
+        name = type(error).__name__
+        mapped = getattr(httpx2, name, httpx2.TransportError)
+        raise mapped(str(error)) from error
+
+
+async def captured(work: Callable[[], AsyncGenerator[Event]]) -> AsyncGenerator[Event]:
+    """Run an SDK's stream, and yield its events among those of the wire."""
+    tape = _Tape()
+
+    async def run() -> None:
+        _TAPE.set(tape)
+        try:
+            async with aclosing(work()) as events:
+                async for event in events:
+                    await tape.put(event)
+        except Exception as error:  # noqa: BLE001 - it is raised where the stream is read
+            await tape.put(error)
+        else:
+            await tape.put(None)
+        finally:
+            await tape.close()
+
+    task = asyncio.create_task(run())
+    try:
+        while (item := await tape.events.get()) is not None:
+            if isinstance(item, Exception):
+                raise item
+            yield item
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

@@ -1,0 +1,212 @@
+"""Which models there are, with windows, capabilities and prices: asked once a day, and known without asking."""
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, cast
+
+from weft.errors import WeftError
+from weft.providers.base import CacheKind, ModelInfo, ModelName, Prices, Profile, Provider, SystemPlace
+from weft.providers.prices import known_models
+from weft.providers.registry import Registry
+from weft.tree.attempt import Usage
+
+__all__ = ["DAY", "Catalog", "Listing", "Origin", "default_folder"]
+
+DAY = 24 * 60 * 60 * 1_000_000
+"""How long a provider's list is taken for fresh, in microseconds."""
+_VERSION = 1
+_TABLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "anthropic": (("anthropic", ""),),
+    "compatible": (("openrouter", "openrouter/"), ("huggingface_hyperbolic", "hyperbolic/")),
+    "google": (("google", ""),),
+    "openai": (("openai", ""),),
+}
+"""The bundled tables of each provider, and what its names begin with there."""
+_OTHER_KINDS = re.compile(
+    r"embed|whisper|tts|transcri|moderation|realtime|image|dall|sora|veo|imagen|-live|translate|robotics|nano-banana"
+)
+
+
+class Origin(StrEnum):
+    """Where a list comes from."""
+
+    PROVIDER = "provider"
+    """Asked just now."""
+    CACHED = "cached"
+    BUNDLED = "bundled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """A provider's models, and how far they can be relied upon."""
+
+    provider: str
+    models: tuple[ModelInfo, ...]
+    origin: Origin
+    listed_at: datetime | None = None
+    stale: bool = False
+    """Older than a day, and the provider could not be asked."""
+    problem: str | None = None
+    """Why it could not."""
+
+
+def default_folder() -> Path:
+    given = os.environ.get("WEFT_CACHE")
+    if given:
+        return Path(given) / "models"
+    import platformdirs  # noqa: PLC0415 - not needed where the folder is given
+
+    return Path(platformdirs.user_cache_dir("weft", appauthor=False)) / "models"
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000
+
+
+class Catalog:
+    """Models by provider. Lists are kept in a folder, so that they are there without a network."""
+
+    def __init__(
+        self, registry: Registry, *, folder: Path | None = None, clock: Callable[[], int] = _now
+    ) -> None:
+        self._registry = registry
+        self._folder = folder
+        self._clock = clock
+
+    async def models(self, provider: str, *, fresh: bool = False, ask: bool = True) -> Listing:
+        """A provider's list: kept for a day, asked anew if `fresh`, never asked for unless `ask`.
+
+        Where it cannot be asked, an older list is served with a mark, or else the bundled table.
+        """
+        found = self._registry.provider(provider)
+        if found.name == "local":
+            # What is on this machine is looked at, not remembered.
+            return Listing(provider=provider, models=tuple(await found.models()), origin=Origin.PROVIDER)
+        kept = self._kept(provider)
+        if not fresh and kept is not None and not kept.stale:
+            return kept
+        problem = None
+        if ask:
+            try:
+                return self._keep(provider, tuple(await found.models()))
+            except WeftError as error:
+                problem = str(error)
+        if kept is not None:
+            return replace(kept, problem=problem)
+        return replace(self.bundled(provider), problem=problem)
+
+    def bundled(self, provider: str) -> Listing:
+        """What is known of a provider's models without ever having asked."""
+        found = self._registry.provider(provider)
+        moment = datetime.fromtimestamp(self._clock() / 1_000_000, UTC)
+        models = [
+            ModelInfo(
+                name=ModelName(provider, prefix + row.id),
+                title=row.title,
+                profile=_profile(found, prefix + row.id, row.window, row.prices),
+            )
+            for table, prefix in _TABLES.get(provider, ())
+            for row in known_models(table, moment)
+            if not row.deprecated and not _OTHER_KINDS.search(row.id)
+        ]
+        return Listing(provider=provider, models=tuple(models), origin=Origin.BUNDLED)
+
+    def profile(self, name: str | ModelName) -> Profile:
+        """What a model can do: as its provider listed it last, else as is known. Asks nobody."""
+        parsed = name if isinstance(name, ModelName) else ModelName.parse(name)
+        kept = self._kept(parsed.provider)
+        listed = next((each.profile for each in kept.models if each.name == parsed), None) if kept else None
+        return listed or self._registry.provider(parsed.provider).profile(parsed.model)
+
+    def cost(self, name: str | ModelName, usage: Usage) -> Decimal | None:
+        """What a call cost, in dollars; None if the model's prices are not known."""
+        prices = self.profile(name).prices
+        return None if prices is None else prices.cost(usage)
+
+    def _file(self, provider: str) -> Path:
+        folder = self._folder if self._folder is not None else default_folder()
+        return folder / f"{re.sub(r'[^a-z0-9_-]', '_', provider)}.json"
+
+    def _keep(self, provider: str, models: tuple[ModelInfo, ...]) -> Listing:
+        now = self._clock()
+        told = {"version": _VERSION, "listedAt": now, "models": [_told(each) for each in models]}
+        path = self._file(provider)
+        beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_text(json.dumps(told))
+            beside.replace(path)
+        except OSError:
+            # A list that cannot be kept is asked for again: that is all it costs.
+            with suppress(OSError):
+                beside.unlink()
+        return Listing(provider=provider, models=models, origin=Origin.PROVIDER, listed_at=_moment(now))
+
+    def _kept(self, provider: str) -> Listing | None:
+        """The list as it was kept; a damaged one is none."""
+        try:
+            told = cast("dict[str, Any]", json.loads(self._file(provider).read_bytes()))
+            if told["version"] != _VERSION:
+                return None
+            at = int(told["listedAt"])
+            models = tuple(_read(each) for each in told["models"])
+        except (OSError, ValueError, KeyError, TypeError, InvalidOperation, AttributeError, WeftError):
+            return None
+        age = self._clock() - at
+        return Listing(
+            provider=provider,
+            models=models,
+            origin=Origin.CACHED,
+            listed_at=_moment(at),
+            stale=not 0 <= age < DAY,
+        )
+
+
+def _profile(provider: Provider, model: str, window: int | None, prices: Prices | None) -> Profile:
+    """The provider's, with what the row says; its own name for a model is no better known than the row's."""
+    found = provider.profile(model)
+    return replace(found, window=window or found.window, prices=prices or found.prices)
+
+
+def _moment(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(microseconds / 1_000_000, UTC)
+
+
+def _told(info: ModelInfo) -> dict[str, Any]:
+    profile = {each.name: getattr(info.profile, each.name) for each in fields(Profile)}
+    profile["prices"] = None if info.profile.prices is None else _told_prices(info.profile.prices)
+    return {"name": str(info.name), "title": info.title, "profile": profile}
+
+
+def _told_prices(prices: Prices) -> dict[str, Any]:
+    plain = {
+        name: None if (price := cast("Decimal | None", getattr(prices, name))) is None else str(price)
+        for name in _PRICES
+    }
+    return {**plain, "above": [[start, _told_prices(each)] for start, each in prices.above]}
+
+
+_PRICES = ("input", "output", "cached_read", "cached_write")
+
+
+def _read(told: Mapping[str, Any]) -> ModelInfo:
+    given = dict(told["profile"])
+    given["system"] = SystemPlace(given["system"])
+    given["cache"] = CacheKind(given["cache"])
+    given["prices"] = None if given["prices"] is None else _read_prices(given["prices"])
+    return ModelInfo(name=ModelName.parse(told["name"]), title=str(told["title"]), profile=Profile(**given))
+
+
+def _read_prices(told: Mapping[str, Any]) -> Prices:
+    plain = {name: None if told[name] is None else Decimal(str(told[name])) for name in _PRICES}
+    above = tuple((int(start), _read_prices(each)) for start, each in told["above"])
+    return Prices(**cast("dict[str, Decimal]", plain), above=above)

@@ -1,0 +1,238 @@
+"""`compatible:` for whoever speaks like OpenAI: presets by name, or any endpoint its owner sets.
+
+`compatible:ollama/llama3.2` names a preset and its model. An endpoint of one's own is set by the
+environment: `WEFT_COMPATIBLE_LAB=https://lab.example/v1` makes `compatible:lab/model`.
+"""
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble, WeftError
+from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Profile, Request
+from weft.providers.checking import check_request
+from weft.providers.connection import Connection
+from weft.providers.continuing import as_chat
+from weft.providers.endpoint import Endpoint
+from weft.providers.events import Event
+from weft.providers.keys import Keys
+from weft.providers.openai_chat import chat_body
+from weft.providers.openai_completions import completion_body
+from weft.providers.prices import known_model
+from weft.providers.profiles import OpenAIWay
+from weft.tree.json import JsonValue
+
+if TYPE_CHECKING:
+    from weft.providers.openai_client import Client
+
+__all__ = ["PRESETS", "Compatible", "Preset", "make"]
+
+_PREFIX = "WEFT_COMPATIBLE_"
+_KNOCK = 0.5
+"""Seconds in which a server on this machine has to open."""
+_LOCAL = Profile(
+    images=True,
+    tools=True,
+    logprobs=20,
+    completion=True,
+    prefill=True,
+    choices=1,
+    seed=True,
+    cache=CacheKind.PREFIX,
+    prices=FREE,
+    local=True,
+)
+_HOSTED = Profile(images=True, tools=True, logprobs=20, completion=True, choices=1, seed=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """An endpoint by name, and what its server can do."""
+
+    url: str
+    profile: Profile
+    key_needed: bool = False
+    table: str | None = None
+    """Whose prices and windows its models have in the bundled table."""
+    prefill_fields: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """What it has to be told to go on with an answer's first words."""
+    private: bool = False
+
+
+PRESETS: dict[str, Preset] = {
+    "hyperbolic": Preset(
+        url="https://api.hyperbolic.xyz/v1",
+        profile=replace(_HOSTED, choices=8),
+        key_needed=True,
+        table="huggingface_hyperbolic",
+    ),
+    "llama.cpp": Preset(url="http://localhost:8080/v1", profile=_LOCAL),
+    "lmstudio": Preset(url="http://localhost:1234/v1", profile=replace(_LOCAL, logprobs=0)),
+    "ollama": Preset(url="http://localhost:11434/v1", profile=_LOCAL),
+    "openrouter": Preset(
+        url="https://openrouter.ai/api/v1",
+        profile=replace(_HOSTED, prefill=True, cache=CacheKind.PREFIX),
+        key_needed=True,
+        table="openrouter",
+    ),
+    "vllm": Preset(
+        url="http://localhost:8000/v1",
+        profile=replace(_LOCAL, choices=128),
+        prefill_fields={"add_generation_prompt": False, "continue_final_message": True},
+    ),
+}
+
+
+class Compatible:
+    """Every endpoint that speaks like OpenAI, each with its own connections and its own key."""
+
+    name = "compatible"
+
+    def __init__(
+        self,
+        presets: Mapping[str, Preset] | None = None,
+        *,
+        environment: Mapping[str, str] | None = None,
+        connections: Mapping[str, Connection] | None = None,
+        keys: Keys | None = None,
+    ) -> None:
+        self._presets = dict(PRESETS if presets is None else presets)
+        self._environment = os.environ if environment is None else environment
+        self._connections = dict(connections or {})
+        self._keys = keys or Keys()
+        self._clients: dict[tuple[str, str], Client] = {}
+
+    def endpoints(self) -> dict[str, Preset]:
+        """Every endpoint there is: presets, with what the environment sets instead or besides."""
+        found = dict(self._presets)
+        for variable, url in self._environment.items():
+            if not variable.startswith(_PREFIX) or not url.strip():
+                continue
+            name = variable.removeprefix(_PREFIX).lower()
+            known = next((each for each in found if re.sub(r"\W", "_", each) == name), name)
+            base = found.get(known, Preset(url=url, profile=_HOSTED))
+            found[known] = replace(base, url=url.strip(), private=True)
+        return found
+
+    def profile(self, model: str) -> Profile:
+        name, _, own = model.partition("/")
+        preset = self.endpoints().get(name)
+        if preset is None:
+            return _HOSTED
+        known = known_model(preset.table, own) if preset.table else None
+        if known is None:
+            return preset.profile
+        return replace(preset.profile, window=known.window, prices=known.prices)
+
+    async def stream(self, request: Request) -> AsyncGenerator[Event]:
+        name, preset, own = self._find(request.model)
+        profile = self.profile(request.model)
+        check_request(self.name, request, profile)
+        asked = replace(request, model=own)
+        if request.prompt is not None and profile.completion:
+            way, blanks, body = OpenAIWay.COMPLETIONS, "", completion_body(asked, profile)
+        else:
+            chat, blanks = as_chat(asked, profile)
+            way, body = OpenAIWay.CHAT, chat_body(chat, profile, length="max_tokens")
+            if chat.prefill:
+                body.update(preset.prefill_fields)
+        client = self._client(name, preset)
+        from weft.providers.openai_client import Question  # noqa: PLC0415 - imported by now
+
+        given = request.parameters
+        question = Question(way=way, body=body, choices=given.n, blanks=blanks, silence=given.timeout)
+        async with aclosing(client.stream(question)) as events:
+            async for event in events:
+                yield event
+
+    async def models(self) -> Sequence[ModelInfo]:
+        """The models of every endpoint that answers; that one is switched off is no error."""
+        found: list[ModelInfo] = []
+        answered = False
+        for name, preset in self.endpoints().items():
+            if not await self._at_hand(name, preset):
+                continue
+            with suppress(WeftError):
+                found += await self._listed(name, preset)
+                answered = True
+        if not answered:
+            raise ProviderError(
+                Trouble.NETWORK,
+                "no endpoint that speaks like OpenAI answered",
+                hint="start one (Ollama, LM Studio, llama.cpp, vLLM), or set a key for openrouter or hyperbolic",
+            )
+        return found
+
+    async def _at_hand(self, name: str, preset: Preset) -> bool:
+        """Whether asking makes sense: there is a key, or a server that listens. Loads no SDK."""
+        if preset.key_needed:
+            return self._keys.find(name) is not None
+        endpoint = Endpoint(preset.url, private=preset.private)
+        if name in self._connections or endpoint.host != "localhost":
+            return True
+        try:
+            async with asyncio.timeout(_KNOCK):
+                _, writer = await asyncio.open_connection(endpoint.host, endpoint.port)
+        except (OSError, TimeoutError):
+            return False
+        writer.close()
+        return True
+
+    async def _listed(self, name: str, preset: Preset) -> list[ModelInfo]:
+        def told(own: str, extra: Mapping[str, object]) -> ModelInfo:
+            model = f"{name}/{own}"
+            profile = self.profile(model)
+            windows = (value for each in _WINDOWS if isinstance(value := extra.get(each), int) and value > 0)
+            title = extra.get("name")
+            return ModelInfo(
+                name=ModelName(self.name, model),
+                title=title if isinstance(title, str) else own,
+                profile=replace(profile, window=next(windows, profile.window)),
+            )
+
+        return await self._client(name, preset).models(told)
+
+    def _find(self, model: str) -> tuple[str, Preset, str]:
+        name, slash, own = model.partition("/")
+        known = self.endpoints()
+        if not (slash and own):
+            raise InvalidInputError(
+                f"compatible:{model} names no endpoint", hint=f"write compatible:{next(iter(known))}/{model}"
+            )
+        if name not in known:
+            raise NotFoundError(
+                f"there is no endpoint {name!r}",
+                hint=f"endpoints are {', '.join(known)}; set {_PREFIX}{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
+                " to an address for another",
+            )
+        return name, known[name], own
+
+    def _client(self, name: str, preset: Preset) -> "Client":
+        made = self._clients.get((name, preset.url))
+        if made is None:
+            from weft.providers.openai_client import Client  # noqa: PLC0415 - an SDK takes long to import
+
+            connection = self._connections.get(name) or Connection(
+                endpoint=Endpoint(preset.url, private=preset.private),
+                key_name=name,
+                key_needed=preset.key_needed,
+                keys=self._keys,
+            )
+            made = self._clients[name, preset.url] = Client(name, connection)
+        return made
+
+    async def close(self) -> None:
+        for client in self._clients.values():
+            await client.close()
+
+
+_WINDOWS = ("context_length", "max_model_len", "context_window", "max_context_length")
+"""What servers call a model's window where they tell it."""
+
+
+def make() -> Compatible:
+    return Compatible()

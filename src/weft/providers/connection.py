@@ -1,0 +1,45 @@
+"""How a provider is reached: where, with which key, within which limits. Light: nothing is opened here."""
+
+import ssl
+from dataclasses import dataclass, field
+
+from weft.errors import ProviderError
+from weft.providers.endpoint import Endpoint, Resolver, resolve
+from weft.providers.keys import Keys
+from weft.providers.secret import Secret
+from weft.providers.troubles import missing_key
+
+__all__ = ["SILENCE", "Connection", "Limits"]
+
+SILENCE = 300.0
+"""Seconds that a model may think without a word if nobody says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How large an answer may be. Compressed ones count before and after."""
+
+    received: int = 32 * 1024 * 1024
+    unpacked: int = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """How to reach a provider: where, with which key, within which limits. Tests give their own."""
+
+    endpoint: Endpoint
+    key_name: str
+    key_needed: bool = True
+    keys: Keys = field(default_factory=Keys)
+    limits: Limits = field(default_factory=Limits)
+    resolver: Resolver = resolve
+    tls: ssl.SSLContext | None = None
+
+    def key(self) -> Secret | None:
+        found = self.keys.find(self.key_name)
+        if found is None and self.key_needed:
+            raise self.without_key()
+        return found
+
+    def without_key(self) -> ProviderError:
+        return missing_key(self.key_name, self.keys.variables(self.key_name))

@@ -1,0 +1,274 @@
+"""A model that says what it was told to: for our tests and for yours."""
+
+import json
+import re
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeAlias
+
+from weft.errors import ProviderError, Trouble
+from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Profile, Request
+from weft.providers.events import (
+    Ending,
+    Event,
+    Finished,
+    Introduced,
+    Spent,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingDone,
+    TokenChance,
+    ToolCalled,
+)
+from weft.providers.gate import Gate
+from weft.providers.wire import Answered, Received, Sent
+from weft.tree.attempt import Usage
+from weft.tree.content import Thinking, ToolCall, plain_text
+from weft.tree.json import JsonObject
+from weft.tree.message import message_to_wire
+
+__all__ = ["Reply", "Script", "Scripted"]
+
+_PIECE = re.compile(r"\s*\S+\s*\Z|\s*\S+|\s+\Z")
+PROFILE = Profile(
+    window=100_000,
+    output_limit=10_000,
+    images=True,
+    audio=True,
+    tools=True,
+    logprobs=20,
+    completion=True,
+    prefill=True,
+    choices=1_000,
+    seed=True,
+    cache=CacheKind.PREFIX,
+    prices=FREE,
+    local=True,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What one choice says, and how it ends."""
+
+    text: str = ""
+    chunks: tuple[str, ...] | None = None
+    """The text in the pieces it is streamed in; words if not given."""
+    thinking: Thinking | None = None
+    calls: tuple[ToolCall, ...] = ()
+    ending: Ending | None = Ending.STOP
+    """None: the connection is cut after the last chunk."""
+    error: ProviderError | None = None
+    """Raised after the last chunk; with no chunks, instead of an answer."""
+    usage: Usage | None = None
+    chances: tuple[TokenChance, ...] = ()
+    """One for each chunk; made up where they are asked for and not given."""
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        return tuple(_PIECE.findall(self.text)) if self.chunks is None else self.chunks
+
+
+Script: TypeAlias = (
+    "Iterable[str | Reply | ProviderError] | Callable[[Request, int], str | Reply | ProviderError]"
+)
+
+
+def echo(request: Request, choice: int) -> str:
+    """What `scripted:` models say if nobody wrote them a script: the last words, said back."""
+    if request.prompt is not None:
+        said = request.prompt[-200:].rpartition("\n")[2]
+    else:
+        said = request.messages[-1].text if request.messages else ""
+    number = f" ({choice + 1})" if request.parameters.n > 1 else ""
+    return f" {said.strip()}{number}" if request.prompt is not None else f"You said{number}: {said.strip()}"
+
+
+class Scripted:
+    """The scripted provider. Replies are taken in the order in which calls begin, one for each choice.
+
+    A script is a list of replies, or a function of the request and the choice's number. A gate makes
+    every chunk wait until the test lets it through.
+    """
+
+    def __init__(
+        self,
+        script: Script = echo,
+        *,
+        gate: Gate | None = None,
+        profile: Profile = PROFILE,
+        name: str = "scripted",
+    ) -> None:
+        self._replies: Iterator[str | Reply | ProviderError] | None = None
+        self._write: Callable[[Request, int], str | Reply | ProviderError] | None = None
+        if callable(script):
+            self._write = script
+        else:
+            self._replies = iter(script)
+        self._gate = gate
+        self._profile = profile
+        self._name = name
+        self._lock = threading.Lock()
+        self.requests: list[Request] = []
+        """Everything that was asked, in order."""
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def profile(self, model: str) -> Profile:  # noqa: ARG002 - one profile for all of its models
+        return self._profile
+
+    async def models(self) -> Sequence[ModelInfo]:
+        name = ModelName(self._name, "echo")
+        return [ModelInfo(name=name, title="Says the last words back", profile=self._profile)]
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    async def stream(self, request: Request) -> AsyncGenerator[Event]:
+        with self._lock:
+            self.requests.append(request)
+            number = len(self.requests)
+            replies = self._take(request)
+        yield _sent(self._name, request)
+        failing = next((each.error for each in replies if each.error and not each.pieces), None)
+        if failing is not None:
+            yield Answered(status=failing.status or 500, headers=())
+            yield Received(_line({"error": {"type": failing.trouble.value, "message": failing.message}}))
+            raise failing
+        request_id = f"scripted-{number}"
+        yield Answered(status=200, headers=((b"request-id", request_id.encode()),), reason=b"OK")
+        yield Introduced(request.model, request_id)
+        for piece in _interleaved(replies, request):
+            if self._gate is not None:
+                await self._gate.go_through()
+            yield Received(piece.line)
+            for event in piece.events:
+                yield event
+            if piece.error is not None:
+                raise piece.error
+        usage = _usage(request, replies)
+        yield Received(_line({"usage": {"prompt": usage.prompt, "completion": usage.completion}}))
+        yield Spent(usage)
+
+    def _take(self, request: Request) -> list[Reply]:
+        count = request.parameters.n
+        if count > self._profile.choices:
+            raise ProviderError(
+                Trouble.INVALID_REQUEST, f"n is {count:,}; one request has at most {self._profile.choices:,}"
+            )
+        if self._write is not None:
+            return [_reply(self._write(request, choice)) for choice in range(count)]
+        found = [_reply(each) for each in islice(self._replies or (), count)]
+        if len(found) < count:
+            raise ProviderError(
+                Trouble.INVALID_REQUEST,
+                "the script has no more replies",
+                hint="give it one for each choice of each call",
+            )
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    line: bytes
+    events: tuple[Event, ...]
+    error: ProviderError | None = None
+
+
+def _reply(said: str | Reply | ProviderError) -> Reply:
+    if isinstance(said, ProviderError):
+        return Reply(error=said)
+    return Reply(text=said) if isinstance(said, str) else said
+
+
+def _interleaved(replies: Sequence[Reply], request: Request) -> Iterator[_Piece]:
+    """The choices' pieces in turn, as a provider that writes them at once would send them."""
+    left = [_pieces(reply, choice, request) for choice, reply in enumerate(replies)]
+    while left:
+        going: list[Iterator[_Piece]] = []
+        for pieces in left:
+            piece = next(pieces, None)
+            if piece is not None:
+                yield piece
+                going.append(pieces)
+        left = going
+
+
+def _pieces(reply: Reply, choice: int, request: Request) -> Iterator[_Piece]:
+    if reply.thinking is not None:
+        words = {"choice": choice, "thinking": reply.thinking.text}
+        shown = ThinkingDelta(reply.thinking.text, choice)
+        yield _Piece(_line(words), (shown, ThinkingDone(reply.thinking, choice)))
+    limit = request.parameters.max_tokens
+    pieces = reply.pieces[:limit]
+    for index, text in enumerate(pieces):
+        chances = _chances(reply, index, text, request.parameters.logprobs)
+        yield _Piece(_line({"choice": choice, "text": text}), (TextDelta(text, choice, chances),))
+    if len(pieces) < len(reply.pieces):
+        yield _Piece(_line({"choice": choice, "end": "length"}), (Finished(Ending.LENGTH, choice, "length"),))
+        return
+    for call in reply.calls:
+        told: JsonObject = {"choice": choice, "call": {"id": call.id, "name": call.name}}
+        yield _Piece(_line(told), (ToolCalled(call, choice),))
+    yield _end(reply, choice)
+
+
+def _end(reply: Reply, choice: int) -> _Piece:
+    if reply.error is not None:
+        return _Piece(_line({"choice": choice, "error": reply.error.trouble.value}), (), reply.error)
+    if reply.ending is None:
+        return _Piece(
+            b"", (), ProviderError(Trouble.NETWORK, "the connection was cut before the answer ended")
+        )
+    ending = Ending.TOOL_CALLS if reply.calls and reply.ending is Ending.STOP else reply.ending
+    line = _line({"choice": choice, "end": ending.value})
+    return _Piece(line, (Finished(ending, choice, ending.value),))
+
+
+def _chances(reply: Reply, index: int, text: str, wanted: int | None) -> tuple[TokenChance, ...]:
+    if wanted is None:
+        return ()
+    if index < len(reply.chances):
+        return (reply.chances[index],)
+    logprob = -1 / (index + 2)
+    others = tuple((f"{text}{'′' * rank}", logprob - rank) for rank in range(wanted))
+    return (TokenChance(text, logprob, others),)
+
+
+def _usage(request: Request, replies: Sequence[Reply]) -> Usage:
+    given = next((reply.usage for reply in replies if reply.usage is not None), None)
+    if given is not None:
+        return given
+    words = request.system_text + (request.prompt or "") + request.prefill
+    words += "".join(plain_text(block) for message in request.messages for block in message.blocks)
+    limit = request.parameters.max_tokens
+    prompt, completion = (len(words) + 3) // 4, sum(len(reply.pieces[:limit]) for reply in replies)
+    return Usage(prompt=prompt, completion=completion, total=prompt + completion)
+
+
+def _sent(provider: str, request: Request) -> Sent:
+    """The request as bytes, in pieces that later requests share."""
+    fields: dict[str, object] = {"model": request.model, "n": request.parameters.n}
+    segments = [_line({**fields, "system": list(request.system)})]
+    if request.prompt is not None:
+        segments.append(_line({"prompt": request.prompt}))
+    segments += [_line(message_to_wire(message)) for message in request.messages]
+    if request.prefill:
+        segments.append(_line({"prefill": request.prefill}))
+    return Sent(
+        method="POST",
+        url=f"{provider}://{request.model}",
+        headers=(),
+        body=b"".join(segments),
+        segments=tuple(segments),
+    )
+
+
+def _line(value: object) -> bytes:
+    return (
+        json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+    )

@@ -1,0 +1,108 @@
+"""What went over the wire, exactly, as a stream of events and as a record of one exchange."""
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+__all__ = ["Answered", "Header", "Received", "Recording", "Sent", "WireEvent"]
+
+Header: TypeAlias = tuple[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """A request, as it was sent; secrets are blotted out of its headers and address, never of its body."""
+
+    method: str
+    url: str
+    headers: tuple[Header, ...]
+    body: bytes
+    segments: tuple[bytes, ...]
+    """The body in pieces (system, each message, the rest): joined they are the body."""
+
+    @property
+    def sha256(self) -> str:
+        """Of the body."""
+        return hashlib.sha256(self.body).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """The head of a response."""
+
+    status: int
+    headers: tuple[Header, ...] = ()
+    reason: bytes = b""
+    version: bytes = b"HTTP/1.1"
+
+    def header(self, name: str) -> str | None:
+        wanted = name.lower().encode()
+        return next((value.decode("latin-1") for key, value in self.headers if key.lower() == wanted), None)
+
+    def __bytes__(self) -> bytes:
+        line = b"%s %d %s" % (self.version, self.status, self.reason)
+        lines = [line.rstrip(b" "), *(b"%s: %s" % header for header in self.headers)]
+        return b"\r\n".join([*lines, b"", b""])
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A piece of a response's body as it came in, still compressed where it came compressed."""
+
+    data: bytes
+
+
+WireEvent: TypeAlias = Sent | Answered | Received
+
+
+@dataclass(slots=True)
+class Recording:
+    """Everything that went over the wire for one call, retries too: feed it every event of a stream.
+
+    What is kept with a node is the last exchange; those before it failed.
+    """
+
+    exchanges: list["Exchange"] = field(default_factory=list["Exchange"])
+
+    def add(self, event: object) -> None:
+        """Take a wire event; others are none of its business."""
+        match event:
+            case Sent():
+                self.exchanges.append(Exchange(event))
+            case Answered():
+                self.exchanges[-1].answered = event
+            case Received():
+                self.exchanges[-1].parts.append(event.data)
+            case _:
+                pass
+
+    @property
+    def last(self) -> "Exchange | None":
+        return self.exchanges[-1] if self.exchanges else None
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request and what came back, as far as it came."""
+
+    sent: Sent
+    answered: Answered | None = None
+    parts: list[bytes] = field(default_factory=list[bytes])
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self.parts)
+
+    @property
+    def response(self) -> bytes:
+        """Head and body as they came in: the raw response that is kept. Empty if nothing came."""
+        return b"" if self.answered is None else bytes(self.answered) + self.body
+
+    @property
+    def sha256(self) -> str:
+        """Of the raw response."""
+        return hashlib.sha256(self.response).hexdigest()
+
+    @property
+    def status(self) -> int | None:
+        return None if self.answered is None else self.answered.status

@@ -1,0 +1,125 @@
+"""From what people write to what can be attached: notes, lines, folders, tags, documents, nodes."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from weft.context.layers.items import ContextItem, document, node, note, url
+from weft.errors import InvalidInputError
+from weft.knowledge.notes import Mounted
+from weft.runtime.operations.base import Editing
+from weft.runtime.operations.items import Attach
+from weft.runtime.scope import Scope
+from weft.runtime.vaults import item_of, mounted_in
+from weft.tree.item import Item
+from weft.tree.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from weft.runtime.grove import Grove
+
+__all__ = ["AttachAll", "Attachable", "attach_all", "given_item", "read_items"]
+
+_LINES = re.compile(r"#L\d+(-L?\d+)?\Z")
+_WEB = ("http://", "https://")
+
+
+class Attachable(NamedTuple):
+    """Items ready to be attached, and what could not be read."""
+
+    items: Sequence[Item]
+    warnings: Sequence[str]
+
+
+def read_items(
+    grove: "Grove", references: Iterable[str], *, tree: str | None = None, progress: Progress = silent
+) -> Attachable:
+    """What references stand for, read now, each id once.
+
+    `PATH` or `VAULT:PATH` is a note, `PATH#L3-L9` lines of it, `active:PATH` the note that is open
+    with its pictures, `folder:VAULT/PATH` and `#tag` their notes, `doc:TITLE` a document, and
+    `[a7x2]` a node (of `tree`, or of whichever tree alone has it).
+    """
+    mounted = mounted_in(grove.read)
+    found: dict[str, Item] = {}
+    for reference in references:
+        read = _read(grove, mounted, reference, tree, progress)
+        found |= {each.id: item_of(each) for each in read}
+        marker = _marker(reference.strip(), read)
+        if marker is not None:
+            found[marker.id] = marker
+    return Attachable(list(found.values()), mounted.warnings)
+
+
+def _marker(reference: str, notes: Sequence[ContextItem]) -> Item | None:
+    """A tag or folder itself, with the ids of its notes: so that a chat can say what was attached."""
+    kind = "tag" if reference.startswith("#") else "folder" if reference.startswith("folder:") else None
+    if kind is None:
+        return None
+    return Item(id=reference, type=kind, content="\n".join(each.id for each in notes))
+
+
+def _read(
+    grove: "Grove", mounted: Mounted, reference: str, tree: str | None, progress: Progress
+) -> Sequence[ContextItem]:
+    text = reference.strip()
+    kind, _, rest = text.partition(":")
+    if not text:
+        raise InvalidInputError("attach what?", hint="a note's path, folder:, #tag, doc:, [node]")
+    if text.startswith("#"):
+        return mounted.with_tag(text, progress)
+    if kind == "folder":
+        return mounted.in_folder(rest)
+    if kind in {"doc", "document"}:
+        found = grove.read.document(rest)
+        return [document(found.id, found.content, title=found.title)]
+    if kind == "active":
+        return [mounted.active_note(rest, grove.put_blob)]
+    if text.lower().startswith(_WEB):
+        raise InvalidInputError(
+            f"{text[:200]} is not fetched: nothing leaves the machine unasked",
+            hint="give its text with it: --text, or an item of type url",
+        )
+    if text.startswith("[") and text.endswith("]"):
+        name = text[1:-1]
+        said = grove.read.node(tree, name) if tree is not None else grove.read.find(name)
+        return [node(said.local_id, said.text)]
+    return [mounted.selection(text) if _LINES.search(text) else mounted.note(text)]
+
+
+def attach_all(grove: "Grove", tree: str, node: str, items: Iterable[Item | str]) -> None:
+    """Hang all of them on a turn, or none; a text is read as `read_items` reads it."""
+    found: list[Item] = []
+    there = {item.id for item in grove.read.node(tree, node).attachments}
+    for each in items:
+        if isinstance(each, Item):
+            found.append(each)
+            continue
+        read = read_items(grove, [each], tree=tree).items
+        # A tag or folder adds what is missing of it.
+        several = each.strip().startswith(("#", "folder:"))
+        found += [item for item in read if not several or item.id not in there]
+    if found:
+        grove.perform(AttachAll(tree=tree, node=node, items=found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachAll(Editing):
+    """Several attachments in one transaction; each is recorded, and undone, by itself."""
+
+    verb: ClassVar[str] = "attach"
+    tree: str
+    node: str
+    items: Sequence[Item]
+
+    def apply(self, scope: Scope) -> None:
+        for item in self.items:
+            Attach(tree=self.tree, node=self.node, item=item).apply(scope)
+
+
+def given_item(reference: str, content: str) -> Item:
+    """Something whose text comes in the call: a page by its address, or a note by its path."""
+    text = reference.strip()
+    if not text:
+        raise InvalidInputError("what is the text of?", hint="an address or a path")
+    return item_of(url(text, content) if text.lower().startswith(_WEB) else note(text, content))

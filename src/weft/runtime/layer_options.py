@@ -1,0 +1,72 @@
+"""How a request in layers is wanted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from weft.context.layers.blocks import ToolOutput
+from weft.context.layers.items import ContextItem
+from weft.context.layers.settings import Changed, Placement
+from weft.runtime.attached import shown_item
+from weft.runtime.contexts import ContextOptions, ContextWishes, options_from
+from weft.tree.item import Item
+
+__all__ = ["LayerOptions", "LayerWishes", "layer_options_from"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerOptions:
+    """What a request in layers needs besides what every context does."""
+
+    context: ContextOptions = field(default_factory=ContextOptions)
+    items: Sequence[ContextItem] = ()
+    """Those of the input that is not a node yet."""
+    tool_outputs: Sequence[ToolOutput] = ()
+    tool_descriptions: str = ""
+    memory_block: str = ""
+    """A loom-aware agent's, which is not cached."""
+    loom_context: str = ""
+    addendum: str | None = None
+    summary: str | None = None
+    """Stands for the turns before the strip; else the summaries that nodes have."""
+    fresh: bool = True
+    """Whether notes and documents are looked at again; if not, all is as it was attached."""
+
+
+class LayerWishes(ContextWishes, total=False):
+    """The same as keywords, with the settings of layers by short names."""
+
+    items: Sequence[Item | ContextItem]
+    tool_outputs: Sequence[ToolOutput]
+    tool_descriptions: str
+    memory_block: str
+    loom_context: str
+    addendum: str | None
+    library: Placement | str | None
+    changed: Changed | str | None
+    strip: int | None
+    summary: str | None
+    fresh: bool
+
+
+_SHORT = (("library", "library"), ("changed", "changed"), ("strip", "stripTurns"))
+
+
+def layer_options_from(wishes: LayerWishes) -> LayerOptions:
+    preferences = dict(wishes.get("preferences", {}))
+    for short, name in _SHORT:
+        value = wishes.get(short)
+        if value is not None:
+            preferences[name] = value if isinstance(value, int) else str(value)
+    context = options_from(cast("ContextWishes", {**wishes, "preferences": preferences}), LayerWishes)
+    return LayerOptions(
+        context=context,
+        items=[shown_item(each) if isinstance(each, Item) else each for each in wishes.get("items", ())],
+        tool_outputs=wishes.get("tool_outputs", ()),
+        tool_descriptions=wishes.get("tool_descriptions", ""),
+        memory_block=wishes.get("memory_block", ""),
+        loom_context=wishes.get("loom_context", ""),
+        addendum=wishes.get("addendum"),
+        summary=wishes.get("summary"),
+        fresh=wishes.get("fresh", True),
+    )

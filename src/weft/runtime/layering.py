@@ -1,0 +1,273 @@
+"""Requests in layers over a store: from a place in a tree to its envelope, and to what was sent from there."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from weft.context.layers.controls import CacheWay, cache_profile
+from weft.context.layers.envelope import Envelope
+from weft.context.layers.items import ContextItem
+from weft.context.layers.library import Attached
+from weft.context.layers.plan import LayerPlan, plan_layers
+from weft.context.layers.render import render_layers
+from weft.context.layers.request import LayeredRequest
+from weft.context.layers.settings import Changed, LayerSettings, resolve_layer_settings
+from weft.context.layers.stored import load_envelope, named_snapshots
+from weft.context.marker import JOINT
+from weft.context.select import Candidate, Outline
+from weft.context.tokens import DEFAULT
+from weft.errors import NotFoundError, PermissionDeniedError, StorageError
+from weft.knowledge.notes import Mounted
+from weft.runtime.actor import agent_row, require_access
+from weft.runtime.attached import attached_on_path, fresh_items
+from weft.runtime.clock import Clock
+from weft.runtime.contents import ContentCache
+from weft.runtime.contexts import ContextOptions, Contexts
+from weft.runtime.layer_options import LayerOptions
+from weft.runtime.operations.vaults import load_vaults
+from weft.runtime.outlines import PathReader
+from weft.runtime.preparing import Prepared, prepare
+from weft.runtime.reading import Opened, Reading
+from weft.runtime.standing import Stood, preferences_of, standing_of
+from weft.runtime.strips import strip_of
+from weft.runtime.values import agent_value
+from weft.store.envelopes import envelope_row, legacy_texts, record_of, snapshots_of
+from weft.store.queries import find_node
+from weft.store.references import find_agent
+from weft.store.rows import NodeRow
+from weft.store.session import Session
+from weft.tree.access import MemberRole
+from weft.tree.agent import Agent
+from weft.tree.content import Content, JsonValue, Text, spoken_text
+
+if TYPE_CHECKING:
+    from weft.runtime.grove import Grove
+    from weft.runtime.operations.envelopes import Kept
+
+__all__ = ["Assembly", "Layers"]
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """An envelope, with what it was made from."""
+
+    envelope: Envelope
+    plan: LayerPlan
+    end: NodeRow
+    settings: LayerSettings
+    stood: Stood
+
+    @property
+    def turn(self) -> list[str]:
+        """Ids of the nodes whose words are the input."""
+        path = self.plan.path
+        return [
+            row.id
+            for level, row in path.rows.items()
+            if level >= path.turn and row.left_out is None and row.tokens
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Layers(Reading):
+    """What models would be sent of a grove's dialogues, layer by layer."""
+
+    cache: ContentCache
+    clock: Clock
+    grove: "Grove"
+
+    def at(self, tree: str, node: str | None, options: LayerOptions | None = None) -> Envelope:
+        """The envelope of a request from a node, or from where the agent stands."""
+        with self._tree(tree) as opened:
+            return self.assemble(opened, node, options or LayerOptions()).envelope
+
+    def opened(self, tree: str) -> AbstractContextManager[Opened]:
+        """A tree for whoever reads more than one thing of it."""
+        return self._tree(tree)
+
+    def end_of(self, opened: Opened, node: str | None) -> NodeRow:
+        return self._cursor_row(opened) if node is None else self._row(opened, node)
+
+    def prepare(self, tree: str, node: str, options: LayerOptions | None = None) -> Prepared:
+        """All that sending takes: messages, cache controls, a prediction, and what to keep of it.
+
+        `options.context.agent` says who will answer; its model decides about the cache. Send it,
+        then `keep` it, and let `report` know what the provider had cached.
+        """
+        with self._tree(tree) as opened:
+            assembly = self.assemble(opened, node, options or LayerOptions())
+            now = self.clock()
+            return prepare(opened, assembly, self._answering(opened, options), now)
+
+    def _answering(self, opened: Opened, options: LayerOptions | None) -> Agent | None:
+        """Who will answer: the agent that is named, or the one that acts, if it is a model."""
+        named = None if options is None else options.context.agent
+        key = self.actor.agent if named is None else find_agent(opened.session, named)
+        agent = agent_value(agent_row(opened.session, key))
+        return agent if agent.model_ref is not None else None
+
+    def keep(self, prepared: Prepared, *, attempt: str | None = None) -> "Kept":
+        """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
+        from weft.runtime.preparing import keep  # noqa: PLC0415 - beside what it keeps
+
+        return keep(self.grove, prepared, attempt)
+
+    def report(self, kept: "Kept", cached: int) -> None:
+        """What the provider says it had cached of a request; the response of its attempt says so too."""
+        from weft.runtime.operations.envelopes import ReportCached  # noqa: PLC0415
+
+        self.grove.perform(ReportCached(kept=kept, cached=cached))
+
+    def sent(self, tree: str, node: str, ordinal: int | None = None) -> Envelope:
+        """What was sent from a turn, byte for byte; the last of its requests, if none is named."""
+        with self._tree(tree) as opened:
+            row = find_node(opened.session, opened.key, node)
+            kept = envelope_row(opened.session, opened.key, row.key, ordinal)
+            return self._loaded(opened, record_of(kept))
+
+    def processed_text(self, tree: str, node: str) -> str:
+        """What was sent for a message: computed from its envelope; as it was saved, where there is none."""
+        with self._tree(tree) as opened:
+            row = find_node(opened.session, opened.key, node)
+            try:
+                kept = envelope_row(opened.session, opened.key, row.key)
+            except NotFoundError:
+                contents = self.cache.contents(opened.session, opened.key, [row])
+                return spoken_text(contents[row.key])
+            record = record_of(kept)
+            if kept.legacy:
+                digest = str(record["processedText"])
+                return snapshots_of(opened.session, opened.key, [digest])[digest]
+            return self._loaded(opened, record).processed_user_text
+
+    def _loaded(self, opened: Opened, record: JsonValue) -> Envelope:
+        session, tree = opened.session, opened.key
+        if isinstance(record, dict) and "processedText" in record:
+            raise NotFoundError("of this message only the text is known that was sent", hint="processed_text")
+        shelf = Shelf(session, tree)
+        shelf.fetch(named_snapshots(record, shelf.text))
+        turn = cast("list[str]", cast("dict[str, JsonValue]", record)["turn"])
+        rows = [find_node(session, tree, ulid, hidden=True) for ulid in turn]
+        contents = self.cache.contents(session, tree, rows)
+        words = JOINT.join(spoken_text(contents[row.key]) for row in rows)
+        return load_envelope(record, shelf.text, user_text=words, estimator=DEFAULT)
+
+    def assemble(self, opened: Opened, node: str | None, options: LayerOptions) -> Assembly:
+        """Plan and render, with everything that has to be read for it."""
+        contexts = Contexts(self.store, self.actor, self.cache)
+        request, reader = contexts.request(opened, node, self._cached(opened, options))
+        grove, tree = preferences_of(opened)
+        settings = resolve_layer_settings(
+            cast("dict[str, JsonValue]", grove),
+            cast("dict[str, JsonValue]", tree),
+            options.context.preferences,
+        )
+        mounted = Mounted(load_vaults(opened.session) if self._sees_grove(opened) else [])
+        stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
+        attached = attached_on_path(opened, reader.end, reader.annotations)
+        legacy = legacy_texts(opened.session, opened.key)
+        outline = _with_legacy(reader.outline(request), reader, legacy)
+        layered = LayeredRequest(
+            context=replace(request, outline=outline),
+            conversation_id=opened.ulid,
+            message_id="" if request.pending.text else reader.end.ulid,
+            attached=attached,
+            items=options.items,
+            fresh=_fresh(opened, mounted, attached, settings, options),
+            standing=stood.standing,
+            tool_outputs=options.tool_outputs,
+            tool_descriptions=options.tool_descriptions,
+            memory_block=options.memory_block,
+            loom_context=options.loom_context,
+            strip=strip_of(opened, reader.end, settings, options.summary),
+            settings=settings,
+        )
+        plan = plan_layers(layered)
+        envelope = render_layers(plan, self._contents(opened, plan, reader, legacy))
+        warnings = dict.fromkeys([*envelope.warnings, *stood.warnings, *mounted.warnings])
+        return Assembly(replace(envelope, warnings=tuple(warnings)), plan, reader.end, settings, stood)
+
+    def _sees_grove(self, opened: Opened) -> bool:
+        """Whether vaults may be looked into: they are the grove's, and not one tree's."""
+        try:
+            require_access(opened.session, self.actor, MemberRole.READER)
+        except PermissionDeniedError:
+            return False
+        return True
+
+    def _cached(self, opened: Opened, options: LayerOptions) -> ContextOptions:
+        """Cuts move in steps where whoever answers has a cache for prefixes."""
+        context, agent = options.context, self._answering(opened, options)
+        if context.profile.prefix_cache or agent is None:
+            return context
+        cached = cache_profile(agent.model_ref or "").way is not CacheWay.NONE
+        return replace(context, profile=replace(context.profile, prefix_cache=cached))
+
+    def _contents(
+        self, opened: Opened, plan: LayerPlan, reader: PathReader, legacy: dict[str, str]
+    ) -> dict[str, Content]:
+        rows = {ulid: reader.seen[ulid] for ulid in (*plan.wanted, *_turn_ids(plan))}
+        contents = self.cache.contents(opened.session, opened.key, rows.values())
+        return {
+            ulid: Text(legacy[ulid]) if ulid in legacy else contents[row.key] for ulid, row in rows.items()
+        }
+
+
+class Shelf:
+    """Snapshots of a tree by their hashes, read together where it is known which."""
+
+    def __init__(self, session: Session, tree: int) -> None:
+        self._session = session
+        self._tree = tree
+        self._texts: dict[str, str] = {}
+
+    def fetch(self, digests: list[str]) -> None:
+        missing = [each for each in dict.fromkeys(digests) if each not in self._texts]
+        self._texts |= snapshots_of(self._session, self._tree, missing)
+
+    def text(self, digest: str) -> str:
+        if digest not in self._texts:
+            self.fetch([digest])
+        if digest not in self._texts:
+            raise StorageError(
+                f"the snapshot {digest[:12]}… is not there any more", hint="weft verify says more"
+            )
+        return self._texts[digest]
+
+
+def _turn_ids(plan: LayerPlan) -> list[str]:
+    """Nodes of the current turn: L5 is their words, kept or not."""
+    path = plan.path
+    return [
+        row.id
+        for level, row in path.rows.items()
+        if level >= path.turn and row.left_out is None and row.id != path.input_id
+    ]
+
+
+def _fresh(
+    opened: Opened,
+    mounted: Mounted,
+    attached: list[Attached],
+    settings: LayerSettings,
+    options: LayerOptions,
+) -> dict[str, ContextItem]:
+    """With `append` what was attached is what is sent: a note is read when it is attached."""
+    if not options.fresh or settings.changed is not Changed.REFRESH:
+        return {}
+    return fresh_items(opened, mounted, (each.item for each in attached if each.left_out is None))
+
+
+def _with_legacy(outline: Outline, reader: PathReader, legacy: dict[str, str]) -> Outline:
+    """Levels at the size of what was sent for them, where that was saved."""
+    if not legacy:
+        return outline
+    of_text = reader.estimator.of_text
+
+    def sized(row: Candidate) -> Candidate:
+        text = legacy.get(row.id)
+        return row if text is None else row._replace(tokens=of_text(text), kind="text")
+
+    return replace(
+        outline, head=[sized(row) for row in outline.head], tail=[sized(row) for row in outline.tail]
+    )

@@ -1,0 +1,153 @@
+"""Requests in layers, kept with the turn that they were made for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from sqlalchemy import select, update
+
+from weft.context.layers.envelope import sha256_of
+from weft.errors import InvalidInputError, NotFoundError
+from weft.ids import is_ulid
+from weft.provenance.facts import envelope_fact
+from weft.runtime.operations.base import Editing
+from weft.runtime.scope import Scope
+from weft.store import schema
+from weft.store.envelopes import add_snapshots, next_ordinal, packed_record
+from weft.store.references import find_agent
+from weft.store.rows import NodeRow, TreeState
+from weft.tree.agent import Permission
+from weft.tree.content import check_text
+from weft.tree.json import JsonObject
+
+__all__ = ["KeepEnvelope", "KeepLegacyText", "Kept", "ReportCached", "add_legacy_text"]
+
+_envelopes = schema.envelopes
+_MOST = 2**31 - 1
+
+
+class Kept(NamedTuple):
+    """Which envelope of which turn."""
+
+    tree_id: str
+    node_id: str
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepEnvelope(Editing):
+    """Keep a request: L3's entries, and pointers to snapshots that turns share."""
+
+    verb: ClassVar[str] = "envelope"
+    permission: ClassVar[Permission] = Permission.LOOM_GENERATE
+    tree: str
+    node: str
+    agent: str
+    provider: str
+    record: JsonObject
+    snapshots: Mapping[str, str]
+    prefix: bytes
+    """Beginnings of the hashes of what the request is made of, in order: for predictions."""
+    total: int
+    predicted: int
+    attempt: str | None = None
+    """The id of the call, where it is known already."""
+
+    def apply(self, scope: Scope) -> Kept:
+        tree = scope.open_tree(self.tree)
+        row = scope.node(tree, self.node)
+        agent = find_agent(scope.transaction, self.agent)
+        check_text(self.provider, what="provider", limit=1_000)
+        if self.attempt is not None and not is_ulid(self.attempt):
+            raise InvalidInputError(f"{self.attempt[:60]!r} is not the id of an attempt", hint="give a ULID")
+        add_snapshots(scope.transaction, tree.key, self.snapshots)
+        return _add(
+            scope,
+            tree,
+            row,
+            self.record,
+            agent=agent,
+            provider=self.provider,
+            attempt=self.attempt,
+            prefix=self.prefix,
+            total=min(self.total, _MOST),
+            predicted=min(self.predicted, _MOST),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepLegacyText(Editing):
+    """What was sent for a message that was saved elsewhere, without an envelope."""
+
+    verb: ClassVar[str] = "envelope"
+    tree: str
+    node: str
+    text: str
+
+    def apply(self, scope: Scope) -> Kept:
+        tree = scope.open_tree(self.tree)
+        return add_legacy_text(scope, tree, scope.node(tree, self.node), self.text)
+
+
+def add_legacy_text(scope: Scope, tree: TreeState, row: NodeRow, text: str) -> Kept:
+    check_text(text, what="processedText")
+    digest = sha256_of(text)
+    add_snapshots(scope.transaction, tree.key, {digest: text})
+    record: JsonObject = {"version": 0, "processedText": digest}
+    return _add(scope, tree, row, record, agent=scope.actor.agent, legacy=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportCached(Editing):
+    """How many tokens of a request the provider says it had cached."""
+
+    verb: ClassVar[str] = "envelope"
+    permission: ClassVar[Permission] = Permission.LOOM_GENERATE
+    kept: Kept
+    cached: int
+
+    def apply(self, scope: Scope) -> None:
+        if not 0 <= self.cached <= _MOST:
+            raise InvalidInputError(f"{self.cached} tokens cannot have been cached")
+        tree = scope.open_tree(self.kept.tree_id)
+        row = scope.node(tree, self.kept.node_id)
+        here = (
+            (_envelopes.c.tree == tree.key)
+            & (_envelopes.c.node == row.key)
+            & (_envelopes.c.ordinal == self.kept.ordinal)
+        )
+        found = scope.transaction.execute(select(_envelopes).where(here)).mappings().one_or_none()
+        if found is None:
+            raise NotFoundError(f"[{row.local_id}] has no envelope {self.kept.ordinal}")
+        if found["cached"] == self.cached:
+            return
+        scope.transaction.execute(update(_envelopes).where(here).values(cached=self.cached))
+        _record(scope, tree, row, {**found, "cached": self.cached})
+
+
+def _add(scope: Scope, tree: TreeState, row: NodeRow, record: JsonObject, **given: Any) -> Kept:
+    digest, packed = packed_record(record)
+    values: dict[str, Any] = {
+        "tree": tree.key,
+        "node": row.key,
+        "ordinal": next_ordinal(scope.transaction, tree.key, row.key),
+        "provider": "",
+        "attempt": None,
+        "legacy": False,
+        "sha256": digest,
+        "gzip": packed,
+        "prefix": b"",
+        "total": 0,
+        "predicted": 0,
+        "cached": None,
+        "created_at": scope.now,
+        **given,
+    }
+    scope.transaction.add(_envelopes, values)
+    _record(scope, tree, row, values)
+    return Kept(tree.ulid, row.ulid, values["ordinal"])
+
+
+def _record(scope: Scope, tree: TreeState, row: NodeRow, values: Mapping[Any, Any]) -> None:
+    scope.note(envelope_fact(values, row.ulid, scope.transaction.agent(values["agent"]).ulid))
+    scope.record(tree, "envelope", {"node": row.ulid, "ordinal": values["ordinal"]}, {})

@@ -1,0 +1,130 @@
+"""models and keys."""
+
+import json
+import os
+import stat
+
+import pytest
+from tests.cli.desk import Desk, run_weft
+from tests.covers import covers
+
+from weft.providers.engine import installed
+
+CANARY = "sk-canary-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def nobody(tmp_path, monkeypatch):
+    """No key, no keyring, no network, nothing remembered."""
+    for name in list(os.environ):
+        if name.endswith("_API_KEY") or name.startswith(("WEFT_KEY_", "WEFT_COMPATIBLE_", "WEFT_LOCAL_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("WEFT_KEYS", str(tmp_path / "own" / "keys.json"))
+    monkeypatch.setenv("WEFT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("WEFT_OFFLINE", "1")
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+
+
+@pytest.mark.skipif(not installed(), reason="the embedded model is not installed")
+@covers("provider.embedded-model", "cli.models")
+def test_without_key_and_network_the_embedded_model_is_there(desk: Desk) -> None:
+    answer = desk("models")
+    assert answer.code == 0
+    assert answer.out.splitlines() == [
+        "local:smollm2\t8192\t4096\t0\t0\tlogprobs,completion,prefill,seed,cache"
+    ]
+    assert "there is no key for anthropic: weft keys set anthropic\n" in answer.err
+    (row,) = desk.json("models", "local")
+    assert row["profile"]["local"] is True
+    assert row["profile"]["prices"] == {
+        "input": 0.0, "output": 0.0, "cachedRead": None, "cachedWrite": None, "above": []
+    }  # fmt: skip
+
+
+@covers("provider.catalog-bundled", "cli.models")
+def test_what_is_known_of_a_provider_is_shown_without_asking_it(desk: Desk) -> None:
+    answer = desk("models", "anthropic", "--offline", width=100)
+    header, *rows = answer.out.splitlines()
+    assert header.split() == ["model", "window", "answer", "in", "$", "out", "$", "can"]
+    haiku = next(row for row in rows if "claude-haiku-4-5" in row)
+    assert haiku.split()[1:5] == ["200,000", "64,000", "1", "5"]
+    assert "bundled table" in answer.err
+    rows = desk.json("models", "anthropic:", "--offline")
+    assert {row["origin"] for row in rows} == {"bundled"}
+    assert all(row["name"].startswith("anthropic:") for row in rows)
+
+
+@covers("cli.models")
+def test_asking_without_a_key_says_so_and_shows_what_is_known(desk: Desk) -> None:
+    answer = desk("models", "openai")
+    assert "openai:gpt-4o\t128000" in answer.out
+    assert "there is no key for openai" in answer.err
+
+
+@covers("cli.models")
+def test_a_provider_that_is_not_there_is_refused(desk: Desk) -> None:
+    assert "no provider 'nobody'" in desk.fail("NOT_FOUND", "models", "nobody")
+    assert "anew offline" in desk.fail("INVALID_INPUT", "models", "--refresh", "--offline")
+
+
+@covers("cli.keys", "provider.keys-never-shown")
+def test_a_key_is_read_from_stdin_kept_and_never_printed(desk: Desk, tmp_path) -> None:
+    told = [desk("keys", "set", "anthropic", stdin=f"{CANARY}\n"), desk("keys"), desk("keys", "ls", width=80)]
+    told += [desk("keys", "--json"), desk("keys", "set", "openai", "--json", stdin=CANARY)]
+    assert all(answer.code == 0 for answer in told)
+    path = tmp_path / "own" / "keys.json"
+    assert told[0].err == f"kept the key for anthropic in {path}\n"
+    assert told[1].out == f"anthropic\tfile\t{path}\n"
+    assert json.loads(told[3].out) == [{"name": "anthropic", "place": "file", "where": str(path)}]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    told.append(desk("models"))
+    assert CANARY not in "".join(answer.out + answer.err for answer in told)
+    assert desk("keys", "rm", "anthropic").err == "forgot the key for anthropic\n"
+    assert desk.ok("keys", "rm", "openai") == ""
+    assert "no keys" in desk("keys").err
+    assert CANARY not in path.read_text()
+    assert "no key is kept" in desk.fail("NOT_FOUND", "keys", "rm", "anthropic")
+
+
+@covers("cli.keys")
+def test_a_key_in_the_environment_comes_first_and_is_told(desk: Desk, monkeypatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    answer = desk("keys", "set", "openai", stdin="other")
+    assert "but OPENAI_API_KEY comes first" in answer.err
+    assert desk.ok("keys").startswith("openai\tenvironment\tOPENAI_API_KEY")
+    assert "but OPENAI_API_KEY still has one" in desk("keys", "rm", "openai").err
+
+
+@covers("cli.keys")
+def test_what_is_no_key_or_no_name_is_refused(desk: Desk, tmp_path) -> None:
+    assert "not a key" in desk.fail("INVALID_INPUT", "keys", "set", "openai", stdin="")
+    assert CANARY not in desk.fail("INVALID_INPUT", "keys", "set", "openai", stdin=f"{CANARY} and more")
+    desk.fail("INVALID_INPUT", "keys", "set", "../openai", stdin=CANARY)
+    assert not (tmp_path / "own").exists()
+
+
+@covers("provider.imported-when-used")
+@pytest.mark.long
+def test_nothing_of_an_sdk_is_loaded_before_it_is_used(tmp_path) -> None:
+    script = (
+        "import sys, asyncio, weft, weft.cli.app\n"
+        "assert not [m for m in sys.modules if m.startswith('weft.providers')], 'too early'\n"
+        "from weft.providers.registry import installed_providers\n"
+        "for name in installed_providers().names:\n"
+        "    provider = installed_providers().provider(name)\n"
+        "print(sorted({'anthropic', 'openai', 'google.genai', 'httpx2', 'xllamacpp', 'keyring'} & set(sys.modules)))\n"
+    )
+    import subprocess
+    import sys
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@covers("cli.keys")
+@pytest.mark.long
+def test_the_real_program_reads_a_key_from_a_pipe(tmp_path) -> None:
+    done = run_weft("keys", "set", "lab", grove=tmp_path / "g.db", stdin=CANARY.encode())
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert CANARY.encode() not in done.stderr
+    assert b"lab\tfile" in run_weft("keys", grove=tmp_path / "g.db").stdout

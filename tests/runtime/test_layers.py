@@ -1,0 +1,504 @@
+"""Requests in layers over a store: the library of a path, notes read fresh, memory and projects."""
+
+import re
+
+import pytest
+from tests import recorded
+from tests.covers import covers
+from tests.moving.rich import Summarise
+from tests.runtime.listening import member
+from tests.runtime.shelves import PNG, Desk, in_full, library, referenced
+from tests.soundness import check_sound
+
+import weft
+from weft.context.layers.names import LayerId
+from weft.errors import (
+    ConflictError,
+    InvalidInputError,
+    LimitExceededError,
+    NotFoundError,
+    PermissionDeniedError,
+)
+from weft.runtime.operations.vaults import MountVault
+from weft.tree.access import MemberRole
+from weft.tree.item import Item
+
+_TIMES = re.compile(r"<[cm]time>[^<]*</[cm]time>\n")
+
+
+@pytest.fixture
+def own_loom(address, tmp_path, monkeypatch):
+    """A grove that shares its media with no other."""
+    monkeypatch.setenv("WEFT_BLOBS", str(tmp_path / "blobs"))
+    with weft.open(address) as grove:
+        yield grove
+
+
+@pytest.fixture
+def desk(loom, tmp_path) -> Desk:
+    return Desk(loom, tmp_path / "vault")
+
+
+@covers(
+    "item.from-vault-or-call", "item.hangs-on-its-turn", "library.auto-promoted", "library.reference-lines"
+)
+def test_the_example_of_three_turns_over_a_store(desk):
+    spec = desk.write("Piano Lessons/project-spec.md", "Build a piano.")
+    docs = desk.write("Piano Lessons/api-docs.md", "play(note)")
+    one = desk.ask("Summarize this", spec)
+    first = one.envelope(agent=desk.agent)
+    assert first.system == "Be brief."
+    assert _TIMES.sub("", first.processed_user_text) == (
+        "<note_context>\n<title>project-spec</title>\n<path>Piano Lessons/project-spec.md</path>\n"
+        "<content>\nBuild a piano.\n</content>\n</note_context>\n\n---\n\n[User query]:\nSummarize this"
+    )
+    desk.answer(one)
+    two = desk.ask("What's the API?", spec, docs)
+    second = two.envelope(agent=desk.agent)
+    assert (library(second), referenced(second), in_full(second)) == ([spec], [spec], [docs])
+    desk.answer(two)
+    third = desk.ask("Explain that", spec).envelope(agent=desk.agent)
+    assert (library(third), referenced(third), in_full(third)) == ([spec, docs], [spec], [])
+    assert third.processed_user_text == (
+        "Context attached:\n- Piano Lessons/project-spec.md\nFind them in the Context Library above.\n\n"
+        "---\n\n[User query]:\nExplain that"
+    )
+    assert [message.text for message in third.messages[:-1]] == [
+        "Summarize this",
+        "Yes.",
+        "What's the API?",
+        "Yes.",
+    ]
+
+
+@covers("library.membership-decides")
+@pytest.mark.parametrize("row", recorded.rows("layers"), ids=lambda row: row["name"])
+def test_recorded_conversations_give_the_same_ids_from_a_store(desk, row):
+    for path, note in row["input"]["vault"].items():
+        desk.write(path, note["content"])
+    answers = {}
+    for turn, expected in zip(row["input"]["turns"], row["expected"], strict=True):
+        if turn.get("op") == "truncate_after":
+            answers[turn["id"]].switch()
+            continue
+        for path, note in turn.get("vault_update", {}).items():
+            desk.write(path, note["content"])
+        # A node's words hold no NUL; a note may.
+        asked = desk.ask(turn["user"].replace("\x00", "�"), *turn.get("notes", ()))
+        envelope = asked.envelope(agent=desk.agent)
+        assert {
+            "l2_ids": library(envelope),
+            "l3_reference_ids": referenced(envelope),
+            "l3_new_ids": in_full(envelope),
+            "L5": envelope.layer(LayerId.USER).text,
+        } == {**expected, "L5": expected["L5"].replace("\x00", "�")}
+        answers[turn["id"]] = desk.answer(asked, turn["assistant"])
+
+
+@covers("library.siblings-share", "library.current-items-stay")
+def test_siblings_share_the_system_message_to_the_byte(desk):
+    spec, docs = desk.write("spec.md", "one"), desk.write("docs.md", "two")
+    answered = desk.answer(desk.ask("First", spec))
+    left = desk.ask("Left", docs, under=answered).envelope(agent=desk.agent)
+    right = desk.ask("Right", spec, under=answered).envelope(agent=desk.agent)
+    alone = desk.ask("Alone", under=answered).envelope(agent=desk.agent)
+    assert left.system == right.system == alone.system
+    # The note that is attached again stays in the library, and is only named.
+    assert library(right) == referenced(right) == [spec]
+
+
+@covers("item.vault-read-fresh", "library.changed-refresh")
+def test_a_changed_note_is_read_fresh_and_told_about(desk):
+    path = desk.write("a.md", "first version")
+    desk.answer(desk.ask("One", path))
+    desk.write("a.md", "second version")
+    envelope = desk.ask("Two").envelope(agent=desk.agent)
+    assert "second version" in envelope.system
+    assert "first version" not in envelope.system
+    assert "first version" in desk.tree.envelope(agent=desk.agent, fresh=False).system
+    (told,) = [entry for entry in envelope.manifest if entry.id == "a.md"]
+    assert "the cache is lost from here on" in told.reason
+    (desk.folder / "a.md").unlink()
+    kept = desk.tree.envelope(agent=desk.agent)
+    assert "first version" in kept.system
+
+
+@covers("library.changed-append")
+def test_with_append_what_was_sent_stays_and_the_new_text_follows(desk):
+    path = desk.write("a.md", "first version")
+    desk.answer(desk.ask("One", path))
+    desk.write("a.md", "second version")
+    quiet = desk.ask("Two").envelope(agent=desk.agent, changed="append")
+    assert library(quiet) == ["a.md"]
+    assert "second version" not in quiet.system
+    turn = desk.tree.cursor.attach(path)
+    again = turn.envelope(agent=desk.agent, changed="append")
+    assert (library(again), in_full(again)) == (["a.md"], ["a.md"])
+    assert "<revision>2</revision>" in again.processed_user_text
+    desk.answer(turn)
+    after = desk.ask("Three").envelope(agent=desk.agent, changed="append")
+    assert library(after) == ["a.md", "a.md"]
+    assert after.system.startswith(again.system)
+
+
+def test_an_excluded_turn_takes_its_items_with_it_until_another_brings_them(desk):
+    path = desk.write("a.md", "text")
+    first = desk.ask("One", path)
+    desk.answer(first)
+    second = desk.ask("Two", path)
+    desk.answer(second)
+    first.exclude()
+    assert library(desk.ask("Three").envelope()) == ["a.md"]
+    second.exclude()
+    envelope = desk.tree.envelope()
+    assert library(envelope) == []
+    (told,) = [entry for entry in envelope.manifest if entry.id == "a.md"]
+    assert told.outcome.value == "dropped"
+    first.include()
+    assert library(desk.tree.envelope()) == ["a.md"]
+
+
+@covers("library.inline-placement", "library.inline-lost-item-given-again")
+def test_inline_items_stay_in_their_messages(desk):
+    path = desk.write("a.md", "text " * 40)
+    desk.answer(desk.ask("One", path))
+    turn = desk.ask("Two", path)
+    inline = turn.envelope(agent=desk.agent, library="inline")
+    assert inline.system == "Be brief."
+    assert "text text" in inline.messages[0].text
+    assert "Find them above." in inline.processed_user_text
+    desk.answer(turn)
+    after = desk.ask("Three").envelope(agent=desk.agent, library="inline")
+    assert [each.text for each in after.messages][: len(inline.messages)] == [
+        each.text for each in inline.messages
+    ]
+    for number in range(12):
+        desk.answer(desk.ask(f"Filler {number} " * 20))
+    cut = desk.ask("Last", path).envelope(
+        agent=desk.agent, library="inline", limit=500, strategy="rollingWindow"
+    )
+    assert in_full(cut) == ["a.md"]
+    assert [entry.reason for entry in cut.manifest if entry.id == "a.md"] == [
+        "given again: the message that introduced it was cut"
+    ]
+
+
+@covers("item.images-from-active-note-only", "library.never-images")
+def test_the_active_note_brings_its_pictures_for_one_turn(desk):
+    desk.write("media/k.png", PNG)
+    desk.write("top.png", PNG + b"top")
+    desk.write(
+        "Piano/open.md", "![[k.png]] ![](../outside.png) ![x](/top.png)\n`![[code.png]]`\n![[none.png]]"
+    )
+    turn = desk.ask("What is this?", "active:Piano/open.md")
+    (item,) = turn.value.attachments
+    assert [(image.mime_type, image.width, image.height) for image in item.images] == [
+        ("image/png", 3, 4)
+    ] * 2
+    envelope = turn.envelope(agent=desk.agent)
+    assert "<active_note>" in envelope.processed_user_text
+    assert [block.__class__.__name__ for block in envelope.messages[-1].blocks] == [
+        "Text",
+        "Image",
+        "Image",
+        "Text",
+    ]
+    desk.answer(turn)
+    after = desk.ask("And now?").envelope(agent=desk.agent)
+    assert library(after) == []
+    assert desk.grove.blob(item.images[0].ref) == PNG
+
+
+@covers("item.tags-and-folders-expand", "item.id-selection", "item.id-document-and-node")
+def test_whatever_can_be_named_can_be_attached(desk):
+    desk.write("music/a.md", "---\ntags: [keys]\n---\nA")
+    desk.write("music/b.md", "#keys/black\nB")
+    desk.write("c.md", "one\r\ntwo\nthree")
+    document = desk.grove.write_document(f"Plan {desk.name}", "# Plan")
+    said = desk.tree.say("A node's words.")
+    turn = desk.ask("All", "#keys", "c.md#L2-L3", f"doc:{document.title}", f"[{said.local_id}]")
+    envelope = turn.envelope(agent=desk.agent)
+    assert in_full(envelope) == [
+        "music/a.md",
+        "music/b.md",
+        "c.md#L2-L3",
+        f"doc:{document.id}",
+        f"[{said.local_id}]",
+    ]
+    assert "<content>\ntwo\nthree\n</content>" in envelope.processed_user_text
+    # A folder adds what is missing of it.
+    more = turn.attach("folder:music")
+    assert [each.id for each in more.value.attachments][-1] == "folder:music"
+    assert len(in_full(more.envelope())) == 5
+    document.save("# Another plan")
+    assert "Another plan" in more.envelope().processed_user_text
+    for wrong in (
+        "none.md",
+        "c.md#L9-L4",
+        "c.md#L99-L100",
+        "folder:nowhere",
+        "https://a.b",
+        "",
+        "doc:none",
+        "[zzzz]",
+    ):
+        with pytest.raises((InvalidInputError, NotFoundError)):
+            turn.attach(wrong)
+
+
+def test_a_note_that_another_vault_hides_is_called_by_its_vault(desk, tmp_path):
+    desk.write("a.md", "first")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.md").write_text("second")
+    (other / "b.md").write_text("only here")
+    desk.grove.vaults.mount(other, "Other")
+    assert desk.grove.vaults.note("a.md").content == "first"
+    assert (desk.grove.vaults.note("Other:a.md").id, desk.grove.vaults.note("Other:a.md").content) == (
+        "Other:a.md",
+        "second",
+    )
+    assert desk.grove.vaults.note("Other:b.md").id == "b.md"
+    turn = desk.ask("Both", "a.md", "Other:a.md")
+    assert in_full(turn.envelope()) == ["a.md", "Other:a.md"]
+    assert [each.id for each in desk.grove.vaults.folder("Other")] == ["Other:a.md", "b.md"]
+    desk.grove.vaults["Other"].unmount()
+    assert in_full(turn.envelope()) == ["a.md", "Other:a.md"]
+
+
+def test_a_note_that_is_not_text_is_left_out_of_its_folder_and_refused_by_name(desk):
+    desk.write("x/good.md", "good")
+    desk.write("x/bad.md", b"\xff\xfe\x00")
+    assert [each.id for each in desk.grove.vaults.folder("x")] == ["x/good.md"]
+    with pytest.raises(InvalidInputError, match="not UTF-8"):
+        desk.grove.vaults.note("x/bad.md")
+
+
+@covers("vault.read-only", "vault.mounted-by-people")
+def test_only_people_mount_folders(desk, tmp_path):
+    model = desk.grove.add_agent(
+        f"bold {desk.name}", model_ref="t:m", permissions=["loom_aware", "loom_write"]
+    )
+    with pytest.raises(PermissionDeniedError):
+        desk.grove.acting_as(model.id).perform(MountVault(path=tmp_path, name="mine"))
+    with pytest.raises(ConflictError, match="mounted already"):
+        desk.grove.vaults.mount(desk.folder, "again")
+    with pytest.raises(ConflictError, match="there is a vault"):
+        desk.grove.vaults.mount(tmp_path, desk.name.upper())
+    with pytest.raises(InvalidInputError):
+        desk.grove.vaults.mount(tmp_path, "a/b")
+    desk.write("a.md", "text")
+    before = sorted((path, path.stat().st_mtime_ns) for path in desk.folder.rglob("*"))
+    desk.ask("One", "a.md").envelope()
+    assert sorted((path, path.stat().st_mtime_ns) for path in desk.folder.rglob("*")) == before
+
+
+def test_a_folder_that_became_a_link_is_not_followed(desk, tmp_path):
+    desk.write("a.md", "text")
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "a.md").write_text("secret")
+    desk.folder.rename(tmp_path / "moved")
+    desk.folder.symlink_to(secret)
+    with pytest.raises(Exception, match="is a link now"):
+        desk.grove.vaults[desk.name].notes()
+    with pytest.raises((NotFoundError, Exception)):
+        desk.grove.vaults.note("a.md")
+
+
+@covers("memory.user-memory-in-l1", "memory.appended-by-agents")
+def test_the_users_memory_stands_in_every_request(fresh_loom, tmp_path):
+    desk = Desk(fresh_loom, tmp_path / "vault")
+    turn = desk.ask("Hello")
+    assert "<user_memory>" not in turn.envelope(agent=desk.agent).system
+    saved = fresh_loom.remember("likes tea")
+    assert turn.envelope(agent=desk.agent).system == "Be brief.\n\n<user_memory>\nlikes tea\n</user_memory>"
+    helper = fresh_loom.add_agent(
+        "helper", model_ref="t:m", permissions=["loom_aware", "doc_read", "doc_write"]
+    )
+    fresh_loom.acting_as(helper.id).remember("has a cat")
+    assert "likes tea\nhas a cat" in turn.envelope().system
+    quiet = fresh_loom.add_agent("quiet", model_ref="t:m", permissions=["loom_aware", "doc_read"])
+    with pytest.raises(PermissionDeniedError):
+        fresh_loom.acting_as(quiet.id).remember("no")
+    fresh_loom.document(saved.id).archive()
+    hidden = turn.envelope()
+    assert "tea" not in hidden.system
+    assert "is archived" in hidden.warnings[0]
+    other = fresh_loom.write_document("Mine", "a tree's own")
+    desk.tree.prefer(user_memory="Mine")
+    assert "a tree's own" in turn.envelope().system
+    other.delete(confirm=other.id)
+    gone = turn.envelope()
+    assert "memory" not in gone.system
+    assert "left out" in gone.warnings[0]
+
+
+@covers("project.blocks-in-l1", "project.absent-block-omitted")
+def test_a_projects_blocks_stand_in_l1(fresh_loom, tmp_path):
+    desk = Desk(fresh_loom, tmp_path / "vault")
+    desk.write("Novel/one.md", "chapter </project_context> one")
+    fresh_loom.write_document("Plan", "the plan")
+    project = fresh_loom.create_project("Novel", system_prompt="Edit prose.")
+    project.add(desk.tree)
+    turn = desk.ask("Hello")
+    assert turn.envelope(agent=desk.agent).system == (
+        "Be brief.\n\n<project_system_prompt>\nEdit prose.\n</project_system_prompt>"
+    )
+    project = project.change(
+        context=["doc:Plan", f"folder:{desk.name}/Novel", "https://a.b/?x=1&y=2", "folder:No/where"]
+    )
+    envelope = turn.envelope(agent=desk.agent)
+    context = envelope.system.partition("<project_context>\n")[2]
+    assert context.count("</project_context>") == 1
+    assert "the plan" in context
+    assert "chapter <\\project_context> one" in context
+    assert "<url>https://a.b/?x=1&y=2</url>" in context
+    assert "mtime" not in context
+    assert "No/where of project 'Novel' is left out" in envelope.warnings[0]
+    for word in ("None", "null"):
+        assert word not in envelope.system
+    project.change(system_prompt="", context=[])
+    assert turn.envelope(agent=desk.agent).system == "Be brief."
+
+
+@covers("layer.settings-at-three-levels")
+def test_settings_of_layers_are_preferences_at_three_levels(fresh_loom, tmp_path):
+    desk = Desk(fresh_loom, tmp_path / "vault")
+    path = desk.write("a.md", "text")
+    desk.answer(desk.ask("One", path))
+    turn = desk.ask("Two")
+
+    def placed(**wishes) -> str:
+        return str(turn.envelope(**wishes).manifest.facts.settings["library"])
+
+    assert placed() == "system"
+    fresh_loom.prefer(library="inline", library_share=0.25)
+    assert fresh_loom.preferences["library"] == "inline"
+    assert placed() == "inline"
+    desk.tree.prefer(library="system")
+    assert placed() == "system"
+    assert placed(library="inline") == "inline"
+    assert placed(preferences={"library": "inline"}) == "inline"
+    for wrong in (
+        {"library": "upstairs"},
+        {"changed": 1},
+        {"libraryShare": 2},
+        {"stripTurns": -1},
+        {"userMemory": 3},
+    ):
+        with pytest.raises(InvalidInputError):
+            fresh_loom.prefer(**wrong)
+    with pytest.raises(InvalidInputError, match="there is no preference"):
+        turn.envelope(preferences={"lib": "inline"})
+    fresh_loom.undo()
+    assert "library" not in fresh_loom.preferences
+
+
+@covers("layer.l4-strip")
+def test_history_can_be_a_strip_of_summaries(desk):
+    first = desk.ask("A long story about snow")
+    desk.answer(first)
+    second = desk.ask("And about rain")
+    desk.answer(second)
+    desk.answer(desk.ask("And wind"))
+    turn = desk.ask("What was it about?")
+    given = turn.envelope(strip=1, summary="Weather was spoken of.")
+    assert given.messages[0].text.startswith("Summary of the conversation so far:\nWeather was spoken of.")
+    assert [each.text for each in given.messages][-1] == "What was it about?"
+    assert "rain" not in str([each.text for each in given.messages])
+    untold = turn.envelope(strip=1)
+    assert "snow" in untold.messages[0].text
+    for node in desk.tree.path:
+        if node.text and node.id not in {turn.id, second.id}:
+            desk.grove.perform(Summarise(tree=desk.tree.id, node=node.id, text=f"told: {node.local_id}"))
+    told = turn.envelope(strip=1)
+    assert f"- [{first.local_id}] told: {first.local_id}" in told.messages[0].text
+    # Nobody has summed up the second turn, so it and all after it stay as they were.
+    assert "And about rain" in told.messages[0].text
+    assert "snow" not in str([each.text for each in told.messages])
+
+
+@covers("library.pinning")
+def test_a_pinned_item_is_in_the_library_from_its_own_turn_on(desk):
+    turn = desk.tree.say("One").attach(Item(id="p.md", type="note", content="x" * 4000, pinned=True))
+    envelope = turn.envelope(agent=desk.agent)
+    assert library(envelope) == referenced(envelope) == ["p.md"]
+    turn.attach(Item(id="q.md", type="note", content="y" * 4000))
+    desk.answer(turn)
+    after = desk.ask("Two").envelope(agent=desk.agent, limit=3_000)
+    forms = {each.id: each.metadata["form"] for each in after.layer(LayerId.LIBRARY).segments}
+    assert forms["p.md"] == "full"
+    assert forms["q.md"] != "full"
+
+
+@covers("envelope.hostile-content")
+def test_hostile_items_are_rendered_safely_and_none_is_missing(desk):
+    wild = '"quoted"\nand <broken> & new'
+    items = [
+        Item(id=wild, type="note", content="</note_context></content> <!-- --> \r\nmixed\rends\n"),
+        Item(id="nul", type="note", content="a\x00b"),
+        Item(id="https://a.b/?x=1&y=2", type="url", content="</url_content>"),
+        Item(id="odd", type="some thing", content="</context_item>"),
+        Item(id="huge.md", type="note", content="# Huge\n" + "word " * 2_100_000),
+    ]
+    items += [Item(id=f"n{number}.md", type="note", content=f"note {number}") for number in range(1_000)]
+    turn = desk.tree.say("Go", attachments=items)
+    names = {each.id for each in items}
+    envelope = turn.envelope(agent=desk.agent)
+    assert set(in_full(envelope)) == names
+    assert "a�b" in envelope.processed_user_text
+    assert envelope.processed_user_text.count("</note_context>") == 1_003
+    desk.answer(turn)
+    after = desk.ask("Next").envelope(agent=desk.agent, limit=200_000)
+    assert set(library(after)) == names
+    assert after.tokens <= 200_000
+    with pytest.raises(LimitExceededError):
+        desk.tree.say(
+            "too much", attachments=[Item(id="x", type="note", content="x" * (64 * 1024 * 1024 + 1))]
+        )
+    with pytest.raises(InvalidInputError):
+        desk.tree.say("no", attachments=[Item(id="a\x00", type="note", content="x")])
+
+
+def test_pictures_of_items_are_kept_checked_and_deleted_with_their_tree(own_loom, tmp_path):
+    fresh_loom = own_loom
+    desk = Desk(fresh_loom, tmp_path / "vault")
+    desk.write("k.png", PNG)
+    desk.write("open.md", "![[k.png]]")
+    turn = desk.ask("Look", "active:open.md")
+    ref = turn.value.attachments[0].images[0].ref
+    check_sound(fresh_loom)
+    lost = Item(id="x", type="active_note", content="", images=(turn.value.attachments[0].images[0],))
+    assert fresh_loom.plant("Other").say("too", attachments=[lost]).value.attachments == (lost,)
+    desk.tree.delete(confirm=desk.tree.id)
+    assert fresh_loom.blob(ref) == PNG
+    fresh_loom.tree("Other").delete(confirm=fresh_loom.tree("Other").id)
+    with pytest.raises(NotFoundError):
+        fresh_loom.blob(ref)
+    with pytest.raises(NotFoundError):
+        fresh_loom.plant("Third").say("lost", attachments=[lost])
+
+
+@covers("memory.only-for-members-of-the-grove")
+def test_whoever_may_enter_one_tree_alone_sees_no_memory_no_project_and_no_vault(fresh_loom, tmp_path):
+    desk = Desk(fresh_loom, tmp_path / "vault")
+    fresh_loom.remember("a private matter")
+    fresh_loom.create_project("Novel", system_prompt="A private plan").add(desk.tree)
+    desk.answer(desk.ask("One", desk.write("a.md", "as it was attached")))
+    desk.write("a.md", "what it became")
+    seen = desk.tree.envelope()
+    assert "private matter" in seen.system
+    assert "what it became" in seen.system
+    guest = weft.Grove(fresh_loom._gate, member(fresh_loom, MemberRole.READER, desk.tree.id))
+    shown = guest.tree(desk.tree.id).envelope()
+    assert "private" not in shown.system
+    assert "as it was attached" in shown.system
+    assert "belong to the grove" in shown.warnings[0]
+    with pytest.raises(PermissionDeniedError):
+        guest.vaults.note("a.md")
+
+
+def test_a_text_in_buffer_mode_has_no_layers(loom):
+    with pytest.raises(InvalidInputError, match="layers are made of dialogues"):
+        loom.plant(mode="buffer", text="Once").envelope()
