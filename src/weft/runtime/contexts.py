@@ -85,11 +85,11 @@ class ContextWishes(TypedDict, total=False):
     instructions: Sequence["NodeHandle | str"]
 
 
-def options_from(wishes: ContextWishes) -> ContextOptions:
-    """What somebody wishes for, with nodes as references."""
+def options_from(wishes: ContextWishes, kind: type = ContextWishes) -> ContextOptions:
+    """What somebody wishes for, with nodes as references. `kind` says what else may be wished for."""
     for name in wishes:
-        if name not in ContextWishes.__annotations__:
-            known = ", ".join(ContextWishes.__annotations__)
+        if name not in kind.__annotations__:
+            known = ", ".join(kind.__annotations__)
             raise InvalidInputError(f"a context cannot be wished for by {name!r}", hint=f"there are {known}")
     preferences = dict(wishes.get("preferences", {}))
     strategy, step = wishes.get("strategy"), wishes.get("step")
