@@ -158,8 +158,15 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("export", "--out", str(folder / "exported.json"))
     here = str(Path(__file__).parents[1] / "data")
     values = str(folder / "values.json")
-    ids = {"ONE": one, "TWO": two, "GONE": gone, "TRUST": trust, "FOLDER": here}
-    return folder, ids | {"VALUES": values, "TOKEN": token}
+    return folder, {
+        "ONE": one,
+        "TWO": two,
+        "GONE": gone,
+        "TRUST": trust,
+        "FOLDER": here,
+        "VALUES": values,
+        "TOKEN": token,
+    }
 
 
 STDIN = {"keys set lab": "a-key"}

@@ -67,8 +67,8 @@ def fill(grove: weft.Grove, picture: bytes = PICTURE) -> None:
                 ended_at=MOMENT,
             )
         )
-    _records(grove)
     keep_request(grove, tree, ref)
+    _records(grove)
     grove.perform(Summarise(tree=tree.id, node=tree.root.id, text="a summary"))
     grove.read.store.write(lambda transaction: _add_evidence(transaction, tree.id))
 

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 import pytest
 from tests.covers import covers
@@ -27,11 +28,12 @@ from tests.providers.houses import (
 from tests.providers.loopback import Loopback, plain, streamed
 
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble
-from weft.providers.base import CacheKind, Parameters, Request, SystemPlace
+from weft.providers.base import CacheKind, Parameters, Prices, Request, SystemPlace
 from weft.providers.compatible import PRESETS, Compatible
 from weft.providers.continuing import Seam, as_chat
 from weft.providers.events import Ending, TokenChance
 from weft.providers.keys import Keys
+from weft.providers.listing import listed_profile
 from weft.providers.profiles import anthropic_profile, google_profile, openai_profile
 from weft.tree.attempt import Usage
 from weft.tree.content import Audio, Image, Text, Thinking
@@ -548,3 +550,27 @@ def test_profiles_know_windows_prices_and_what_models_can_do():
     below, beyond = Usage(prompt=200_000, completion=0), Usage(prompt=200_001, completion=0)
     assert pro.prices.cost(beyond) > 1.9 * float(pro.prices.cost(below))
     assert anthropic_profile("claude-of-the-future").prefill is False
+
+
+@covers("provider.catalog")
+def test_what_a_servers_list_tells_of_a_model_is_taken_and_nonsense_is_passed_over():
+    known = Compatible(environment={}).profile("openrouter/nobody/knows")
+    extra = {
+        "context_length": 131_072,
+        "top_provider": {"max_completion_tokens": 8_192},
+        "pricing": {"prompt": "0.0000025", "completion": "0.00001", "input_cache_read": "0.00000125"},
+        "architecture": {"input_modalities": ["text", "image"]},
+        "supported_parameters": ["tools", "seed", "temperature"],
+    }
+    found = listed_profile(known, extra)
+    assert (found.window, found.output_limit, found.images, found.audio) == (131_072, 8_192, True, False)
+    assert (found.tools, found.seed, found.logprobs) == (True, True, 0)
+    assert found.prices == Prices(input=Decimal("2.5"), output=Decimal(10), cached_read=Decimal("1.25"))
+    nonsense = {
+        "context_length": -1,
+        "top_provider": 3,
+        "pricing": {"prompt": "-1", "completion": "free"},
+        "architecture": "big",
+        "supported_parameters": "all",
+    }
+    assert listed_profile(known, nonsense) == known

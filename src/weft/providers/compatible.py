@@ -20,6 +20,7 @@ from weft.providers.continuing import as_chat
 from weft.providers.endpoint import Endpoint
 from weft.providers.events import Event
 from weft.providers.keys import Keys
+from weft.providers.listing import listed_profile
 from weft.providers.openai_chat import chat_body
 from weft.providers.openai_completions import completion_body
 from weft.providers.prices import known_model
@@ -185,13 +186,11 @@ class Compatible:
     async def _listed(self, name: str, preset: Preset) -> list[ModelInfo]:
         def told(own: str, extra: Mapping[str, object]) -> ModelInfo:
             model = f"{name}/{own}"
-            profile = self.profile(model)
-            windows = (value for each in _WINDOWS if isinstance(value := extra.get(each), int) and value > 0)
             title = extra.get("name")
             return ModelInfo(
                 name=ModelName(self.name, model),
                 title=title if isinstance(title, str) else own,
-                profile=replace(profile, window=next(windows, profile.window)),
+                profile=listed_profile(self.profile(model), extra),
             )
 
         return await self._client(name, preset).models(told)
@@ -228,10 +227,6 @@ class Compatible:
     async def close(self) -> None:
         for client in self._clients.values():
             await client.close()
-
-
-_WINDOWS = ("context_length", "max_model_len", "context_window", "max_context_length")
-"""What servers call a model's window where they tell it."""
 
 
 def make() -> Compatible:
