@@ -492,6 +492,24 @@ def test_a_folded_range_is_a_placeholder_in_contexts_and_in_recipes(loom, talk):
     check_tokens(nodes[-1])
 
 
+@covers("collapse.range-of-a-path", "collapse.tree-keeps-nodes")
+def test_a_folded_range_is_a_placeholder_in_requests_in_layers(loom):
+    loom.add_agent(f"Muse {loom.name[-12:]}", model_ref="local:small")
+    tree = loom.plant("Layers and folds", "")
+    asked = tree.say("Can we cross?")
+    answer = asked.say("Not in this fog.", author=f"Muse {loom.name[-12:]}")
+    last = answer.say("And now?")
+    group = tree.collapse(asked, answer, "the fog", "Whether to cross")
+    envelope = last.envelope()
+    said = "\n".join(message.text for message in envelope.messages)
+    assert json.loads(said.split("\n")[0])["responseId"] == group.id
+    assert "Not in this fog." not in said
+    assert "And now?" in said
+    assert contents(loom.recipes.at(last, "layered"))[-1] == envelope.messages[-1].text
+    tree.expand("the fog")
+    assert "Not in this fog." in "".join(message.text for message in last.envelope().messages)
+
+
 def check_tokens(node):
     context = node.context()
     assert context.tokens == sum(entry.tokens for entry in context.manifest)
