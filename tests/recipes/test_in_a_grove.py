@@ -12,7 +12,7 @@ from tests.statements import statements
 import weft
 from weft.context.groups import Shelf
 from weft.context.slices import week_end
-from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, UnavailableError
+from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.runtime.groups import StoredGroups
 from weft.store import schema
 from weft.tree.record import RecordDraft, RecordPlace
@@ -443,17 +443,22 @@ def test_a_document_is_a_recipe_too(loom):
 
 
 @covers("recipe.built-ins")
-def test_layers_are_a_recipe_as_soon_as_somebody_registers_them(loom, talk, monkeypatch):
-    from weft.context.manifest import Facts, Manifest
-    from weft.runtime.recipes import ASSEMBLERS
+def test_a_request_in_layers_is_a_recipe_too(loom, talk):
+    from weft.tree.item import Item
 
     _, nodes = talk
-    if "layered" not in ASSEMBLERS:
-        with pytest.raises(UnavailableError, match="no layered assembly of trees yet"):
-            loom.recipes.at(nodes[-1], "layered")
-    made = [{"role": "user", "content": "in layers"}], Manifest(Facts(budget=7), ())
-    monkeypatch.setitem(ASSEMBLERS, "layered", lambda contexts, path, wishes: made)
-    assert contents(loom.recipes.at(nodes[-1], "layered")) == ["in layers"]
+    nodes[-1].attach(Item(id="note", type="note", content="The ferry leaves at six."))
+    envelope = nodes[-1].envelope(limit=2_000)
+    found = loom.recipes.at(nodes[-1], "layered", limit=2_000)
+    said = [message.text for message in envelope.messages]
+    assert contents(found)[-len(said) :] == said
+    assert any("The ferry leaves at six." in each for each in contents(found))
+    told = [(entry.kind, entry.id, entry.outcome) for entry in found.manifest]
+    assert all((entry.kind, entry.id, entry.outcome) in told for entry in envelope.manifest)
+    inline = loom.recipes.at(nodes[-1], "layered", limit=2_000, library="inline")
+    assert inline.messages
+    with pytest.raises(InvalidInputError, match="kala.library is a wish for layers"):
+        loom.recipes.at(nodes[-1], "dialogue", library="inline")
 
 
 @covers("collapse.range-of-a-path", "collapse.tree-keeps-nodes")
@@ -485,6 +490,24 @@ def test_a_folded_range_is_a_placeholder_in_contexts_and_in_recipes(loom, talk):
     tree.uncollapse("the fog")
     assert nodes[-1].context().messages[0].text.startswith("Can we cross?")
     check_tokens(nodes[-1])
+
+
+@covers("collapse.range-of-a-path", "collapse.tree-keeps-nodes")
+def test_a_folded_range_is_a_placeholder_in_requests_in_layers(loom):
+    loom.add_agent(f"Muse {loom.name[-12:]}", model_ref="local:small")
+    tree = loom.plant("Layers and folds", "")
+    asked = tree.say("Can we cross?")
+    answer = asked.say("Not in this fog.", author=f"Muse {loom.name[-12:]}")
+    last = answer.say("And now?")
+    group = tree.collapse(asked, answer, "the fog", "Whether to cross")
+    envelope = last.envelope()
+    said = "\n".join(message.text for message in envelope.messages)
+    assert json.loads(said.split("\n")[0])["responseId"] == group.id
+    assert "Not in this fog." not in said
+    assert "And now?" in said
+    assert contents(loom.recipes.at(last, "layered"))[-1] == envelope.messages[-1].text
+    tree.expand("the fog")
+    assert "Not in this fog." in "".join(message.text for message in last.envelope().messages)
 
 
 def check_tokens(node):

@@ -1,8 +1,9 @@
 """A tree's contents as plain messages: what filters, and most programs, know."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from weft.context.javascript import compact_json
+from weft.context.layers.envelope import Envelope
 from weft.context.result import AssembledContext
 from weft.tree.content import (
     Block,
@@ -17,9 +18,10 @@ from weft.tree.content import (
 )
 from weft.tree.content import plain_text as text_of
 from weft.tree.json import JsonObject, JsonValue
+from weft.tree.message import Message
 from weft.tree.node import Role
 
-__all__ = ["plain_messages_of", "plain_request"]
+__all__ = ["plain_envelope", "plain_messages_of", "plain_request"]
 
 
 def plain_messages_of(role: Role, content: Content) -> Iterator[JsonObject]:
@@ -58,6 +60,18 @@ def plain_request(context: AssembledContext) -> Iterator[JsonObject]:
         yield {"role": Role.SYSTEM.value, "content": context.system}
     if context.document is not None:
         yield {"role": Role.USER.value, "content": context.document}
-    for message in context.messages:
+    yield from _said(context.messages)
+
+
+def plain_envelope(envelope: Envelope) -> Iterator[JsonObject]:
+    """A request in layers: the system message, what stands beside it, then the messages."""
+    for text in (envelope.system, envelope.memory_block):
+        if text:
+            yield {"role": Role.SYSTEM.value, "content": text}
+    yield from _said(envelope.messages)
+
+
+def _said(messages: Iterable[Message]) -> Iterator[JsonObject]:
+    for message in messages:
         blocks = message.blocks
         yield from plain_messages_of(message.role, blocks[0] if len(blocks) == 1 else Mixed(blocks))

@@ -1,13 +1,13 @@
 """What a grove keeps beside its trees: records, groups of them, recipes over them, and who may enter."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
 
 if TYPE_CHECKING:
-    from weft.runtime.contexts import Contexts
     from weft.runtime.groups import GroupIndex
+    from weft.runtime.grove import Grove
     from weft.runtime.recipes import Recipes
     from weft.runtime.records import Records
     from weft.runtime.users import Users
@@ -20,10 +20,6 @@ class Keeping:
 
     _gate: Gate
     _actor: Actor
-
-    @property
-    def contexts(self) -> "Contexts":
-        raise NotImplementedError
 
     @property
     def records(self) -> "Records":
@@ -44,7 +40,7 @@ class Keeping:
         """Recipes over its records and trees."""
         from weft.runtime.recipes import Recipes  # noqa: PLC0415
 
-        return Recipes(self.contexts)
+        return Recipes(cast("Grove", self))
 
     @property
     def users(self) -> "Users":

@@ -208,9 +208,10 @@ class Layers(Reading):
     ) -> dict[str, Content]:
         rows = {ulid: reader.seen[ulid] for ulid in (*plan.wanted, *_turn_ids(plan))}
         contents = self.cache.contents(opened.session, opened.key, rows.values())
-        return {
+        found: dict[str, Content] = {
             ulid: Text(legacy[ulid]) if ulid in legacy else contents[row.key] for ulid, row in rows.items()
         }
+        return found | reader.folds.texts
 
 
 class Shelf:

@@ -9,15 +9,16 @@ from weft.context.filters.registry import Registry
 from weft.context.following import Followed, follow_recipe
 from weft.context.groups import GroupReader
 from weft.context.manifest import Manifest
-from weft.context.plain import plain_messages_of, plain_request
+from weft.context.plain import plain_envelope, plain_messages_of, plain_request
 from weft.context.recipe import ASSEMBLED, PRESETS, Model, Recipe, decode_recipe
 from weft.context.records import Gathered, Record, RecordScope
 from weft.context.select import reason_to_leave_out
 from weft.context.slices import Path, Span, slice_of
-from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, UnavailableError
-from weft.runtime.contexts import Contexts, ContextWishes, options_from
+from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
+from weft.runtime.contexts import options_from
 from weft.runtime.folding import TreeGroups
 from weft.runtime.groups import StoredGroups
+from weft.runtime.layer_options import LayerWishes, layer_options_from
 from weft.runtime.records import require_records
 from weft.store.records import Window, has_stream, read_window
 from weft.store.session import Session
@@ -27,6 +28,7 @@ from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.context.result import AssembledContext
+    from weft.runtime.grove import Grove
     from weft.runtime.handles import NodeHandle
 
 __all__ = ["ASSEMBLERS", "Assembler", "Recipes", "StoredRecords"]
@@ -43,19 +45,30 @@ _WISHES: Mapping[str, str] = {
     "text": "text",
     "annotations": "annotations",
     "preferences": "preferences",
+    "library": "library",
+    "changed": "changed",
+    "strip": "strip",
 }
+_OF_LAYERS = frozenset({"library", "changed", "strip"})
 
-Assembler = Callable[[Contexts, Path, ContextWishes], tuple[list[JsonObject], Manifest]]
+Assembler = Callable[["Grove", Path, LayerWishes], tuple[list[JsonObject], Manifest]]
 """Makes the messages of a path to a budget, with the account of it."""
 
 
 def _assemble(mode: Mode) -> Assembler:
-    def assembled(contexts: Contexts, path: Path, wishes: ContextWishes) -> tuple[list[JsonObject], Manifest]:
-        found = contexts.at(path.tree_id, path.node_id, options_from(wishes))
+    def assembled(grove: "Grove", path: Path, wishes: LayerWishes) -> tuple[list[JsonObject], Manifest]:
+        for name in _OF_LAYERS & wishes.keys():
+            raise InvalidInputError(f"kala.{name} is a wish for layers", path=f"kala.{name}")
+        found = grove.contexts.at(path.tree_id, path.node_id, options_from(wishes))
         _require_mode(found, mode)
         return list(plain_request(found)), found.manifest
 
     return assembled
+
+
+def _in_layers(grove: "Grove", path: Path, wishes: LayerWishes) -> tuple[list[JsonObject], Manifest]:
+    found = grove.layers.at(path.tree_id, path.node_id, layer_options_from(wishes))
+    return list(plain_envelope(found)), found.manifest
 
 
 def _require_mode(found: "AssembledContext", mode: Mode) -> None:
@@ -68,8 +81,9 @@ def _require_mode(found: "AssembledContext", mode: Mode) -> None:
 ASSEMBLERS: dict[str, Assembler] = {
     "dialogue": _assemble(Mode.DIALOGUE),
     "buffer": _assemble(Mode.BUFFER),
+    "layered": _in_layers,
 }
-"""The built-in recipes of a path. `layered` joins them here when trees have layers."""
+"""The built-in recipes of a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +91,7 @@ class StoredRecords:
     """Records of a grove as recipes read them, in one consistent view."""
 
     session: Session
-    contexts: Contexts
+    grove: "Grove"
     room: list[int] = field(default_factory=lambda: [_MOST])
     """How many more records one recipe may read, all its streams together."""
 
@@ -94,10 +108,7 @@ class StoredRecords:
             return Gathered(self._messages(path))
         if name not in ASSEMBLED:
             return Gathered(())
-        assembler = ASSEMBLERS.get(name)
-        if assembler is None:
-            raise UnavailableError(f"there is no {name} assembly of trees yet", hint="use dialogue or buffer")
-        messages, manifest = assembler(self.contexts, path, _wishes(path.wishes))
+        messages, manifest = ASSEMBLERS[name](self.grove, path, _wishes(path.wishes))
         return Gathered([Record(id="", document={"value": message}) for message in messages], manifest)
 
     def _read(self, scope: RecordScope, place: RecordPlace, window: Window | None) -> Iterator[Record]:
@@ -122,7 +133,7 @@ class StoredRecords:
         return next((step for step in distinct[:-1] if has_stream(self.session, step)), distinct[-1])
 
     def _messages(self, path: Path) -> Iterator[Record]:
-        nodes = self.contexts.path(path.tree_id, path.node_id, tail=self.room[0] + 1)
+        nodes = self.grove.read.path(path.tree_id, path.node_id, tail=self.room[0] + 1)
         self._take(len(nodes), f"the path: a recipe reads at most {_MOST:,} nodes")
         for node in nodes:
             if reason_to_leave_out(node.metadata, annotation=False, node=node.id, annotations=False) is None:
@@ -131,7 +142,7 @@ class StoredRecords:
                         yield Record(id=node.id, document={"value": message})
 
 
-def _wishes(given: JsonObject) -> ContextWishes:
+def _wishes(given: JsonObject) -> LayerWishes:
     """How a context is wanted, as the wire says it."""
     found: dict[str, JsonValue] = {}
     for name, value in given.items():
@@ -141,13 +152,13 @@ def _wishes(given: JsonObject) -> ContextWishes:
             )
         found[_WISHES[name]] = value
     _check_wishes(found)
-    return cast("ContextWishes", found)
+    return cast("LayerWishes", found)
 
 
 def _check_wishes(given: Mapping[str, JsonValue]) -> None:
     kinds: Mapping[str, type | tuple[type, ...]] = {
-        **dict.fromkeys(("limit", "window", "max_tokens"), int),
-        **dict.fromkeys(("agent", "strategy", "text"), str),
+        **dict.fromkeys(("limit", "window", "max_tokens", "strip"), int),
+        **dict.fromkeys(("agent", "strategy", "text", "library", "changed"), str),
         "step": (int, float),
         "annotations": bool,
         "preferences": Mapping,
@@ -164,7 +175,7 @@ def _check_wishes(given: Mapping[str, JsonValue]) -> None:
 class Recipes:
     """Recipes followed over what a grove holds, as one agent may see it."""
 
-    contexts: Contexts
+    grove: "Grove"
 
     @property
     def names(self) -> list[str]:
@@ -189,16 +200,16 @@ class Recipes:
         read = recipe if isinstance(recipe, Recipe) else decode_recipe(recipe)
         scope = RecordScope(user_id=user, project_id=project)
         here = slice_of(read.kala)
-        with self.contexts.store.read() as reading:
+        with self.grove.read.store.read() as reading:
             groups: GroupReader
             if isinstance(here, Path):
                 # Whose tree it is, reading the path asks.
                 groups, session = TreeGroups(reading, here.tree_id), session or here.tree_id
                 read = replace(read, include_doc_id=True) if _folds(read) else read
             else:
-                require_records(reading, self.contexts.actor)
+                require_records(reading, self.grove.read.actor)
                 groups = StoredGroups(reading)
-            records = StoredRecords(reading, self.contexts)
+            records = StoredRecords(reading, self.grove)
             return follow_recipe(
                 read, records, scope=scope, session_id=session, groups=groups, registry=registry
             )
