@@ -11,7 +11,8 @@ from weft.errors import StorageError
 
 __all__ = ["HEAD", "migrate", "schema_version"]
 
-HEAD = "0009"
+HEAD = "0010"
+>>>>>>> 0c4f782 (Write down calls that are under way and what they cost, before anybody is asked)
 """The newest file in migrations/versions."""
 
 _VERSION = table("alembic_version", column("version_num"))

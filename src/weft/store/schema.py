@@ -36,7 +36,7 @@ from weft.store.schema_evidence import (
 )
 from weft.store.schema_records import group_index, records
 from weft.store.schema_search import derived, search_positions, search_state, search_versions
-from weft.store.schema_work import idempotency, jobs, leases
+from weft.store.schema_work import calls, idempotency, jobs, leases, pieces, spending
 
 __all__ = [
     "agents",
@@ -44,6 +44,7 @@ __all__ = [
     "attempts",
     "bodies",
     "buffers",
+    "calls",
     "cursors",
     "derived",
     "documents",
@@ -63,6 +64,7 @@ __all__ = [
     "metadata",
     "node_responses",
     "nodes",
+    "pieces",
     "project_revisions",
     "projects",
     "records",
@@ -74,6 +76,7 @@ __all__ = [
     "search_versions",
     "selections",
     "sources",
+    "spending",
     "tags",
     "texts",
     "timestamps",
