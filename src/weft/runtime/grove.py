@@ -36,6 +36,7 @@ from weft.runtime.operations.references import LinkTogether, TagTarget, Unlink, 
 from weft.runtime.operations.trees import Plant
 from weft.runtime.projects import ProjectHandle, items_of, read_project, read_projects
 from weft.runtime.reading import Reading
+from weft.runtime.running import close_left_behind, stop_runs
 from weft.runtime.scope import Scope
 from weft.runtime.searching import search
 from weft.runtime.targets import TargetRef
@@ -57,8 +58,10 @@ from weft.tree.tree import Mode
 if TYPE_CHECKING:
     from weft.context.tokens import Calibration
     from weft.provenance.report import Report
+    from weft.providers.registry import Registry
     from weft.runtime.contexts import Contexts
     from weft.runtime.evidence import Evidence
+    from weft.runtime.generate import Generations
     from weft.runtime.layering import Layers
     from weft.runtime.moving.backup import BackedUp
     from weft.runtime.moving.files import Exported, Imported
@@ -80,18 +83,21 @@ def open_grove(
     entropy: Entropy = random_bytes,
     accept_clock: bool = False,
     background: bool = True,
+    providers: "Registry | None" = None,
 ) -> "Grove":
     """Open a grove: a path, or postgresql://…; the default one if nothing is named.
 
     It is created on first use, with one owner, and nothing leaves the machine. Without
     `background` no thread indexes what is written (searching catches up by itself), and
-    timestamps that were asked for are fetched only by `fetch_timestamps`.
+    timestamps that were asked for are fetched only by `fetch_timestamps`. `providers` are
+    whom models are asked of, where not all that is installed.
     """
     store = open_store(address, timeout=timeout, create=create)
     store.background = background
     try:
-        gate = Gate(store, clock, entropy, accept_clock)
+        gate = Gate(store, clock, entropy, accept_clock, providers=providers)
         owner = _owner(gate)
+        close_left_behind(gate, Actor(owner))
         if background:
             follow_index(store)
             run_errands(gate, owner)
@@ -169,6 +175,13 @@ class Grove(Keeping):
         from weft.runtime.evidence import Evidence  # noqa: PLC0415 - brings cryptography along
 
         return Evidence(self._gate.store, self._actor)
+
+    @property
+    def generations(self) -> "Generations":
+        """Asking models: who answers by default, what may be spent."""
+        from weft.runtime.generate import Generations  # noqa: PLC0415 - few calls ask a model
+
+        return Generations(self, self._gate, self._actor)
 
     @property
     def preferences(self) -> Mapping[str, JsonValue]:
@@ -582,6 +595,7 @@ def _close_all() -> None:
 
 
 def _close(store: Store) -> None:
+    stop_runs(store)
     dismiss(store)
     stop_following(store)
     store.close()

@@ -33,6 +33,9 @@ class CallRow(NamedTuple):
     """JSON: [[node's id, role], …], the parent first."""
     provider: str
     model: str
+    run: str
+    token: int
+    """Of the lease that it is made under."""
     holder: str
     held_until: int
 
@@ -43,6 +46,7 @@ class OpenCall(NamedTuple):
     call: CallRow
     tree: str
     attempt: str
+    agent: str
     started_at: int
 
 
@@ -54,19 +58,26 @@ class PieceRow(NamedTuple):
 
 def calls_under_way(session: Session) -> list[OpenCall]:
     """Every call that has not ended, in this process, in another, or in one that is no more."""
-    trees = schema.trees
+    trees, agents = schema.trees, schema.agents
     mine = and_(_calls.c.tree == _attempts.c.tree, _calls.c.attempt == _attempts.c.key)
     statement = (
-        select(*_calls.c, trees.c.ulid, _attempts.c.ulid.label("of"), _attempts.c.started_at)
+        select(
+            *_calls.c,
+            trees.c.ulid,
+            _attempts.c.ulid.label("of"),
+            agents.c.ulid.label("by"),
+            _attempts.c.started_at,
+        )
         .select_from(_calls)
         .join(_attempts, mine)
         .join(trees, trees.c.key == _calls.c.tree)
+        .join(agents, agents.c.key == _attempts.c.agent)
         .where(_attempts.c.outcome == OUTCOMES.index(Outcome.RUNNING))
         .order_by(_calls.c.tree, _calls.c.attempt)
     )
     width = len(_calls.c)
     return [
-        OpenCall(CallRow._make(row[:width]), row.ulid, row.of, row.started_at)
+        OpenCall(CallRow._make(row[:width]), row.ulid, row.of, row.by, row.started_at)
         for row in session.execute(statement)
     ]
 

@@ -12,7 +12,9 @@ from weft.errors import StorageError
 __all__ = ["HEAD", "migrate", "schema_version"]
 
 HEAD = "0010"
->>>>>>> 0c4f782 (Write down calls that are under way and what they cost, before anybody is asked)
+=======
+HEAD = "0009"
+>>>>>>> c244299 (Generate: n continuations by several agents at once, streamed, kept as they come)
 """The newest file in migrations/versions."""
 
 _VERSION = table("alembic_version", column("version_num"))

@@ -113,14 +113,15 @@ def expected_micros(profile: Profile, *, prompt: int, cached: int, answer: int |
     return micros_of(prices.cost(usage))
 
 
-def require_room(session: Session, spender: Spender, *, now: int, more: int) -> None:
-    """Refuse what would go over a cap; `more` is in millionths of a dollar."""
+def require_room(session: Session, spender: Spender, *, now: int, more: int, mine: int) -> None:
+    """Refuse what would go over a cap: `more` by all that are asked, `mine` by this agent, in millionths."""
     for cap in caps_for(caps_of(kept_settings(session)), spender):
         spent = _spent(session, cap, spender, now)
+        wanted = mine if cap.whose.startswith("agent:") else more
         limit = micros_of(cap.dollars)
-        if spent + more > limit or spent >= limit > 0 or limit == 0 < more:
+        if spent + wanted > limit or (not wanted and spent >= limit):
             raise LimitExceededError(
-                f"this may cost ${_shown(more)}, and {_told(cap, spender)} has spent ${_shown(spent)} "
+                f"this may cost ${_shown(wanted)}, and {_told(cap, spender)} has spent ${_shown(spent)} "
                 f"of ${cap.dollars:f}{' today' if cap.period is Period.DAY else ''}",
                 hint="raise the cap (weft spend cap), ask for less, or choose a cheaper model",
             )

@@ -84,7 +84,7 @@ class BeginCalls(_Generating):
             source_row(scope, tree, source.node, "use")
         lease = self._take(scope, tree, parent)
         self._require_room(scope, tree)
-        begun = [self._begin(scope, tree, parent, call) for call in self.calls]
+        begun = [self._begin(scope, tree, parent, lease, call) for call in self.calls]
         scope.record(tree, "attempt", {"attempts": [ulid for _, ulid in begun], "parent": parent.ulid}, {})
         return Begun(
             tree=tree.key, position=lease.position, run=lease.run, token=lease.token, attempts=tuple(begun)
@@ -112,14 +112,18 @@ class BeginCalls(_Generating):
         # Under the grove's lock: two at once could each find room for one.
         scope.transaction.grove_state()
         whole = sum(more.values())
-        for agent in more:
+        for agent, mine in more.items():
+            if not mine:
+                continue
             row = scope.transaction.agent(_agent_key(scope, agent))
             spender = Spender(
                 tree=tree.key, tree_id=tree.ulid, agent=row.key, agent_id=row.ulid, agent_name=row.name
             )
-            require_room(scope.transaction, spender, now=scope.now, more=whole)
+            require_room(scope.transaction, spender, now=scope.now, more=whole, mine=mine)
 
-    def _begin(self, scope: Scope, tree: TreeState, parent: NodeRow, call: CallPlan) -> tuple[int, str]:
+    def _begin(
+        self, scope: Scope, tree: TreeState, parent: NodeRow, lease: LeaseRow, call: CallPlan
+    ) -> tuple[int, str]:
         transaction = scope.transaction
         key, ulid, agent = transaction.take_key(tree), scope.new_ulid(), _agent_key(scope, call.agent)
         row = _attempt_row(tree, key, ulid, agent, parent, scope.now, self.idempotency_key)
@@ -133,6 +137,8 @@ class BeginCalls(_Generating):
             orjson.dumps(sources).decode(),
             call.provider,
             call.model,
+            lease.run,
+            lease.token,
             self.holder,
             scope.now + self.held_for,
         )
@@ -256,10 +262,16 @@ class SettleCall(_Generating):
     """Whether whoever asked goes on to the first of the nodes, if it still stands at `cursor`."""
     cursor: str | None = None
     idempotency_key: str | None = None
+    only_if_running: bool = False
+    """Whether somebody else may have ended it."""
 
     def apply(self, scope: Scope) -> Settled:
         tree = scope.open_tree(self.tree, archived=True)
-        row = _running(scope, tree, self.attempt) or self._begin_again(scope, tree)
+        row = _running(scope, tree, self.attempt)
+        if row is None:
+            if self.only_if_running:
+                raise ConflictError("the call has ended already")
+            row = self._begin_again(scope, tree)
         parent = scope.transaction.node(tree.key, row["parent"])
         if self.segments is not None and row["request"] is None:
             _put_request(scope, tree, row, self.segments)

@@ -20,6 +20,8 @@ def upgrade() -> None:
         sa.Column("sources", sa.Text(), nullable=False),
         sa.Column("provider", sa.Text(), nullable=False),
         sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("run", ULID, nullable=False),
+        sa.Column("token", sa.BigInteger(), nullable=False),
         sa.Column("holder", sa.Text(), nullable=False),
         sa.Column("held_until", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(["asker"], ["agents.key"], name=op.f("fk_calls_asker_agents")),

@@ -1,0 +1,468 @@
+"""Everything that comes before the first word: who is asked, from where, what, and at what price."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import orjson
+from sqlalchemy import select
+
+from weft.errors import ConflictError, InvalidInputError, LimitExceededError
+from weft.providers.base import ModelName, Parameters, Profile, Provider, Request
+from weft.providers.registry import Registry
+from weft.runtime.actor import Actor, require_access, require_permission
+from weft.runtime.contexts import Contexts
+from weft.runtime.gate import Gate
+from weft.runtime.generating.assembly import (
+    Ask,
+    Assembled,
+    assemble_plainly,
+    neutral_hash,
+    request_of,
+    with_choices,
+)
+from weft.runtime.generating.caps import (
+    Cap,
+    Spender,
+    caps_for,
+    caps_of,
+    expected_micros,
+    is_paid,
+    require_room,
+)
+from weft.runtime.generating.choosing import choose_agents
+from weft.runtime.generating.operations import BeginCalls, Begun, CallPlan
+from weft.runtime.generating.processes import this_process
+from weft.runtime.generating.settings import kept_settings
+from weft.runtime.generating.telling import Slot
+from weft.runtime.generating.wishes import Wishes, parameters_for
+from weft.runtime.operations.places import CommitBuffer
+from weft.runtime.reading import Reading
+from weft.store import schema
+from weft.store.leases import lease_at
+from weft.store.queries import node_row
+from weft.store.references import find_agent
+from weft.store.spending import MICROS
+from weft.tree.access import MemberRole
+from weft.tree.agent import Agent, Permission
+from weft.tree.edge import Source, SourceRole
+from weft.tree.json import JsonObject
+from weft.tree.tree import Mode
+from weft.tree.wire import iso_moment
+
+__all__ = ["HOLD_SECONDS", "AgentPreflight", "Call", "Preflight", "Prepared", "preflight", "prepare"]
+
+HOLD_SECONDS = 30.0
+"""How long a call stands for under way without a sign of life."""
+_SEED_RANGE = 2**31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPreflight:
+    """What asking one agent would mean."""
+
+    agent: str
+    model: str
+    n: int
+    requests: int
+    tokens: int
+    """Of each request, by the estimator."""
+    window: int | None
+    cached: int | None
+    """How many of these tokens the provider will find in its cache, where that can be told."""
+    dollars: Decimal | None
+    """For all of it at most; None if nobody knows the price."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preflight:
+    """What a generation would mean, before anything is spent."""
+
+    agents: tuple[AgentPreflight, ...]
+
+    @property
+    def tokens(self) -> int:
+        return sum(each.tokens * each.requests for each in self.agents)
+
+    @property
+    def cached_share(self) -> float | None:
+        """Of all tokens that would be sent; None where it cannot be told."""
+        if any(each.cached is None for each in self.agents) or not self.tokens:
+            return None
+        return sum((each.cached or 0) * each.requests for each in self.agents) / self.tokens
+
+    @property
+    def dollars(self) -> Decimal | None:
+        """At most; None if the price of one is not known."""
+        known = [each.dollars for each in self.agents if each.dollars is not None]
+        return sum(known, Decimal(0)) if len(known) == len(self.agents) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request, ready to be made."""
+
+    slots: tuple[int, ...]
+    """The continuation that each of its choices is."""
+    agent: Agent
+    provider: Provider
+    profile: Profile
+    request: Request
+    manifest: bytes
+    expected: int
+    key: int = 0
+    attempt: str = ""
+
+    @property
+    def model(self) -> str:
+        return f"{self.provider.name}:{self.request.model}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A generation that is written down as under way."""
+
+    tree_id: str
+    parent_id: str
+    sources: tuple[Source, ...]
+    calls: tuple[Call, ...]
+    slots: tuple[Slot, ...]
+    begun: Begun
+    tokens: int
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Here:
+    tree: int
+    tree_id: str
+    node_id: str
+    typed: bool
+    """Whether there is uncommitted text."""
+    typed_here: bool
+    """And it stands at the end of just this path."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Places(Reading):
+    """Where generating starts, looked at with the rights that it needs."""
+
+    def here(self, tree: str, node: str | None, now: int) -> _Here:
+        with self._tree(tree) as opened:
+            session = opened.session
+            require_permission(session, self.actor, Permission.LOOM_GENERATE, "generate")
+            require_access(session, self.actor, MemberRole.EDITOR, opened.key)
+            at = self._cursor_row(opened)
+            row = at if node is None else self._row(opened, node)
+            held = lease_at(session, opened.key, row.position, now)
+            if held is not None:
+                raise ConflictError(
+                    f"[{row.local_id}] is being extended until {iso_moment(held.expires_at)}",
+                    hint="wait for it, or go on from another node",
+                )
+            typed = opened.mode is Mode.BUFFER and bool(self._typed(opened))
+            return _Here(
+                tree=opened.key,
+                tree_id=opened.ulid,
+                node_id=row.ulid,
+                typed=typed,
+                typed_here=typed and at.position == row.position,
+            )
+
+    def cursor_id(self, tree: int) -> str | None:
+        cursors = schema.cursors
+        with self._session() as session:
+            here = cursors.c.tree == tree, cursors.c.agent == self.actor.agent
+            key = session.execute(select(cursors.c.node).where(*here)).scalar_one_or_none()
+            return None if key is None else node_row(session, tree, key).ulid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """One agent's part."""
+
+    agent: Agent
+    key: int
+    provider: Provider
+    profile: Profile
+    request: Request
+    assembled: Assembled
+    manifest: bytes
+    choices: tuple[int, ...]
+    """How many of each request."""
+
+    def expected(self, n: int) -> int:
+        return expected_micros(
+            self.profile,
+            prompt=self.assembled.tokens,
+            cached=self.assembled.cached or 0,
+            answer=self.request.parameters.max_tokens,
+            n=n,
+        )
+
+    @property
+    def whole(self) -> int:
+        return sum(self.expected(n) for n in self.choices)
+
+
+@dataclass(frozen=True, slots=True)
+class _Preparing:
+    gate: Gate
+    actor: Actor
+    registry: Registry
+    wishes: Wishes
+
+    def agents(self) -> list[tuple[Agent, int, Provider, str]]:
+        """Who is asked, with the provider of each and its own name for the model."""
+        chosen = choose_agents(self.gate, self.actor, self.registry, self.wishes.agents)
+        with self.gate.store.read() as session:
+            keys = [find_agent(session, agent.id) for agent in chosen]
+        return [
+            (agent, key, *self.registry.model(ModelName.parse(agent.model_ref or "")))
+            for agent, key in zip(chosen, keys, strict=True)
+        ]
+
+    def ask_all(self, here: _Here, agents: list[tuple[Agent, int, Provider, str]]) -> list[_Asked]:
+        return [self._ask(here, *each) for each in agents]
+
+    def _ask(self, here: _Here, agent: Agent, key: int, provider: Provider, model: str) -> _Asked:
+        wishes, store = self.wishes, self.gate.store
+        profile = provider.profile(model)
+        ask = Ask(
+            contexts=Contexts(store, self.actor, self.gate.contents),
+            tree=here.tree_id,
+            node=here.node_id,
+            agent=agent,
+            model=model,
+            profile=profile,
+            wishes=wishes,
+        )
+        assembled = (wishes.assembly or assemble_plainly)(ask)
+        request = request_of(ask, assembled, _within(parameters_for(agent, wishes), profile), store.blobs)
+        return _Asked(
+            agent=agent,
+            key=key,
+            provider=provider,
+            profile=profile,
+            request=request,
+            assembled=assembled,
+            manifest=orjson.dumps(_manifest(ask, assembled, request), option=orjson.OPT_SORT_KEYS),
+            choices=tuple(_shares(wishes.n, profile.choices)),
+        )
+
+    def check_caps(self, here: _Here, agents: list[tuple[Agent, int, Provider, str]]) -> None:
+        """Before what was typed is committed: whether there is anything left to spend at all."""
+        now = self.gate.clock()
+        with self.gate.store.read() as session:
+            caps = caps_of(kept_settings(session))
+            for agent, key, provider, model in agents:
+                profile = provider.profile(model)
+                if not is_paid(profile):
+                    continue
+                spender = _spender(here, agent, key)
+                if self.wishes.unattended:
+                    _require_held(agent, profile, caps_for(caps, spender))
+                require_room(session, spender, now=now, more=0, mine=0)
+
+    def check_price(self, asked: list[_Asked]) -> None:
+        """The caps are looked at again by the transaction that begins the calls."""
+        most = self.wishes.max_price
+        if most is None:
+            return
+        price = _preflight(asked, self.wishes.n).dollars
+        if price is None or price > most:
+            told = "nobody knows what this costs" if price is None else f"this may cost ${price:.4f}"
+            raise LimitExceededError(
+                f"{told}, and at most ${most:f} is allowed", hint="ask for less, or allow more"
+            )
+
+
+def _require_held(agent: Agent, profile: Profile, caps: list[Cap]) -> None:
+    """In a loop that nobody watches."""
+    if not caps:
+        raise LimitExceededError(
+            f"{agent.name!r} costs money, and nobody watches: a spend cap must be set",
+            hint="weft spend cap 5 --day, for example",
+        )
+    if profile.prices is None:
+        raise LimitExceededError(
+            f"nobody knows what {agent.model_ref} costs, so no cap can hold it",
+            hint="watch it, or choose a model whose price is known",
+        )
+
+
+def preflight(
+    gate: Gate, actor: Actor, registry: Registry, place: tuple[str, str | None], wishes: Wishes
+) -> Preflight:
+    """What it would mean; nothing is written (but the embedded model's agent, if there is none at all)."""
+    here = _Places(gate.store, actor).here(*place, gate.clock())
+    preparing = _Preparing(gate, actor, registry, wishes)
+    return _preflight(preparing.ask_all(here, preparing.agents()), wishes.n)
+
+
+def _preflight(asked: list[_Asked], n: int) -> Preflight:
+    return Preflight(
+        agents=tuple(
+            AgentPreflight(
+                agent=each.agent.name,
+                model=each.agent.model_ref or "",
+                n=n,
+                requests=len(each.choices),
+                tokens=each.assembled.tokens,
+                window=each.profile.window,
+                cached=each.assembled.cached,
+                dollars=None
+                if each.profile.prices is None and not each.profile.local
+                else Decimal(each.whole) / MICROS,
+            )
+            for each in asked
+        )
+    )
+
+
+def prepare(
+    gate: Gate, actor: Actor, registry: Registry, place: tuple[str, str | None], wishes: Wishes
+) -> Prepared:
+    """Check, commit what was typed, assemble, and write down what is going to be asked."""
+    places = _Places(gate.store, actor)
+    here = places.here(*place, gate.clock())
+    preparing = _Preparing(gate, actor, registry, wishes)
+    agents = preparing.agents()
+    preparing.check_caps(here, agents)
+    if here.typed:
+        here = _commit(gate, actor, places, here)
+    asked = preparing.ask_all(here, agents)
+    preparing.check_price(asked)
+    sources = (
+        *(Source(node, SourceRole.CONTEXT) for node in wishes.context),
+        *(Source(node, SourceRole.INSTRUCTION) for node in wishes.instructions),
+    )
+    calls = list(_calls(asked))
+    begun = gate.perform(
+        actor,
+        BeginCalls(
+            tree=here.tree_id,
+            parent=here.node_id,
+            sources=sources,
+            calls=[
+                CallPlan(
+                    agent=call.agent.id,
+                    provider=call.provider.name,
+                    model=call.request.model,
+                    manifest=call.manifest,
+                    expected=call.expected,
+                )
+                for call in calls
+            ],
+            holder=this_process(),
+            held_for=round(HOLD_SECONDS * MICROS),
+            idempotency_key=wishes.idempotency_key,
+        ),
+    )
+    made = tuple(
+        replace(call, key=key, attempt=ulid) for call, (key, ulid) in zip(calls, begun.attempts, strict=True)
+    )
+    return Prepared(
+        tree_id=here.tree_id,
+        parent_id=here.node_id,
+        sources=(Source(here.node_id, SourceRole.PRIMARY), *sources),
+        calls=made,
+        slots=tuple(_slots(made)),
+        begun=begun,
+        tokens=max(each.assembled.tokens for each in asked),
+        cursor=places.cursor_id(here.tree),
+    )
+
+
+def _commit(gate: Gate, actor: Actor, places: _Places, here: _Here) -> _Here:
+    """What was typed is kept whatever becomes of the generation; if it ends this path, it goes on from there."""
+    node = gate.perform(actor, CommitBuffer(tree=here.tree_id))
+    if node is None or not here.typed_here:
+        return here
+    return places.here(here.tree_id, node.id, gate.clock())
+
+
+def _calls(asked: list[_Asked]) -> Iterator[Call]:
+    slot = 0
+    for each in asked:
+        for number, n in enumerate(each.choices):
+            yield Call(
+                slots=tuple(range(slot, slot + n)),
+                agent=each.agent,
+                provider=each.provider,
+                profile=each.profile,
+                request=with_choices(_with_seed(each.request, number), n),
+                manifest=each.manifest,
+                expected=each.expected(n),
+            )
+            slot += n
+
+
+def _with_seed(request: Request, number: int) -> Request:
+    """The same seed twice would be the same words twice."""
+    seed = request.parameters.seed
+    if seed is None or number == 0:
+        return request
+    return replace(request, parameters=replace(request.parameters, seed=(seed + number) % _SEED_RANGE))
+
+
+def _slots(calls: tuple[Call, ...]) -> Iterator[Slot]:
+    for call in calls:
+        for index in call.slots:
+            yield Slot(
+                index=index,
+                agent=call.agent.name,
+                agent_id=call.agent.id,
+                model=call.model,
+                attempt=call.attempt,
+            )
+
+
+def _shares(n: int, most: int) -> Iterator[int]:
+    """n choices in as few requests as the model's provider takes."""
+    left = n
+    while left > 0:
+        share = min(left, max(1, most))
+        yield share
+        left -= share
+
+
+def _within(parameters: Parameters, profile: Profile) -> Parameters:
+    """What the model offers: probabilities are left out where there are none, and a seed has no use."""
+    most, limit = parameters.max_tokens, profile.output_limit
+    if most is not None and limit is not None and most > limit:
+        raise InvalidInputError(f"max_tokens is {most:,}; the model gives at most {limit:,}")
+    wanted = parameters.logprobs
+    if wanted is not None and wanted > profile.logprobs:
+        raise InvalidInputError(
+            f"{wanted} alternatives of each token are wanted; the model offers {profile.logprobs or 'none'}"
+        )
+    return parameters
+
+
+def _spender(here: _Here, agent: Agent, key: int) -> Spender:
+    return Spender(
+        tree=here.tree, tree_id=here.tree_id, agent=key, agent_id=agent.id, agent_name=agent.name
+    )
+
+
+def _manifest(ask: Ask, assembled: Assembled, request: Request) -> JsonObject:
+    """The engine's account, and what is needed to assemble it again."""
+    wishes, profile = ask.wishes, ask.profile
+    return {
+        **assembled.manifest,
+        "generation": {
+            "agent": ask.agent.id,
+            "model": ask.agent.model_ref,
+            "assembly": "plain" if wishes.assembly is None else getattr(wishes.assembly, "__name__", "other"),
+            "limit": wishes.limit,
+            "window": wishes.window if wishes.window is not None else profile.window,
+            "maxTokens": wishes.max_tokens,
+            "preferences": dict(wishes.preferences),
+            "context": list(wishes.context),
+            "instructions": list(wishes.instructions),
+            "prefixCache": profile.prefix_cache,
+            "prefill": profile.prefill,
+            "request": neutral_hash(request),
+        },
+    }

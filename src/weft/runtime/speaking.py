@@ -1,0 +1,67 @@
+"""What nodes and trees have models do."""
+
+from typing import TYPE_CHECKING, Unpack
+
+if TYPE_CHECKING:
+    from weft.runtime.generate import Generated, Stream
+    from weft.runtime.generating.preparing import Preflight
+    from weft.runtime.generating.wishes import GenerateWishes
+    from weft.runtime.grove import Grove
+    from weft.tree.node import Node
+    from weft.tree.tree import Tree
+
+__all__ = ["NodeSpeaking", "TreeSpeaking"]
+
+
+class NodeSpeaking:
+    """Continuations of a node."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        _grove: Grove
+        value: Node
+
+    def generate(self, **wishes: "Unpack[GenerateWishes]") -> "Generated":
+        """Continue from here: n nodes by one model agent, or n by each of several; wait for them.
+
+        `n`, `agent` or `agents` (else the default one), `context` and `instructions` (further
+        sources), `temperature`, `max_tokens`, `stop`, `seed`, `logprobs`, `limit`, `idempotency_key`,
+        `max_price`; see `GenerateWishes`. What had come before an error is kept as interrupted; the
+        error is raised only if nothing came to its end.
+        """
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415 - few calls ask a model
+
+        return self._grove.generations.generate(self.value.tree_id, self.value.id, wishes_from(wishes))
+
+    def stream(self, **wishes: "Unpack[GenerateWishes]") -> "Stream":
+        """The same as it comes: `with node.stream(n=3) as stream: for event in stream: …`, or async."""
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+
+        return self._grove.generations.stream(self.value.tree_id, self.value.id, wishes_from(wishes))
+
+    def preflight(self, **wishes: "Unpack[GenerateWishes]") -> "Preflight":
+        """What generating here would mean: tokens, cached share, price. Nothing is asked."""
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+
+        return self._grove.generations.preflight(self.value.tree_id, self.value.id, wishes_from(wishes))
+
+
+class TreeSpeaking:
+    """Continuations of where you stand."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        _grove: Grove
+        value: Tree
+
+    def generate(self, **wishes: "Unpack[GenerateWishes]") -> "Generated":
+        """Continue from where you stand; uncommitted text is committed first."""
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+
+        return self._grove.generations.generate(self.value.id, None, wishes_from(wishes))
+
+    def stream(self, **wishes: "Unpack[GenerateWishes]") -> "Stream":
+        """The same as it comes."""
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+
+        return self._grove.generations.stream(self.value.id, None, wishes_from(wishes))
