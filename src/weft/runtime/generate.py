@@ -20,6 +20,7 @@ from weft.runtime.generating.caps import CAPS, Cap, Period, caps_of, changed_cap
 from weft.runtime.generating.choosing import DEFAULT_AGENT, model_agent
 from weft.runtime.generating.preparing import Preflight, preflight
 from weft.runtime.generating.run import Place, Run
+from weft.runtime.generating.sent import Checked, Sent, check_sent, sent_for
 from weft.runtime.generating.settings import Set, kept_settings
 from weft.runtime.generating.telling import Ended, Failed, GenerationEvent
 from weft.runtime.generating.wishes import Wishes
@@ -187,6 +188,14 @@ class Generations:
     def preflight(self, tree: str, node: str | None, wishes: Wishes) -> Preflight:
         """Tokens, expected cached share and price, before anything is spent."""
         return preflight(self.gate, self.actor, self.registry, (tree, node), wishes)
+
+    def sent(self, tree: str, node: str) -> Sent:
+        """What the model saw that wrote a node."""
+        return sent_for(self.gate, self.actor, tree, node)
+
+    def check_sent(self, sent: Sent) -> Checked:
+        """Whether that is what was sent, to the byte, and whether it would be the same today."""
+        return check_sent(self.gate, self.actor, sent)
 
     @property
     def default_agent(self) -> str | None:

@@ -47,6 +47,8 @@ class Ask:
     """The provider's own name of it."""
     profile: Profile
     wishes: Wishes
+    text: str | None = ""
+    """What is not a node yet; None: what is typed at the end of a document, if that is where this is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,7 @@ def options_of(ask: Ask) -> ContextOptions:
         preferences=wishes.preferences,
         estimator=wishes.estimator,
         profile=ContextProfile(prefix_cache=profile.prefix_cache, prefill=profile.prefill),
+        text=ask.text,
         context=wishes.context,
         instructions=wishes.instructions,
     )

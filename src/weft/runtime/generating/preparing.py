@@ -18,6 +18,7 @@ from weft.runtime.generating.assembly import (
     Assembled,
     assemble_plainly,
     neutral_hash,
+    options_of,
     request_of,
     with_choices,
 )
@@ -211,6 +212,7 @@ class _Preparing:
     actor: Actor
     registry: Registry
     wishes: Wishes
+    text: str | None = ""
 
     def agents(self) -> list[tuple[Agent, int, Provider, str]]:
         """Who is asked, with the provider of each and its own name for the model."""
@@ -236,6 +238,7 @@ class _Preparing:
             model=model,
             profile=profile,
             wishes=wishes,
+            text=self.text,
         )
         assembled = (wishes.assembly or assemble_plainly)(ask)
         request = request_of(ask, assembled, _within(parameters_for(agent, wishes), profile), store.blobs)
@@ -296,7 +299,7 @@ def preflight(
 ) -> Preflight:
     """What it would mean; nothing is written (but the embedded model's agent, if there is none at all)."""
     here = _Places(gate.store, actor).here(*place, gate.clock())
-    preparing = _Preparing(gate, actor, registry, wishes)
+    preparing = _Preparing(gate, actor, registry, wishes, text=None)
     return _preflight(preparing.ask_all(here, preparing.agents()), wishes.n)
 
 
@@ -453,10 +456,11 @@ def _manifest(ask: Ask, assembled: Assembled, request: Request) -> JsonObject:
         **assembled.manifest,
         "generation": {
             "agent": ask.agent.id,
+            "parent": ask.node,
             "model": ask.agent.model_ref,
             "assembly": "plain" if wishes.assembly is None else getattr(wishes.assembly, "__name__", "other"),
             "limit": wishes.limit,
-            "window": wishes.window if wishes.window is not None else profile.window,
+            "window": options_of(ask).window,
             "maxTokens": wishes.max_tokens,
             "preferences": dict(wishes.preferences),
             "context": list(wishes.context),
