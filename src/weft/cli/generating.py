@@ -1,11 +1,11 @@
-"""Asking models: gen, chat, spend."""
+"""Asking models: gen, chat, summarise, spend."""
 
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.call import HERE, Call
+from weft.cli.call import Call
 from weft.cli.command import command, flag, group
 from weft.cli.completing import complete_agents, complete_nodes, complete_trees
 from weft.cli.output import Column
@@ -245,10 +245,55 @@ def cap(
     call.out.answer({"whose": whose, "period": period, "dollars": dollars}, None, f"{_whose(call, whose)}: {told}")
 
 
+def summarise(
+    call: Call,
+    reference: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TARGET",
+            help="A node, tree:TITLE or doc:TITLE. Else the tree you are in.",
+            autocompletion=complete_nodes,
+        ),
+    ] = None,
+    *,
+    anew: Annotated[bool, flag("--anew", help="Also if there is a summary already.")] = False,
+    pending: Annotated[
+        bool, flag("--pending", help="Do now what waits to be summarised in the background.")
+    ] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", metavar="PROVIDER:MODEL", help="Who summarises from now on; none: nobody, auto: as usual."
+        ),
+    ] = None,
+) -> None:
+    """Show a summary, made now if there is none: by a small model, else an extract.
+
+    Prints the summary.
+    """
+    summaries = call.grove.summaries
+    if model is not None:
+        summaries.choose_model(None if model == "auto" else model)
+        call.out.talk(f"summaries: {summaries.model or 'the first model of the usual order'}")
+    if pending:
+        done = summaries.work_off()
+        call.out.answer({"jobs": done}, str(done), f"{done} jobs tried")
+        return
+    if model is not None and reference is None:
+        return
+    target = call.tree if reference is None else call.target(reference)
+    summary = target.summarise(anew=anew)
+    if call.out.as_json:
+        call.out.json({"id": target.id, "summary": summary})
+    else:
+        call.out.text(summary)
+
+
 def add_to(app: typer.Typer) -> None:
     from weft.cli.chatting import chat  # noqa: PLC0415 - it stands on this module
 
     command(app, "gen", gen, panel=_PANEL)
     command(app, "chat", chat, panel=_PANEL, creates=True)
+    command(app, "summarise", summarise, panel=_PANEL)
     family = group(app, "spend", spend, panel=_PANEL)
     command(family, "cap", cap)

@@ -39,6 +39,7 @@ from weft.runtime.reading import Reading
 from weft.runtime.running import close_left_behind, stop_runs
 from weft.runtime.scope import Scope
 from weft.runtime.searching import search
+from weft.runtime.summarising.thread import follow_summaries
 from weft.runtime.targets import TargetRef
 from weft.store import schema
 from weft.store.base import Store
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from weft.runtime.moving.backup import BackedUp
     from weft.runtime.moving.files import Exported, Imported
     from weft.runtime.stamping import Stamped
+    from weft.runtime.summaries import Summaries
     from weft.runtime.vaults import Vaults
 
 __all__ = ["Grove", "open_grove"]
@@ -101,6 +103,7 @@ def open_grove(
         if background:
             follow_index(store)
             run_errands(gate, owner)
+            follow_summaries(gate, owner)
         return Grove(gate, Actor(owner))
     except BaseException:
         _close(store)
@@ -182,6 +185,13 @@ class Grove(Keeping):
         from weft.runtime.generate import Generations  # noqa: PLC0415 - few calls ask a model
 
         return Generations(self, self._gate, self._actor)
+
+    @property
+    def summaries(self) -> "Summaries":
+        """One sentence for a node or a document, two for a tree; how they are made."""
+        from weft.runtime.summaries import Summaries  # noqa: PLC0415 - brings providers along
+
+        return Summaries(self._gate, self._actor)
 
     @property
     def preferences(self) -> Mapping[str, JsonValue]:

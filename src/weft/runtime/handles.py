@@ -13,7 +13,7 @@ from weft.runtime.operations.nodes import Annotate, Append, Merge
 from weft.runtime.operations.places import CommitBuffer, Direction, Switch, TypeText
 from weft.runtime.operations.references import Collapse, Expand, Uncollapse
 from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchive
-from weft.runtime.speaking import NodeSpeaking, TreeSpeaking
+from weft.runtime.speaking import DocumentSpeaking, NodeSpeaking, TreeSpeaking
 from weft.tree.attempt import RawResponse
 from weft.tree.authorship import Span
 from weft.tree.content import Content, JsonValue
@@ -514,7 +514,7 @@ class TreeHandle(LayeredTree, TreeSpeaking):
         return self._grove.perform(DeleteTree(tree=self.id, confirm=confirm))
 
 
-class DocumentHandle:
+class DocumentHandle(DocumentSpeaking):
     """One document at one revision."""
 
     __slots__ = ("_grove", "value")

@@ -7,10 +7,11 @@ if TYPE_CHECKING:
     from weft.runtime.generating.preparing import Preflight
     from weft.runtime.generating.wishes import GenerateWishes
     from weft.runtime.grove import Grove
+    from weft.tree.document import Document
     from weft.tree.node import Node
     from weft.tree.tree import Tree
 
-__all__ = ["NodeSpeaking", "TreeSpeaking"]
+__all__ = ["DocumentSpeaking", "NodeSpeaking", "TreeSpeaking"]
 
 
 class NodeSpeaking:
@@ -45,6 +46,10 @@ class NodeSpeaking:
 
         return self._grove.generations.preflight(self.value.tree_id, self.value.id, wishes_from(wishes))
 
+    def summarise(self, *, anew: bool = False) -> str:
+        """One sentence; made by a model and kept, where there is none yet."""
+        return self._grove.summaries.node(self.value.tree_id, self.value.id, anew=anew)
+
 
 class TreeSpeaking:
     """Continuations of where you stand."""
@@ -65,3 +70,28 @@ class TreeSpeaking:
         from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
 
         return self._grove.generations.stream(self.value.id, None, wishes_from(wishes))
+
+    def summarise(self, *, anew: bool = False) -> str:
+        """Two sentences on what it is about; made and kept, where there are none yet."""
+        return self._grove.summaries.tree(self.value.id, anew=anew)
+
+    def close(self) -> None:
+        """You are done with it for now: it is summarised anew in the background."""
+        self._grove.summaries.close_tree(self.value.id)
+
+
+class DocumentSpeaking:
+    """A document's summary."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        _grove: Grove
+        value: Document
+
+    def summarise(self, *, anew: bool = False) -> str:
+        """One sentence; made and kept, where there is none yet."""
+        return self._grove.summaries.document(self.value.id, anew=anew)
+
+    def close(self) -> None:
+        """You are done editing: it is summarised anew in the background."""
+        self._grove.summaries.close_document(self.value.id)

@@ -12,9 +12,6 @@ from weft.errors import StorageError
 __all__ = ["HEAD", "migrate", "schema_version"]
 
 HEAD = "0010"
-=======
-HEAD = "0009"
->>>>>>> c244299 (Generate: n continuations by several agents at once, streamed, kept as they come)
 """The newest file in migrations/versions."""
 
 _VERSION = table("alembic_version", column("version_num"))

@@ -36,7 +36,7 @@ from weft.store.schema_evidence import (
 )
 from weft.store.schema_records import group_index, records
 from weft.store.schema_search import derived, search_positions, search_state, search_versions
-from weft.store.schema_work import calls, idempotency, jobs, leases, pieces, spending
+from weft.store.schema_work import calls, followers, idempotency, jobs, leases, pieces, spending
 
 __all__ = [
     "agents",
@@ -51,6 +51,7 @@ __all__ = [
     "envelopes",
     "event_numbers",
     "events",
+    "followers",
     "group_index",
     "groups",
     "grove",

@@ -17,7 +17,7 @@ from sqlalchemy import (
 
 from weft.store.schema_base import SHA256, ULID, metadata
 
-__all__ = ["calls", "idempotency", "jobs", "leases", "pieces", "spending"]
+__all__ = ["calls", "followers", "idempotency", "jobs", "leases", "pieces", "spending"]
 
 leases = Table(
     "leases",
@@ -121,3 +121,11 @@ spending = Table(
     Index(None, "agent"),
 )
 """Millionths of a dollar for each call, expected or settled. Stays when its tree is deleted: it was spent."""
+
+followers = Table(
+    "followers",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("cursor", Text, nullable=False),
+)
+"""Who works its way along the event log, and how far it has come."""

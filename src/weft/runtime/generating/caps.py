@@ -25,6 +25,7 @@ __all__ = [
     "expected_micros",
     "is_paid",
     "micros_of",
+    "period_room",
     "require_room",
 ]
 
@@ -116,19 +117,26 @@ def expected_micros(profile: Profile, *, prompt: int, cached: int, answer: int |
 def require_room(session: Session, spender: Spender, *, now: int, more: int, mine: int) -> None:
     """Refuse what would go over a cap: `more` by all that are asked, `mine` by this agent, in millionths."""
     for cap in caps_for(caps_of(kept_settings(session)), spender):
-        spent = _spent(session, cap, spender, now)
         wanted = mine if cap.whose.startswith("agent:") else more
-        limit = micros_of(cap.dollars)
-        if spent + wanted > limit or (not wanted and spent >= limit):
-            raise LimitExceededError(
-                f"this may cost ${_shown(wanted)}, and {_told(cap, spender)} has spent ${_shown(spent)} "
-                f"of ${cap.dollars:f}{' today' if cap.period is Period.DAY else ''}",
-                hint="raise the cap (weft spend cap), ask for less, or choose a cheaper model",
-            )
+        period_room(session, cap, now=now, more=wanted, spender=spender)
 
 
-def _spent(session: Session, cap: Cap, spender: Spender, now: int) -> int:
-    if cap.whose == "grove":
+def period_room(
+    session: Session, cap: Cap, *, now: int, more: int, spender: Spender | None = None
+) -> None:
+    """Refuse what would go over this cap."""
+    spent = _spent(session, cap, spender, now)
+    limit = micros_of(cap.dollars)
+    if spent + more > limit or (not more and spent >= limit):
+        raise LimitExceededError(
+            f"this may cost ${_shown(more)}, and {_told(cap, spender)} has spent ${_shown(spent)} "
+            f"of ${cap.dollars:f}{' today' if cap.period is Period.DAY else ''}",
+            hint="raise the cap (weft spend cap), ask for less, or choose a cheaper model",
+        )
+
+
+def _spent(session: Session, cap: Cap, spender: Spender | None, now: int) -> int:
+    if spender is None or cap.whose == "grove":
         found: Spent = spent_by(session, now)
     elif cap.whose.startswith("tree:"):
         found = spent_by(session, now, tree=spender.tree)
@@ -137,8 +145,8 @@ def _spent(session: Session, cap: Cap, spender: Spender, now: int) -> int:
     return found.today if cap.period is Period.DAY else found.total
 
 
-def _told(cap: Cap, spender: Spender) -> str:
-    if cap.whose == "grove":
+def _told(cap: Cap, spender: Spender | None) -> str:
+    if spender is None or cap.whose == "grove":
         return "the grove"
     return "the tree" if cap.whose.startswith("tree:") else repr(spender.agent_name)
 

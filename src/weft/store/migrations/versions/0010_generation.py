@@ -63,3 +63,9 @@ def upgrade() -> None:
     )
     for column in ("day", "in_tree", "agent"):
         op.create_index(op.f(f"ix_spending_{column}"), "spending", [column])
+    op.create_table(
+        "followers",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("cursor", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_followers")),
+    )
