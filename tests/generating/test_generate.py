@@ -113,7 +113,10 @@ def test_words_come_as_they_are_said_and_the_end_is_told_once_it_is_durable(addr
         assert isinstance(ended, Ended)
         assert "".join(event.text for event in rest if isinstance(event, Said)) == " two three"
         assert grove.node(ended.node.id).text == "One two three"
-        assert [block.kind if hasattr(block, "kind") else type(block).__name__ for block in ended.node.content.blocks]
+        assert [
+            block.kind if hasattr(block, "kind") else type(block).__name__
+            for block in ended.node.content.blocks
+        ]
         check_sound(grove)
 
 

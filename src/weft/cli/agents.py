@@ -116,7 +116,9 @@ def change(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="A further field of its requests, or contextWindow; NAME= takes it back."
+            "--set",
+            metavar="NAME=VALUE",
+            help="A further field of its requests, or contextWindow; NAME= takes it back.",
         ),
     ] = None,
 ) -> None:

@@ -35,7 +35,9 @@ def chat(
     reference: Annotated[
         str | None,
         typer.Argument(
-            metavar="NODE", help="Where to go on; a tree's title means where you stand in it.", autocompletion=complete_nodes
+            metavar="NODE",
+            help="Where to go on; a tree's title means where you stand in it.",
+            autocompletion=complete_nodes,
         ),
     ] = None,
     *,
@@ -113,7 +115,9 @@ class _Talk:
             case "/again":
                 self._again(rest)
             case _ if word.startswith("/") and not word.startswith("//"):
-                raise InvalidInputError(f"{word} is nothing that can be done here", hint="/help lists what can")
+                raise InvalidInputError(
+                    f"{word} is nothing that can be done here", hint="/help lists what can"
+                )
             case _:
                 self._say(turn.removeprefix("/") if turn.startswith("//") else turn)
 

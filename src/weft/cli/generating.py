@@ -74,7 +74,8 @@ def gen(
     stop: Annotated[list[str] | None, typer.Option("--stop", metavar="TEXT")] = None,
     seed: Annotated[int | None, typer.Option("--seed")] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="TOKENS", help="The budget; else what the model's window leaves.")
+        int | None,
+        typer.Option("--limit", metavar="TOKENS", help="The budget; else what the model's window leaves."),
     ] = None,
     key: Annotated[
         str | None,
@@ -191,9 +192,7 @@ def spend(call: Call) -> None:
             {
                 "total": Decimal(spent.total) / MICROS,
                 "today": Decimal(spent.today) / MICROS,
-                "caps": [
-                    {"whose": cap.whose, "period": cap.period, "dollars": cap.dollars} for cap in caps
-                ],
+                "caps": [{"whose": cap.whose, "period": cap.period, "dollars": cap.dollars} for cap in caps],
             }
         )
         return
@@ -242,7 +241,9 @@ def cap(
     call.grove.generations.set_cap(dollars, whose=whose, period=period)
     often = " a day" if a_day else ""
     told = "no cap any more" if dollars is None else f"at most ${dollars:f}{often}"
-    call.out.answer({"whose": whose, "period": period, "dollars": dollars}, None, f"{_whose(call, whose)}: {told}")
+    call.out.answer(
+        {"whose": whose, "period": period, "dollars": dollars}, None, f"{_whose(call, whose)}: {told}"
+    )
 
 
 def summarise(
@@ -263,7 +264,9 @@ def summarise(
     model: Annotated[
         str | None,
         typer.Option(
-            "--model", metavar="PROVIDER:MODEL", help="Who summarises from now on; none: nobody, auto: as usual."
+            "--model",
+            metavar="PROVIDER:MODEL",
+            help="Who summarises from now on; none: nobody, auto: as usual.",
         ),
     ] = None,
 ) -> None:

@@ -1,8 +1,8 @@
 """Generating: continuations of a node by models, as they come or when they are there.
 
-    kids = node.generate(n=3)
-    with node.stream(n=3) as stream:
-        for event in stream: ...
+kids = node.generate(n=3)
+with node.stream(n=3) as stream:
+    for event in stream: ...
 """
 
 import contextlib

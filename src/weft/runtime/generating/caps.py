@@ -71,7 +71,9 @@ def caps_of(settings: Mapping[str, Any]) -> list[Cap]:
     ]
 
 
-def changed_caps(settings: Mapping[str, Any], whose: str, period: Period, dollars: Decimal | None) -> JsonObject:
+def changed_caps(
+    settings: Mapping[str, Any], whose: str, period: Period, dollars: Decimal | None
+) -> JsonObject:
     """The caps with one set, or (None) taken away."""
     if dollars is not None and not (dollars.is_finite() and dollars >= 0):
         raise InvalidInputError(f"a cap of {dollars} dollars makes no sense", hint="0 or more")
@@ -121,9 +123,7 @@ def require_room(session: Session, spender: Spender, *, now: int, more: int, min
         period_room(session, cap, now=now, more=wanted, spender=spender)
 
 
-def period_room(
-    session: Session, cap: Cap, *, now: int, more: int, spender: Spender | None = None
-) -> None:
+def period_room(session: Session, cap: Cap, *, now: int, more: int, spender: Spender | None = None) -> None:
     """Refuse what would go over this cap."""
     spent = _spent(session, cap, spender, now)
     limit = micros_of(cap.dollars)

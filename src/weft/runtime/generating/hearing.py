@@ -76,7 +76,9 @@ class Heard:
                 self.responded_at = now
             case TextDelta() | ThinkingDelta():
                 self._grow(len(event.text))
-                self._said.append(["t" if isinstance(event, TextDelta) else "h", event.choice, _clean(event.text)])
+                self._said.append(
+                    ["t" if isinstance(event, TextDelta) else "h", event.choice, _clean(event.text)]
+                )
             case ThinkingDone():
                 self._said.append(["b", event.choice, content_to_wire(event.block)])
             case ToolCalled():

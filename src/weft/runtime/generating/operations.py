@@ -29,7 +29,17 @@ from weft.tree.content import Content, JsonValue
 from weft.tree.edge import Source, SourceRole
 from weft.tree.node import Node, Status
 
-__all__ = ["BeginCalls", "Begun", "CallPlan", "FailedTry", "KeepRequest", "Piece", "Said", "SettleCall", "Settled"]
+__all__ = [
+    "BeginCalls",
+    "Begun",
+    "CallPlan",
+    "FailedTry",
+    "KeepRequest",
+    "Piece",
+    "Said",
+    "SettleCall",
+    "Settled",
+]
 
 _attempts = schema.attempts
 
@@ -129,7 +139,10 @@ class BeginCalls(_Generating):
         row = _attempt_row(tree, key, ulid, agent, parent, scope.now, self.idempotency_key)
         transaction.add(_attempts, row)
         manifest = save_manifest(transaction, tree.key, key, call.manifest)
-        sources = [[parent.ulid, SourceRole.PRIMARY.value], *([each.node, each.role.value] for each in self.sources)]
+        sources = [
+            [parent.ulid, SourceRole.PRIMARY.value],
+            *([each.node, each.role.value] for each in self.sources),
+        ]
         under_way = CallRow(
             tree.key,
             key,

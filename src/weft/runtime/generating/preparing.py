@@ -444,9 +444,7 @@ def _within(parameters: Parameters, profile: Profile) -> Parameters:
 
 
 def _spender(here: _Here, agent: Agent, key: int) -> Spender:
-    return Spender(
-        tree=here.tree, tree_id=here.tree_id, agent=key, agent_id=agent.id, agent_name=agent.name
-    )
+    return Spender(tree=here.tree, tree_id=here.tree_id, agent=key, agent_id=agent.id, agent_name=agent.name)
 
 
 def _manifest(ask: Ask, assembled: Assembled, request: Request) -> JsonObject:

@@ -64,9 +64,7 @@ class Place:
 class Run:
     """A generation under way. It goes on in the background; whoever listens reads its channel."""
 
-    def __init__(
-        self, gate: Gate, actor: Actor, registry: Registry, place: Place, wishes: Wishes
-    ) -> None:
+    def __init__(self, gate: Gate, actor: Actor, registry: Registry, place: Place, wishes: Wishes) -> None:
         self.channel = Channel()
         self._gate = gate
         self._actor = actor
@@ -186,7 +184,9 @@ class Run:
         if heard.error is not None:
             whole = {number for number, node in nodes.items() if node.status is Status.COMPLETE}
             self._fail(
-                call, tuple(slot for number, slot in enumerate(call.slots) if number not in whole), heard.error
+                call,
+                tuple(slot for number, slot in enumerate(call.slots) if number not in whole),
+                heard.error,
             )
 
     def _fail(self, call: Call, slots: tuple[int, ...], error: WeftError) -> None:

@@ -82,9 +82,7 @@ def check_sent(gate: Gate, actor: Actor, sent: Sent) -> Checked:
     """Rebuild the body byte for byte from what was kept; and, where nothing has changed, by assembling it anew."""
     rebuilt = hashlib.sha256(sent.body).hexdigest()
     again, why = _again(gate, actor, sent)
-    return Checked(
-        sha256=sent.sha256, rebuilt=rebuilt, is_whole=rebuilt == sent.sha256, again=again, why=why
-    )
+    return Checked(sha256=sent.sha256, rebuilt=rebuilt, is_whole=rebuilt == sent.sha256, again=again, why=why)
 
 
 def _again(gate: Gate, actor: Actor, sent: Sent) -> tuple[Again, str]:

@@ -145,7 +145,9 @@ def _check_numbers(given: GenerateWishes) -> None:
     if tokens is not None and tokens < 1:
         raise InvalidInputError(f"max_tokens must be at least 1, got {tokens}")
     if wait is not None and not 0 < wait <= _LONGEST_WAIT:
-        raise InvalidInputError(f"a timeout of {wait:g} seconds makes no sense", hint="more than 0, at most an hour")
+        raise InvalidInputError(
+            f"a timeout of {wait:g} seconds makes no sense", hint="more than 0, at most an hour"
+        )
     logprobs = given.get("logprobs")
     if logprobs is not None and not 0 <= logprobs <= 100:
         raise InvalidInputError(f"logprobs must be between 0 and 100, got {logprobs}")

@@ -52,7 +52,7 @@ def ask_for_summary(
             continue
         if said:
             return said
-    if failed is not None and failed.retryable and not last_try:
+    if isinstance(failed, ProviderError) and failed.retryable and not last_try:
         raise failed
     return extract(text)
 
@@ -70,7 +70,9 @@ def _ask(
     provider, model = registry.model(name)
     profile = provider.profile(model)
     shortened = _fitted(prompt, profile)
-    expected = expected_micros(profile, prompt=len(shortened) // _CHARACTERS_PER_TOKEN, cached=0, answer=TOKENS, n=1)
+    expected = expected_micros(
+        profile, prompt=len(shortened) // _CHARACTERS_PER_TOKEN, cached=0, answer=TOKENS, n=1
+    )
     call = new_ulid(gate.clock(), gate.entropy)
     if is_paid(profile):
         _reserve(gate, call, name, tree=tree, agent=agent, expected=expected, unattended=unattended)

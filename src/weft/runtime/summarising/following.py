@@ -63,7 +63,9 @@ def _plan(transaction: Transaction, now: int, before: str | None, batch: EventBa
 
 def _plan_tree(transaction: Transaction, now: int, tree_id: str, ids: list[str]) -> None:
     trees, nodes = schema.trees, schema.nodes
-    tree = transaction.execute(select(trees.c.key, trees.c.nodes).where(trees.c.ulid == tree_id)).one_or_none()
+    tree = transaction.execute(
+        select(trees.c.key, trees.c.nodes).where(trees.c.ulid == tree_id)
+    ).one_or_none()
     if tree is None:
         return
     keys = transaction.execute(

@@ -24,7 +24,9 @@ NOBODY = "none"
 """Chosen so that no model is asked."""
 
 
-def models_to_ask(settings: Mapping[str, Any], registry: Registry, keys: Keys | None = None) -> list[ModelName]:
+def models_to_ask(
+    settings: Mapping[str, Any], registry: Registry, keys: Keys | None = None
+) -> list[ModelName]:
     """In the order in which they are tried; the next one where one fails."""
     chosen = settings.get(SUMMARY_MODEL)
     if chosen == NOBODY:
