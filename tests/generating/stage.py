@@ -1,7 +1,7 @@
 """A grove with a scripted model in it, for tests of generating."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import weft
 from weft.providers.registry import Registry
@@ -9,7 +9,7 @@ from weft.testing import Scripted
 
 
 @contextlib.contextmanager
-def grove_with(address: str, model: Scripted, *others: Scripted, **settings) -> Iterator[weft.Grove]:
+def grove_with(address: str, model: Scripted, *others: Scripted, **settings) -> Generator[weft.Grove]:
     """A grove whose only provider is the scripted one, with an agent `Echo` on it."""
     registry = Registry({each.name: each for each in (model, *others)})
     with weft.open(address, providers=registry, **settings) as grove:

@@ -195,7 +195,7 @@ def test_an_error_without_a_word_makes_no_node_and_keeps_the_error_response(addr
         check_sound(grove)
 
 
-@covers("provider.no-retry-after-text")
+@covers("generate.retried-tries-kept")
 def test_a_try_that_failed_is_tried_again_and_kept_as_an_attempt_of_its_own(address, monkeypatch):
     monkeypatch.setattr("weft.providers.retrying.Policy.wait", lambda *_: 0.0)
     busy = ProviderError(Trouble.SERVER_ERROR, "overloaded", status=529)
@@ -414,6 +414,7 @@ def test_a_loop_that_nobody_watches_needs_a_cap_unless_the_model_is_free(address
             node.generate(agent="Paid", max_price=0.000001)
 
 
+@covers("generate.default-agent", "python.plant-say-generate")
 def test_who_answers_by_default_is_chosen_or_came_last(address):
     with grove_with(address, Scripted()) as grove:
         node = grove.plant("Marie").say("Who?")
@@ -426,6 +427,7 @@ def test_who_answers_by_default_is_chosen_or_came_last(address):
         check_sound(grove)
 
 
+@covers("generate.undone-as-one")
 def test_undoing_a_generation_hides_what_it_made_and_redoing_brings_it_back(address):
     with grove_with(address, Scripted()) as grove:
         tree = grove.plant("Marie")

@@ -190,6 +190,7 @@ def test_the_models_are_tried_in_their_order_where_there_is_a_key(monkeypatch, t
     assert models_to_ask({"summaryModel": "none"}, registry) == []
 
 
+@covers("summary.paid-only-under-a-cap")
 def test_in_the_background_a_model_that_costs_money_is_asked_only_under_a_cap(address):
     from dataclasses import replace
     from decimal import Decimal

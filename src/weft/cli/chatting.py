@@ -1,9 +1,10 @@
 """A conversation in the terminal."""
 
 import contextlib
+import importlib
 import sys
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,8 +15,10 @@ from weft.cli.speaking import show_stream, tell_nodes
 from weft.cli.texts import person_is_there
 from weft.cli.wording import quoted, shortened
 from weft.errors import InvalidInputError, NotFoundError, WeftError
-from weft.runtime.handles import NodeHandle, TreeHandle
 from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.runtime.handles import NodeHandle, TreeHandle
 
 __all__ = ["chat"]
 
@@ -63,7 +66,7 @@ def chat(
             break
 
 
-def _tree(call: Call, reference: str | None) -> TreeHandle | None:
+def _tree(call: Call, reference: str | None) -> "TreeHandle | None":
     try:
         tree, node = call.place(reference)
     except NotFoundError:
@@ -76,7 +79,7 @@ def _tree(call: Call, reference: str | None) -> TreeHandle | None:
 
 
 class _Talk:
-    def __init__(self, call: Call, tree: TreeHandle | None, agent: str | None) -> None:
+    def __init__(self, call: Call, tree: "TreeHandle | None", agent: str | None) -> None:
         self._call = call
         self._tree = tree
         self._agent = agent
@@ -121,7 +124,7 @@ class _Talk:
             case _:
                 self._say(turn.removeprefix("/") if turn.startswith("//") else turn)
 
-    def _here(self) -> TreeHandle:
+    def _here(self) -> "TreeHandle":
         if self._tree is None:
             raise InvalidInputError("nothing was said yet", hint="say something first")
         return self._tree
@@ -139,9 +142,8 @@ class _Talk:
         asked = at.tail(2).nodes[0] if at.role.value == "assistant" and at.depth else at.value
         self._answer(self._here().node(asked.id), int(rest or 1))
 
-    def _answer(self, node: NodeHandle, n: int) -> None:
-        wishes = {} if self._agent is None else {"agent": self._agent}
-        with node.stream(n=n, **wishes) as stream:
+    def _answer(self, node: "NodeHandle", n: int) -> None:
+        with node.stream(n=n, agent=self._agent) as stream:
             show_stream(self._call, stream)
         title = quoted(self._here().title)
         if stream.nodes:
@@ -149,7 +151,7 @@ class _Talk:
         elif stream.failures:
             raise stream.failures[0]
 
-    def _show(self, node: NodeHandle) -> None:
+    def _show(self, node: "NodeHandle") -> None:
         self._call.out.text(f"[{node.local_id}] {visible(node.text)}")
 
 
@@ -158,7 +160,7 @@ def _turns() -> Iterator[str]:
     asking = person_is_there()
     if asking:
         with contextlib.suppress(ImportError):
-            import readline  # noqa: F401, PLC0415 - makes input() remember and edit lines
+            importlib.import_module("readline")  # makes input() remember and edit lines
     lines: list[str] = []
     quoting = False
     while True:

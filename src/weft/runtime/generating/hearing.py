@@ -36,7 +36,7 @@ from weft.tree.json import JsonValue
 from weft.tree.node import Status
 from weft.tree.wire import from_microseconds
 
-__all__ = ["Heard", "STOPPED", "choices_from", "keepable"]
+__all__ = ["STOPPED", "Heard", "choices_from", "keepable"]
 
 STOPPED = "stopped"
 _CUT = ProviderError(
@@ -113,7 +113,7 @@ class Heard:
         return None if last is None else last.sent.segments
 
     def end(self) -> None:
-        """The stream is over: is every choice?"""
+        """The stream is over; an answer that is not was cut."""
         if self.error is None and not self.stopped and not self._is_whole():
             self.error = _CUT
 

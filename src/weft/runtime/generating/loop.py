@@ -59,7 +59,7 @@ _hearing: Hearing | None = None
 
 
 def hearing() -> Hearing:
-    """This process's, made on first use."""
+    """The one of this process, made on first use."""
     global _hearing  # noqa: PLW0603 - one for each process
     with _guard:
         if _hearing is None:
@@ -69,7 +69,7 @@ def hearing() -> Hearing:
 
 def _in_child() -> None:
     """A forked child has none of the threads; it makes its own when it needs them."""
-    global _guard, _hearing  # noqa: PLW0603
+    global _guard, _hearing
     _guard, _hearing = threading.Lock(), None
 
 

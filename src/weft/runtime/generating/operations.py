@@ -135,9 +135,8 @@ class BeginCalls(_Generating):
         self, scope: Scope, tree: TreeState, parent: NodeRow, lease: LeaseRow, call: CallPlan
     ) -> tuple[int, str]:
         transaction = scope.transaction
-        key, ulid, agent = transaction.take_key(tree), scope.new_ulid(), _agent_key(scope, call.agent)
-        row = _attempt_row(tree, key, ulid, agent, parent, scope.now, self.idempotency_key)
-        transaction.add(_attempts, row)
+        row = _new_attempt(scope, tree, parent, call.agent, self.idempotency_key)
+        key, ulid = row["key"], row["ulid"]
         manifest = save_manifest(transaction, tree.key, key, call.manifest)
         sources = [
             [parent.ulid, SourceRole.PRIMARY.value],
@@ -158,20 +157,26 @@ class BeginCalls(_Generating):
         transaction.add(schema.calls, under_way._asdict())
         if call.expected:
             add_expected(
-                transaction, attempt=ulid, tree=tree.key, agent=agent, moment=scope.now, micros=call.expected
+                transaction,
+                attempt=ulid,
+                tree=tree.key,
+                agent=row["agent"],
+                moment=scope.now,
+                micros=call.expected,
             )
         scope.note(attempt_fact(row, call.agent, parent.ulid, None, manifest))
         return key, ulid
 
 
-def _attempt_row(
-    tree: TreeState, key: int, ulid: str, agent: int, parent: NodeRow, now: int, idempotency_key: str | None
+def _new_attempt(
+    scope: Scope, tree: TreeState, parent: NodeRow, agent: str, idempotency_key: str | None = None
 ) -> dict[str, Any]:
-    return {
+    """A call as it begins, in the database."""
+    row: dict[str, Any] = {
         "tree": tree.key,
-        "key": key,
-        "ulid": ulid,
-        "agent": agent,
+        "key": scope.transaction.take_key(tree),
+        "ulid": scope.new_ulid(),
+        "agent": _agent_key(scope, agent),
         "parent": parent.key,
         "outcome": OUTCOMES.index(Outcome.RUNNING),
         "idempotency_key": idempotency_key,
@@ -179,9 +184,11 @@ def _attempt_row(
         "response": None,
         "partial": None,
         "error": None,
-        "started_at": now,
+        "started_at": scope.now,
         "ended_at": None,
     }
+    scope.transaction.add(_attempts, row)
+    return row
 
 
 def _agent_key(scope: Scope, ulid: str) -> int:
@@ -289,7 +296,7 @@ class SettleCall(_Generating):
         if self.segments is not None and row["request"] is None:
             _put_request(scope, tree, row, self.segments)
         nodes = self._write_nodes(scope, tree, parent, row) if self.said else ()
-        row = dict(_attempt(scope, tree, row["ulid"]))
+        row = _attempt(scope, tree, row["ulid"])
         if not self.said and self.response is not None:
             digest = hashlib.sha256(self.response.body).digest()
             row["response"] = add_response(scope, tree, Answer(self.response, digest, 0))["key"]
@@ -306,13 +313,9 @@ class SettleCall(_Generating):
 
     def _begin_again(self, scope: Scope, tree: TreeState) -> dict[str, Any]:
         """Somebody took this process for dead and closed the call. What came is kept all the same."""
-        transaction = scope.transaction
         parent = scope.node(tree, self.sources[0].node)
-        key, ulid = transaction.take_key(tree), scope.new_ulid()
-        agent = _agent_key(scope, self.agent)
-        row = _attempt_row(tree, key, ulid, agent, parent, scope.now, self.idempotency_key)
-        transaction.add(_attempts, row)
-        save_manifest(transaction, tree.key, key, self.manifest)
+        row = _new_attempt(scope, tree, parent, self.agent, self.idempotency_key)
+        save_manifest(scope.transaction, tree.key, row["key"], self.manifest)
         return row
 
     def _write_nodes(
@@ -374,10 +377,7 @@ class SettleCall(_Generating):
 
     def _keep_failed(self, scope: Scope, tree: TreeState, parent: NodeRow, failed: FailedTry) -> str:
         """A try that was answered with an error is evidence like any other."""
-        transaction = scope.transaction
-        key, ulid = transaction.take_key(tree), scope.new_ulid()
-        row = _attempt_row(tree, key, ulid, _agent_key(scope, self.agent), parent, scope.now, None)
-        transaction.add(_attempts, row)
+        row = _new_attempt(scope, tree, parent, self.agent)
         _put_request(scope, tree, row, failed.segments)
         if failed.response is not None:
             digest = hashlib.sha256(failed.response.body).digest()
@@ -385,7 +385,7 @@ class SettleCall(_Generating):
         row |= {"outcome": OUTCOMES.index(Outcome.FAILED), "error": failed.error, "ended_at": scope.now}
         _update(scope, row, "response", "outcome", "error", "ended_at")
         _note(scope, tree, row)
-        return ulid
+        return row["ulid"]
 
 
 def _require_place(scope: Scope, tree: TreeState, parent: NodeRow, lease: tuple[str, int] | None) -> None:
@@ -404,9 +404,9 @@ def _release(scope: Scope, tree: TreeState, parent: NodeRow, lease: tuple[str, i
         drop_lease(scope.transaction, tree, parent.position)
 
 
-def _attempt(scope: Scope, tree: TreeState, ulid: str) -> Mapping[str, Any]:
+def _attempt(scope: Scope, tree: TreeState, ulid: str) -> dict[str, Any]:
     here = _attempts.c.tree == tree.key, _attempts.c.ulid == ulid
-    return scope.transaction.execute(select(_attempts).where(*here)).mappings().one()
+    return {**scope.transaction.execute(select(_attempts).where(*here)).mappings().one()}
 
 
 def _running(scope: Scope, tree: TreeState, ulid: str) -> dict[str, Any] | None:

@@ -422,7 +422,7 @@ def _slots(calls: tuple[Call, ...]) -> Iterator[Slot]:
 
 
 def _shares(n: int, most: int) -> Iterator[int]:
-    """n choices in as few requests as the model's provider takes."""
+    """N choices in as few requests as the model's provider takes."""
     left = n
     while left > 0:
         share = min(left, max(1, most))

@@ -16,8 +16,8 @@ from weft.runtime.summarising.extracting import extract
 from weft.runtime.summarising.models import models_to_ask
 from weft.store.spending import add_expected, settle
 from weft.store.transaction import Transaction
-from weft.tree.message import Message
 from weft.tree.content import Text
+from weft.tree.message import Message
 from weft.tree.node import Role
 
 __all__ = ["TOKENS", "ask_for_summary", "registry_of"]

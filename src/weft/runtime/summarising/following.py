@@ -8,7 +8,7 @@ from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.actor import Actor
 from weft.runtime.events import EventBatch, EventLog
 from weft.runtime.gate import Gate
-from weft.runtime.jobs import JobKind, JobRunner, Running
+from weft.runtime.jobs import JobKind, Running
 from weft.runtime.summarising.making import Making, node_named
 from weft.runtime.summarising.thread import FOLLOWER
 from weft.store import schema
