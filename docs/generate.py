@@ -157,7 +157,8 @@ class Session:
 
     def _open(self, address: str | Path | None = None, *, clock: Clock | None = None) -> weft.Grove:
         """What `weft.open` is here."""
-        grove = open_grove(address, clock=clock or self.clock, entropy=self.entropy)
+        # Whatever worked by itself would take its chances between two statements.
+        grove = open_grove(address, clock=clock or self.clock, entropy=self.entropy, background=False)
         return self._opened.enter_context(grove)
 
     def _end(self) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.actor import Actor
@@ -21,6 +21,8 @@ NODE_JOB, TREE_JOB, DOCUMENT_JOB = "summarise-node", "summarise-tree", "summaris
 _MAKING = frozenset({"append", "generate", "merge", "edit", "erase", "split", "join", "commit", "annotate"})
 _EVERY = 10
 """A tree is summarised anew after so many new nodes."""
+_BACKLOG = 1_000
+"""Nodes that wait at most; of what is written faster than that, summaries are made when they are needed."""
 _BATCH = 500
 _TRIES = 4
 
@@ -71,7 +73,9 @@ def _plan_tree(transaction: Transaction, now: int, tree_id: str, ids: list[str])
     keys = transaction.execute(
         select(nodes.c.key).where(nodes.c.tree == tree.key, nodes.c.ulid.in_(ids))
     ).scalars()
-    for key in keys.all():
+    waiting = select(func.count()).select_from(schema.jobs).where(schema.jobs.c.kind == NODE_JOB)
+    room = _BACKLOG - transaction.execute(waiting).scalar_one()
+    for key in keys.all()[: max(0, room)]:
         enqueue(transaction, NODE_JOB, now=now, tree=tree.key, target=key)
     if tree.nodes // _EVERY > max(0, tree.nodes - len(ids)) // _EVERY:
         enqueue(transaction, TREE_JOB, now=now, tree=tree.key)

@@ -1,5 +1,6 @@
 """The thread that summarises what is written, when it has been quiet for a moment."""
 
+import os
 import time
 from typing import ClassVar
 
@@ -54,6 +55,8 @@ class _Summariser(Attendant):
 
 
 def _is_wanted(store: Store) -> bool:
+    if os.environ.get("WEFT_SUMMARIES", "").lower() in {"off", "0", "no"}:
+        return False
     with store.read() as session:
         kept = session.execute(select(schema.grove.c.preferences)).scalar_one()
     return orjson.loads(kept).get(SUMMARIES) is not False
