@@ -132,9 +132,13 @@ def _at_once(address: str, words: int) -> list[Heard]:
     with weft.open(address, providers=Registry({"scripted": _model(words)})) as grove:
         tree = grove.plant("Crowd")
         nodes = [tree.root.say(f"Go on, {index}.") for index in range(_AT_ONCE)]
-        threads = [threading.Thread(target=lambda each=node: heard.append(_listen(each))) for node in nodes]
+        threads = [threading.Thread(target=_listen_into, args=(heard, node)) for node in nodes]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
     return heard
+
+
+def _listen_into(heard: list[Heard], node: NodeHandle) -> None:
+    heard.append(_listen(node))

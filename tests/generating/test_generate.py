@@ -120,13 +120,13 @@ def test_words_come_as_they_are_said_and_the_end_is_told_once_it_is_durable(addr
         check_sound(grove)
 
 
-def test_a_stream_can_be_read_in_an_event_loop(address):
+def test_a_stream_can_be_read_in_an_event_loop(file_address):
     async def listen(node):
         async with node.stream(n=2) as stream:
             said = [event async for event in stream if isinstance(event, Said)]
             return said, stream.nodes
 
-    with grove_with(address, Scripted(["A b", "C d"])) as grove:
+    with grove_with(file_address, Scripted(["A b", "C d"])) as grove:
         said, nodes = asyncio.run(listen(grove.plant("Marie").say("Go.")))
         assert [node.text for node in nodes] == ["A b", "C d"]
         assert "".join(each.text for each in said if each.slot == 1) == "C d"
@@ -182,9 +182,9 @@ def test_of_several_choices_those_that_ended_are_complete_though_another_was_cut
         check_sound(grove)
 
 
-def test_an_error_without_a_word_makes_no_node_and_keeps_the_error_response(address):
+def test_an_error_without_a_word_makes_no_node_and_keeps_the_error_response(file_address):
     error = ProviderError(Trouble.AUTHENTICATION, "no such key", status=401)
-    with grove_with(address, Scripted([error])) as grove:
+    with grove_with(file_address, Scripted([error])) as grove:
         asked = grove.plant("Marie").say("Well?")
         with pytest.raises(ProviderError, match="no such key"):
             asked.generate()
@@ -233,9 +233,9 @@ def test_generating_commits_what_was_typed_also_if_it_then_fails(address):
         check_sound(grove)
 
 
-def test_further_sources_are_shown_to_the_model_and_written_on_the_edge(address):
+def test_further_sources_are_shown_to_the_model_and_written_on_the_edge(file_address):
     model = Scripted()
-    with grove_with(address, model) as grove:
+    with grove_with(file_address, model) as grove:
         tree = grove.plant("Marie")
         note, rule = tree.say("The lamp is green."), tree.say("Answer in French.")
         asked = tree.root.say("Which colour?")
@@ -250,9 +250,9 @@ def test_further_sources_are_shown_to_the_model_and_written_on_the_edge(address)
         check_sound(grove)
 
 
-def test_a_model_with_prefill_goes_on_where_its_own_words_end(address):
+def test_a_model_with_prefill_goes_on_where_its_own_words_end(file_address):
     model = Scripted([" and white."])
-    with grove_with(address, model) as grove:
+    with grove_with(file_address, model) as grove:
         answer = grove.plant("Marie").say("Colours?").say("Black", author="Echo")
         answer.generate()
         assert model.requests[0].prefill == "Black"
@@ -260,9 +260,9 @@ def test_a_model_with_prefill_goes_on_where_its_own_words_end(address):
 
 
 @covers("generate.checks-first")
-def test_who_may_not_generate_is_refused_before_anybody_is_asked(address):
+def test_who_may_not_generate_is_refused_before_anybody_is_asked(file_address):
     model = Scripted()
-    with grove_with(address, model) as grove:
+    with grove_with(file_address, model) as grove:
         node = grove.plant("Marie").say("Well?")
         grove.add_agent("Reader", type="human", permissions=["loom_aware", "loom_write"])
         reader = grove.acting_as("Reader")
@@ -307,8 +307,8 @@ def test_a_node_that_was_pruned_meanwhile_gets_no_child_but_the_answer_is_kept(a
         check_sound(grove)
 
 
-def test_nonsense_is_refused(address):
-    with grove_with(address, Scripted()) as grove:
+def test_nonsense_is_refused(file_address):
+    with grove_with(file_address, Scripted()) as grove:
         node = grove.plant("Marie").say("Well?")
         for wishes in ({"n": 0}, {"n": True}, {"agents": ["Echo", "Echo"]}, {"temperature": -1}):
             with pytest.raises(InvalidInputError):
@@ -349,9 +349,9 @@ def test_the_same_key_fifty_times_at_once_is_one_request_and_one_result(address)
 
 
 @covers("generate.preflight")
-def test_the_preflight_tells_tokens_and_price_for_n_times_agents_and_spends_nothing(address):
+def test_the_preflight_tells_tokens_and_price_for_n_times_agents_and_spends_nothing(file_address):
     model = Scripted(profile=profile_with(prices=PAID, local=False, choices=1))
-    with grove_with(address, model) as grove:
+    with grove_with(file_address, model) as grove:
         grove.add_agent("Other", model_ref="scripted:other")
         node = grove.plant("Marie").say("x" * 400)
         told = node.preflight(n=2, agents=["Echo", "Other"], max_tokens=10)
@@ -367,13 +367,13 @@ def test_the_preflight_tells_tokens_and_price_for_n_times_agents_and_spends_noth
 
 @covers("generate.spend-caps")
 @pytest.mark.parametrize("whose", ["grove", "tree", "agent"])
-def test_a_cap_on_the_grove_a_tree_or_an_agent_holds(address, whose):
+def test_a_cap_on_the_grove_a_tree_or_an_agent_holds(file_address, whose):
     usage = Usage(prompt=1_000, completion=100)
     model = Scripted(
         lambda _request, _choice: Reply(text="Yes.", usage=usage),
         profile=profile_with(prices=PAID, local=False),
     )
-    with grove_with(address, model) as grove:
+    with grove_with(file_address, model) as grove:
         tree = grove.plant("Marie")
         node = tree.say("Well?")
         named = {"grove": "grove", "tree": f"tree:{tree.id}", "agent": f"agent:{grove.read.agent('Echo').id}"}
@@ -395,11 +395,11 @@ def test_a_cap_on_the_grove_a_tree_or_an_agent_holds(address, whose):
 
 
 @covers("generate.unattended-needs-a-cap", "generate.spend-caps")
-def test_a_loop_that_nobody_watches_needs_a_cap_unless_the_model_is_free(address):
+def test_a_loop_that_nobody_watches_needs_a_cap_unless_the_model_is_free(file_address):
     paid = Scripted(name="paid", profile=profile_with(prices=PAID, local=False))
     unknown = Scripted(name="unknown", profile=profile_with(prices=None, local=False))
     free = Scripted(profile=profile_with(prices=FREE))
-    with grove_with(address, free, paid, unknown) as grove:
+    with grove_with(file_address, free, paid, unknown) as grove:
         grove.add_agent("Paid", model_ref="paid:one")
         grove.add_agent("Unknown", model_ref="unknown:one")
         node = grove.plant("Marie").say("Well?")
@@ -415,8 +415,8 @@ def test_a_loop_that_nobody_watches_needs_a_cap_unless_the_model_is_free(address
 
 
 @covers("generate.default-agent", "python.plant-say-generate")
-def test_who_answers_by_default_is_chosen_or_came_last(address):
-    with grove_with(address, Scripted()) as grove:
+def test_who_answers_by_default_is_chosen_or_came_last(file_address):
+    with grove_with(file_address, Scripted()) as grove:
         node = grove.plant("Marie").say("Who?")
         grove.add_agent("Later", model_ref="scripted:later")
         grove.add_agent("Elsewhere", model_ref="nowhere:model")
@@ -461,9 +461,9 @@ def test_a_closed_grove_has_kept_what_came(address):
         ]
 
 
-def test_failed_says_which_continuations_do_not_come(address):
+def test_failed_says_which_continuations_do_not_come(file_address):
     replies = [Reply(text="Whole"), Reply(text="Cut", ending=None)]
-    with grove_with(address, Scripted(replies)) as grove:
+    with grove_with(file_address, Scripted(replies)) as grove:
         with grove.plant("Marie").say("Both?").stream(n=2) as stream:
             failed = [event for event in stream if isinstance(event, Failed)]
         assert [event.slots for event in failed] == [(1,)]

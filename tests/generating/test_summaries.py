@@ -46,8 +46,8 @@ def model():
 
 
 @pytest.fixture
-def grove(address, model):
-    with grove_with(address, model) as opened:
+def grove(file_address, model):
+    with grove_with(file_address, model) as opened:
         opened.summaries.choose_model("scripted:small")
         yield opened
 
@@ -112,8 +112,8 @@ def test_a_tree_is_summarised_from_its_path_and_its_branch_points(grove, model):
 
 
 @covers("summary.extractive")
-def test_without_a_model_the_first_sentence_stands_for_the_whole_and_says_so(address):
-    with grove_with(address, Scripted()) as grove:
+def test_without_a_model_the_first_sentence_stands_for_the_whole_and_says_so(file_address):
+    with grove_with(file_address, Scripted()) as grove:
         node = grove.plant("Tea").say("Let it steep. Then pour.")
         assert node.summarise() == "[extract] Let it steep."
         assert is_extract(node.refresh().value.summary)
@@ -124,7 +124,13 @@ def test_without_a_model_the_first_sentence_stands_for_the_whole_and_says_so(add
 
 
 @covers("summary.node", "summary.tree")
-def test_what_is_written_is_summarised_in_the_background_and_the_tree_every_ten_nodes(grove, model):
+def test_what_is_written_is_summarised_in_the_background_and_the_tree_every_ten_nodes(address, model):
+    with grove_with(address, model) as grove:
+        grove.summaries.choose_model("scripted:small")
+        summarise_ten(grove)
+
+
+def summarise_ten(grove):
     grove.summaries.work_off()
     tree = grove.plant("Tea", "Root.")
     for number in range(8):
@@ -159,9 +165,9 @@ def test_closing_a_document_or_a_tree_has_it_summarised_anew(grove, model):
 
 
 @covers("job.failure-blocks-no-write")
-def test_a_model_that_fails_keeps_nobody_from_writing_and_the_job_for_later(address):
+def test_a_model_that_fails_keeps_nobody_from_writing_and_the_job_for_later(file_address):
     model = Scripted(lambda *_: ProviderError(Trouble.SERVER_ERROR, "down", retry_after=10_000))
-    with grove_with(address, model) as grove:
+    with grove_with(file_address, model) as grove:
         grove.summaries.choose_model("scripted:small")
         grove.summaries.work_off()
         tree = grove.plant("Tea")
@@ -191,13 +197,13 @@ def test_the_models_are_tried_in_their_order_where_there_is_a_key(monkeypatch, t
 
 
 @covers("summary.paid-only-under-a-cap")
-def test_in_the_background_a_model_that_costs_money_is_asked_only_under_a_cap(address):
+def test_in_the_background_a_model_that_costs_money_is_asked_only_under_a_cap(file_address):
     from dataclasses import replace
     from decimal import Decimal
 
     paid = replace(PROFILE, local=False, prices=Prices(input=Decimal(1), output=Decimal(1)))
     model = Scripted(lambda *_: "Paid for.", profile=paid)
-    with grove_with(address, model) as grove:
+    with grove_with(file_address, model) as grove:
         grove.summaries.choose_model("scripted:small")
         grove.summaries.work_off()
         tree = grove.plant("Tea")
