@@ -6,6 +6,7 @@ with node.stream(n=3) as stream:
 """
 
 import contextlib
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -57,6 +58,8 @@ class Stream:
         self._nodes: dict[int, NodeHandle] = {}
         self._failures: list[WeftError] = []
         self._over = False
+        # Whoever drops it without a word does not listen any more either.
+        weakref.finalize(self, run.stop).atexit = False
 
     @property
     def nodes(self) -> list[NodeHandle]:
