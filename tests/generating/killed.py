@@ -19,7 +19,7 @@ def main() -> None:
     with grove_with(address, Scripted([Reply(chunks=CHUNKS)], gate=gate)) as grove:
         text = "".join(CHUNKS[:wanted])
         said = ""
-        stream = grove.node(node).stream()
+        stream = grove.node(node).stream(idempotency_key=sys.argv[5] if len(sys.argv) > 5 else None)
         for event in stream:
             said += event.text if isinstance(event, Said) else ""
             if said == text:

@@ -13,6 +13,7 @@ from tests.generating.stage import attempts, count, grove_with
 from tests.soundness import check_file, check_sound
 
 from weft.errors import ConflictError
+from weft.runtime.clock import system_clock
 from weft.store import schema
 from weft.store.rows import OUTCOMES
 from weft.testing import Gate, Scripted
@@ -24,9 +25,10 @@ ROOT = SCRIPT.parent.parent.parent
 EVERY_CHUNK = range(1, 201) if os.environ.get("WEFT_PROVE") else (1, 73, 200)
 
 
-def kill_after(address: str, node: str, chunks: int, *, durable: bool = True) -> None:
+def kill_after(address: str, node: str, chunks: int, *, durable: bool = True, key: str = "") -> None:
     speaker = subprocess.Popen(
-        [sys.executable, str(SCRIPT), address, node, str(chunks), "durable" if durable else "shown"],
+        [sys.executable, str(SCRIPT), address, node, str(chunks), "durable" if durable else "shown"]
+        + [key] * bool(key),
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
@@ -68,6 +70,21 @@ def test_what_was_only_shown_is_never_more_than_a_beginning_and_never_finished(a
             assert kept.value.status is Status.INTERRUPTED
             assert "".join(CHUNKS).startswith(kept.text)
         assert [OUTCOMES[row.outcome] for row in attempts(grove)] == [Outcome.INTERRUPTED]
+        check_sound(grove)
+
+
+@covers("generate.idempotency-dead-claim")
+def test_the_same_key_after_a_kill_gives_what_was_kept_and_asks_nobody(address):
+    with grove_with(address, Scripted()) as grove:
+        node = grove.plant("Marie").say("Count.").id
+    kill_after(address, node, 3, key="counted")
+    # Half a minute later nobody has said that the first call is alive.
+    later = lambda: system_clock() + 31_000_000  # noqa: E731
+    model = Scripted()
+    with grove_with(address, model, clock=later) as grove:
+        (kept,) = grove.node(node).generate(idempotency_key="counted")
+        assert (kept.text, kept.value.status) == ("0 1 2 ", Status.INTERRUPTED)
+        assert model.requests == []
         check_sound(grove)
 
 

@@ -25,24 +25,30 @@ _EMBEDDED_NAME = "smollm2"
 _agents = schema.agents
 
 
-def choose_agents(gate: Gate, actor: Actor, registry: Registry, named: tuple[str, ...]) -> list[Agent]:
+def choose_agents(
+    gate: Gate, actor: Actor, registry: Registry, named: tuple[str, ...]
+) -> list[tuple[Agent, int]]:
     """Those named; else the grove's default; else the model agent that came last; else the embedded model.
 
-    The last is added as an agent when it is first needed, so that a new grove answers at once.
+    The last is added as an agent when it is first needed, so that a new grove answers at once. Each
+    comes with its key.
     """
     with gate.store.read() as session:
         if named:
-            return [model_agent(session, reference) for reference in named]
+            agents = [model_agent(session, reference) for reference in named]
+            return [(agent, find_agent(session, agent.id)) for agent in agents]
         found = _default(session, registry)
-    if found is not None:
-        return [found]
+        if found is not None:
+            return [(found, find_agent(session, found.id))]
     added = AddAgent(
         name=_EMBEDDED_NAME,
         type=AgentType.MODEL,
         model_ref=EMBEDDED,
         configuration=Configuration(temperature=0.8, max_tokens=200),
     )
-    return [gate.perform(actor, added)]
+    made = gate.perform(actor, added)
+    with gate.store.read() as session:
+        return [(made, find_agent(session, made.id))]
 
 
 def model_agent(session: Session, reference: str) -> Agent:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import orjson
-from sqlalchemy import select
+from sqlalchemy import and_, select
 
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError
 from weft.providers.base import ModelName, Parameters, Profile, Provider, Request
@@ -38,11 +38,9 @@ from weft.runtime.generating.settings import kept_settings
 from weft.runtime.generating.telling import Slot
 from weft.runtime.generating.wishes import Wishes, parameters_for
 from weft.runtime.operations.places import CommitBuffer
-from weft.runtime.reading import Reading
+from weft.runtime.reading import Opened, Reading
 from weft.store import schema
 from weft.store.leases import lease_at
-from weft.store.queries import node_row
-from weft.store.references import find_agent
 from weft.store.spending import MICROS
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, Permission
@@ -142,6 +140,8 @@ class _Here:
     """Whether there is uncommitted text."""
     typed_here: bool
     """And it stands at the end of just this path."""
+    cursor: str | None
+    """Where whoever asks stands; None: it has never moved from the root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +168,17 @@ class _Places(Reading):
                 node_id=row.ulid,
                 typed=typed,
                 typed_here=typed and at.position == row.position,
+                cursor=self._cursor_id(opened),
             )
 
-    def cursor_id(self, tree: int) -> str | None:
-        cursors = schema.cursors
-        with self._session() as session:
-            here = cursors.c.tree == tree, cursors.c.agent == self.actor.agent
-            key = session.execute(select(cursors.c.node).where(*here)).scalar_one_or_none()
-            return None if key is None else node_row(session, tree, key).ulid
+    def _cursor_id(self, opened: Opened) -> str | None:
+        cursors, nodes = schema.cursors, schema.nodes
+        statement = (
+            select(nodes.c.ulid)
+            .join(cursors, and_(cursors.c.tree == nodes.c.tree, cursors.c.node == nodes.c.key))
+            .where(cursors.c.tree == opened.key, cursors.c.agent == self.actor.agent)
+        )
+        return opened.session.execute(statement).scalar_one_or_none()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,12 +219,9 @@ class _Preparing:
 
     def agents(self) -> list[tuple[Agent, int, Provider, str]]:
         """Who is asked, with the provider of each and its own name for the model."""
-        chosen = choose_agents(self.gate, self.actor, self.registry, self.wishes.agents)
-        with self.gate.store.read() as session:
-            keys = [find_agent(session, agent.id) for agent in chosen]
         return [
             (agent, key, *self.registry.model(ModelName.parse(agent.model_ref or "")))
-            for agent, key in zip(chosen, keys, strict=True)
+            for agent, key in choose_agents(self.gate, self.actor, self.registry, self.wishes.agents)
         ]
 
     def ask_all(self, here: _Here, agents: list[tuple[Agent, int, Provider, str]]) -> list[_Asked]:
@@ -255,13 +255,17 @@ class _Preparing:
 
     def check_caps(self, here: _Here, agents: list[tuple[Agent, int, Provider, str]]) -> None:
         """Before what was typed is committed: whether there is anything left to spend at all."""
+        paid = [
+            (agent, key, provider.profile(model))
+            for agent, key, provider, model in agents
+            if is_paid(provider.profile(model))
+        ]
+        if not paid:
+            return
         now = self.gate.clock()
         with self.gate.store.read() as session:
             caps = caps_of(kept_settings(session))
-            for agent, key, provider, model in agents:
-                profile = provider.profile(model)
-                if not is_paid(profile):
-                    continue
+            for agent, key, profile in paid:
                 spender = _spender(here, agent, key)
                 if self.wishes.unattended:
                     _require_held(agent, profile, caps_for(caps, spender))
@@ -373,16 +377,15 @@ def prepare(
         slots=tuple(_slots(made)),
         begun=begun,
         tokens=max(each.assembled.tokens for each in asked),
-        cursor=places.cursor_id(here.tree),
+        cursor=here.cursor,
     )
 
 
 def _commit(gate: Gate, actor: Actor, places: _Places, here: _Here) -> _Here:
     """What was typed is kept whatever becomes of the generation; if it ends this path, it goes on from there."""
     node = gate.perform(actor, CommitBuffer(tree=here.tree_id))
-    if node is None or not here.typed_here:
-        return here
-    return places.here(here.tree_id, node.id, gate.clock())
+    end = here.node_id if node is None or not here.typed_here else node.id
+    return places.here(here.tree_id, end, gate.clock())
 
 
 def _calls(asked: list[_Asked]) -> Iterator[Call]:
