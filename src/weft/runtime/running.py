@@ -28,15 +28,14 @@ class UnderWay(Protocol):
     def is_over(self) -> bool: ...
 
 
-_runs: "weakref.WeakKeyDictionary[Store, list[UnderWay]]" = weakref.WeakKeyDictionary()
+_runs: "weakref.WeakKeyDictionary[Store, weakref.WeakSet[UnderWay]]" = weakref.WeakKeyDictionary()
+"""Kept alive by the loop that they run in, and by nobody here: a run knows its store."""
 _guard = threading.Lock()
 
 
 def note_run(store: Store, run: UnderWay) -> None:
     with _guard:
-        here = _runs.setdefault(store, [])
-        here[:] = [each for each in here if not each.is_over]
-        here.append(run)
+        _runs.setdefault(store, weakref.WeakSet()).add(run)
 
 
 def stop_runs(store: Store) -> None:

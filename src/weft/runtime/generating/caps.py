@@ -131,7 +131,7 @@ def period_room(session: Session, cap: Cap, *, now: int, more: int, spender: Spe
         raise LimitExceededError(
             f"this may cost ${_shown(more)}, and {_told(cap, spender)} has spent ${_shown(spent)} "
             f"of ${cap.dollars:f}{' today' if cap.period is Period.DAY else ''}",
-            hint="raise the cap (weft spend cap), ask for less, or choose a cheaper model",
+            hint="set max_tokens, raise the cap (weft spend cap), or choose a cheaper model",
         )
 
 

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from weft.errors import ConflictError, NotFoundError, ProviderError, Trouble, WeftError
+from weft.errors import (
+    ConflictError,
+    NotFoundError,
+    ProviderError,
+    StorageError,
+    Trouble,
+    UnavailableError,
+    WeftError,
+)
 from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled
 from weft.providers.registry import Registry
 from weft.providers.retrying import stream_retrying
@@ -49,6 +57,8 @@ FLUSH_SECONDS = 0.25
 _CALLS_AT_ONCE = 16
 _LOCAL_CALLS_AT_ONCE = 64
 """A model on this machine orders its calls itself."""
+_WAITS = (0.2, 0.5, 1.0, 2.0, 5.0)
+"""Seconds between tries to write the end of a call."""
 _PATIENCE = 600.0
 """Seconds for which a second call with the same key waits for the first."""
 
@@ -170,11 +180,9 @@ class Run:
         heard.end()
         self._left -= 1
         try:
-            settled = await self._hearing.in_thread(
-                partial(self._settle, prepared, heard, last=self._left == 0)
-            )
+            settled = await self._settle_patiently(prepared, heard, last=self._left == 0)
         except WeftError as error:
-            # It cannot be written now. What was flushed is there, and is closed when its time has run out.
+            # It cannot be written. What was flushed is there, and is closed when its time has run out.
             self._fail(call, call.slots, error)
             return
         nodes = dict(settled)
@@ -216,6 +224,17 @@ class Run:
                 self.channel.put(Retrying(call.slots, event.error, event.wait))
             case _:
                 pass
+
+    async def _settle_patiently(
+        self, prepared: Prepared, heard: Heard, *, last: bool
+    ) -> list[tuple[int, Node]]:
+        """A full disk or a lost server may be back in a moment; the words are here as long as this waits."""
+        for wait in _WAITS:
+            try:
+                return await self._hearing.in_thread(partial(self._settle, prepared, heard, last=last))
+            except (StorageError, UnavailableError):
+                await asyncio.sleep(wait)
+        return await self._hearing.in_thread(partial(self._settle, prepared, heard, last=last))
 
     def _settle(self, prepared: Prepared, heard: Heard, *, last: bool) -> list[tuple[int, Node]]:
         """Write the end of a call; returns each node with its choice's number."""
@@ -267,7 +286,8 @@ class Run:
         until = now + round(HOLD_SECONDS * MICROS)
         state = transaction.tree_state(begun.tree)
         held = lease_at(transaction, begun.tree, begun.position, now)
-        if held is None or (held.run, held.token) == (begun.run, begun.token):
+        # One that ran out or was let go is not taken again: somebody may count on that.
+        if held is not None and (held.run, held.token) == (begun.run, begun.token):
             row = LeaseRow(begun.tree, begun.position, begun.run, self._actor.agent, begun.token, until)
             put_lease(transaction, state, row)
         hold_calls(transaction, begun.tree, [key for key, _ in begun.attempts], until)
