@@ -284,9 +284,11 @@ def _class_section(cls: type) -> str:
 
 
 def _members(cls: type) -> Iterator[tuple[str, object]]:
-    for name, member in vars(cls).items():
-        if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
-            yield name, member
+    # What a class has models do is written beside it, and is its own all the same.
+    for part in (cls, *(base for base in cls.__bases__ if base.__name__.endswith("Speaking"))):
+        for name, member in vars(part).items():
+            if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
+                yield name, member
 
 
 def _member_line(name: str, member: object) -> str:
