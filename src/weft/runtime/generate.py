@@ -212,7 +212,7 @@ class Generations:
             self.gate.perform(self.actor, Set(settings={DEFAULT_AGENT: None}))
             return None
         with self.gate.store.read() as session:
-            found = model_agent(session, agent)
+            found, _ = model_agent(session, agent)
         self.gate.perform(self.actor, Set(settings={DEFAULT_AGENT: found.id}))
         return found
 

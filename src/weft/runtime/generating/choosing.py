@@ -35,11 +35,10 @@ def choose_agents(
     """
     with gate.store.read() as session:
         if named:
-            agents = [model_agent(session, reference) for reference in named]
-            return [(agent, find_agent(session, agent.id)) for agent in agents]
+            return [model_agent(session, reference) for reference in named]
         found = _default(session, registry)
         if found is not None:
-            return [(found, find_agent(session, found.id))]
+            return [found]
     added = AddAgent(
         name=_EMBEDDED_NAME,
         type=AgentType.MODEL,
@@ -51,19 +50,20 @@ def choose_agents(
         return [(made, find_agent(session, made.id))]
 
 
-def model_agent(session: Session, reference: str) -> Agent:
-    """An agent that can be asked."""
-    agent = agent_value(agent_row(session, find_agent(session, reference)))
+def model_agent(session: Session, reference: str) -> tuple[Agent, int]:
+    """An agent that can be asked, and its key."""
+    key = find_agent(session, reference)
+    agent = agent_value(agent_row(session, key))
     if agent.type is not AgentType.MODEL:
         raise InvalidInputError(
             f"{agent.name!r} is a person, not a model", hint="weft agents shows who is a model"
         )
     if agent.archived_at is not None:
         raise InvalidInputError(f"agent {agent.name!r} is archived", hint="restore it, or name another")
-    return agent
+    return agent, key
 
 
-def _default(session: Session, registry: Registry) -> Agent | None:
+def _default(session: Session, registry: Registry) -> tuple[Agent, int] | None:
     kept = kept_settings(session).get(DEFAULT_AGENT)
     rows = session.execute(
         select(_agents)
@@ -74,12 +74,12 @@ def _default(session: Session, registry: Registry) -> Agent | None:
         )
         .order_by(_agents.c.key.desc())
     )
-    agents = [agent_value(AgentRow._make(row)) for row in rows]
-    for agent in agents:
-        if agent.id == kept:
-            return agent
+    agents = [(agent_value(AgentRow._make(row)), int(row.key)) for row in rows]
+    for each in agents:
+        if each[0].id == kept:
+            return each
     usable = set(registry.names)
-    return next((agent for agent in agents if _is_usable(agent, usable)), None)
+    return next((each for each in agents if _is_usable(each[0], usable)), None)
 
 
 def _is_usable(agent: Agent, providers: set[str]) -> bool:
