@@ -427,7 +427,7 @@ def test_who_answers_by_default_is_chosen_or_came_last(file_address):
         check_sound(grove)
 
 
-@covers("generate.undone-as-one")
+@covers("generate.undone")
 def test_undoing_a_generation_hides_what_it_made_and_redoing_brings_it_back(address):
     with grove_with(address, Scripted()) as grove:
         tree = grove.plant("Marie")
@@ -438,6 +438,7 @@ def test_undoing_a_generation_hides_what_it_made_and_redoing_brings_it_back(addr
         assert tree.cursor.id == node.id
         tree.redo()
         assert [kid.id for kid in node.children] == [kid.id for kid in kids]
+        assert len(attempts(grove)) == 1
         check_sound(grove)
 
 

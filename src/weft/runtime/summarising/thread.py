@@ -1,5 +1,6 @@
 """The thread that summarises what is written, when it has been quiet for a moment."""
 
+import contextlib
 import os
 import time
 from typing import ClassVar
@@ -7,6 +8,7 @@ from typing import ClassVar
 import orjson
 from sqlalchemy import select
 
+from weft.errors import WeftError
 from weft.runtime.actor import Actor
 from weft.runtime.attending import Attendant, attend
 from weft.runtime.gate import Gate
@@ -70,6 +72,8 @@ def follow_summaries(gate: Gate, owner: int) -> None:
     if known is None:
         from weft.runtime.summarising.following import plan_summaries  # noqa: PLC0415 - once for each grove
 
-        # From here on: what was there before is summarised when somebody needs it.
-        plan_summaries(gate, Actor(owner))
+        # From here on: what was there before is summarised when somebody needs it. A grove that
+        # cannot be written to, or is damaged, is opened all the same.
+        with contextlib.suppress(WeftError):
+            plan_summaries(gate, Actor(owner))
     attend(gate.store, _Summariser, lambda: _Summariser(gate, owner)).start()
