@@ -238,3 +238,17 @@ def test_two_processes_plan_nothing_twice(address):
         one.plant("Tea").say("Let it steep.")
         assert one.summaries.work_off() + two.summaries.work_off() == 1
         assert len(model.requests) == 1
+
+
+@covers("summary.node")
+@pytest.mark.long
+def test_whoever_stays_summarises_when_it_is_quiet(file_address, monkeypatch):
+    monkeypatch.setenv("WEFT_SUMMARIES", "on")
+    model = Scripted(lambda *_: "Said in short.")
+    with grove_with(file_address, model) as grove:
+        grove.summaries.choose_model("scripted:small")
+    with grove_with(file_address, model, background=True) as grove:
+        node = grove.plant("Tea").say("Let it steep.")
+        with grove.follow(after="now", timeout=60) as events:
+            assert any(event.kind == "summarise" for event in events)
+        assert node.refresh().value.summary == "Said in short."
