@@ -16,7 +16,7 @@ from weft.tree.node import Status
 
 if TYPE_CHECKING:
     from weft.runtime.generate import Stream
-    from weft.runtime.generating.preparing import Preflight
+    from weft.runtime.generating.preflight import Preflight
     from weft.runtime.generating.wishes import GenerateWishes
 
 __all__ = ["AgentNames", "add_to"]

@@ -19,7 +19,8 @@ from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
 from weft.runtime.generating.caps import CAPS, Cap, Period, caps_of, changed_caps
 from weft.runtime.generating.choosing import DEFAULT_AGENT, model_agent
-from weft.runtime.generating.preparing import Preflight, preflight
+from weft.runtime.generating.preflight import Preflight
+from weft.runtime.generating.preparing import preflight
 from weft.runtime.generating.run import Place, Run
 from weft.runtime.generating.sent import Checked, Sent, check_sent, sent_for
 from weft.runtime.generating.settings import Set, kept_settings

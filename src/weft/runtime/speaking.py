@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Unpack
 
 if TYPE_CHECKING:
     from weft.runtime.generate import Generated, Stream
-    from weft.runtime.generating.preparing import Preflight
+    from weft.runtime.generating.preflight import Preflight
     from weft.runtime.generating.wishes import GenerateWishes
     from weft.runtime.grove import Grove
     from weft.tree.document import Document

@@ -6,8 +6,8 @@ from weft.errors import ConflictError, NotFoundError, WeftError
 from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
 from weft.runtime.generating.hearing import choices_from, keepable
-from weft.runtime.generating.operations import Said, SettleCall
 from weft.runtime.generating.processes import is_dead
+from weft.runtime.generating.settling import Continuation, SettleCall
 from weft.store.calls import OpenCall, calls_under_way, pieces_of
 from weft.tree.attempt import Outcome, RawResponse
 from weft.tree.edge import Source, SourceRole
@@ -48,7 +48,7 @@ def _close(gate: Gate, actor: Actor, dead: OpenCall) -> None:
     sources = [Source(node, SourceRole(role)) for node, role in orjson.loads(call.sources)]
     choices = choices_from([piece.said for piece in pieces])
     said = [
-        Said(number, keepable(choice.content), Status.INTERRUPTED)
+        Continuation(number, keepable(choice.content), Status.INTERRUPTED)
         for number, choice in sorted(choices.items())
         if choice.blocks
     ]

@@ -18,9 +18,8 @@ from weft.providers.events import (
     ToolCalled,
 )
 from weft.providers.wire import Answered, Exchange, Received, Sent
-from weft.runtime.generating.operations import FailedTry, Piece
-from weft.runtime.generating.operations import Said as SaidChoice
 from weft.runtime.generating.preparing import Call
+from weft.runtime.generating.settling import Continuation, FailedTry, Piece
 from weft.runtime.redaction import redact
 from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import (
@@ -124,9 +123,9 @@ class Heard:
             for number in range(len(self.call.slots))
         )
 
-    def said(self) -> list[SaidChoice]:
+    def said(self) -> list[Continuation]:
         """The choices that become nodes: all that came to an end, and all that said anything."""
-        found: list[SaidChoice] = []
+        found: list[Continuation] = []
         for number, choice in sorted(self.answer.choices.items()):
             if number >= len(self.call.slots):
                 continue
@@ -140,10 +139,10 @@ class Heard:
                     )
                 continue
             status = Status.INTERRUPTED if finished is None else Status.COMPLETE
-            found.append(SaidChoice(number, keepable(choice.content), status))
+            found.append(Continuation(number, keepable(choice.content), status))
         return found
 
-    def outcome(self, said: Sequence[SaidChoice]) -> Outcome:
+    def outcome(self, said: Sequence[Continuation]) -> Outcome:
         if said and all(each.status is Status.COMPLETE for each in said) and self.error is None:
             return Outcome.INTERRUPTED if self.stopped and not self._is_whole() else Outcome.COMPLETE
         return Outcome.INTERRUPTED if said or self.stopped else Outcome.FAILED

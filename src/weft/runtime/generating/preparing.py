@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import orjson
-from sqlalchemy import and_, select
 
-from weft.errors import ConflictError, InvalidInputError, LimitExceededError
+from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import ModelName, Parameters, Profile, Provider, Request
 from weft.providers.registry import Registry
-from weft.runtime.actor import Actor, require_access, require_permission
+from weft.runtime.actor import Actor
 from weft.runtime.contexts import Contexts
 from weft.runtime.gate import Gate
 from weft.runtime.generating.assembly import (
@@ -22,6 +21,7 @@ from weft.runtime.generating.assembly import (
     request_of,
     with_choices,
 )
+from weft.runtime.generating.beginning import BeginCalls, Begun, CallPlan
 from weft.runtime.generating.caps import (
     Cap,
     Spender,
@@ -32,69 +32,23 @@ from weft.runtime.generating.caps import (
     require_room,
 )
 from weft.runtime.generating.choosing import choose_agents
-from weft.runtime.generating.operations import BeginCalls, Begun, CallPlan
+from weft.runtime.generating.preflight import AgentPreflight, Preflight
 from weft.runtime.generating.processes import this_process
 from weft.runtime.generating.settings import kept_settings
+from weft.runtime.generating.starting import Here, Starts
 from weft.runtime.generating.telling import Slot
 from weft.runtime.generating.wishes import Wishes, parameters_for
 from weft.runtime.operations.places import CommitBuffer
-from weft.runtime.reading import Opened, Reading
-from weft.store import schema
-from weft.store.leases import lease_at
 from weft.store.spending import MICROS
-from weft.tree.access import MemberRole
-from weft.tree.agent import Agent, Permission
+from weft.tree.agent import Agent
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json import JsonObject
-from weft.tree.tree import Mode
-from weft.tree.wire import iso_moment
 
-__all__ = ["HOLD_SECONDS", "AgentPreflight", "Call", "Preflight", "Prepared", "preflight", "prepare"]
+__all__ = ["HOLD_SECONDS", "Call", "Prepared", "preflight", "prepare"]
 
 HOLD_SECONDS = 30.0
 """How long a call stands for under way without a sign of life."""
 _SEED_RANGE = 2**31
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentPreflight:
-    """What asking one agent would mean."""
-
-    agent: str
-    model: str
-    n: int
-    requests: int
-    tokens: int
-    """Of each request, by the estimator."""
-    window: int | None
-    cached: int | None
-    """How many of these tokens the provider will find in its cache, where that can be told."""
-    dollars: Decimal | None
-    """For all of it at most; None if nobody knows the price."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preflight:
-    """What a generation would mean, before anything is spent."""
-
-    agents: tuple[AgentPreflight, ...]
-
-    @property
-    def tokens(self) -> int:
-        return sum(each.tokens * each.requests for each in self.agents)
-
-    @property
-    def cached_share(self) -> float | None:
-        """Of all tokens that would be sent; None where it cannot be told."""
-        if any(each.cached is None for each in self.agents) or not self.tokens:
-            return None
-        return sum((each.cached or 0) * each.requests for each in self.agents) / self.tokens
-
-    @property
-    def dollars(self) -> Decimal | None:
-        """At most; None if the price of one is not known."""
-        known = [each.dollars for each in self.agents if each.dollars is not None]
-        return sum(known, Decimal(0)) if len(known) == len(self.agents) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,56 +83,6 @@ class Prepared:
     begun: Begun
     tokens: int
     cursor: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Here:
-    tree: int
-    tree_id: str
-    node_id: str
-    typed: bool
-    """Whether there is uncommitted text."""
-    typed_here: bool
-    """And it stands at the end of just this path."""
-    cursor: str | None
-    """Where whoever asks stands; None: it has never moved from the root."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Places(Reading):
-    """Where generating starts, looked at with the rights that it needs."""
-
-    def here(self, tree: str, node: str | None, now: int) -> _Here:
-        with self._tree(tree) as opened:
-            session = opened.session
-            require_permission(session, self.actor, Permission.LOOM_GENERATE, "generate")
-            require_access(session, self.actor, MemberRole.EDITOR, opened.key)
-            at = self._cursor_row(opened)
-            row = at if node is None else self._row(opened, node)
-            held = lease_at(session, opened.key, row.position, now)
-            if held is not None:
-                raise ConflictError(
-                    f"[{row.local_id}] is being extended until {iso_moment(held.expires_at)}",
-                    hint="wait for it, or go on from another node",
-                )
-            typed = opened.mode is Mode.BUFFER and bool(self._typed(opened))
-            return _Here(
-                tree=opened.key,
-                tree_id=opened.ulid,
-                node_id=row.ulid,
-                typed=typed,
-                typed_here=typed and at.position == row.position,
-                cursor=self._cursor_id(opened),
-            )
-
-    def _cursor_id(self, opened: Opened) -> str | None:
-        cursors, nodes = schema.cursors, schema.nodes
-        statement = (
-            select(nodes.c.ulid)
-            .join(cursors, and_(cursors.c.tree == nodes.c.tree, cursors.c.node == nodes.c.key))
-            .where(cursors.c.tree == opened.key, cursors.c.agent == self.actor.agent)
-        )
-        return opened.session.execute(statement).scalar_one_or_none()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,10 +128,10 @@ class _Preparing:
             for agent, key in choose_agents(self.gate, self.actor, self.registry, self.wishes.agents)
         ]
 
-    def ask_all(self, here: _Here, agents: list[tuple[Agent, int, Provider, str]]) -> list[_Asked]:
+    def ask_all(self, here: Here, agents: list[tuple[Agent, int, Provider, str]]) -> list[_Asked]:
         return [self._ask(here, *each) for each in agents]
 
-    def _ask(self, here: _Here, agent: Agent, key: int, provider: Provider, model: str) -> _Asked:
+    def _ask(self, here: Here, agent: Agent, key: int, provider: Provider, model: str) -> _Asked:
         wishes, store = self.wishes, self.gate.store
         profile = provider.profile(model)
         ask = Ask(
@@ -253,7 +157,7 @@ class _Preparing:
             choices=tuple(_shares(wishes.n, profile.choices)),
         )
 
-    def check_caps(self, here: _Here, agents: list[tuple[Agent, int, Provider, str]]) -> None:
+    def check_caps(self, here: Here, agents: list[tuple[Agent, int, Provider, str]]) -> None:
         """Before what was typed is committed: whether there is anything left to spend at all."""
         paid = [
             (agent, key, provider.profile(model))
@@ -302,7 +206,7 @@ def preflight(
     gate: Gate, actor: Actor, registry: Registry, place: tuple[str, str | None], wishes: Wishes
 ) -> Preflight:
     """What it would mean; nothing is written (but the embedded model's agent, if there is none at all)."""
-    here = _Places(gate.store, actor).here(*place, gate.clock())
+    here = Starts(gate.store, actor).here(*place, gate.clock())
     preparing = _Preparing(gate, actor, registry, wishes, text=None)
     return _preflight(preparing.ask_all(here, preparing.agents()), wishes.n)
 
@@ -331,7 +235,7 @@ def prepare(
     gate: Gate, actor: Actor, registry: Registry, place: tuple[str, str | None], wishes: Wishes
 ) -> Prepared:
     """Check, commit what was typed, assemble, and write down what is going to be asked."""
-    places = _Places(gate.store, actor)
+    places = Starts(gate.store, actor)
     here = places.here(*place, gate.clock())
     preparing = _Preparing(gate, actor, registry, wishes)
     agents = preparing.agents()
@@ -381,7 +285,7 @@ def prepare(
     )
 
 
-def _commit(gate: Gate, actor: Actor, places: _Places, here: _Here) -> _Here:
+def _commit(gate: Gate, actor: Actor, places: Starts, here: Here) -> Here:
     """What was typed is kept whatever becomes of the generation; if it ends this path, it goes on from there."""
     node = gate.perform(actor, CommitBuffer(tree=here.tree_id))
     end = here.node_id if node is None or not here.typed_here else node.id
@@ -446,7 +350,7 @@ def _within(parameters: Parameters, profile: Profile) -> Parameters:
     return parameters
 
 
-def _spender(here: _Here, agent: Agent, key: int) -> Spender:
+def _spender(here: Here, agent: Agent, key: int) -> Spender:
     return Spender(tree=here.tree, tree_id=here.tree_id, agent=key, agent_id=agent.id, agent_name=agent.name)
 
 

@@ -25,9 +25,9 @@ from weft.runtime.gate import Gate
 from weft.runtime.generating.caps import micros_of
 from weft.runtime.generating.hearing import Heard
 from weft.runtime.generating.loop import Hearing, hearing
-from weft.runtime.generating.operations import KeepRequest, SettleCall
 from weft.runtime.generating.preparing import HOLD_SECONDS, Call, Prepared, prepare
 from weft.runtime.generating.repeating import answer_again
+from weft.runtime.generating.settling import KeepRequest, SettleCall
 from weft.runtime.generating.telling import (
     Called,
     Channel,
