@@ -39,6 +39,7 @@ from weft.runtime.reading import Reading
 from weft.runtime.running import close_left_behind, stop_runs
 from weft.runtime.scope import Scope
 from weft.runtime.searching import search
+from weft.runtime.speaking import GroveSpeaking
 from weft.runtime.summarising.thread import follow_summaries
 from weft.runtime.targets import TargetRef
 from weft.store import schema
@@ -62,12 +63,10 @@ if TYPE_CHECKING:
     from weft.providers.registry import Registry
     from weft.runtime.contexts import Contexts
     from weft.runtime.evidence import Evidence
-    from weft.runtime.generate import Generations
     from weft.runtime.layering import Layers
     from weft.runtime.moving.backup import BackedUp
     from weft.runtime.moving.files import Exported, Imported
     from weft.runtime.stamping import Stamped
-    from weft.runtime.summaries import Summaries
     from weft.runtime.vaults import Vaults
 
 __all__ = ["Grove", "open_grove"]
@@ -110,7 +109,7 @@ def open_grove(
         raise
 
 
-class Grove(Keeping):
+class Grove(Keeping, GroveSpeaking):
     """Trees, documents and agents, as seen and changed by one agent."""
 
     def __init__(self, gate: Gate, actor: Actor) -> None:
@@ -178,20 +177,6 @@ class Grove(Keeping):
         from weft.runtime.evidence import Evidence  # noqa: PLC0415 - brings cryptography along
 
         return Evidence(self._gate.store, self._actor)
-
-    @property
-    def generations(self) -> "Generations":
-        """Asking models: who answers by default, what may be spent."""
-        from weft.runtime.generate import Generations  # noqa: PLC0415 - few calls ask a model
-
-        return Generations(self, self._gate, self._actor)
-
-    @property
-    def summaries(self) -> "Summaries":
-        """One sentence for a node or a document, two for a tree; how they are made."""
-        from weft.runtime.summaries import Summaries  # noqa: PLC0415 - brings providers along
-
-        return Summaries(self._gate, self._actor)
 
     @property
     def preferences(self) -> Mapping[str, JsonValue]:

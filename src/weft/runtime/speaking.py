@@ -1,17 +1,42 @@
 """What nodes and trees have models do."""
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 if TYPE_CHECKING:
-    from weft.runtime.generate import Generated, Stream
+    from weft.runtime.actor import Actor
+    from weft.runtime.gate import Gate
+    from weft.runtime.generate import Generated, Generations, Stream
     from weft.runtime.generating.preflight import Preflight
     from weft.runtime.generating.wishes import GenerateWishes
     from weft.runtime.grove import Grove
+    from weft.runtime.summaries import Summaries
     from weft.tree.document import Document
     from weft.tree.node import Node
     from weft.tree.tree import Tree
 
-__all__ = ["DocumentSpeaking", "NodeSpeaking", "TreeSpeaking"]
+__all__ = ["DocumentSpeaking", "GroveSpeaking", "NodeSpeaking", "TreeSpeaking"]
+
+
+class GroveSpeaking:
+    """Models, for a whole grove."""
+
+    if TYPE_CHECKING:
+        _gate: Gate
+        _actor: Actor
+
+    @property
+    def generations(self) -> "Generations":
+        """Asking models: who answers by default, what may be spent."""
+        from weft.runtime.generate import Generations  # noqa: PLC0415 - few calls ask a model
+
+        return Generations(cast("Grove", self), self._gate, self._actor)
+
+    @property
+    def summaries(self) -> "Summaries":
+        """One sentence for a node or a document, two for a tree; how they are made."""
+        from weft.runtime.summaries import Summaries  # noqa: PLC0415 - brings providers along
+
+        return Summaries(self._gate, self._actor)
 
 
 class NodeSpeaking:
