@@ -30,6 +30,7 @@ from weft.testing import Gate, Reply, Scripted
 from weft.tree.attempt import Outcome, Usage
 from weft.tree.content import Thinking
 from weft.tree.edge import SourceRole
+from weft.tree.item import Item
 from weft.tree.node import Status
 
 PAID = Prices(input=Decimal(10), output=Decimal(100))
@@ -468,3 +469,25 @@ def test_failed_says_which_continuations_do_not_come(file_address):
         with grove.plant("Marie").say("Both?").stream(n=2) as stream:
             failed = [event for event in stream if isinstance(event, Failed)]
         assert [event.slots for event in failed] == [(1,)]
+
+
+@covers("generate.in-layers")
+def test_what_is_attached_is_sent_in_layers_and_the_cached_share_is_foretold(address):
+    model = Scripted()
+    with grove_with(address, model) as grove:
+        tree = grove.plant("Tea", system_context="Be brief.")
+        pot = Item(id="pot.md", type="note", content="The pot is blue.")
+        asked = tree.say("Which pot?", attachments=[pot])
+        (answer,) = asked.generate()
+        assert "The pot is blue." in model.requests[0].messages[-1].text
+        again = answer.say("And the cup?")
+        assert again.preflight().cached_share is not None
+        (second,) = again.generate()
+        # It is in the library now, before the conversation.
+        assert "The pot is blue." in model.requests[1].system_text
+        assert asked.sent().processed_user_text == model.requests[0].messages[-1].text
+        for node in (answer, second):
+            sent = grove.generations.sent(tree.id, node.id)
+            assert sent.generation["assembly"] == "layers"
+            assert grove.generations.check_sent(sent).again == "same"
+        check_sound(grove)

@@ -14,7 +14,9 @@ import orjson
 from weft.context.assemble import Profile as ContextProfile
 from weft.providers.base import NO_CACHE, CacheControls, Parameters, Profile, Request
 from weft.runtime.contexts import ContextOptions, Contexts
+from weft.runtime.gate import Gate
 from weft.runtime.generating.wishes import Wishes
+from weft.runtime.operations.base import Operation
 from weft.store.blobs import BlobStore
 from weft.tree.agent import Agent
 from weft.tree.content import blob_refs
@@ -32,6 +34,7 @@ __all__ = [
     "options_of",
     "request_of",
     "with_choices",
+    "with_prefill",
 ]
 
 
@@ -39,6 +42,7 @@ __all__ = [
 class Ask:
     """What is to be assembled: for whom, from where, how."""
 
+    gate: Gate
     contexts: Contexts
     tree: str
     node: str
@@ -68,6 +72,8 @@ class Assembled:
     """By the estimator."""
     cached: int | None = None
     """How many of them the provider will find in its cache, where that can be told."""
+    keep: Callable[[str], Operation[object]] | None = None
+    """What keeps it for later requests to be compared with, given the id of the call."""
 
 
 Assembly: TypeAlias = Callable[[Ask], Assembled]
@@ -95,11 +101,7 @@ def options_of(ask: Ask) -> ContextOptions:
 def assemble_plainly(ask: Ask) -> Assembled:
     """The path as messages or as one document, by the engine."""
     found = ask.contexts.at(ask.tree, ask.node, options_of(ask))
-    messages, prefill = found.messages, ""
-    last = messages[-1] if messages else None
-    if ask.profile.prefill and last is not None and last.role is Role.ASSISTANT and _is_plain(last):
-        # The answer goes on where the model's own last words end.
-        messages, prefill = messages[:-1], last.text
+    messages, prefill = with_prefill(ask.profile, found.messages)
     return Assembled(
         system=(found.system,) if found.system else (),
         messages=messages,
@@ -108,6 +110,14 @@ def assemble_plainly(ask: Ask) -> Assembled:
         manifest=found.manifest.stored(),
         tokens=found.tokens,
     )
+
+
+def with_prefill(profile: Profile, messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], str]:
+    """The answer goes on where the model's own last words end, if the provider has that."""
+    last = messages[-1] if messages else None
+    if profile.prefill and last is not None and last.role is Role.ASSISTANT and _is_plain(last):
+        return messages[:-1], last.text
+    return messages, ""
 
 
 def _is_plain(message: Message) -> bool:

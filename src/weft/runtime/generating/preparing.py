@@ -1,6 +1,6 @@
 """Everything that comes before the first word: who is asked, from where, what, and at what price."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -15,6 +15,7 @@ from weft.runtime.gate import Gate
 from weft.runtime.generating.assembly import (
     Ask,
     Assembled,
+    Assembly,
     assemble_plainly,
     neutral_hash,
     options_of,
@@ -32,12 +33,14 @@ from weft.runtime.generating.caps import (
     require_room,
 )
 from weft.runtime.generating.choosing import choose_agents
+from weft.runtime.generating.layers import assemble_in_layers, assembly_for
 from weft.runtime.generating.preflight import AgentPreflight, Preflight
 from weft.runtime.generating.processes import this_process
 from weft.runtime.generating.settings import kept_settings
 from weft.runtime.generating.starting import Here, Starts
 from weft.runtime.generating.telling import Slot
 from weft.runtime.generating.wishes import Wishes, parameters_for
+from weft.runtime.operations.base import Operation
 from weft.runtime.operations.places import CommitBuffer
 from weft.store.spending import MICROS
 from weft.tree.agent import Agent
@@ -49,6 +52,7 @@ __all__ = ["HOLD_SECONDS", "Call", "Prepared", "preflight", "prepare"]
 HOLD_SECONDS = 30.0
 """How long a call stands for under way without a sign of life."""
 _SEED_RANGE = 2**31
+_NAMES: dict[Assembly, str] = {assemble_plainly: "plain", assemble_in_layers: "layers"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +67,7 @@ class Call:
     request: Request
     manifest: bytes
     expected: int
+    keep: Callable[[str], Operation[object]] | None = None
     key: int = 0
     attempt: str = ""
 
@@ -135,6 +140,7 @@ class _Preparing:
         wishes, store = self.wishes, self.gate.store
         profile = provider.profile(model)
         ask = Ask(
+            gate=self.gate,
             contexts=Contexts(store, self.actor, self.gate.contents),
             tree=here.tree_id,
             node=here.node_id,
@@ -144,7 +150,8 @@ class _Preparing:
             wishes=wishes,
             text=self.text,
         )
-        assembled = (wishes.assembly or assemble_plainly)(ask)
+        assembly = assembly_for(ask, dialogue=here.dialogue, has_items=here.has_items)
+        assembled = assembly(ask)
         request = request_of(ask, assembled, _within(parameters_for(agent, wishes), profile), store.blobs)
         return _Asked(
             agent=agent,
@@ -153,7 +160,7 @@ class _Preparing:
             profile=profile,
             request=request,
             assembled=assembled,
-            manifest=orjson.dumps(_manifest(ask, assembled, request), option=orjson.OPT_SORT_KEYS),
+            manifest=orjson.dumps(_manifest(ask, assembly, assembled, request), option=orjson.OPT_SORT_KEYS),
             choices=tuple(_shares(wishes.n, profile.choices)),
         )
 
@@ -270,6 +277,9 @@ def prepare(
             idempotency_key=wishes.idempotency_key,
         ),
     )
+    for call, (_, ulid) in zip(calls, begun.attempts, strict=True):
+        if call.keep is not None:
+            gate.perform(actor, call.keep(ulid))
     made = tuple(
         replace(call, key=key, attempt=ulid) for call, (key, ulid) in zip(calls, begun.attempts, strict=True)
     )
@@ -304,6 +314,7 @@ def _calls(asked: list[_Asked]) -> Iterator[Call]:
                 request=with_choices(_with_seed(each.request, number), n),
                 manifest=each.manifest,
                 expected=each.expected(n),
+                keep=each.assembled.keep,
             )
             slot += n
 
@@ -354,7 +365,7 @@ def _spender(here: Here, agent: Agent, key: int) -> Spender:
     return Spender(tree=here.tree, tree_id=here.tree_id, agent=key, agent_id=agent.id, agent_name=agent.name)
 
 
-def _manifest(ask: Ask, assembled: Assembled, request: Request) -> JsonObject:
+def _manifest(ask: Ask, assembly: Assembly, assembled: Assembled, request: Request) -> JsonObject:
     """The engine's account, and what is needed to assemble it again."""
     wishes, profile = ask.wishes, ask.profile
     return {
@@ -363,7 +374,7 @@ def _manifest(ask: Ask, assembled: Assembled, request: Request) -> JsonObject:
             "agent": ask.agent.id,
             "parent": ask.node,
             "model": ask.agent.model_ref,
-            "assembly": "plain" if wishes.assembly is None else getattr(wishes.assembly, "__name__", "other"),
+            "assembly": _NAMES.get(assembly, "another"),
             "limit": wishes.limit,
             "window": options_of(ask).window,
             "maxTokens": wishes.max_tokens,

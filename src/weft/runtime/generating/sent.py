@@ -15,12 +15,15 @@ from weft.runtime.actor import Actor
 from weft.runtime.contexts import Contexts
 from weft.runtime.evidence import Evidence
 from weft.runtime.gate import Gate
-from weft.runtime.generating.assembly import Ask, assemble_plainly, neutral_hash, request_of
+from weft.runtime.generating.assembly import Ask, Assembly, assemble_plainly, neutral_hash, request_of
+from weft.runtime.generating.layers import assemble_in_layers
 from weft.runtime.generating.wishes import Wishes, parameters_for
 from weft.runtime.reading import Reading
 from weft.tree.edge import SourceRole
 from weft.tree.json import JsonObject
 from weft.tree.node import Node
+
+_ASSEMBLIES: dict[str, Assembly] = {"plain": assemble_plainly, "layers": assemble_in_layers}
 
 __all__ = ["Again", "Checked", "Sent", "check_sent", "sent_for"]
 
@@ -89,12 +92,13 @@ def _again(gate: Gate, actor: Actor, sent: Sent) -> tuple[Again, str]:
     told = cast("Mapping[str, Any]", sent.generation)
     if not told:
         return Again.UNKNOWN, "it is not known how it was asked for"
-    if told["assembly"] != "plain":
-        return Again.UNKNOWN, f"it was assembled by {told['assembly']}"
+    assembly = _ASSEMBLIES.get(told["assembly"])
+    if assembly is None:
+        return Again.UNKNOWN, "it was assembled in a way of its own"
     if sent.manifest.facts.renderer != RENDERER:
         return Again.UNKNOWN, f"it was rendered by version {sent.manifest.facts.renderer}; this is {RENDERER}"
     try:
-        found = _assemble(gate, actor, sent, told)
+        found = _assemble(gate, actor, sent, told, assembly)
     except WeftError as error:
         return Again.DIFFERS, error.message
     if found == told["request"]:
@@ -102,7 +106,7 @@ def _again(gate: Gate, actor: Actor, sent: Sent) -> tuple[Again, str]:
     return Again.DIFFERS, "what it was made of has changed since"
 
 
-def _assemble(gate: Gate, actor: Actor, sent: Sent, told: Mapping[str, Any]) -> str:
+def _assemble(gate: Gate, actor: Actor, sent: Sent, told: Mapping[str, Any], assembly: Assembly) -> str:
     edge = sent.node.edge
     if edge is None:
         raise NotFoundError("a root has no request")
@@ -121,6 +125,7 @@ def _assemble(gate: Gate, actor: Actor, sent: Sent, told: Mapping[str, Any]) -> 
         cache=CacheKind.PREFIX if told["prefixCache"] else CacheKind.NONE, prefill=told["prefill"]
     )
     ask = Ask(
+        gate=gate,
         contexts=Contexts(gate.store, actor, gate.contents),
         tree=sent.node.tree_id,
         node=told.get("parent", parent),
@@ -129,5 +134,5 @@ def _assemble(gate: Gate, actor: Actor, sent: Sent, told: Mapping[str, Any]) -> 
         profile=profile,
         wishes=wishes,
     )
-    request = request_of(ask, assemble_plainly(ask), parameters_for(agent, wishes), gate.store.blobs)
+    request = request_of(ask, assembly(ask), parameters_for(agent, wishes), gate.store.blobs)
     return neutral_hash(request)
