@@ -130,16 +130,26 @@ def test_what_is_written_is_summarised_in_the_background_and_the_tree_every_ten_
         summarise_ten(grove)
 
 
+def work_off(grove, wanted):
+    """Until so much is done: on PostgreSQL events wait for transactions of whoever else is at the server."""
+    done = 0
+    for _ in range(2_000):
+        done += grove.summaries.work_off()
+        if done >= wanted:
+            break
+    return done
+
+
 def summarise_ten(grove):
     grove.summaries.work_off()
     tree = grove.plant("Tea", "Root.")
     for number in range(8):
         tree.say(f"Turn {number}.")
-    assert grove.summaries.work_off() == 8
+    assert work_off(grove, 8) == 8
     assert tree.refresh().value.summary is None
     tree.say("Turn 8.")
     # One for the node, and one for the tree, which has ten now.
-    assert grove.summaries.work_off() == 2
+    assert work_off(grove, 2) == 2
     assert tree.refresh().value.summary is not None
     assert [node.summary is None for node in tree.path.nodes] == [True] + [False] * 9
     assert grove.summaries.work_off() == 0
@@ -236,7 +246,7 @@ def test_two_processes_plan_nothing_twice(address):
         one.summaries.choose_model("scripted:small")
         one.summaries.work_off()
         one.plant("Tea").say("Let it steep.")
-        assert one.summaries.work_off() + two.summaries.work_off() == 1
+        assert work_off(one, 1) + two.summaries.work_off() == 1
         assert len(model.requests) == 1
 
 

@@ -74,9 +74,10 @@ class _Screen:
             return
         if not self._begun:
             self._begin()
+        # Noted first: whoever interrupts in between still gets the end of the line.
+        self._ends_line = text.endswith("\n")
         sys.stdout.write(visible(text) if self._call.out.terminal else text)
         sys.stdout.flush()
-        self._ends_line = text.endswith("\n")
 
     def _begin(self) -> None:
         self._begun = True
