@@ -760,7 +760,7 @@ _OTHERS = (
         help="let another agent go on from a node; n is at most 10",
         synonyms=_words(
             "generate, extend, complete, carry on, keep going, write on, sample, go on, proceed, generate from, "
-            "make continuation, make continuations, generate continuation, generate continuations, "
+            "expand, make continuation, make continuations, generate continuation, generate continuations, "
             "request continuation, request continuations, get continuation, get continuations, roll"
         ),
         phrases=_phrases("""

@@ -13,11 +13,13 @@ from weft.commands.values import Action, Command, Continue, Think, ViewBranch
 from weft.commands.words import Option, Quoted, Token, Word, tokens_of
 from weft.commands.writing import write_command
 from weft.errors import CrossTreeError, InvalidSyntaxError, LimitExceededError
+from weft.tree.agent import Permission
 
 __all__ = ["MOST_CONTINUATIONS", "check_limits", "cross_tree", "parse", "parse_found", "parse_strictly"]
 
 MOST_CONTINUATIONS = 10
 _LONGEST_VERB = 4
+_POLITE = ("could you", "can you", "would you", "will you", "please")
 _GENERAL = frozenset(
     {"show", "see", "look", "open", "display", "print", "list", "write", "change", "go", "take"}
 )
@@ -41,6 +43,18 @@ def parse(text: str) -> Command:
 
     Who says it and whether they may is not looked at here: that is for the operations.
     """
+    found = _settle(text)
+    if _is_question(text) and CATALOG[found.name].permission is not Permission.LOOM_AWARE:
+        raise InvalidSyntaxError("a question changes nothing", hint=f"→ {write_command(found)}")
+    return found
+
+
+def _is_question(text: str) -> bool:
+    """Whether it is asked, and not asked for: "could you" and its like are polite commands."""
+    return text.rstrip().endswith("?") and not text.lower().lstrip().startswith(_POLITE)
+
+
+def _settle(text: str) -> Command:
     said, reach = _read_words(text)
     first = _by_pattern(said)
     if isinstance(first, Command):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from weft.commands import values as v
+from weft.commands.lexicon import verbs
 from weft.commands.pieces import Pieces, Unfit, lines_of, node_id
 
 __all__ = ["READERS", "Reader"]
@@ -120,8 +121,8 @@ def _search(pieces: Pieces) -> v.Action:
         pieces.items = [item for item in pieces.items if item not in words]
         if words and words[0].text in {"for", "about"}:
             words.pop(0)
-        if any(item.text in {"in", "grove", "tree", "everywhere", "trees", "not"} for item in words):
-            raise Unfit("the words to look for must be in quotes")
+        if len(words) > 1:
+            raise Unfit("several words to look for must be in quotes")
         query = " ".join(item.raw or item.text for item in words)
     if not query.strip():
         raise Unfit("what for?")
@@ -143,8 +144,13 @@ def _help(pieces: Pieces) -> v.Action:
         item.text for item in pieces.items if item.text not in {"with", "on", "for", "about", "command", "to"}
     ]
     if len(words) > 1 or pieces.options:
-        raise Unfit("help with one command, or with all")
-    return v.Help(words[0] if words else None)
+        raise Unfit("with one command, or with all")
+    if not words:
+        return v.Help()
+    name = verbs().get((words[0],))
+    if name is None:
+        raise Unfit(f"there is no command {words[0][:40]!r}")
+    return v.Help(name)
 
 
 def _target(pieces: Pieces) -> v.NodeTarget | v.DocumentTarget | v.ResultTarget:
@@ -311,6 +317,9 @@ def _unlink(pieces: Pieces) -> v.Action:
     return v.Unlink(node, other)
 
 
+_NO_NAMES = frozenset({"everything", "all", "nothing", "it", "this", "that", "them", "these", "those", "not"})
+
+
 def _named(pieces: Pieces) -> tuple[str, str]:
     """A node and a tag's name, which may be bare."""
     name = pieces.maybe_string("tag", "name", "label")
@@ -325,7 +334,7 @@ def _named(pieces: Pieces) -> tuple[str, str]:
         raise Unfit("tag takes a node and a name")
     node = sure[0] if sure else bare[0]
     other = bare[1] if node is bare[0] else bare[0]
-    if node.kind != "id" or other.kind == "range":
+    if node.kind != "id" or other.kind == "range" or other.text in _NO_NAMES:
         raise Unfit("tag takes a node and a name")
     pieces.items = [item for item in pieces.items if item is not node and item is not other]
     return node.text, other.raw
