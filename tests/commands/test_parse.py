@@ -204,7 +204,7 @@ def test_a_question_changes_nothing():
     assert action("view a7x2?") == v.View("a7x2")
 
 
-@covers("command.continue-at-most-ten", "error.fixed-messages")
+@covers("error.fixed-messages")
 def test_too_many_continuations_are_refused_in_the_fixed_words():
     command = parse("continue from a7x2 n:50")
     with pytest.raises(LimitExceededError) as over:
@@ -218,7 +218,6 @@ def test_too_many_continuations_are_refused_in_the_fixed_words():
         check_limits(parse(f"continue n:{'9' * 5_000}"))
 
 
-@covers("command.cross-tree-hint")
 def test_another_tree_needs_the_flag_and_the_hint_has_it():
     with pytest.raises(CrossTreeError) as outside:
         parse('view a7x2 tree:"Other Voices"')

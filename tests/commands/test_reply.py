@@ -145,7 +145,6 @@ def test_results_come_back_together_with_their_handles():
     )
 
 
-@covers("command.large-results-summarised")
 def test_a_result_over_the_threshold_is_summarised_with_a_handle_for_the_rest():
     long = result(3, "✓ [a7x2] human\n" + "word " * 4_000, tokens=5_004)
     shown = shortened(long, lambda text: f"about {len(text.split()):,} words ")
@@ -156,7 +155,6 @@ def test_a_result_over_the_threshold_is_summarised_with_a_handle_for_the_rest():
     assert shortened(result(4, tokens=1_000), str.upper).shown == "✓ done"
 
 
-@covers("command.results-fade")
 def test_a_result_fades_in_the_next_turn_unless_it_is_held():
     made = [result(1, turn=1), result(2, turn=1), result(3, turn=1), result(4, turn=2)]
     seen = faded(made, turn=2, held=referred([2], [3]))

@@ -100,7 +100,7 @@ PLACES = {
 }
 
 
-@covers("command.mid-line-arrow-ignored", "command.look-alikes-ignored", "command.never-from-other-text")
+@covers("command.mid-line-arrow-ignored", "command.look-alikes-ignored")
 @pytest.mark.parametrize("output", PLACES.values(), ids=PLACES.keys())
 def test_an_arrow_elsewhere_executes_nothing(output):
     for found in scan(output).commands:
@@ -113,7 +113,6 @@ def test_an_arrow_elsewhere_executes_nothing(output):
             assert parsed.name in {"view", "annotate", "link"}
 
 
-@covers("command.never-from-other-text")
 @pytest.mark.parametrize(
     ("given", "output"),
     [
@@ -139,7 +138,6 @@ def test_an_arrow_that_is_left_alone_is_listed_with_the_reason():
     assert [each.why for each in scan(output).ignored] == [Why.CODE, Why.QUOTATION, Why.MARKED, Why.TAG]
 
 
-@covers("command.batch", "command.cut-at-first-prose")
 def test_consecutive_commands_are_one_batch_and_prose_after_it_is_cut():
     output = f"I will look.\n\n{BATCH}\n\nAs I see it, she is lying.\n→ prune a7x2"
     found = scan(output)
@@ -155,7 +153,7 @@ def test_blank_lines_within_a_batch_are_fine_and_without_prose_nothing_is_cut():
     assert found.cut is None
 
 
-@covers("command.think", "command.unclosed-think")
+@covers("command.unclosed-think")
 def test_a_thought_is_kept_apart_and_has_no_result_to_wait_for():
     found = scan("Hm.\n→ think\nIs she\n  lying?\n← Well, I believe her.\n→ view a7x2")
     assert [each.text for each in found.thoughts] == ["Is she\n  lying?"]

@@ -30,6 +30,8 @@ _NEUTRAL = listed(
     "my your this here there what which who where how be and some any have has say says said text"
 )
 """Small words that change nothing about what is asked."""
+_LONGEST = 40
+"""Letters of a word that are looked at."""
 _SLOTS = {"id": "ID", "range": "ID", "string": "TEXT", "number": "NUMBER"}
 
 
@@ -99,7 +101,7 @@ def _features(words: Sequence[str]) -> Counter[str]:
     found.update(f"{one} {other}" for one, other in pairwise(kept))
     for word in kept:
         if len(word) > 3 and word not in _SLOTS.values():
-            padded = f"<{word}>"
+            padded = f"<{word[:_LONGEST]}>"
             found.update(f"#{padded[index : index + 3]}" for index in range(len(padded) - 2))
     return found
 

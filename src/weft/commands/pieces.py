@@ -32,6 +32,7 @@ _RANGE = re.compile(
 _LINES = re.compile(r"(\d{1,9})(?:(?:-|–|\.\.)(\d{1,9}))?\Z")
 _POSSESSIVE = re.compile(r"['’]s\Z")
 _ARTICLES = frozenset({"a", "an", "the"})
+_LONGEST = 40
 _MANY = 10**18
 _DIGITS = 18
 
@@ -249,7 +250,7 @@ def _bare(token: Word, place: int, known: frozenset[str], *, article: bool) -> l
         if parts and all(parts):
             return [Item("id", part, place, text) for part in parts if part]
     reference = as_reference(text)
-    if reference is None:
+    if reference is None and len(text) <= _LONGEST:
         owner = _POSSESSIVE.sub("", text)
         reference = as_reference(owner) if owner != text and owner.lower() not in known else None
     return [Item("word" if reference is None else "id", reference or token.text, place, text)]

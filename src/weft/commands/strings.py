@@ -19,7 +19,7 @@ _OUTSIDE = re.compile(
     )[^"“]*+)*+""",
     re.DOTALL | re.VERBOSE,
 )
-_ESCAPE = re.compile(r'\\(["“”n\\])')
+_ESCAPES = (('\\"', '"'), ("\\n", "\n"), ("\\“", "“"), ("\\”", "”"))
 
 
 def end_of_closed(text: str, position: int) -> int:
@@ -38,7 +38,14 @@ def unescaped(inside: str) -> str:
     r"""What stands between two marks, with `\"`, `\n` and `\\` resolved; other backslashes are themselves."""
     if "\\" not in inside:
         return inside
-    return _ESCAPE.sub(lambda found: "\n" if found[1] == "n" else found[1], inside)
+    # Pairs of backslashes part what the others belong to; replacing is far faster than calling back.
+    return "\\".join(_without_escapes(part) for part in inside.split("\\\\"))
+
+
+def _without_escapes(text: str) -> str:
+    for escaped, meant in _ESCAPES:
+        text = text.replace(escaped, meant)
+    return text
 
 
 def written(text: str) -> str:

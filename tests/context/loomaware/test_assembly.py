@@ -76,7 +76,7 @@ def whole_text(context):
     return "\n".join([context.system, *(message.text for message in context.messages)])
 
 
-@covers("loom.assembly-order", "loom.addendum-always-there")
+@covers("loom.assembly-order")
 def test_a_request_has_its_parts_in_the_fixed_order():
     story = talk(4, 3)
     loom = loom_of(story, memory=Memory(pins=(PinnedNode(node="a7x2", text="Yes."),)))
@@ -172,7 +172,6 @@ EXCHANGES = (
 )
 
 
-@covers("command.results-as-user-message")
 def test_results_come_back_as_a_users_message_after_the_models_own_text():
     story = talk(2, 3)
     context = sent(story, loom_of(story, exchanges=EXCHANGES), pending=Pending(text="Look."))

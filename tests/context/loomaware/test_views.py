@@ -119,7 +119,6 @@ def test_only_words_are_escaped():
     assert escape_content(PICTURE) is PICTURE
 
 
-@covers("loom.headings-stripped-from-output")
 def test_headings_that_a_model_imitates_are_stripped():
     output = (
         "[b3k9] Muse · just now\nShe lies.\n\n[c4m2] human · 3m ago · 2 continuations · bookmarked\nDoes she?"
@@ -182,7 +181,7 @@ def test_a_pin_stands_in_full_up_to_the_threshold_else_as_an_excerpt():
     assert len(block) < 400
 
 
-@covers("memory.stashes-out-of-context", "memory.recalled-stash-stays")
+@covers("memory.stashes-out-of-context")
 def test_a_stash_is_out_of_the_block_until_recalled_and_for_the_next_turn_after():
     memory = Memory().stash(Stash(label="theme", text="Loss,\nand the sea."))
     assert "Loss" not in memory_block(memory)
@@ -222,7 +221,6 @@ def test_recent_actions_are_told_in_full_and_older_ones_counted():
     assert compressed(searched) == "searched 1 · 1 failed"
 
 
-@covers("error.in-the-trace", "command.memory")
 def test_the_views_of_memory():
     failed = Action(
         verb="viewed", target="xyz999", error="NOT_FOUND: node [xyz999] does not exist in this tree", at=NOW
