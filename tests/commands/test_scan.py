@@ -8,6 +8,7 @@ from tests.covers import covers
 from weft.commands.parse import parse_found
 from weft.commands.scan import Scanner, Why, scan
 from weft.commands.values import Annotate, Think
+from weft.commands.words import tokens_of
 from weft.errors import InvalidSyntaxError
 
 BATCH = "→ view a7x2\n→ view b3k9\n→ list a7x2 annotations"
@@ -234,6 +235,23 @@ def test_every_range_is_exact_in_characters_and_in_bytes(pieces):
             .strip(" \t\r\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B))))
         )
         last = end
+
+
+@given(PIECES)
+def test_scanner_and_lexer_agree_on_where_strings_end(pieces):
+    for found in scan("".join(pieces)).commands:
+        if not found.think:
+            why = refused(found.text)
+            # Something before it may be wrong as well, and is told first.
+            assert why if not found.closed else "is never closed" not in why
+
+
+def refused(text):
+    try:
+        tokens_of(text)
+    except InvalidSyntaxError as error:
+        return error.message
+    return ""
 
 
 @covers("command.linear-parsing")

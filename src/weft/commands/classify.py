@@ -30,6 +30,8 @@ _NEUTRAL = listed(
     "my your this here there what which who where how be and some any have has say says said text"
 )
 """Small words that change nothing about what is asked."""
+_SMALL = _NEUTRAL - listed("say says said text have has like want need")
+_SLOTTED = frozenset({"ID", "TEXT", "DOC", "NUMBER"})
 _LONGEST = 40
 """Letters of a word that are looked at."""
 _SLOTS = {"id": "ID", "range": "ID", "string": "TEXT", "number": "NUMBER"}
@@ -47,6 +49,10 @@ class Reading(NamedTuple):
 class _Phrase(NamedTuple):
     name: str
     weights: Mapping[str, float]
+    telling: frozenset[str]
+    """Words without which this is not the phrase any more."""
+    bare: bool
+    """Whether it is a verb and no more: then it stands first, or it may be an adjective or a noun."""
 
 
 def classify(tokens: Sequence[Token]) -> Reading:
@@ -58,10 +64,15 @@ def classify(tokens: Sequence[Token]) -> Reading:
     model = _trained()
     mine = model.weighted(_features(slots))
     nearest: dict[str, float] = {}
+    whole: dict[str, float] = {}
+    words = frozenset(said)
     for phrase in model.phrases:
         likeness = sum(weight * mine[name] for name, weight in phrase.weights.items() if name in mine)
         if likeness > nearest.get(phrase.name, 0.2):
             nearest[phrase.name] = likeness
+        told = phrase.telling <= words and not (phrase.bare and slots[:1] and slots[0] in _SLOTTED)
+        if told and likeness > whole.get(phrase.name, 0.0):
+            whole[phrase.name] = likeness
     ranked = sorted(nearest.items(), key=lambda pair: (-pair[1], pair[0]))[:4]
     names = tuple(name for name, _ in ranked)
     if not names:
@@ -69,7 +80,7 @@ def classify(tokens: Sequence[Token]) -> Reading:
     explained = phrase_words(CATALOG[names[0]]) | _NEUTRAL
     second = ranked[1][1] if len(ranked) > 1 else 0.0
     best = ranked[0][1]
-    sure = best >= _ENOUGH and best - second >= _MARGIN
+    sure = whole.get(names[0], 0.0) >= _ENOUGH and best - second >= _MARGIN
     # What ends in -ed tells of something that was done, and asks for nothing.
     told = best >= _SAME or any(
         word not in _NEUTRAL and word not in DOUBTFUL and not word.endswith("ed") for word in said
@@ -110,13 +121,22 @@ class _Model:
     def __init__(self) -> None:
         said = [(row.name, phrase.split()) for row in ROWS for phrase in row.phrases]
         said += [(row.name, [*verb.split(), "ID"]) for row in ROWS for verb in (row.name, *row.synonyms)]
+        phrases = sum(len(row.phrases) for row in ROWS)
         counted = [(name, _features(words)) for name, words in said]
         spread = Counter(feature for _, features in counted for feature in features)
         self.rarity = {
             feature: 1.0 + math.log((1 + len(counted)) / (1 + count)) for feature, count in spread.items()
         }
         self.unknown = 1.0 + math.log(1 + len(counted))
-        self.phrases = [_Phrase(name, self.weighted(features)) for name, features in counted]
+        self.phrases = [
+            _Phrase(
+                name,
+                self.weighted(features),
+                frozenset(words) - _SMALL - FILLER - _SLOTTED,
+                bare=index >= phrases,
+            )
+            for index, ((name, features), (_, words)) in enumerate(zip(counted, said, strict=True))
+        ]
 
     def weighted(self, features: Counter[str]) -> dict[str, float]:
         """Rare features count more, triples of letters less; of length one."""

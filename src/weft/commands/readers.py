@@ -325,7 +325,9 @@ def _named(pieces: Pieces) -> tuple[str, str]:
     name = pieces.maybe_string("tag", "name", "label")
     if name is not None:
         return pieces.id(), name
-    bare = [item for item in pieces.items if item.kind == "id" or item.raw]
+    bare = [
+        item for item in pieces.items if item.kind == "id" or (item.raw and item.text not in pieces.explained)
+    ]
     bare = [
         item for item in bare if item.text not in {"with", "as", "tag", "from", "on", "to", "of", "called"}
     ]
