@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from weft.context.account import Level, Reference, account_for, settings_of
 from weft.context.assemble import INPUT, Plan
