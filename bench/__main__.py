@@ -13,6 +13,7 @@ from pathlib import Path
 from tests import postgres
 
 from bench import (
+    commands,
     context,
     edit,
     forest,
@@ -42,6 +43,7 @@ BENCHES: dict[str, Callable[[Scene], Section]] = {
     "layers": layers.run,
     "recipes": recipes.run,
     "generate": generate.run,
+    "commands": commands.run,
 }
 _RESULTS = Path(__file__).parent / "RESULTS.md"
 
