@@ -12,7 +12,21 @@ from pathlib import Path
 
 from tests import postgres
 
-from bench import context, edit, forest, layers, moving, paths, recipes, search, size, verify, writes
+from bench import (
+    commands,
+    context,
+    edit,
+    forest,
+    generate,
+    layers,
+    moving,
+    paths,
+    recipes,
+    search,
+    size,
+    verify,
+    writes,
+)
 from bench.report import Section, render, render_all
 from bench.scene import Scene
 
@@ -28,6 +42,8 @@ BENCHES: dict[str, Callable[[Scene], Section]] = {
     "context": context.run,
     "layers": layers.run,
     "recipes": recipes.run,
+    "generate": generate.run,
+    "commands": commands.run,
 }
 _RESULTS = Path(__file__).parent / "RESULTS.md"
 
@@ -44,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         postgres.server() as server,
     ):
         os.environ["WEFT_BLOBS"] = folder
+        os.environ["WEFT_SUMMARIES"] = "off"
         scene = Scene(Path(folder), server, options.quick)
         began = os.getloadavg()[0]
         sections = [_run(scene, name) for name in chosen]

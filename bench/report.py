@@ -50,7 +50,8 @@ def at_most(what: str, value: float | None, bar: float, unit: str = "") -> Bar:
     if value is None:
         return Bar(what, "given up", f"≤ {number(bar)}{unit}", met=False, verdict="not met: took too long")
     met = value <= bar
-    over = f"not met: {number(value)}{unit} is {number(value / bar)} times the bar"
+    times = f"{number(value / bar)} times the bar" if bar else "more than none"
+    over = f"not met: {number(value)}{unit} is {times}"
     return Bar(what, number(value) + unit, f"≤ {number(bar)}{unit}", met, "met" if met else over)
 
 

@@ -157,7 +157,8 @@ class Session:
 
     def _open(self, address: str | Path | None = None, *, clock: Clock | None = None) -> weft.Grove:
         """What `weft.open` is here."""
-        grove = open_grove(address, clock=clock or self.clock, entropy=self.entropy)
+        # Whatever worked by itself would take its chances between two statements.
+        grove = open_grove(address, clock=clock or self.clock, entropy=self.entropy, background=False)
         return self._opened.enter_context(grove)
 
     def _end(self) -> None:
@@ -283,9 +284,11 @@ def _class_section(cls: type) -> str:
 
 
 def _members(cls: type) -> Iterator[tuple[str, object]]:
-    for name, member in vars(cls).items():
-        if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
-            yield name, member
+    # What a class has models do is written beside it, and is its own all the same.
+    for part in (cls, *(base for base in cls.__bases__ if base.__name__.endswith("Speaking"))):
+        for name, member in vars(part).items():
+            if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
+                yield name, member
 
 
 def _member_line(name: str, member: object) -> str:

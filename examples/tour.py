@@ -31,6 +31,7 @@ TRY_NEXT = (
     ("say something where you stand", 'say --tree Marie "And the cat?"'),
     ("say it otherwise: a branch beside it", 'edit . "And what does the cat say?"'),
     ("see both, and where you stand", "tree Marie"),
+    ("let the small model on this machine answer, twice", "gen -n 2 --max-tokens 60"),
     ("hide it again, with all below it", "prune ."),
     ("go on in the letter, and make a node of it", 'type --tree "The letter" " Inside lay a key."'),
     ("", 'commit --tree "The letter"'),

@@ -24,6 +24,9 @@ open_grove.__kwdefaults__ = {**(open_grove.__kwdefaults__ or {}), "background": 
 # No test asks anyone outside this machine, whatever keys its environment has.
 os.environ["WEFT_OFFLINE"] = "1"
 
+# Where something does work in the background, no model is asked by the way.
+os.environ["WEFT_SUMMARIES"] = "off"
+
 settings.register_profile(
     "fixed", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
 )

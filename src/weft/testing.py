@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.providers.gate import Gate
+from weft.providers.registry import Registry
 from weft.providers.scripted import Reply, Scripted
 from weft.runtime.grove import Grove, open_grove
 
@@ -41,10 +42,12 @@ class SteppingClock:
 
 
 @contextlib.contextmanager
-def grove(*, clock: SteppingClock | None = None, seed: int = 0) -> Generator[Grove]:
+def grove(
+    *, clock: SteppingClock | None = None, seed: int = 0, model: Scripted | None = None
+) -> Generator[Grove]:
     """A grove in a temporary folder, gone at the end; times and ids are the same in every run.
 
-    Give a clock to let time pass, and another seed to get other ids.
+    Give a clock to let time pass, another seed to get other ids, and a scripted model to be asked.
     """
     with tempfile.TemporaryDirectory(prefix="weft-") as folder:
         entropy = random.Random(seed).randbytes  # noqa: S311 - ids in tests need not be unguessable
@@ -54,5 +57,6 @@ def grove(*, clock: SteppingClock | None = None, seed: int = 0) -> Generator[Gro
             entropy=entropy,
             # Whatever looked at the clock by itself would make two runs differ.
             background=False,
+            providers=None if model is None else Registry({model.name: model}),
         ) as opened:
             yield opened

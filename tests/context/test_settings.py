@@ -26,7 +26,7 @@ def test_the_defaults_are_the_seeds():
 @covers("fit.preferences-overridable")
 def test_the_tree_overrides_the_grove_and_the_call_overrides_the_tree():
     grove = {"truncationStrategy": "rollingWindow", "tokenBuffer": 10, "minimumRecentNodes": 1}
-    tree = {"tokenBuffer": 20, "minimumRecentNodes": 2, "loomLayout": "cache"}
+    tree = {"tokenBuffer": 20, "minimumRecentNodes": 2, "theme": "dark"}
     found = resolve_preferences(grove, tree, {"minimum_recent_nodes": 3})
     assert found == Preferences(
         truncation_strategy=Strategy.ROLLING_WINDOW, token_buffer=20, minimum_recent_nodes=3

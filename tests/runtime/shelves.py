@@ -95,5 +95,5 @@ def _conversation(grove: weft.Grove, folder: Path) -> list[str]:
 
 def held(address: str, folder: Path) -> list[str]:
     source = random.Random(11)
-    with weft.open(address, clock=SteppingClock(), entropy=source.randbytes) as grove:
+    with weft.open(address, clock=SteppingClock(), entropy=source.randbytes, background=False) as grove:
         return _conversation(grove, folder)

@@ -389,6 +389,8 @@ def test_settings_of_layers_are_preferences_at_three_levels(fresh_loom, tmp_path
     ):
         with pytest.raises(InvalidInputError):
             fresh_loom.prefer(**wrong)
+    with pytest.raises(InvalidInputError, match="cannot be wished for by 'libary'"):
+        turn.envelope(libary="inline")
     with pytest.raises(InvalidInputError, match="there is no preference"):
         turn.envelope(preferences={"lib": "inline"})
     fresh_loom.undo()

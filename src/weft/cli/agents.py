@@ -1,4 +1,4 @@
-"""Participants: agents list, add, archive."""
+"""Participants: agents list, add, set, default, archive."""
 
 from typing import Annotated
 
@@ -96,6 +96,87 @@ def add(
     call.out.answer(made, made.id, f"added {made.name!r}, {kind}, who may do {_rights(made.permissions)}")
 
 
+def change(
+    call: Call,
+    name: Annotated[
+        str, typer.Argument(metavar="AGENT", help="A name or id.", autocompletion=complete_agents)
+    ],
+    *,
+    rename: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Another name.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", metavar="PROVIDER:MODEL", help="Another model.")
+    ] = None,
+    permission: Annotated[
+        list[Permission] | None, typer.Option("--may", help="What it may do, all of it.")
+    ] = None,
+    system: Annotated[str | None, typer.Option("--system", "-s", metavar="TEXT", help="Its prompt.")] = None,
+    temperature: Annotated[float | None, typer.Option("--temperature")] = None,
+    max_tokens: Annotated[int | None, typer.Option("--max-tokens")] = None,
+    stop: Annotated[list[str] | None, typer.Option("--stop", metavar="TEXT")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A further field of its requests, or contextWindow; NAME= takes it back.",
+        ),
+    ] = None,
+) -> None:
+    """Change an agent; what is not given stays."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    from weft.cli.contexts import read_setting  # noqa: PLC0415
+    from weft.runtime.operations.agents import ChangeAgent  # noqa: PLC0415 - the runtime loads when it is used
+
+    before = call.grove.read.agent(name)
+    custom = dict(before.configuration.custom)
+    for each in settings or ():
+        key, value = read_setting(each)
+        if each.endswith("="):
+            custom.pop(key, None)
+        else:
+            custom[key] = value
+    old = before.configuration
+    configuration = replace(
+        old,
+        system_prompt=old.system_prompt if system is None else system or None,
+        temperature=old.temperature if temperature is None else temperature,
+        max_tokens=old.max_tokens if max_tokens is None else max_tokens,
+        stop_sequences=old.stop_sequences if stop is None else tuple(stop),
+        custom=custom,
+    )
+    after = call.grove.perform(
+        ChangeAgent(
+            agent=before.id,
+            name=rename,
+            model_ref=model,
+            configuration=configuration,
+            permissions=permission,
+        )
+    )
+    call.out.answer(after, after.id, f"changed {after.name!r}")
+
+
+def default(
+    call: Call,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="AGENT", help="A model agent; - for none.", autocompletion=complete_agents),
+    ] = None,
+) -> None:
+    """Say or choose who answers where nobody is named.
+
+    Until somebody is chosen it is the model agent that was added last, or the embedded model.
+    """
+    generations = call.grove.generations
+    if name is not None:
+        generations.choose_default(None if name == "-" else name)
+    chosen = generations.default_agent
+    agent = None if chosen is None else call.grove.read.agent(chosen)
+    told = "nobody is chosen: the one that came last answers" if agent is None else f"{agent.name!r} answers"
+    call.out.answer(agent, None if agent is None else agent.id, told)
+
+
 def archive(
     call: Call,
     name: Annotated[
@@ -115,4 +196,6 @@ def add_to(app: typer.Typer) -> None:
     family = group(app, "agents", ls, panel="Agents")
     command(family, "ls", ls)
     command(family, "add", add, creates=True)
+    command(family, "set", change)
+    command(family, "default", default)
     command(family, "archive", archive)

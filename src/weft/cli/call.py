@@ -79,6 +79,7 @@ class Call:
                 accept_clock=self.choices.accept_clock,
                 # A command is soon over; what it leaves to be done is done by whoever stays.
                 background=False,
+                providers=settings.providers,
             )
         )
         return grove if self.choices.agent is None else grove.acting_as(self.choices.agent)

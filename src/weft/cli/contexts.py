@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from weft.cli.call import Call
+from weft.cli.call import HERE, Call
 from weft.cli.command import command, flag
 from weft.cli.completing import complete_agents, complete_nodes
 from weft.cli.layers import View, show_layers
 from weft.cli.output import Column, Piece
 from weft.cli.wording import quoted
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, StorageError
 
 if TYPE_CHECKING:
     from weft.context.comparing import Changes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from weft.runtime.handles import NodeHandle, TreeHandle
     from weft.tree.content import JsonValue
 
-__all__ = ["add_to"]
+__all__ = ["add_to", "draw_manifest", "print_entries"]
 
 _BLOCKS = {"system": "magenta", "sources": "cyan", "nodes": "blue", "input": "yellow", "added": "green"}
 _FILLED, _EMPTY = "█", "░"
@@ -89,8 +89,26 @@ def context(
             autocompletion=complete_nodes,
         ),
     ] = None,
+    of: Annotated[
+        str | None,
+        typer.Option(
+            "--of",
+            metavar="NODE",
+            help="What the model saw that wrote this node.",
+            autocompletion=complete_nodes,
+        ),
+    ] = None,
+    verify: Annotated[
+        bool, flag("--verify", help="With --of: rebuild the request and compare it with what was sent.")
+    ] = False,
 ) -> None:
-    """Show exactly what a model would see at a node, and why not the rest."""
+    """Show exactly what a model would see at a node, and why not the rest.
+
+    With --of: what it did see, from what was kept when it was asked.
+    """
+    if of is not None or verify:
+        sent_context(call, of or reference or HERE, verify=verify, raw=raw, entries=entries)
+        return
     tree, node = call.place(reference)
     here = tree if node is None else node
     preferences = dict(read_setting(each) for each in settings or ())
@@ -123,9 +141,48 @@ def context(
     elif raw:
         _print_raw(call, found)
     elif entries:
-        _print_entries(call, found.manifest)
+        print_entries(call, found.manifest)
     else:
-        _draw(call, quoted(tree.title) if node is None else f"[{node.local_id}]", found)
+        draw_manifest(call, quoted(tree.title) if node is None else f"[{node.local_id}]", found.manifest)
+
+
+def sent_context(call: Call, reference: str, *, verify: bool, raw: bool, entries: bool) -> None:
+    """What a model did see."""
+    node = call.node(reference)
+    generations = call.grove.generations
+    sent = generations.sent(node.value.tree_id, node.id)
+    checked = generations.check_sent(sent) if verify else None
+    if call.out.as_json:
+        call.out.json(
+            {
+                "node": sent.node.id,
+                "sha256": sent.sha256,
+                "manifest": sent.manifest.to_wire(),
+                "generation": sent.generation,
+                "checked": checked,
+            }
+        )
+    elif raw:
+        call.out.exact(sent.body.decode("utf-8", "replace"))
+    elif entries:
+        print_entries(call, sent.manifest)
+    elif checked is None:
+        draw_manifest(call, f"[{node.local_id}]", sent.manifest)
+    if checked is None:
+        return
+    whole = "is what was sent, byte for byte" if checked.is_whole else "IS NOT what was sent"
+    if not call.out.as_json and not raw:
+        call.out.text(f"{len(sent.body):,} bytes, sha256 {checked.rebuilt[:16]}…: the request {whole}")
+        words = {
+            "same": "assembled again today, it is the same",
+            "differs": f"assembled again today, it would differ: {checked.why}",
+            "unknown": f"it cannot be assembled again: {checked.why}",
+        }
+        call.out.text(words[checked.again.value])
+    if not checked.is_whole:
+        raise StorageError(
+            f"the request of [{node.local_id}] is damaged", hint="weft verify says where; restore a backup"
+        )
 
 
 def read_setting(text: str) -> "tuple[str, JsonValue]":
@@ -188,7 +245,7 @@ def _print_raw(call: Call, found: "AssembledContext") -> None:
     call.out.json({"system": found.system, "messages": wire["messages"]})
 
 
-def _print_entries(call: Call, manifest: "Manifest") -> None:
+def print_entries(call: Call, manifest: "Manifest") -> None:
     columns = [
         Column("outcome"),
         Column("what"),
@@ -212,13 +269,15 @@ def _print_entries(call: Call, manifest: "Manifest") -> None:
         call.out.table(columns, rows, rows)
 
 
-def _draw(call: Call, place: str, found: "AssembledContext") -> None:
+def draw_manifest(call: Call, place: str, manifest: "Manifest") -> None:
+    """The window as a bar, then what became of everything, and why."""
     from weft.context.manifest import NO_LIMIT  # noqa: PLC0415 - the engine is loaded by who asks it
     from weft.context.picture import lines_of, segments_of  # noqa: PLC0415
 
-    limit = f" of {found.budget:,}" if found.budget < NO_LIMIT else ""
-    call.out.line([Piece(place, "bold"), Piece(f"  {found.tokens:,}{limit} tokens")])
-    segments = segments_of(found.manifest)
+    budget = manifest.facts.budget
+    limit = f" of {budget:,}" if budget < NO_LIMIT else ""
+    call.out.line([Piece(place, "bold"), Piece(f"  {manifest.tokens:,}{limit} tokens")])
+    segments = segments_of(manifest)
     if call.out.terminal:
         call.out.line(_bar(segments, max(_SHORTEST, call.out.width - 2)))
     legend = " · ".join(f"{each.name} {each.tokens:,}" for each in _summed(segments))
@@ -240,7 +299,7 @@ def _draw(call: Call, place: str, found: "AssembledContext") -> None:
             line.names,
             line.reason,
         )
-        for line in lines_of(found.manifest)
+        for line in lines_of(manifest)
     ]
     if rows:
         call.out.table(columns, rows, rows)

@@ -50,6 +50,7 @@ def new(
     else:
         content = read_stdin() if text or not person_is_there() else ""
     made = call.grove.write_document(title, content)
+    made.close()
     call.out.answer(made.value, made.id, f"wrote {_told(made)}")
 
 
@@ -150,6 +151,7 @@ def write(
     initial = started.text if section is None else started.section(section)
     with text_given(text, initial=initial, exact=True) as words:
         saved = started.save(words) if section is None else started.save_section(section, words)
+        saved.close()
     call.out.answer(saved.value, str(saved.revision), f"saved {_told(saved)}")
 
 

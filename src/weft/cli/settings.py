@@ -3,9 +3,13 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from weft.ids import Entropy
 from weft.runtime.clock import Clock, system_clock
+
+if TYPE_CHECKING:
+    from weft.providers.registry import Registry
 
 __all__ = ["Choices", "Settings"]
 
@@ -26,6 +30,8 @@ class Settings:
     """Columns of the terminal. None: as many as it has."""
     terminal: bool | None = None
     """Whether a person reads stdout. None: as stdout says."""
+    providers: "Registry | None" = None
+    """Whom models are asked of. None: all that is installed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

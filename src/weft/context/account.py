@@ -44,9 +44,13 @@ class Level:
 
 
 def account_for(
-    plan: Plan, levels: Sequence[Level], composed: Composed | None, marker: Part | None
+    plan: Plan,
+    levels: Sequence[Level],
+    composed: Composed | None,
+    marker: Part | None,
+    preface: Part | None = None,
 ) -> list[Piece]:
-    return _Account(plan, composed).pieces(levels, marker)
+    return _Account(plan, composed, preface).pieces(levels, marker)
 
 
 def planned_manifest(plan: Plan) -> Manifest:
@@ -82,9 +86,10 @@ def settings_of(plan: Plan) -> dict[str, JsonValue]:
 
 
 class _Account:
-    def __init__(self, plan: Plan, composed: Composed | None) -> None:
+    def __init__(self, plan: Plan, composed: Composed | None, preface: Part | None = None) -> None:
         self.plan = plan
         self.composed = composed
+        self.preface = preface
         joined = () if composed is None else composed.joined
         self.by_level = {each.part.level: each for each in joined if each.part.level is not None}
         self.by_part = {id(each.part): each for each in joined}
@@ -133,7 +138,7 @@ class _Account:
                 0,
                 level.row.tokens,
             )
-        added = self._joint(joined)
+        added = self._joint(joined) if self.composed is not None else self._boundary(level)
         tokens, size = level.tokens + added, level.row.tokens + added
         if level.shortened:
             return Outcome.SHORTENED, "recent, and too large for the room", tokens, size
@@ -141,6 +146,10 @@ class _Account:
         if joined is not None and joined.merged:
             return Outcome.MERGED, f"{why}, in one message with its neighbour", tokens, size
         return Outcome.KEPT, why, tokens, size
+
+    def _boundary(self, level: Level) -> int:
+        said = self.plan.request.headings.get(level.row.id, "")
+        return self.plan.request.estimator.of_text(said) if said else 0
 
     def _why(self, number: int) -> str:
         found = self.plan.fit
@@ -185,6 +194,9 @@ class _Account:
         if marker is not None:
             tokens = of_text(found.marker) + self._joint(self.by_part.get(id(marker)))
             pieces.append(_added("marker", tokens, "stands for what was left out"))
+        if self.preface is not None:
+            tokens = of_text(self.plan.request.preface) + self._joint(self.by_part.get(id(self.preface)))
+            pieces.append(_added("loom context", tokens, "before the current turn"))
         if self.composed is not None and self.composed.opened:
             pieces.append(_added("opening", of_text(OPENING), "a request starts with a user message"))
         if self.composed is not None and self.composed.closed:

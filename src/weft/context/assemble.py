@@ -71,6 +71,10 @@ class ContextRequest:
     pending: Pending = field(default_factory=Pending)
     authors: Mapping[str, str] = field(default_factory=dict[str, str])
     """Names by author id, for `nameAuthors`."""
+    headings: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By node id, what stands before its words: a loom-aware agent's headings, or boundaries in prose."""
+    preface: str = ""
+    """What stands before the current turn: a loom-aware agent's context."""
 
     @property
     def dialogue(self) -> bool:
@@ -95,6 +99,7 @@ class ContextRequest:
             agent=self.system.agent,
             tree=self.system.tree,
             instructions=self.system.instructions + self.pending.instructions,
+            memory=self.system.memory,
         )
         return build_system(parts, self.preferences.instructions, self.estimator, budget=self.budget)
 
@@ -229,7 +234,9 @@ def _as_words(outline: Outline) -> Outline:
 def _prices(request: ContextRequest) -> Prices:
     estimator = request.estimator
     heading = None
-    if request.dialogue and request.preferences.name_authors:
+    if request.headings:
+        heading = partial(_given_tokens, request.headings, estimator)
+    elif request.dialogue and request.preferences.name_authors:
         heading = partial(_heading_tokens, request.authors, estimator)
     return Prices(
         estimator=estimator,
@@ -241,6 +248,11 @@ def _prices(request: ContextRequest) -> Prices:
         if request.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT
         else int(request.preferences.merge_share * request.budget),
     )
+
+
+def _given_tokens(headings: Mapping[str, str], estimator: Estimator, row: Candidate) -> int:
+    said = headings.get(row.id, "")
+    return estimator.of_text(said) if said else 0
 
 
 def _heading_tokens(names: Mapping[str, str], estimator: Estimator, row: Candidate) -> int:
@@ -295,6 +307,8 @@ def _last_user(rows: Outline, reasons: Mapping[int, Reason], tail: Columns) -> t
 
 def _room(request: ContextRequest, system: SystemContext, rows: Outline, sketch: Sketch) -> Room:
     of_text, reserve, repair = request.estimator.of_text, 0, 0
+    if request.preface:
+        reserve += of_text(request.preface) + 2 * of_text(JOINT)
     if request.dialogue:
         if not request.profile.prefill and not _by_user(reversed(rows.tail), reversed(sketch.tail.lives)):
             reserve += of_text(CLOSING)

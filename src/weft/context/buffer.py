@@ -9,4 +9,7 @@ __all__ = ["document_of"]
 
 
 def document_of(parts: Iterable[Part]) -> str:
-    return "".join(block.text for part in parts for block in part.blocks if isinstance(block, Text))
+    return "".join(
+        part.heading + "".join(block.text for block in part.blocks if isinstance(block, Text))
+        for part in parts
+    )

@@ -26,6 +26,8 @@ class Part:
     author: str = ""
     level: int | None = None
     """The level it came from; None for what was added or referred to."""
+    heading: str = ""
+    """What stands before it in any case."""
 
 
 class Joined(NamedTuple):
@@ -129,7 +131,9 @@ def compose(parts: Iterable[Part], *, names: Mapping[str, str] | None, prefill: 
         named = names is not None and len({part.author for part in members if part.author}) > 1
         message: tuple[Block, ...] = ()
         for part in members:
-            heading = heading_of(part.author, names or {}) if named and part.author else ""
+            # Nothing may stand in a tool's message but its results.
+            given = part.heading if role is not Role.TOOL else ""
+            heading = given or (heading_of(part.author, names or {}) if named and part.author else "")
             joined.append(Joined(part, len(members) > 1, bool(message), heading))
             message = _appended(message, part.blocks, heading)
         messages.append(Message(role, message))

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from weft.context.account import Level, Reference, account_for, settings_of
 from weft.context.assemble import INPUT, Plan
@@ -16,10 +16,10 @@ from weft.context.sizes import shortened_content, tokens_of_content
 from weft.context.tokens import Estimator
 from weft.errors import InvalidInputError
 from weft.tree.content import Block, Content, JsonValue, Text, blocks_of, spoken_text
-from weft.tree.message import message_to_wire
+from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
 
-__all__ = ["render_context"]
+__all__ = ["digest_of", "render_context"]
 
 
 def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledContext:
@@ -27,12 +27,13 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
     rendering = _Rendering(plan, contents)
     levels = rendering.levels()
     marker = Part(Role.USER, (Text(plan.fit.marker),)) if plan.fit.marker else None
+    preface = _put_before_turn(plan, levels)
     composed = rendering.composed(levels, marker) if plan.request.dialogue else None
     messages = () if composed is None else composed.messages
     document = document_of(_in_order(plan, levels, marker)) if composed is None else None
-    digest = _digest([plan.system.text, document, [message_to_wire(message) for message in messages]])
+    digest = digest_of(plan.system.text, document, messages)
     facts = Facts(budget=plan.request.budget, settings=settings_of(plan), hash=digest)
-    pieces = account_for(plan, levels, composed, marker)
+    pieces = account_for(plan, levels, composed, marker, preface)
     manifest = Manifest(facts, pieces)
     return AssembledContext(
         system=plan.system.text,
@@ -48,7 +49,27 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
     )
 
 
-def _digest(value: JsonValue) -> str:
+def _put_before_turn(plan: Plan, levels: Sequence[Level]) -> Part | None:
+    """What is told at the end stands right before the words of this turn, or behind a model's last ones."""
+    if not plan.request.preface or not plan.request.dialogue or not levels:
+        return None
+    preface = Part(Role.USER, (Text(plan.request.preface),))
+    start = len(levels)
+    while start and (levels[start - 1].row.role == "user" or not levels[start - 1].parts):
+        start -= 1
+    # Where the path is one person's alone, only their last words are this turn's.
+    if start == 0:
+        start = len(levels) - 1
+    if start < len(levels):
+        levels[start].parts.insert(0, preface)
+    else:
+        levels[-1].parts.append(preface)
+    return preface
+
+
+def digest_of(system: str, document: str | None, messages: Iterable[Message]) -> str:
+    """The SHA-256 by which what was sent is known again."""
+    value: JsonValue = [system, document, [message_to_wire(message) for message in messages]]
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -97,7 +118,8 @@ class _Rendering:
         content, level.shortened = self._fitted(content, row.tokens, most)
         level.tokens = tokens_of_content(content, self.estimator) if level.shortened else row.tokens
         role = Role(row.role) if row.role in {"assistant", "tool"} else Role.USER
-        level.parts.append(Part(role, _spoken(blocks_of(content)), row.author, level.number))
+        heading = self.plan.request.headings.get(row.id, "")
+        level.parts.append(Part(role, _spoken(blocks_of(content)), row.author, level.number, heading))
 
     def _fitted(self, content: Content, size: int, most: int) -> tuple[Content, bool]:
         return (content, False) if size <= most else (shortened_content(content, most, self.estimator), True)

@@ -13,6 +13,7 @@ from weft.tree.wire import camel, snake
 
 __all__ = [
     "Instructions",
+    "LoomLayout",
     "Preferences",
     "Strategy",
     "check_names",
@@ -33,6 +34,15 @@ class Instructions(StrEnum):
     LAST = "last"
 
 
+class LoomLayout(StrEnum):
+    """How a loom-aware agent is shown its surroundings."""
+
+    SPEC = "spec"
+    """Times that have passed and counts above each node, memory after the system prompt."""
+    CACHE = "cache"
+    """Nothing that changes above the nodes; memory and counts in the tail, so that the prefix stays."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preferences:
     """The settings of a context. `None` leaves it to the mode or to the provider."""
@@ -49,6 +59,7 @@ class Preferences:
     merge_share: float = 0.25
     """How much of the budget each further source of a merge may take."""
     estimator: str = "default"
+    loom_layout: LoomLayout = LoomLayout.SPEC
 
     def step(self, *, prefix_cache: bool) -> float:
         if self.truncation_step is not None:
@@ -98,6 +109,8 @@ def _read(name: str, value: JsonValue, path: str) -> object:
             return _choice(Strategy, value, path)
         case "instructions":
             return _choice(Instructions, value, path)
+        case "loom_layout":
+            return _choice(LoomLayout, value, path)
         case "minimum_recent_nodes" | "token_buffer":
             return _count(value, path)
         case "truncation_step":

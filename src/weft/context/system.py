@@ -37,6 +37,8 @@ class SystemParts:
     agent: str = ""
     tree: str = ""
     instructions: tuple[Instruction, ...] = ()
+    memory: str = ""
+    """A loom-aware agent's, which changes most often and so stands last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ def build_system(
         used = _counts(each) and (newest is None or each.own or each.edge == newest)
         size = take(f"[{each.local_id}]", each.text) if used else estimator.of_text(each.text.strip())
         pieces.append(_source(each, size, used))
+    if parts.memory.strip():
+        pieces.append(_kept("memory", take("memory", parts.memory), "operational memory is never cut"))
     total = sum(size for _, size in sizes)
     if total > budget:
         raise system_over(total, budget, sizes)

@@ -15,7 +15,7 @@ __all__ = ["Mark", "Replay"]
 
 CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 _CREATE = frozenset(
-    {"plant", "append", "annotate", "merge", "edit", "erase", "split", "join", "commit", "switch"}
+    {"plant", "append", "annotate", "merge", "edit", "erase", "split", "join", "commit", "switch", "generate"}
 )
 _UNMADE = 0
 _MADE = 1

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, or_, select
 
 from weft.context.manifest import Manifest
 from weft.context.tokens import Calibration, Estimator, calibrated, estimator_of
@@ -51,14 +51,16 @@ def estimator_for(preferences: Mapping[str, Any], name: str, model: str | None) 
 
 def samples_of(session: Session, preferences: Mapping[str, Any], model: str) -> Iterator[tuple[int, int]]:
     """(tokens by the default estimate, tokens that the provider counted) of the latest finished calls."""
-    attempts, responses = schema.attempts, schema.responses
+    attempts, responses, agents = schema.attempts, schema.responses, schema.agents
     provider, _, name = model.partition(":")
     rows = session.execute(
         select(attempts.c.tree, attempts.c.key, responses.c.prompt_tokens)
         .join(responses, and_(responses.c.tree == attempts.c.tree, responses.c.key == attempts.c.response))
+        .join(agents, agents.c.key == attempts.c.agent)
         .where(
             responses.c.provider == provider,
-            responses.c.model == name,
+            # A model may report a more exact name than the one it was asked by.
+            or_(responses.c.model == name, agents.c.model_ref == model),
             responses.c.prompt_tokens.is_not(None),
             attempts.c.outcome == OUTCOMES.index(Outcome.COMPLETE),
         )

@@ -6,6 +6,7 @@ from weft.runtime.actor import Actor
 from weft.runtime.attending import Attendant, attend
 from weft.runtime.gate import Gate
 from weft.runtime.jobs import JobKind, JobRunner, Running
+from weft.runtime.running import close_left_behind
 from weft.store.base import Store
 from weft.store.jobs import TIMESTAMP_JOB
 
@@ -13,7 +14,7 @@ __all__ = ["run_errands"]
 
 
 class _Errands(Attendant):
-    """Fetches timestamps that were asked for. Nothing is asked where no authority was chosen."""
+    """Fetches timestamps that were asked for, and ends the calls of processes that died."""
 
     name: ClassVar[str] = "weft-jobs"
     every: ClassVar[float] = 2.0
@@ -27,6 +28,7 @@ class _Errands(Attendant):
 
     def attend(self, store: Store) -> None:
         gate = Gate(store, self._clock, self._entropy, self._accept_clock)
+        close_left_behind(gate, Actor(self._owner))
 
         def fetch(running: Running) -> None:
             from weft.runtime.stamping import fetch_due  # noqa: PLC0415 - brings cryptography along

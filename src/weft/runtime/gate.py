@@ -1,7 +1,7 @@
 """The one place where an operation is let through."""
 
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from weft.ids import Entropy, random_bytes
 from weft.runtime.actor import Actor, require_permission
@@ -12,6 +12,9 @@ from weft.runtime.operations.base import Destroying, Operation
 from weft.runtime.scope import Scope
 from weft.store.base import Store
 from weft.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from weft.providers.registry import Registry
 
 __all__ = ["Gate"]
 
@@ -27,6 +30,8 @@ class Gate:
     entropy: Entropy = random_bytes
     accept_clock: bool = False
     contents: ContentCache = field(default_factory=ContentCache)
+    providers: "Registry | None" = None
+    """Who can be asked; None: whatever is installed."""
 
     def perform(self, actor: Actor, operation: Operation[R]) -> R:
         """Do it, durably, or raise and change nothing."""

@@ -36,8 +36,11 @@ from weft.runtime.operations.references import LinkTogether, TagTarget, Unlink, 
 from weft.runtime.operations.trees import Plant
 from weft.runtime.projects import ProjectHandle, items_of, read_project, read_projects
 from weft.runtime.reading import Reading
+from weft.runtime.running import close_left_behind, stop_runs
 from weft.runtime.scope import Scope
 from weft.runtime.searching import search
+from weft.runtime.speaking import GroveSpeaking
+from weft.runtime.summarising.thread import follow_summaries
 from weft.runtime.targets import TargetRef
 from weft.store import schema
 from weft.store.base import Store
@@ -57,6 +60,7 @@ from weft.tree.tree import Mode
 if TYPE_CHECKING:
     from weft.context.tokens import Calibration
     from weft.provenance.report import Report
+    from weft.providers.registry import Registry
     from weft.runtime.contexts import Contexts
     from weft.runtime.evidence import Evidence
     from weft.runtime.layering import Layers
@@ -80,28 +84,32 @@ def open_grove(
     entropy: Entropy = random_bytes,
     accept_clock: bool = False,
     background: bool = True,
+    providers: "Registry | None" = None,
 ) -> "Grove":
     """Open a grove: a path, or postgresql://…; the default one if nothing is named.
 
     It is created on first use, with one owner, and nothing leaves the machine. Without
     `background` no thread indexes what is written (searching catches up by itself), and
-    timestamps that were asked for are fetched only by `fetch_timestamps`.
+    timestamps that were asked for are fetched only by `fetch_timestamps`. `providers` are
+    whom models are asked of, where not all that is installed.
     """
     store = open_store(address, timeout=timeout, create=create)
     store.background = background
     try:
-        gate = Gate(store, clock, entropy, accept_clock)
+        gate = Gate(store, clock, entropy, accept_clock, providers=providers)
         owner = _owner(gate)
+        close_left_behind(gate, Actor(owner))
         if background:
             follow_index(store)
             run_errands(gate, owner)
+            follow_summaries(gate, owner)
         return Grove(gate, Actor(owner))
     except BaseException:
         _close(store)
         raise
 
 
-class Grove(Keeping):
+class Grove(GroveSpeaking, Keeping):
     """Trees, documents and agents, as seen and changed by one agent."""
 
     def __init__(self, gate: Gate, actor: Actor) -> None:
@@ -582,6 +590,7 @@ def _close_all() -> None:
 
 
 def _close(store: Store) -> None:
+    stop_runs(store)
     dismiss(store)
     stop_following(store)
     store.close()

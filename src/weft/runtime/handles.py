@@ -13,6 +13,7 @@ from weft.runtime.operations.nodes import Annotate, Append, Merge
 from weft.runtime.operations.places import CommitBuffer, Direction, Switch, TypeText
 from weft.runtime.operations.references import Collapse, Expand, Uncollapse
 from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchive
+from weft.runtime.speaking import DocumentSpeaking, NodeSpeaking, TreeSpeaking
 from weft.tree.attempt import RawResponse
 from weft.tree.authorship import Span
 from weft.tree.content import Content, JsonValue
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["DocumentHandle", "NodeHandle", "TreeHandle"]
 
 
-class NodeHandle(LayeredNode):
+class NodeHandle(LayeredNode, NodeSpeaking):
     """One node of a tree. The content never changes; metadata is as it was when looked at."""
 
     __slots__ = ("_grove", "value")
@@ -270,7 +271,7 @@ class NodeHandle(LayeredNode):
         return [NodeHandle(self._grove, node) for node in nodes]
 
 
-class TreeHandle(LayeredTree):
+class TreeHandle(LayeredTree, TreeSpeaking):
     """One tree. Numbers and titles are as they were when it was looked at."""
 
     __slots__ = ("_grove", "value")
@@ -513,7 +514,7 @@ class TreeHandle(LayeredTree):
         return self._grove.perform(DeleteTree(tree=self.id, confirm=confirm))
 
 
-class DocumentHandle:
+class DocumentHandle(DocumentSpeaking):
     """One document at one revision."""
 
     __slots__ = ("_grove", "value")

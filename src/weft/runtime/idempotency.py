@@ -19,7 +19,7 @@ import orjson
 import rfc8785
 
 from weft import errors
-from weft.errors import ConflictError, InvalidInputError, WeftError
+from weft.errors import ConflictError, InvalidInputError, ProviderError, Trouble, WeftError
 from weft.ids import new_ulid
 from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
@@ -133,7 +133,7 @@ class Idempotency:
             self._settle(
                 mine,
                 ClaimState.REFUSED if error.code in _ALWAYS else ClaimState.RELEASED,
-                {"code": error.code, "message": redact(error.message), "hint": error.hint},
+                _kept(error),
             )
             raise
         except BaseException:
@@ -192,6 +192,20 @@ class Idempotency:
             self.gate.store.write(lambda transaction: sweep_claims(transaction, self.gate.clock()))
 
 
+def _kept(error: WeftError) -> JsonObject:
+    """An error as whoever asks again is told it."""
+    told: JsonObject = {"code": error.code, "message": redact(error.message), "hint": error.hint}
+    return {**told, "trouble": error.trouble.value} if isinstance(error, ProviderError) else told
+
+
+def _raised_again(kept: JsonObject) -> WeftError:
+    message, hint = str(kept["message"]), kept.get("hint")
+    said = None if hint is None else str(hint)
+    if "trouble" in kept:
+        return ProviderError(Trouble(str(kept["trouble"])), message, hint=said)
+    return _CLASSES[str(kept["code"])](message, hint=said)
+
+
 _swept: "weakref.WeakKeyDictionary[Store, float]" = weakref.WeakKeyDictionary()
 
 
@@ -203,8 +217,7 @@ def _answer(row: ClaimRow) -> Outcome:
         case ClaimState.INTERRUPTED:
             return Outcome(state=OutcomeState.INTERRUPTED, result=kept.get("value"), is_repeated=True)
         case ClaimState.REFUSED | ClaimState.RELEASED if kept:
-            hint = kept.get("hint")
-            raise _CLASSES[str(kept["code"])](str(kept["message"]), hint=None if hint is None else str(hint))
+            raise _raised_again(kept)
         case _:
             raise ConflictError(
                 "the first call with this idempotency key failed", hint="ask again with the same key"

@@ -1,7 +1,7 @@
 """Bytes kept by their hash, once a tree: raw responses, items, and what requests were made of."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import select
 
@@ -11,8 +11,17 @@ from weft.store.packing import PackingError, pack, unpack
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
-__all__ = ["add_body", "load_body", "manifest_of", "request_segments", "save_request"]
+__all__ = [
+    "add_body",
+    "load_body",
+    "manifest_of",
+    "request_segments",
+    "save_manifest",
+    "save_request",
+    "save_segments",
+]
 
+_SOME = 500
 _bodies = schema.bodies
 _requests = schema.requests
 _manifests = schema.manifests
@@ -46,19 +55,42 @@ def _checked(packed: bytes, digest: bytes) -> bytes:
 def save_request(
     transaction: Transaction, tree: int, attempt: int, segments: Sequence[bytes], manifest: bytes
 ) -> tuple[bytes, bytes]:
-    """Keep what was sent, as segments that requests share, and the manifest.
+    """Keep what was sent and its manifest; return the SHA-256 of both."""
+    return (
+        save_segments(transaction, tree, attempt, segments),
+        save_manifest(transaction, tree, attempt, manifest),
+    )
 
-    The segments, joined, are the body. Returns the SHA-256 of the body and of the manifest.
-    """
+
+def save_segments(transaction: Transaction, tree: int, attempt: int, segments: Sequence[bytes]) -> bytes:
+    """Keep what was sent, as segments that requests share: joined, they are the body, whose SHA-256 it is."""
     whole = hashlib.sha256()
-    for ordinal, segment in enumerate(segments):
+    digests = [hashlib.sha256(segment).digest() for segment in segments]
+    _add_bodies(transaction, tree, dict(zip(digests, segments, strict=True)))
+    for ordinal, (digest, segment) in enumerate(zip(digests, segments, strict=True)):
         whole.update(segment)
-        digest = hashlib.sha256(segment).digest()
-        add_body(transaction, tree, digest, segment)
         transaction.add(_requests, {"tree": tree, "attempt": attempt, "ordinal": ordinal, "segment": digest})
+    return whole.digest()
+
+
+def _add_bodies(transaction: Transaction, tree: int, bodies: Mapping[bytes, bytes]) -> None:
+    """Of a long conversation nearly all is there: what is, is not packed again."""
+    missing = dict(bodies)
+    digests = list(bodies)
+    for start in range(0, len(digests), _SOME):
+        some = digests[start : start + _SOME]
+        there = select(_bodies.c.sha256).where(_bodies.c.tree == tree, _bodies.c.sha256.in_(some))
+        for digest in transaction.execute(there).scalars():
+            missing.pop(bytes(digest), None)
+    for digest, body in missing.items():
+        add_body(transaction, tree, digest, body)
+
+
+def save_manifest(transaction: Transaction, tree: int, attempt: int, manifest: bytes) -> bytes:
+    """Keep what a request is made of, and why; return its SHA-256."""
     told = hashlib.sha256(manifest).digest()
     transaction.add(_manifests, {"tree": tree, "attempt": attempt, "sha256": told, "gzip": pack(manifest)})
-    return whole.digest(), told
+    return told
 
 
 def request_segments(session: Session, tree: int, attempt: int) -> Iterator[bytes]:

@@ -36,7 +36,7 @@ from weft.store.schema_evidence import (
 )
 from weft.store.schema_records import group_index, records
 from weft.store.schema_search import derived, search_positions, search_state, search_versions
-from weft.store.schema_work import idempotency, jobs, leases
+from weft.store.schema_work import calls, followers, idempotency, jobs, leases, pieces, spending
 
 __all__ = [
     "agents",
@@ -44,12 +44,14 @@ __all__ = [
     "attempts",
     "bodies",
     "buffers",
+    "calls",
     "cursors",
     "derived",
     "documents",
     "envelopes",
     "event_numbers",
     "events",
+    "followers",
     "group_index",
     "groups",
     "grove",
@@ -63,6 +65,7 @@ __all__ = [
     "metadata",
     "node_responses",
     "nodes",
+    "pieces",
     "project_revisions",
     "projects",
     "records",
@@ -74,6 +77,7 @@ __all__ = [
     "search_versions",
     "selections",
     "sources",
+    "spending",
     "tags",
     "texts",
     "timestamps",

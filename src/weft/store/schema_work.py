@@ -2,10 +2,12 @@
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     SmallInteger,
     Table,
     Text,
@@ -15,7 +17,7 @@ from sqlalchemy import (
 
 from weft.store.schema_base import SHA256, ULID, metadata
 
-__all__ = ["idempotency", "jobs", "leases"]
+__all__ = ["calls", "followers", "idempotency", "jobs", "leases", "pieces", "spending"]
 
 leases = Table(
     "leases",
@@ -72,3 +74,58 @@ jobs = Table(
         postgresql_where=column("state") == literal_column("0"),
     ),
 )
+
+calls = Table(
+    "calls",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("asker", Integer, nullable=False),
+    Column("sources", Text, nullable=False),
+    Column("provider", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("run", ULID, nullable=False),
+    Column("token", BigInteger, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("held_until", BigInteger, nullable=False),
+    ForeignKeyConstraint(["tree", "attempt"], ["attempts.tree", "attempts.key"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["asker"], ["agents.key"]),
+)
+"""Calls of models under way: what is needed to close one whose process died."""
+
+pieces = Table(
+    "pieces",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("ordinal", Integer, primary_key=True, autoincrement=False),
+    Column("said", Text, nullable=False),
+    Column("wire", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["tree", "attempt"], ["calls.tree", "calls.attempt"], ondelete="CASCADE"),
+)
+"""What came of an answer so far, written down as it comes; gone when the call has ended."""
+
+spending = Table(
+    "spending",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("attempt", ULID, nullable=False, unique=True),
+    Column("in_tree", Integer, nullable=False),
+    Column("agent", Integer, nullable=False),
+    Column("day", Integer, nullable=False),
+    Column("micros", BigInteger, nullable=False),
+    Column("is_settled", Boolean, nullable=False),
+    ForeignKeyConstraint(["agent"], ["agents.key"]),
+    Index(None, "day"),
+    Index(None, "in_tree"),
+    Index(None, "agent"),
+)
+"""Millionths of a dollar for each call, expected or settled. Stays when its tree is deleted: it was spent."""
+
+followers = Table(
+    "followers",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("cursor", Text, nullable=False),
+)
+"""Who works its way along the event log, and how far it has come."""

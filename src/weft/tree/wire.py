@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from typing import cast
@@ -60,6 +61,9 @@ def to_wire(value: object) -> JsonValue:
         return str(value.value)
     if isinstance(value, datetime):
         return iso(value)
+    if isinstance(value, Decimal):
+        # As words: a float would not be the same amount.
+        return format(value, "f")
     if is_dataclass(value):
         return {camel(item.name): to_wire(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Mapping):

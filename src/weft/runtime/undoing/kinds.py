@@ -30,7 +30,9 @@ _REFERRING: Mapping[str, Reversal] = {
 }
 
 REVERSALS_IN_TREE: Mapping[str, Reversal] = {
-    **dict.fromkeys(("append", "annotate", "merge", "edit", "erase", "split", "join", "commit"), Making()),
+    **dict.fromkeys(
+        ("append", "generate", "annotate", "merge", "edit", "erase", "split", "join", "commit"), Making()
+    ),
     "switch": Moving(),
     "type": Typing(),
     **dict.fromkeys(("exclude", "include"), Excluding()),

@@ -1,0 +1,48 @@
+"""Help, generated from the catalog: what is permitted, and what is not and why."""
+
+from collections.abc import Iterable
+
+from weft.commands.catalog import CATALOG, ROWS, Row, refusal
+from weft.commands.reply import done
+from weft.errors import InvalidSyntaxError
+from weft.tree.agent import Permission
+
+__all__ = ["help_on", "help_text"]
+
+
+def help_text(permissions: Iterable[Permission]) -> str:
+    """All commands, those that would work first."""
+    mine = frozenset(permissions)
+    allowed = [row for row in ROWS if row.permission in mine]
+    denied = [row for row in ROWS if row.permission not in mine]
+    lines = [done(f"{len(allowed)} commands for you", f"{len(denied)} not permitted" if denied else "")]
+    for row in allowed:
+        lines += _forms(row)
+    for permission in Permission:
+        names = [row.name for row in denied if row.permission is permission]
+        if names:
+            lines.append(f"  not permitted ({permission} not enabled): {', '.join(names)}")
+    if allowed:
+        lines.append("  → help COMMAND tells more")
+    return "\n".join(lines)
+
+
+def help_on(name: str, permissions: Iterable[Permission]) -> str:
+    """One command: its forms, what else it is called, and whether it would work."""
+    row = CATALOG.get(name)
+    if row is None:
+        raise InvalidSyntaxError(f"there is no command {name[:40]!r}", hint="→ help shows what there is")
+    denied = refusal(row, permissions)
+    lines = [done(row.name, row.help), *(f"  → {form}" for form in row.forms)]
+    if row.synonyms:
+        lines.append(f"  also: {', '.join(each for each in row.synonyms if ' ' not in each)}")
+    if denied is None:
+        lines.append(f"  permitted by {row.permission}")
+    else:
+        lines.append(f"  not permitted: {denied.message}; {denied.hint}")
+    return "\n".join(lines)
+
+
+def _forms(row: Row) -> list[str]:
+    first, *rest = row.forms
+    return [f"  → {first} · {row.help}", *(f"  → {form}" for form in rest)]

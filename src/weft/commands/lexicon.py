@@ -1,0 +1,205 @@
+"""The words of the language, learned from the catalog: verbs, what stands before them, and misspellings."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from weft.commands.catalog import ROWS, Row
+from weft.commands.pieces import FILLER, NUMBERS
+from weft.commands.words import Option, Quoted, Token, Word
+
+__all__ = [
+    "DOUBTFUL",
+    "GUARDED",
+    "corrected",
+    "known_words",
+    "listed",
+    "manners_off",
+    "phrase_words",
+    "verbs",
+]
+
+
+def listed(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
+def _sayings(text: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(each.split()) for each in text.split("|"))
+
+
+DOUBTFUL: dict[str, tuple[str, ...]] = {
+    "delete": ("prune", "exclude", "drop"),
+    "erase": ("prune", "exclude", "drop"),
+    "remove": ("prune", "exclude", "drop"),
+    "hide": ("prune", "exclude", "collapse"),
+    "kill": ("prune", "exclude"),
+    "clear": ("prune", "exclude", "drop"),
+    "forget": ("drop", "exclude"),
+    "discard": ("drop", "prune"),
+    "release": ("drop", "restore"),
+    "save": ("bookmark", "stash", "pin"),
+    "store": ("stash", "write"),
+    "mark": ("bookmark", "tag"),
+    "label": ("tag", "bookmark"),
+    "flag": ("bookmark", "tag"),
+    "remember": ("pin", "stash"),
+    "keep": ("pin", "stash", "bookmark"),
+    "add": ("respond", "annotate", "attach", "tag"),
+    "put": ("respond", "annotate", "attach"),
+    "insert": ("respond", "write"),
+    "replace": ("edit", "write"),
+    "back": ("switch", "undo"),
+    "return": ("switch", "respond"),
+    "revert": ("undo", "restore"),
+    "get": ("view", "recall"),
+    "give": ("view", "continue"),
+    "take": ("switch", "drop"),
+    "group": ("collapse", "merge"),
+    "detach": ("unlink", "untag"),
+    "branch": ("respond", "continue", "view"),
+    "fork": ("respond", "continue"),
+    "copy": ("stash", "respond"),
+    "summarise": ("stash", "view"),
+    "summarize": ("stash", "view"),
+    "summary": ("stash", "view", "read"),
+    "make": ("respond", "edit", "merge"),
+    "create": ("respond", "link"),
+    "set": ("edit", "switch"),
+    "let": ("edit", "continue"),
+    "have": ("pin", "prune"),
+}
+"""Verbs that could mean things that differ in effect: by themselves they are asked about."""
+
+GUARDED = listed(
+    "not don't dont do-not never no nor neither cannot can't cant won't wont shouldn't shouldnt wouldn't "
+    "without unless except but instead rather if whether maybe perhaps possibly either or until before "
+    "after afterwards then later once when while because although might ought every each everything all "
+    "both others rest also too"
+)
+"""Words that turn, defer or widen what is said. Where patterns do not settle it, they are not explained away."""
+
+_MANNERS = _sayings(
+    "could you|can you|would you|will you|i want to|i'd like to|i would like to|i want you to|"
+    "i'd like you to|i would like you to|i need to|i will|i'll|i shall|i am going to|i'm going to|let me|"
+    "let's|lets|let us|go ahead and|ok|okay|hey|hi|hello|so|alright|right|well|and|first|next up|kindly|"
+    "please|pls|plz|now|just|be so kind and|be so kind as to|feel free to|try to|time to|it's time to|"
+    "quickly|weft|command|do"
+)
+_THANKS = _sayings(
+    "please|thanks|thank you|for me|right away|now|right now|at once|ok|okay|pls|plz|thx|cheers"
+)
+_LONG = 7
+
+
+@lru_cache(maxsize=1)
+def verbs() -> dict[tuple[str, ...], str]:
+    """Every verb, of one word or more, and its command."""
+    found: dict[tuple[str, ...], str] = {}
+    for row in ROWS:
+        for said in (row.name, *row.synonyms):
+            found.setdefault(tuple(said.split()), row.name)
+    return found
+
+
+def phrase_words(row: Row) -> frozenset[str]:
+    """The words in which a command is spoken of."""
+    said = (row.name, *row.synonyms, *row.phrases)
+    return frozenset(word for each in said for word in each.split() if not word.isupper())
+
+
+@lru_cache(maxsize=1)
+def known_words() -> frozenset[str]:
+    """All words that are no ids unless they stand in brackets."""
+    found = set(FILLER) | set(NUMBERS) | GUARDED | set(DOUBTFUL)
+    found |= _SMALL
+    for each in (*_MANNERS, *_THANKS):
+        found |= set(each)
+    for row in ROWS:
+        found |= phrase_words(row)
+    return frozenset(found)
+
+
+_SMALL = listed(
+    "full complete whole entire fully completely entirely with-annotations with-notes with without annotations "
+    "annotation notes comments continuations continuation children replies responses branches links connections "
+    "references versions edits revisions next previous prev parent up leaf tip prose separate separately branch "
+    "depth levels level deep summary summaries summarised summarized brief briefly from at under below of to as in "
+    "on for and into by using between through until together together again back trace actions history errors "
+    "stashed stashes stash result section lines line append replace grove tree everywhere trees times completions "
+    "samples variants alternatives options agent here there this that it these those its my your our their "
+    "context contexts memory document doc group range sibling one content contents text words word "
+    "starting down out off over saying says said say reads called name label item end only about recent each "
+    "hello thanks thank what which where who why how does is are was were will shall would could should can may "
+    "i you we he she they us them him her mine yours some any more less"
+)
+
+
+def manners_off(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens without what is only polite, before and after."""
+    found = list(tokens)
+    while (taken := _leading(found)) is not None:
+        del found[:taken]
+    while (taken := _trailing(found)) is not None:
+        del found[len(found) - taken :]
+    return found
+
+
+def _leading(tokens: Sequence[Token]) -> int | None:
+    for each in _MANNERS:
+        if len(tokens) > len(each) and _says(tokens[: len(each)], each):
+            return len(each)
+    return None
+
+
+def _trailing(tokens: Sequence[Token]) -> int | None:
+    for each in _THANKS:
+        if len(tokens) > len(each) and _says(tokens[-len(each) :], each):
+            return len(each)
+    return None
+
+
+def _says(tokens: Sequence[Token], words: Sequence[str]) -> bool:
+    return all(
+        isinstance(token, Word) and not token.bracketed and token.text.replace("’", "'") == word
+        for token, word in zip(tokens, words, strict=True)
+    )
+
+
+def corrected(tokens: Iterable[Token]) -> list[Token] | None:
+    """The tokens with misspelt words of the language put right; None if there are none that are sure."""
+    known, changed, found = known_words(), False, list[Token]()
+    for token in tokens:
+        match token:
+            case Word(text, _, False) if text not in known and text.isalpha() and 3 <= len(text) <= 20:
+                meant = [word for word in known if len(word) >= 4 and is_misspelt(text, word)]
+                if len(meant) == 1:
+                    token = Word(meant[0], meant[0])  # noqa: PLW2901 - the loop goes on with the right word
+                    changed = True
+            case Word() | Quoted() | Option():
+                pass
+        found.append(token)
+    return found if changed else None
+
+
+def is_misspelt(said: str, meant: str) -> bool:
+    """Whether one slip of the fingers makes the one of the other, and not one real word of another."""
+    if said == meant or said[0] != meant[0]:
+        return False
+    if len(said) == len(meant):
+        differ = [index for index, (one, other) in enumerate(zip(said, meant, strict=True)) if one != other]
+        swapped = (
+            len(differ) == 2
+            and differ[1] == differ[0] + 1
+            and said[differ[0]] == meant[differ[1]]
+            and said[differ[1]] == meant[differ[0]]
+        )
+        return swapped or (len(differ) == 1 and len(meant) >= _LONG)
+    if len(said) == len(meant) - 1:
+        return any(meant[:index] + meant[index + 1 :] == said for index in range(1, len(meant)))
+    if len(said) == len(meant) + 1:
+        # An ending is no slip: `excluded` tells of something, and asks for nothing.
+        places = [index for index in range(1, len(said)) if said[:index] + said[index + 1 :] == meant]
+        doubled = any(said[index] == said[index - 1] for index in places)
+        return doubled or (len(meant) >= _LONG and bool(places) and len(said) - 1 not in places)
+    return False

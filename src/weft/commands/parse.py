@@ -1,0 +1,231 @@
+"""From a line to what it asks for: patterns first, then misspellings, then the classifier; never a guess."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from weft.commands.catalog import CATALOG
+from weft.commands.classify import Reading, classify
+from weft.commands.lexicon import DOUBTFUL, corrected, known_words, manners_off, verbs
+from weft.commands.pieces import FILLER, Pieces, Unfit
+from weft.commands.readers import READERS
+from weft.commands.scan import Found
+from weft.commands.values import Action, Command, Continue, Think, ViewBranch
+from weft.commands.words import Option, Quoted, Token, Word, tokens_of
+from weft.commands.writing import write_command
+from weft.errors import CrossTreeError, InvalidSyntaxError, LimitExceededError
+from weft.tree.agent import Permission
+
+__all__ = ["MOST_CONTINUATIONS", "check_limits", "cross_tree", "parse", "parse_found", "parse_strictly"]
+
+MOST_CONTINUATIONS = 10
+_LONGEST_VERB = 4
+_POLITE = ("could you", "can you", "would you", "will you", "please")
+_GENERAL = frozenset(
+    {"show", "see", "look", "open", "display", "print", "list", "write", "change", "go", "take"}
+)
+_HELP = "→ help shows what there is"
+
+
+class _Reach(NamedTuple):
+    tree: str | None = None
+    grove: bool = False
+
+
+def parse_found(found: Found) -> Command:
+    """The command that a scan has found."""
+    if found.think:
+        return Command("think", Think(found.text))
+    return parse(found.text)
+
+
+def parse(text: str) -> Command:
+    """What follows an arrow, as a command, or an `InvalidSyntaxError` that asks which was meant.
+
+    Who says it and whether they may is not looked at here: that is for the operations.
+    """
+    found = _settle(text)
+    if _is_question(text) and CATALOG[found.name].permission is not Permission.LOOM_AWARE:
+        raise InvalidSyntaxError("a question changes nothing", hint=f"→ {write_command(found)}")
+    return found
+
+
+def _is_question(text: str) -> bool:
+    """Whether it is asked, and not asked for: "could you" and its like are polite commands."""
+    return text.rstrip().endswith("?") and not text.lower().lstrip().startswith(_POLITE)
+
+
+def _settle(text: str) -> Command:
+    said, reach = _read_words(text)
+    first = _by_pattern(said)
+    if isinstance(first, Command):
+        return _reaching(first, reach)
+    _refuse_unflagged(said)
+    spelt = corrected(said)
+    if spelt is not None:
+        again = _by_pattern(spelt)
+        if isinstance(again, Command):
+            return _reaching(again, reach)
+    found = classify(spelt or said)
+    name = found.names[0] if found.names else ""
+    if not found.settled or not _may_mean(first, name):
+        raise _which(first, found, said)
+    try:
+        action = READERS[name](Pieces.of(spelt or said, known_words(), explained=found.explained))
+    except Unfit as unfit:
+        raise InvalidSyntaxError(f"{name}: {unfit}", hint=_forms([name, *unfit.others])) from None
+    return _reaching(Command(_name_of(name, action), action), reach)
+
+
+def _may_mean(first: "_Misfit", name: str) -> bool:
+    """A verb that is known is taken at its word, but for those of which everything can be asked."""
+    return first.name in {None, name} or first.verb in _GENERAL
+
+
+def parse_strictly(text: str) -> Command:
+    """The same by patterns alone, without correcting or classifying."""
+    said, reach = _read_words(text)
+    found = _by_pattern(said)
+    if isinstance(found, Command):
+        return _reaching(found, reach)
+    _refuse_unflagged(said)
+    raise _which(found, Reading((), frozenset(), settled=False), said)
+
+
+def _refuse_unflagged(tokens: Sequence[Token]) -> None:
+    """A tree without its `in`: would it be a command with it, then that is the hint."""
+    named = [token for token in tokens if isinstance(token, Option) and token.name == "tree" and token.values]
+    if len(named) != 1:
+        return
+    found = _by_pattern([token for token in tokens if token is not named[0]])
+    if isinstance(found, Command):
+        title = named[0].values[0]
+        flagged = write_command(Command(found.name, found.action, title))
+        raise cross_tree(f'tree "{title[:60]}"', flagged)
+
+
+def check_limits(command: Command) -> None:
+    """What is more than one request may ask for. After the permission: who may not generate is told that."""
+    if isinstance(command.action, Continue) and command.action.n > MOST_CONTINUATIONS:
+        raise LimitExceededError(
+            f"max continuations per request is {MOST_CONTINUATIONS}",
+            hint=f"use n:{MOST_CONTINUATIONS} or less",
+        )
+
+
+def cross_tree(what: str, flagged: str) -> CrossTreeError:
+    """The refusal to leave a tree without saying so. `flagged` is the form that says it."""
+    return CrossTreeError(f"{what} is outside of this tree", hint=f"→ {flagged}")
+
+
+def _read_words(text: str) -> tuple[list[Token], _Reach]:
+    tokens = tokens_of(text)
+    if not tokens:
+        raise InvalidSyntaxError("nothing follows the arrow", hint=_HELP)
+    kept, reach = _without_reach(tokens)
+    return manners_off(kept), reach
+
+
+def _without_reach(tokens: Sequence[Token]) -> tuple[list[Token], _Reach]:
+    """`in tree:"…"` and `in:grove` belong to any command, wherever they stand in it.
+
+    A tree that is named without the `in` is kept apart: only a link may have one.
+    """
+    kept: list[Token] = []
+    tree, grove = None, False
+    for token in tokens:
+        place = len(kept) - 1
+        while place >= 0 and isinstance(one := kept[place], Word) and one.text in FILLER:
+            place -= 1
+        after_in = place >= 0 and isinstance(one := kept[place], Word) and one.text == "in"
+        match token:
+            case Option("in", (value,), _) if value.lower() == "grove":
+                grove = True
+            case Word("grove", _, False) if after_in:
+                del kept[place:]
+                grove = True
+            case Option("tree", (title,), _) if after_in:
+                del kept[place:]
+                tree = title
+            case _:
+                kept.append(token)
+    return kept, _Reach(tree, grove)
+
+
+def _reaching(command: Command, reach: _Reach) -> Command:
+    if reach.grove and reach.tree is not None:
+        raise InvalidSyntaxError(
+            "either in one tree or in the grove, not both", hint='in tree:"…", or in:grove'
+        )
+    return Command(command.name, command.action, reach.tree, reach.grove)
+
+
+class _Misfit(NamedTuple):
+    """The verb as far as it is known, what does not fit, and what else may have been meant."""
+
+    name: str | None = None
+    verb: str = ""
+    why: str = ""
+    others: tuple[str, ...] = ()
+
+
+def _by_pattern(tokens: Sequence[Token]) -> Command | _Misfit:
+    found = _verb(tokens)
+    if found is None:
+        return _Misfit()
+    name, said, rest = found
+    try:
+        action = READERS[name](Pieces.of(rest, known_words(), verb=said))
+    except Unfit as unfit:
+        return _Misfit(name, said[0], str(unfit), unfit.others)
+    return Command(_name_of(name, action), action)
+
+
+def _name_of(name: str, action: Action) -> str:
+    """The command that was meant: `open doc:"…"` is a `read`, whatever the verb."""
+    if isinstance(action, ViewBranch):
+        return "view"
+    own = type(action).__name__.lower()
+    return own if own in CATALOG else name
+
+
+def _verb(tokens: Sequence[Token]) -> tuple[str, tuple[str, ...], list[Token]] | None:
+    """The longest verb that the tokens begin with, and what follows it."""
+    known = verbs()
+    words: list[str] = []
+    best: tuple[str, tuple[str, ...], list[Token]] | None = None
+    for place, token in enumerate(tokens):
+        if not isinstance(token, Word) or token.bracketed or len(words) == _LONGEST_VERB:
+            break
+        if token.text in FILLER:
+            continue
+        words.append(token.text)
+        name = known.get(tuple(words))
+        if name is not None:
+            best = name, tuple(words), list(tokens[place + 1 :])
+    return best
+
+
+def _which(first: _Misfit, found: Reading, tokens: Sequence[Token]) -> InvalidSyntaxError:
+    """Ask which was meant, with the forms that come closest."""
+    doubtful = _doubtful(tokens)
+    if first.name is not None:
+        return InvalidSyntaxError(f"{first.name}: {first.why}", hint=_forms([first.name, *first.others]))
+    if doubtful is not None:
+        word, names = doubtful
+        return InvalidSyntaxError(f"{word!r} could mean several things: which?", hint=_forms(names))
+    if found.names:
+        return InvalidSyntaxError("which of these was meant?", hint=_forms(found.names[:3]))
+    return InvalidSyntaxError("no command is known by these words", hint=_HELP)
+
+
+def _doubtful(tokens: Sequence[Token]) -> tuple[str, tuple[str, ...]] | None:
+    for token in tokens:
+        if isinstance(token, Word) and token.text in DOUBTFUL:
+            return token.text, DOUBTFUL[token.text]
+        if isinstance(token, Quoted | Option):
+            break
+    return None
+
+
+def _forms(names: Iterable[str]) -> str:
+    return " · ".join(f"→ {form}" for name in names for form in CATALOG[name].forms)

@@ -1,0 +1,524 @@
+"""How each command is read from its pieces."""
+
+from collections.abc import Callable, Mapping
+
+from weft.commands import values as v
+from weft.commands.lexicon import verbs
+from weft.commands.pieces import Pieces, Unfit, lines_of, node_id
+
+__all__ = ["READERS", "Reader"]
+
+Reader = Callable[[Pieces], v.Action]
+
+_LISTINGS = {
+    **dict.fromkeys(
+        ("continuations", "continuation", "children", "replies", "responses", "branches"), "continuations"
+    ),
+    **dict.fromkeys(("annotations", "annotation", "notes", "comments"), "annotations"),
+    **dict.fromkeys(("links", "connections", "references"), "links"),
+    **dict.fromkeys(("versions", "edits", "revisions"), "versions"),
+}
+_DIRECTIONS = {
+    "next": "next",
+    "previous": "previous",
+    "prev": "previous",
+    "parent": "parent",
+    "up": "parent",
+    "leaf": "leaf",
+    "tip": "leaf",
+}
+_OF = ("of", "for", "on", "to", "from", "at", "under", "all", "its", "out", "that", "has")
+_WHOLE = ("full", "complete", "whole", "entire", "fully", "completely", "in-full", "entirely")
+
+
+def _view(pieces: Pieces) -> v.Action:
+    if "doc" in pieces.options:
+        return _read(pieces)
+    result = pieces.number("result", "result")
+    if result is not None:
+        pieces.word(*_WHOLE)
+        pieces.done("at", "of", "in")
+        return v.ViewResult(result)
+    if "branch" in pieces.options or any(item.text == "branch" for item in pieces.items):
+        return _view_branch(pieces)
+    if _listing_before_id(pieces):
+        return _list(pieces)
+    node = pieces.id()
+    if any(item.text in _LISTINGS for item in pieces.items) and not any(
+        i.text == "with" for i in pieces.items
+    ):
+        raise Unfit("the node with them, or a list of them?", "list")
+    full = pieces.word(*_WHOLE)
+    annotations = pieces.word("with-annotations", "with-notes")
+    if not annotations and any(item.text == "with" for item in pieces.items):
+        annotations = (
+            pieces.one_of({name: "y" for name, what in _LISTINGS.items() if what == "annotations"}) == "y"
+        )
+        if annotations:
+            pieces.word("with")
+    pieces.done("at", "in", "and", "its")
+    return v.View(node, full=full, annotations=annotations)
+
+
+def _listing_before_id(pieces: Pieces) -> bool:
+    """Whether "show the annotations of a7x2" was said, which is a list; "view a7x2 annotations" might be either."""
+    named = [item.place for item in pieces.items if item.kind == "word" and item.text in _LISTINGS]
+    ids = [item.place for item in pieces.items if item.kind == "id"]
+    small = any(item.kind == "word" and item.text in _OF for item in pieces.items)
+    return bool(named) and bool(ids) and max(named) < min(ids) and small
+
+
+def _view_branch(pieces: Pieces) -> v.Action:
+    node = pieces.option_id("branch")
+    if node is None:
+        pieces.word("branch")
+        node = pieces.id()
+    shape = pieces.option("as") or pieces.one_of(
+        {"prose": "prose", "separate": "nodes", "separately": "nodes"}
+    )
+    pieces.done("as", "to", "at", "up", "of", "in")
+    try:
+        return v.ViewBranch(node, v.Shape((shape or "prose").lower()))
+    except ValueError:
+        raise Unfit("a branch is shown as:prose or as:nodes") from None
+
+
+def _list(pieces: Pieces) -> v.Action:
+    node = pieces.id()
+    what = pieces.one_of(_LISTINGS)
+    if what is None:
+        raise Unfit("list what: continuations, annotations, links or versions?")
+    pieces.done(*_OF)
+    return v.List(node, v.Listing(what))
+
+
+def _tree(pieces: Pieces) -> v.Action:
+    start = pieces.option_id("from") or pieces.maybe_id()
+    depth = pieces.number("depth", "depth", "levels", "level", "deep")
+    summary = pieces.word("summary", "summaries", "summarised", "summarized", "brief", "briefly")
+    pieces.done(
+        "from", "at", "under", "below", "with", "of", "to", "as", "levels", "in", "starting", "down", "deep"
+    )
+    return v.Tree(start, v.Tree().depth if depth is None else depth, summary)
+
+
+def _switch(pieces: Pieces) -> v.Action:
+    way = pieces.one_of(_DIRECTIONS)
+    if way is not None:
+        pieces.done("to", "one", "sibling", "level", "its", "my")
+        return v.Switch(v.Direction(way))
+    node = pieces.id("where to?")
+    pieces.done("to", "at", "over", "into")
+    return v.Switch(node)
+
+
+def _search(pieces: Pieces) -> v.Action:
+    query = pieces.maybe_string("query", "text")
+    if query is None and not pieces.verb:
+        raise Unfit("the words to look for must be in quotes")
+    if query is None:
+        words = [item for item in pieces.items if item.kind in {"word", "id", "number"}]
+        pieces.items = [item for item in pieces.items if item not in words]
+        if words and words[0].text in {"for", "about"}:
+            words.pop(0)
+        if len(words) > 1:
+            raise Unfit("several words to look for must be in quotes")
+        query = " ".join(item.raw or item.text for item in words)
+    if not query.strip():
+        raise Unfit("what for?")
+    pieces.done(
+        "for", "about", "text", "words", "word", "phrase", "mentions", "of", "anything", "mentioning", "where"
+    )
+    return v.Search(query)
+
+
+def _think(pieces: Pieces) -> v.Action:
+    return v.Think(" ".join(item.raw or item.text for item in pieces.items))
+
+
+def _help(pieces: Pieces) -> v.Action:
+    if not pieces.verb:
+        pieces.done()
+        return v.Help()
+    words = [
+        item.text for item in pieces.items if item.text not in {"with", "on", "for", "about", "command", "to"}
+    ]
+    if len(words) > 1 or pieces.options:
+        raise Unfit("with one command, or with all")
+    if not words:
+        return v.Help()
+    name = verbs().get((words[0],))
+    if name is None:
+        raise Unfit(f"there is no command {words[0][:40]!r}")
+    return v.Help(name)
+
+
+def _target(pieces: Pieces) -> v.NodeTarget | v.DocumentTarget | v.ResultTarget:
+    title = pieces.option("doc")
+    if title is not None:
+        return v.DocumentTarget(title, pieces.option("section"))
+    result = pieces.number("result", "result")
+    if result is not None:
+        return v.ResultTarget(result)
+    return v.NodeTarget(pieces.id('pin what: a node, doc:"…" or result:N?'))
+
+
+def _pin(pieces: Pieces) -> v.Action:
+    target = _target(pieces)
+    pieces.done("in", "to", "of", "memory", "number", "document", "doc", "section")
+    return v.Pin(target)
+
+
+def _stash(pieces: Pieces) -> v.Action:
+    what: v.Literal | v.ContentOf | v.SummaryOf
+    node, between = pieces.option_id("content-of"), pieces.range("summary-of")
+    if node is None and between is None:
+        if pieces.word("content", "contents", "text"):
+            node = pieces.id()
+        elif pieces.word("summary", "summaries"):
+            between = pieces.range() or _two_ids(pieces)
+    label = pieces.string("label", "name", what="a stash needs a label in quotes")
+    if node is not None:
+        what = v.ContentOf(node)
+    elif between is not None:
+        what = v.SummaryOf(*between)
+    else:
+        what = v.Literal(
+            pieces.string("text", what="stash what: a text in quotes, content-of: or summary-of:?")
+        )
+    pieces.done("of", "as", "under", "for", "later", "to", "label", "name", "called", "with")
+    return v.Stash(label, what)
+
+
+def _two_ids(pieces: Pieces) -> tuple[str, str]:
+    if not any(item.text in {"to", "through", "until", "and", "between"} for item in pieces.items):
+        raise Unfit("a range is two ids with a dash between, such as r001-a7x2")
+    pieces.word("to", "through", "until", "and")
+    return pieces.id(), pieces.id()
+
+
+def _recall(pieces: Pieces) -> v.Action:
+    label = pieces.string("stash", "label", "name", what="which stash? its label must be in quotes")
+    pieces.done("stash", "stashed", "from", "memory", "my", "called", "back", "up")
+    return v.Recall(label)
+
+
+def _drop(pieces: Pieces) -> v.Action:
+    target: v.NodeTarget | v.DocumentTarget | v.ResultTarget | v.StashTarget
+    label = pieces.option("stash")
+    if label is None and ("stash" in pieces.verb or pieces.word("stash", "stashed")):
+        label = pieces.string("label", "name")
+    unpinning = (
+        "unpin" in pieces.verb or "pin" in pieces.verb or pieces.word("pin", "pins", "pinned", "pinning")
+    )
+    if label is not None:
+        target = v.StashTarget(label)
+    elif "pin" in pieces.options:
+        value = pieces.option("pin") or ""
+        number = value.lower().removeprefix("result:")
+        is_result = number != value.lower() and number.isdecimal() and len(number) < 10
+        target = v.ResultTarget(int(number)) if is_result else v.NodeTarget(node_id(value))
+    elif unpinning:
+        target = _target(pieces)
+    else:
+        raise Unfit('drop what: pin:ID or stash:"…"?')
+    pieces.done("of", "called", "my", "on", "for", "from", "memory")
+    return v.Drop(target)
+
+
+def _memory(pieces: Pieces) -> v.Action:
+    view = pieces.one_of(
+        {
+            **dict.fromkeys(("trace", "actions", "history", "errors"), "trace"),
+            **dict.fromkeys(("stashed", "stashes", "stash"), "stashed"),
+        }
+    )
+    if view is None and "trace" in pieces.verb:
+        view = "trace"
+    pieces.done("of", "my", "recent", "all", "in")
+    return v.Memory(v.MemoryView(view or "all"))
+
+
+def _respond(pieces: Pieces) -> v.Action:
+    context, instruction = pieces.option_ids("context"), pieces.option_ids("instruction")
+    node = pieces.id()
+    text = pieces.string("text")
+    pieces.done("to", "with", "saying", "under", "at", "on", "from", "by", "after")
+    return v.Respond(node, text, context, instruction)
+
+
+def _annotate(pieces: Pieces) -> v.Action:
+    node = pieces.id()
+    text = pieces.string("text", "note")
+    pieces.done("with", "on", "to", "saying", "at", "that", "says")
+    return v.Annotate(node, text)
+
+
+def _edit(pieces: Pieces) -> v.Action:
+    node = pieces.id()
+    text = pieces.string("text")
+    pieces.done(
+        "to", "as", "with", "say", "saying", "so", "it", "says", "reads", "read", "text", "of", "into", "by"
+    )
+    return v.Edit(node, text)
+
+
+def _merge(pieces: Pieces) -> v.Action:
+    nodes = pieces.ids()
+    if len(nodes) < 2:
+        raise Unfit("merge takes two nodes or more")
+    text = pieces.string("text")
+    pieces.done("and", "with", "into", "as", "to", "together")
+    return v.Merge(nodes, text)
+
+
+def _split(pieces: Pieces) -> v.Action:
+    node = pieces.id()
+    at = pieces.string("at", what='split where? at:"…" takes the words it is split before')
+    pieces.done("at", "before", "up", "apart", "off", "in")
+    if not at:
+        raise Unfit('split where? at:"…" takes the words it is split before')
+    return v.Split(node, at)
+
+
+def _join(pieces: Pieces) -> v.Action:
+    node = pieces.id()
+    pieces.done()
+    return v.Join(node)
+
+
+def _attach(pieces: Pieces) -> v.Action:
+    node = pieces.id()
+    item = pieces.string("item", "text")
+    pieces.done("to", "item", "with", "onto")
+    return v.Attach(node, item)
+
+
+def _ends(pieces: Pieces) -> tuple[str, v.NodeTarget | v.DocumentTarget | v.TreeTarget]:
+    node = pieces.id("link which node?")
+    title, tree = pieces.option("doc"), pieces.option("tree")
+    if title is not None:
+        return node, v.DocumentTarget(title, pieces.option("section"))
+    if tree is not None:
+        return node, v.TreeTarget(tree)
+    return node, v.NodeTarget(pieces.id('to what: a node, doc:"…" or tree:"…"?'))
+
+
+def _link(pieces: Pieces) -> v.Action:
+    node, other = _ends(pieces)
+    note = pieces.maybe_string("note", "text", "label") or ""
+    pieces.done("to", "with", "and", "together", "up", "between", "from", "document", "doc", "tree")
+    return v.Link(node, other, note)
+
+
+def _unlink(pieces: Pieces) -> v.Action:
+    node, other = _ends(pieces)
+    pieces.done("from", "and", "to", "with", "between")
+    return v.Unlink(node, other)
+
+
+_NO_NAMES = frozenset({"everything", "all", "nothing", "it", "this", "that", "them", "these", "those", "not"})
+
+
+def _named(pieces: Pieces) -> tuple[str, str]:
+    """A node and a tag's name, which may be bare."""
+    name = pieces.maybe_string("tag", "name", "label")
+    if name is not None:
+        return pieces.id(), name
+    bare = [
+        item for item in pieces.items if item.kind == "id" or (item.raw and item.text not in pieces.explained)
+    ]
+    bare = [
+        item for item in bare if item.text not in {"with", "as", "tag", "from", "on", "to", "of", "called"}
+    ]
+    sure = [item for item in bare if any(letter.isdecimal() for letter in item.raw) and item.kind == "id"]
+    if len(bare) != 2 or len(sure) > 1:
+        raise Unfit("tag takes a node and a name")
+    node = sure[0] if sure else bare[0]
+    other = bare[1] if node is bare[0] else bare[0]
+    if node.kind != "id" or other.kind == "range" or other.text in _NO_NAMES:
+        raise Unfit("tag takes a node and a name")
+    pieces.items = [item for item in pieces.items if item is not node and item is not other]
+    return node.text, other.raw
+
+
+def _tag(pieces: Pieces) -> v.Action:
+    node, name = _named(pieces)
+    pieces.done("with", "as", "tag", "to", "on", "called")
+    return v.Tag(node, name)
+
+
+def _untag(pieces: Pieces) -> v.Action:
+    node, name = _named(pieces)
+    pieces.done("from", "of", "tag", "on", "called")
+    return v.Untag(node, name)
+
+
+def _bookmark(pieces: Pieces) -> v.Action:
+    node = pieces.id()
+    label = pieces.maybe_string("label", "name", "note")
+    pieces.done("as", "with", "at", "label", "called", "under", "for", "later")
+    return v.Bookmark(node, label)
+
+
+def _only_node(make: Callable[[str], v.Action], *small: str) -> Reader:
+    def read(pieces: Pieces) -> v.Action:
+        node = pieces.id()
+        pieces.done(*small)
+        return make(node)
+
+    return read
+
+
+def _restore(pieces: Pieces) -> v.Action:
+    if any(item.kind == "string" for item in pieces.items) and "bring" in pieces.verb:
+        return _recall(pieces)
+    return _only_node(v.Restore, "branch", "back")(pieces)
+
+
+def _collapse(pieces: Pieces) -> v.Action:
+    between = pieces.range() or _two_ids(pieces)
+    name = pieces.string("name", "label", what="a collapsed range needs a name in quotes")
+    description = pieces.maybe_string("description", "note") or ""
+    pieces.done("from", "as", "into", "called", "to", "under", "range", "between", "with")
+    return v.Collapse(*between, name, description)
+
+
+def _expand(pieces: Pieces) -> v.Action:
+    name = pieces.maybe_string("name", "label")
+    if name is None and "expand" in pieces.verb and any(item.kind == "id" for item in pieces.items):
+        return _continue(pieces)
+    if name is None:
+        raise Unfit("a collapsed range by its name, or a continuation from a node?", "continue")
+    pieces.done("group", "range", "called", "again", "collapsed")
+    return v.Expand(name)
+
+
+def _step(action: v.Action) -> Reader:
+    def read(pieces: Pieces) -> v.Action:
+        pieces.done(
+            "that", "last", "step", "it", "action", "change", "operation", "my", "this", "one", "command"
+        )
+        return action
+
+    return read
+
+
+_COUNTED = (
+    "times",
+    "continuations",
+    "continuation",
+    "completions",
+    "samples",
+    "variants",
+    "alternatives",
+    "options",
+)
+
+
+def _continue(pieces: Pieces) -> v.Action:
+    start = pieces.option_id("from") or pieces.maybe_id()
+    n, tokens = pieces.number("n", *_COUNTED), pieces.number("tokens", "tokens")
+    temperature = _temperature(pieces.option("temp"))
+    stop, agent = pieces.values("stop"), pieces.option("agent")
+    if agent is None and pieces.word("using"):
+        agent = pieces.string("agent", what='which agent? using agent:"…"')
+    pieces.done("from", "at", "on", "after", "with", "using", "by", "and", "of", "here", "agent", *_COUNTED)
+    return v.Continue(start, 1 if n is None else n, tokens, temperature, stop, agent)
+
+
+def _temperature(value: str | None) -> float | None:
+    if value is None:
+        return None
+    try:
+        found = float(value) if len(value) < 12 else -1.0
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 10:
+        raise Unfit("temp: is a number between 0 and 10")
+    return found
+
+
+def _read(pieces: Pieces) -> v.Action:
+    title = pieces.option("doc")
+    if title is None:
+        raise Unfit('which document? doc:"…"', "view")
+    section, lines = pieces.option("section"), pieces.option("lines")
+    parts: list[v.SummaryOnly | v.Lines | v.SectionOf] = []
+    if section is not None:
+        parts.append(v.SectionOf(section))
+    if lines is not None:
+        parts.append(v.Lines(*lines_of(lines)))
+    if pieces.word("summary", "summarised", "summarized", "briefly"):
+        parts.append(v.SummaryOnly())
+    if len(parts) > 1:
+        raise Unfit("one of summary, lines: and section:, not several")
+    pieces.word(*_WHOLE)
+    pieces.done("of", "from", "in", "only", "at", "up", "out", "document", "doc")
+    return v.Read(title, parts[0] if parts else None)
+
+
+def _write(pieces: Pieces) -> v.Action:
+    title = pieces.option("doc")
+    if title is None:
+        raise Unfit('to which document? doc:"…"', "respond", "edit")
+    places: list[v.Append | v.At | v.Replace] = []
+    if "append" in pieces.verb or pieces.word("append", "appending"):
+        places.append(v.Append())
+    at, replaced = pieces.option("at"), pieces.option("replace")
+    if at is not None:
+        places.append(v.At(int(at)) if at.isdecimal() and 0 < len(at) < 10 and int(at) else v.At(at))
+    if replaced is not None:
+        places.append(v.Replace(_replaced(replaced)))
+    if len(places) != 1:
+        raise Unfit("write where: append, at:… or replace:…?")
+    text = pieces.string("text")
+    pieces.done("to", "in", "into", "with", "document", "doc", "end", "of")
+    return v.Write(title, places[0], text)
+
+
+def _replaced(value: str) -> v.Lines | str:
+    try:
+        return v.Lines(*lines_of(value.lower().removeprefix("lines ").removeprefix("lines:")))
+    except Unfit:
+        return value
+
+
+READERS: Mapping[str, Reader] = {
+    "view": _view,
+    "list": _list,
+    "tree": _tree,
+    "switch": _switch,
+    "search": _search,
+    "think": _think,
+    "help": _help,
+    "pin": _pin,
+    "stash": _stash,
+    "recall": _recall,
+    "drop": _drop,
+    "memory": _memory,
+    "respond": _respond,
+    "annotate": _annotate,
+    "edit": _edit,
+    "merge": _merge,
+    "split": _split,
+    "join": _join,
+    "attach": _attach,
+    "link": _link,
+    "unlink": _unlink,
+    "tag": _tag,
+    "untag": _untag,
+    "bookmark": _bookmark,
+    "unbookmark": _only_node(v.Unbookmark, "from", "bookmark", "of", "on"),
+    "prune": _only_node(v.Prune, "branch", "at", "off"),
+    "restore": _restore,
+    "exclude": _only_node(v.Exclude, "from", "context"),
+    "include": _only_node(v.Include, "in", "context", "again", "back"),
+    "collapse": _collapse,
+    "expand": _expand,
+    "undo": _step(v.Undo()),
+    "redo": _step(v.Redo()),
+    "continue": _continue,
+    "read": _read,
+    "write": _write,
+}

@@ -1,0 +1,356 @@
+"""Find the commands in what an agent has said, while it is still speaking.
+
+A line whose first non-blank character is `→` is a command. Not in a code block, a quotation
+or a tag, not inside another command's string, not in what somebody else put in front: such
+arrows are listed with the reason why nothing happened. Each line is looked at once.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from weft.commands.strings import end_of_closed, string_end
+
+__all__ = ["ARROW", "BACK", "Found", "Ignored", "Scan", "Scanner", "Span", "Why", "scan"]
+
+ARROW, BACK = "→", "←"
+_BLANKS = re.compile("[ \t\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]*")
+_THINK = re.compile(
+    r"[ \t]*+(?:(?:please|now|just|let|me|let's|i|will)[ \t]+){0,4}think(?:ing)?\b[ \t]*+[:.…]*+",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"([ \t]*+(?:(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])[ \t]*+){0,32}+)(`{3,}+|~{3,}+)(.*)")
+_TAG = re.compile(
+    r"[ \t]*+<(think|thinking|reasoning|scratchpad|pre|code|blockquote|quote|!--)", re.IGNORECASE
+)
+_CODE_INDENT = 4
+_TAB = 4
+
+
+class Why(StrEnum):
+    """Why an arrow at the beginning of a line was left alone."""
+
+    CODE = "in a code block"
+    QUOTATION = "in a quotation"
+    TAG = "inside a tag"
+    GIVEN = "not of the agent's own output"
+    MARKED = "not a plain arrow"
+
+
+class Span(NamedTuple):
+    """A stretch of the output, in characters and in bytes of UTF-8. The end is not part of it."""
+
+    start: int
+    end: int
+    byte_start: int
+    byte_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One command, exactly where it stands."""
+
+    span: Span
+    """From the arrow to the last character."""
+    text: str
+    """What follows the arrow; of a thought, what was thought."""
+    think: bool = False
+    closed: bool = True
+    """False if a string, or a thought, never ended: a string makes the command void."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """An arrow that is no command."""
+
+    start: int
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What an output holds, as far as it counts."""
+
+    commands: tuple[Found, ...]
+    """In order; what follows the cut is not among them."""
+    prose: str
+    """The words outside of commands, up to the cut."""
+    cut: int | None
+    """Where the first prose after a batch begins, in characters: from there on it was written without
+    the results. None if there is none."""
+    byte_cut: int | None
+    ignored: tuple[Ignored, ...]
+
+    @property
+    def batch(self) -> tuple[Found, ...]:
+        """The commands to be answered, in order. Thoughts are not."""
+        return tuple(found for found in self.commands if not found.think)
+
+    @property
+    def thoughts(self) -> tuple[Found, ...]:
+        return tuple(found for found in self.commands if found.think)
+
+
+def scan(text: str, *, given: str = "") -> Scan:
+    """All commands of a whole output. Places count from the beginning of `given`."""
+    scanner = Scanner(given=given)
+    scanner.feed(text)
+    return scanner.finish()
+
+
+@dataclass(slots=True)
+class _Open:
+    """A command that has begun: its parts so far, and what it waits for."""
+
+    start: int
+    byte_start: int
+    own: bool
+    think: bool
+    parts: list[str]
+    mark: str = ""
+    """What opened the string that it is in the middle of."""
+
+
+class Scanner:
+    """Feed it what comes; ask `cut` whether to stop generating; `finish` it at the end.
+
+    `given` is what stands before the agent's own words in the same text (a prefill): it
+    decides where lines begin, and nothing in it is executed.
+    """
+
+    def __init__(self, *, given: str = "") -> None:
+        self.cut: int | None = None
+        self.work = 0
+        """How many characters were looked at: never more than a few times the input."""
+        self._byte_cut: int | None = None
+        self._commands: list[Found] = []
+        self._ignored: list[Ignored] = []
+        self._prose: list[str] = []
+        self._pending: list[str] = []
+        """Pieces of the line that is not complete yet."""
+        self._place = self._bytes = 0
+        """Where that line begins."""
+        self._own = len(given)
+        self._open: _Open | None = None
+        self._fence: tuple[str, int, int] | None = None
+        self._tag = ""
+        self._spoken = self._blank = self._indented = self._answerable = self._removed = False
+        self._straight = self._curly = 0
+        self._peeked = False
+        """Whether the first letter of the line is known already."""
+        if given:
+            self.feed(given)
+
+    def feed(self, chunk: str) -> tuple[Found, ...]:
+        """Take the next piece of the output; get the commands that it completes."""
+        before = len(self._commands)
+        if self.cut is not None or not chunk:
+            return ()
+        first, *rest = chunk.split("\n")
+        self._pending.append(first)
+        for piece in rest:
+            self._end_line(newline=True)
+            if self.cut is not None:
+                return tuple(self._commands[before:])
+            self._pending.append(piece)
+        self._peek(self._pending[-1])
+        return tuple(self._commands[before:])
+
+    def finish(self) -> Scan:
+        """The output is over: an unclosed string makes its command void, an unclosed thought just ends."""
+        if self.cut is None:
+            self._end_line(newline=False)
+        if self._open is not None:
+            self._complete(self._open, self._place, self._bytes, closed=False)
+        return Scan(
+            commands=tuple(self._commands),
+            prose="\n".join(self._prose).strip("\n"),
+            cut=self.cut,
+            byte_cut=self._byte_cut,
+            ignored=tuple(self._ignored),
+        )
+
+    def _peek(self, piece: str) -> None:
+        """See prose after a batch as soon as its first letter is there."""
+        waiting = self._open is not None or self._fence is not None or self._tag
+        if self._peeked or waiting or not self._answerable:
+            return
+        first = _first(piece)
+        self.work += first
+        if first < len(piece):
+            self._peeked = True
+            if piece[first] != ARROW:
+                self._set_cut(self._place, self._bytes)
+
+    def _set_cut(self, place: int, byte: int) -> None:
+        self.cut, self._byte_cut = place, byte
+
+    def _end_line(self, *, newline: bool) -> None:
+        line = "".join(self._pending)
+        self._pending, self._peeked = [], False
+        self.work += len(line)
+        if newline or line:
+            self._line(line)
+        self._place += len(line) + newline
+        self._bytes += _size(line) + newline
+
+    def _line(self, line: str) -> None:
+        if self._open is not None:
+            self._go_on(self._open, line)
+        elif self._fence is not None or self._tag:
+            self._note_arrow(line, Why.CODE if self._fence is not None else Why.TAG)
+            self._say(line)
+            self._close_block(line)
+        else:
+            self._fresh(line)
+
+    def _fresh(self, line: str) -> None:
+        first = _first(line)
+        if first == len(line):
+            self._blank, self._straight, self._curly = True, 0, 0
+            if not (self._removed and self._prose and not self._prose[-1]):
+                self._prose.append("")
+            return
+        why = self._why_not(line, first) if line[first] == ARROW else None
+        if why is not None:
+            self._ignored.append(Ignored(self._place + first, why))
+        if line[first] != ARROW or (why is not None and why is not Why.GIVEN):
+            self._speak(line)
+            return
+        self._blank = self._indented = False
+        self._begin(line, first)
+
+    def _why_not(self, line: str, first: int) -> Why | None:
+        if self._place + first < self._own:
+            return Why.GIVEN
+        if unicodedata.category(line[first + 1 : first + 2] or " ").startswith("M"):
+            return Why.MARKED
+        if self._straight % 2 or self._curly > 0:
+            return Why.QUOTATION
+        deep = len(line[:first].expandtabs(_TAB)) >= _CODE_INDENT
+        if deep and self._spoken and (self._blank or self._indented):
+            # After words and a blank line, that is how Markdown shows code.
+            self._indented = True
+            return Why.CODE
+        return None
+
+    def _begin(self, line: str, first: int) -> None:
+        after = first + 1
+        thinking = _THINK.match(line[after : after + 100])
+        opened = _Open(
+            start=self._place + first,
+            byte_start=self._bytes + _size(line[:first]),
+            own=self._place + first >= self._own,
+            think=thinking is not None,
+            parts=[],
+        )
+        if thinking is not None:
+            self._think(opened, line, after + thinking.end())
+        else:
+            self._read(opened, line, after, after)
+
+    def _go_on(self, opened: _Open, line: str) -> None:
+        if opened.think:
+            self._think(opened, line, 0)
+            return
+        end = string_end(line, 0, opened.mark)
+        if end < 0:
+            opened.parts.append(line.removesuffix("\r"))
+        else:
+            self._read(opened, line, 0, end)
+
+    def _read(self, opened: _Open, line: str, start: int, position: int) -> None:
+        """The command ends with its line, unless a string is open there."""
+        rest, place = line[start:].removesuffix("\r"), position - start
+        self.work += len(rest)
+        opened.parts.append(rest)
+        end = end_of_closed(rest, place)
+        if end < len(rest):
+            opened.mark, self._open = rest[end], opened
+            return
+        text = line.rstrip()
+        self._complete(opened, self._place + len(text), self._bytes + _size(text), closed=True)
+
+    def _think(self, opened: _Open, line: str, start: int) -> None:
+        self._open = opened
+        end = line.find(BACK, start)
+        opened.parts.append(line[start:] if end < 0 else line[start:end])
+        if end < 0:
+            return
+        after = end + len(BACK)
+        size = _size(line[:after])
+        self._complete(opened, self._place + after, self._bytes + size, closed=True)
+        rest = line[after:]
+        if _first(rest) < len(rest):
+            self._speak(rest, after, size)
+
+    def _complete(self, opened: _Open, end: int, byte_end: int, *, closed: bool) -> None:
+        self._open, self._removed = None, True
+        if not opened.own:
+            return
+        span = Span(opened.start, end, opened.byte_start, byte_end)
+        self._commands.append(Found(span, "\n".join(opened.parts).strip(), opened.think, closed))
+        # A thought has no result, so what follows it was not written without one.
+        self._answerable = self._answerable or not opened.think
+
+    def _speak(self, line: str, offset: int = 0, byte_offset: int = 0) -> None:
+        if self._answerable:
+            self._set_cut(self._place + offset, self._bytes + byte_offset)
+            return
+        if self._blank and _first(line) < len(line) and not self._starts_deep(line):
+            self._indented = False
+        self._blank = False
+        self._spoken = True
+        self._say(line)
+        self._straight += line.count('"')
+        self._curly = max(0, self._curly + line.count("“") - line.count("”"))
+        self._open_block(line)
+
+    def _starts_deep(self, line: str) -> bool:
+        return len(line[: _first(line)].expandtabs(_TAB)) >= _CODE_INDENT
+
+    def _say(self, line: str) -> None:
+        self._prose.append(line)
+        self._removed = False
+
+    def _note_arrow(self, line: str, why: Why) -> None:
+        first = _first(line)
+        if first < len(line) and line[first] == ARROW:
+            self._ignored.append(Ignored(self._place + first, why))
+
+    def _open_block(self, line: str) -> None:
+        fence = _FENCE.match(line)
+        # Backticks in what follows three of them make it a span within a line.
+        if fence is not None and not (fence[2][0] == "`" and "`" in fence[3]):
+            self._fence = (fence[2][0], len(fence[2]), len(fence[1].expandtabs(_TAB)))
+            self._straight = self._curly = 0
+            return
+        tag = _TAG.match(line)
+        if tag is not None:
+            name = tag[1].lower()
+            closing = "-->" if name == "!--" else f"</{name}"
+            if closing not in line[tag.end() :].lower():
+                self._tag = closing
+
+    def _close_block(self, line: str) -> None:
+        if self._fence is None:
+            if self._tag in line.lower():
+                self._tag = ""
+            return
+        mark, length, indent = self._fence
+        bare = line.strip(" \t\r>")
+        depth = len(line[: _first(line)].expandtabs(_TAB))
+        if len(bare) >= length and not bare.strip(mark) and depth <= indent + 3:
+            self._fence = None
+
+
+def _first(line: str) -> int:
+    """Where the first character stands that is not blank."""
+    found = _BLANKS.match(line)
+    return 0 if found is None else found.end()
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

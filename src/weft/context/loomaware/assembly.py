@@ -1,0 +1,154 @@
+"""The whole of what a loom-aware agent is sent, in its order.
+
+System prompt with addendum · memory · conversation with headings · loom context · current turn.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from weft.context.assemble import INPUT, ContextRequest, Pending, plan_context
+from weft.context.loomaware.addendum import addendum
+from weft.context.loomaware.headings import NodeFacts, absolute_heading, escape_content, heading
+from weft.context.loomaware.memory import Memory, Showing, memory_block
+from weft.context.loomaware.place import Place, loom_context, tail_block
+from weft.context.loomaware.planned import LoomPlan, added_piece, with_pruned
+from weft.context.loomaware.prose import boundary, unmarked
+from weft.context.manifest import Manifest
+from weft.context.marker import JOINT
+from weft.context.render import digest_of, render_context
+from weft.context.result import AssembledContext
+from weft.context.select import Candidate
+from weft.context.settings import LoomLayout
+from weft.tree.agent import Permission
+from weft.tree.content import Content, Text, spoken_text
+from weft.tree.message import Message
+from weft.tree.node import Role
+
+__all__ = ["Exchange", "LoomAware", "loom_request", "plan_loom", "render_loom"]
+
+_SAID, _ANSWERED = "said:", "answered:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One turn of a run that is going on: what the model said, and what its commands came to."""
+
+    said: str
+    """The model's text up to the cut, commands and all."""
+    results: str
+    numbers: tuple[int, ...] = ()
+    """The handles of those results."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoomAware:
+    """What a loom-aware agent is told beside the conversation. Time is an argument."""
+
+    permissions: frozenset[Permission]
+    place: Place
+    now: datetime
+    facts: Mapping[str, NodeFacts]
+    """By node id, for every node of the outline."""
+    memory: Memory = field(default_factory=Memory)
+    exchanges: tuple[Exchange, ...] = ()
+    """Of this run, so far."""
+    summaries: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By node id, for pruning."""
+    showing: Showing = field(default_factory=Showing)
+    notice: str = ""
+    """What was pruned, and how to get it back."""
+
+
+def loom_request(request: ContextRequest, loom: LoomAware) -> tuple[ContextRequest, dict[str, Content]]:
+    """The request of a loom-aware agent, and the contents of what in it is no node."""
+    cached = request.preferences.loom_layout is LoomLayout.CACHE
+    memory = memory_block(loom.memory, loom.showing)
+    request, own = _with_run(request, loom.exchanges)
+    rows = [*request.outline.head, *request.outline.tail]
+    if cached:
+        facts = [loom.facts[row.id] for row in rows if row.id in loom.facts and row.left_out is None]
+        tail = tail_block(loom.place, loom.permissions, memory=memory, facts=facts, now=loom.now)
+    else:
+        tail = loom_context(loom.place, loom.permissions)
+    preface = f"{tail}\n{loom.notice}" if loom.notice else tail
+    prompt = JOINT.join(filter(None, [request.system.agent.strip(), addendum(loom.permissions)]))
+    system = replace(request.system, agent=prompt, memory="" if cached else memory)
+    changed = replace(
+        request,
+        system=system,
+        preface=preface,
+        headings=_headings(request, loom, rows, cached=cached),
+        # A collaborator is a chat model: it is told where it is, in a document's tree too.
+        buffer_system_context=True,
+    )
+    return changed, own
+
+
+def _headings(
+    request: ContextRequest, loom: LoomAware, rows: Sequence[Candidate], *, cached: bool
+) -> dict[str, str]:
+    known = [row for row in rows if row.id in loom.facts]
+    if not request.dialogue:
+        return {
+            row.id: boundary(first=index == 0, model=loom.facts[row.id].model)
+            for index, row in enumerate(known)
+        }
+    if cached:
+        return {row.id: f"{absolute_heading(loom.facts[row.id])}\n" for row in known}
+    return {row.id: f"{heading(loom.facts[row.id], loom.now)}\n" for row in known}
+
+
+def _with_run(
+    request: ContextRequest, exchanges: Sequence[Exchange]
+) -> tuple[ContextRequest, dict[str, Content]]:
+    """The turns of this run as levels after the path: the newest results are the current turn's input."""
+    if not exchanges or not request.dialogue:
+        return request, {}
+    own: dict[str, Content] = {}
+    rows = list(request.outline.tail)
+    texts: list[tuple[str, str, str]] = []
+    if request.pending.text.strip():
+        texts.append((f"{_ANSWERED}0", "user", request.pending.text))
+    for number, each in enumerate(exchanges, 1):
+        texts += [
+            (f"{_SAID}{number}", "assistant", each.said),
+            (f"{_ANSWERED}{number}", "user", each.results),
+        ]
+    ruler = (rows or list(request.outline.head) or [_NOWHERE])[-1].ruler
+    for name, role, text in texts:
+        tokens = max(1, request.estimator.of_text(text)) if text.strip() else 0
+        ruler += tokens
+        own[name] = Text(text)
+        rows.append(Candidate(name, INPUT if name == f"{_ANSWERED}0" else name, role, tokens, ruler))
+    pending = Pending(sources=request.pending.sources, instructions=request.pending.instructions)
+    return replace(request, outline=replace(request.outline, tail=rows), pending=pending), own
+
+
+_NOWHERE = Candidate("", "", "user", 0, 0)
+
+
+def plan_loom(request: ContextRequest, loom: LoomAware) -> LoomPlan:
+    """A plan without any pruning."""
+    changed, own = loom_request(request, loom)
+    return LoomPlan(plan=plan_context(changed), own=own)
+
+
+def render_loom(found: LoomPlan, contents: Mapping[str, Content]) -> AssembledContext:
+    """Write what was planned. Texts of nodes are made unable to pass for headings, blocks or boundaries."""
+    dialogue = found.plan.request.dialogue
+    told: dict[str, Content] = {
+        name: escape_content(content) if dialogue else Text(unmarked(spoken_text(content)))
+        for name, content in contents.items()
+    }
+    context = render_context(found.plan, {**told, **found.own})
+    pieces = with_pruned(context.manifest.pieces, found)
+    if dialogue:
+        return replace(context, manifest=Manifest(context.manifest.facts, pieces))
+    preface = found.plan.request.preface
+    message = Message(Role.USER, (Text(JOINT.join(filter(None, [context.document, preface]))),))
+    cost = found.plan.request.estimator.of_text(JOINT + preface)
+    pieces.append(added_piece("loom context", cost, "after the document"))
+    facts = replace(context.manifest.facts, hash=digest_of(context.system, None, [message]))
+    manifest = Manifest(facts, pieces)
+    return replace(context, manifest=manifest, messages=(message,), document=None, tokens=manifest.tokens)

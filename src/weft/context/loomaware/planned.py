@@ -1,0 +1,72 @@
+"""A plan for a loom-aware agent, and the account of what pruning did to it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from weft.context.assemble import Plan
+from weft.context.manifest import Gap, Kind, Outcome, Piece, Run
+from weft.tree.content import Content
+
+__all__ = ["LoomPlan", "added_piece", "with_pruned"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoomPlan:
+    """A plan, the contents that it needs beside the nodes', and the account of what was pruned."""
+
+    plan: Plan
+    own: Mapping[str, Content]
+    pruned: tuple[Piece, ...] = ()
+    collapsed: int = 0
+    """How many levels one stands for now: later ones are that many further on, less one."""
+    label: str = ""
+
+    @property
+    def wanted(self) -> list[str]:
+        """Ids of the nodes whose contents rendering needs."""
+        return [name for name in self.plan.wanted if name not in self.own]
+
+
+def with_pruned(pieces: Sequence[Piece], found: LoomPlan) -> list[Piece]:
+    """The account of what was sent, with what pruning did to the path, each at its own level."""
+    if not found.collapsed:
+        return [*pieces, *found.pruned]
+    system = [piece for piece in pieces if piece.kind is Kind.SYSTEM]
+    others = [piece for piece in pieces if piece.kind is not Kind.SYSTEM]
+    shifted: list[Piece] = []
+    for piece in others:
+        shifted += _shifted(piece, found)
+    return [*system, *found.pruned, *shifted]
+
+
+def _shifted(piece: Piece, found: LoomPlan) -> list[Piece]:
+    if piece.position is None:
+        return [piece]
+    by = found.collapsed - 1
+    if piece.position > 0:
+        return [replace(piece, position=piece.position + by)]
+    if isinstance(piece, Gap):
+        # The summaries themselves were cut: what they stood for is told apart.
+        count = piece.count - 1
+        return [replace(piece, position=found.collapsed, count=count)] if count else []
+    tokens = piece.tokens if piece.tokens is not None else piece.sizes
+    stands = Run(
+        kind=Kind.MESSAGE,
+        outcome=Outcome.ADDED,
+        reason="stands for what was pruned",
+        ids=piece.ids[:1],
+        sizes=piece.sizes[:1],
+        tokens=tokens[:1],
+    )
+    rest = replace(
+        piece,
+        ids=piece.ids[1:],
+        sizes=piece.sizes[1:],
+        tokens=None if piece.tokens is None else piece.tokens[1:],
+        position=found.collapsed,
+    )
+    return [stands, rest] if rest.ids else [stands]
+
+
+def added_piece(name: str, tokens: int, reason: str) -> Run:
+    return Run(kind=Kind.MESSAGE, outcome=Outcome.ADDED, reason=reason, ids=(name,), sizes=(tokens,))

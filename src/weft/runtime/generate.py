@@ -1,0 +1,237 @@
+"""Generating: continuations of a node by models, as they come or when they are there.
+
+kids = node.generate(n=3)
+with node.stream(n=3) as stream:
+    for event in stream: ...
+"""
+
+import contextlib
+import weakref
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from weft.errors import WeftError
+from weft.providers.registry import Registry, installed_providers
+from weft.runtime.actor import Actor
+from weft.runtime.gate import Gate
+from weft.runtime.generating.caps import CAPS, Cap, Period, caps_of, changed_caps
+from weft.runtime.generating.choosing import DEFAULT_AGENT, model_agent
+from weft.runtime.generating.preflight import Preflight
+from weft.runtime.generating.preparing import preflight
+from weft.runtime.generating.run import Place, Run
+from weft.runtime.generating.sent import Checked, Sent, check_sent, sent_for
+from weft.runtime.generating.settings import Set, kept_settings
+from weft.runtime.generating.telling import Ended, Failed, GenerationEvent
+from weft.runtime.generating.wishes import Wishes
+from weft.runtime.handles import NodeHandle
+from weft.runtime.running import note_run
+from weft.store.spending import Spent, spent_by
+from weft.tree.agent import Agent
+from weft.tree.node import Status
+
+if TYPE_CHECKING:
+    from weft.runtime.grove import Grove
+
+__all__ = ["Generated", "Generations", "Stream"]
+
+
+class Generated(list[NodeHandle]):
+    """The nodes that came, in the order of what was asked for; and what did not come, and why."""
+
+    def __init__(self, nodes: list[NodeHandle], failures: tuple[WeftError, ...]) -> None:
+        super().__init__(nodes)
+        self.failures = failures
+        """One for each call that ended with an error; what had come of it is among the nodes, as interrupted."""
+
+
+class Stream:
+    """A generation as it goes on: iterate it for events, plainly or in an event loop.
+
+    Leave its `with` early, or call `stop`, and no more words are asked for: what came is kept.
+    """
+
+    def __init__(self, grove: "Grove", run: Run) -> None:
+        self._grove = grove
+        self._run = run
+        self._nodes: dict[int, NodeHandle] = {}
+        self._failures: list[WeftError] = []
+        self._over = False
+        # Whoever drops it without a word does not listen any more either.
+        weakref.finalize(self, run.stop).atexit = False
+
+    @property
+    def nodes(self) -> list[NodeHandle]:
+        """Those that are there so far, in the order of their slots."""
+        return [self._nodes[slot] for slot in sorted(self._nodes)]
+
+    @property
+    def failures(self) -> tuple[WeftError, ...]:
+        return tuple(self._failures)
+
+    def stop(self) -> None:
+        """No more words, please. The events that are still to come tell what was kept."""
+        self._run.stop()
+
+    def result(self) -> Generated:
+        """Wait for the end. Raises the first error, if no continuation came to its end."""
+        for _ in self:
+            pass
+        return self._result()
+
+    async def result_async(self) -> Generated:
+        """The same in an event loop."""
+        async for _ in self:
+            pass
+        return self._result()
+
+    def _result(self) -> Generated:
+        nodes = self.nodes
+        whole = any(node.value.status is Status.COMPLETE for node in nodes)
+        if self._failures and not whole:
+            raise _with_nodes(self._failures[0], nodes)
+        return Generated(nodes, self.failures)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._over:
+            self.stop()
+            with contextlib.suppress(WeftError):
+                for _ in self:
+                    pass
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._over:
+            self.stop()
+            with contextlib.suppress(WeftError):
+                async for _ in self:
+                    pass
+
+    def __iter__(self) -> Iterator[GenerationEvent]:
+        while not self._over:
+            try:
+                event = self._run.channel.get()
+            except WeftError:
+                self._over = True
+                raise
+            if event is None:
+                self._over = True
+                return
+            self._take(event)
+            yield event
+
+    async def __aiter__(self) -> AsyncIterator[GenerationEvent]:
+        while not self._over:
+            try:
+                event = await self._run.channel.get_async()
+            except WeftError:
+                self._over = True
+                raise
+            if event is None:
+                self._over = True
+                return
+            self._take(event)
+            yield event
+
+    def _take(self, event: GenerationEvent) -> None:
+        if isinstance(event, Ended):
+            self._nodes[event.slot] = NodeHandle(self._grove, event.node)
+        elif isinstance(event, Failed):
+            self._failures.append(event.error)
+
+
+def _with_nodes(error: WeftError, nodes: list[NodeHandle]) -> WeftError:
+    """The error, and where to find what had come."""
+    if nodes:
+        named = ", ".join(f"[{node.local_id}]" for node in nodes)
+        error.add_note(f"what had come is kept as interrupted: {named}")
+    return error
+
+
+@dataclass(frozen=True, slots=True)
+class Generations:
+    """Asking models, for one agent of a grove."""
+
+    grove: "Grove"
+    gate: Gate
+    actor: Actor
+
+    @property
+    def registry(self) -> Registry:
+        return self.gate.providers or installed_providers()
+
+    def stream(self, tree: str, node: str | None, wishes: Wishes) -> Stream:
+        """Begin, and return at once; the stream tells what happens, also if it is refused."""
+        run = Run(self.gate, self.actor, self.registry, Place(tree=tree, node=node), wishes)
+        note_run(self.gate.store, run)
+        run.start()
+        return Stream(self.grove, run)
+
+    def generate(self, tree: str, node: str | None, wishes: Wishes) -> Generated:
+        """Begin, and wait for the end. Interrupted, it stops, and what came is kept."""
+        with self.stream(tree, node, wishes) as stream:
+            return stream.result()
+
+    def preflight(self, tree: str, node: str | None, wishes: Wishes) -> Preflight:
+        """Tokens, expected cached share and price, before anything is spent."""
+        return preflight(self.gate, self.actor, self.registry, (tree, node), wishes)
+
+    def sent(self, tree: str, node: str) -> Sent:
+        """What the model saw that wrote a node."""
+        return sent_for(self.gate, self.actor, tree, node)
+
+    def check_sent(self, sent: Sent) -> Checked:
+        """Whether that is what was sent, to the byte, and whether it would be the same today."""
+        return check_sent(self.gate, self.actor, sent)
+
+    @property
+    def default_agent(self) -> str | None:
+        """The id of who answers where nobody is named, if somebody was chosen."""
+        with self.gate.store.read() as session:
+            return kept_settings(session).get(DEFAULT_AGENT)
+
+    def choose_default(self, agent: str | None) -> Agent | None:
+        """Let this agent answer where nobody is named; None leaves it to the one that came last."""
+        if agent is None:
+            self.gate.perform(self.actor, Set(settings={DEFAULT_AGENT: None}))
+            return None
+        with self.gate.store.read() as session:
+            found, _ = model_agent(session, agent)
+        self.gate.perform(self.actor, Set(settings={DEFAULT_AGENT: found.id}))
+        return found
+
+    @property
+    def caps(self) -> list[Cap]:
+        with self.gate.store.read() as session:
+            return caps_of(kept_settings(session))
+
+    def set_cap(
+        self, dollars: Decimal | float | None, *, whose: str = "grove", period: Period = Period.TOTAL
+    ) -> None:
+        """Spend no more than this: `grove`, `tree:ID` or `agent:ID`, in all or in a day. None takes it away."""
+        amount = None if dollars is None else Decimal(str(dollars))
+        with self.gate.store.read() as session:
+            caps = changed_caps(kept_settings(session), whose, period, amount)
+        self.gate.perform(self.actor, Set(settings={CAPS: caps or None}))
+
+    def spent(self, *, tree: int | None = None, agent: int | None = None) -> Spent:
+        """Millionths of a dollar, by the grove as a whole, or by one tree or agent (by key)."""
+        with self.gate.store.read() as session:
+            return spent_by(session, self.gate.clock(), tree=tree, agent=agent)

@@ -1,0 +1,175 @@
+"""The one place where a request's words are put together.
+
+An `Assembly` is a function of what is asked. The one here is the engine's own; another (in
+layers, with marks for the provider's cache) is chosen by giving it as the wish `assembly`.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import orjson
+
+from weft.context.assemble import Profile as ContextProfile
+from weft.providers.base import NO_CACHE, CacheControls, Parameters, Profile, Request
+from weft.runtime.contexts import ContextOptions, Contexts
+from weft.runtime.gate import Gate
+from weft.runtime.generating.wishes import Wishes
+from weft.runtime.operations.base import Operation
+from weft.store.blobs import BlobStore
+from weft.tree.agent import Agent
+from weft.tree.content import blob_refs
+from weft.tree.json import JsonObject, JsonValue
+from weft.tree.message import Message, message_to_wire
+from weft.tree.node import Role
+
+__all__ = [
+    "Ask",
+    "Assembled",
+    "Assembly",
+    "Media",
+    "assemble_plainly",
+    "neutral_hash",
+    "options_of",
+    "request_of",
+    "with_choices",
+    "with_prefill",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What is to be assembled: for whom, from where, how."""
+
+    gate: Gate
+    contexts: Contexts
+    tree: str
+    node: str
+    agent: Agent
+    model: str
+    """The provider's own name of it."""
+    profile: Profile
+    wishes: Wishes
+    text: str | None = ""
+    """What is not a node yet; None: what is typed at the end of a document, if that is where this is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembled:
+    """A request's words, and the account of them."""
+
+    system: tuple[str, ...] = ()
+    """In blocks, as the cache controls count them."""
+    messages: tuple[Message, ...] = ()
+    prompt: str | None = None
+    """In buffer mode, instead of messages."""
+    prefill: str = ""
+    cache: CacheControls = NO_CACHE
+    manifest: JsonObject = field(default_factory=dict[str, JsonValue])
+    """As it is stored with the attempt."""
+    tokens: int = 0
+    """By the estimator."""
+    cached: int | None = None
+    """How many of them the provider will find in its cache, where that can be told."""
+    keep: Callable[[str], Operation[object]] | None = None
+    """What keeps it for later requests to be compared with, given the id of the call."""
+
+
+Assembly: TypeAlias = Callable[[Ask], Assembled]
+
+
+def options_of(ask: Ask) -> ContextOptions:
+    """How the engine is to see the place: with the model's own window, unless the agent or the call says."""
+    wishes, profile = ask.wishes, ask.profile
+    custom = ask.agent.configuration.custom.get("contextWindow")
+    window = wishes.window if wishes.window is not None else (None if custom is not None else profile.window)
+    return ContextOptions(
+        limit=wishes.limit,
+        window=window,
+        max_tokens=wishes.max_tokens,
+        agent=ask.agent.id,
+        preferences=wishes.preferences,
+        estimator=wishes.estimator,
+        profile=ContextProfile(prefix_cache=profile.prefix_cache, prefill=profile.prefill),
+        text=ask.text,
+        context=wishes.context,
+        instructions=wishes.instructions,
+    )
+
+
+def assemble_plainly(ask: Ask) -> Assembled:
+    """The path as messages or as one document, by the engine."""
+    found = ask.contexts.at(ask.tree, ask.node, options_of(ask))
+    messages, prefill = with_prefill(ask.profile, found.messages)
+    return Assembled(
+        system=(found.system,) if found.system else (),
+        messages=messages,
+        prompt=found.document,
+        prefill=prefill,
+        manifest=found.manifest.stored(),
+        tokens=found.tokens,
+    )
+
+
+def with_prefill(profile: Profile, messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], str]:
+    """The answer goes on where the model's own last words end, if the provider has that."""
+    last = messages[-1] if messages else None
+    if profile.prefill and last is not None and last.role is Role.ASSISTANT and _is_plain(last):
+        return messages[:-1], last.text
+    return messages, ""
+
+
+def _is_plain(message: Message) -> bool:
+    return not message.calls and not message.results and message.text != "" and len(message.blocks) == 1
+
+
+def request_of(ask: Ask, assembled: Assembled, parameters: Parameters, blobs: BlobStore) -> Request:
+    """The same as a provider is given it."""
+    return Request(
+        model=ask.model,
+        messages=assembled.messages,
+        prompt=assembled.prompt,
+        system=assembled.system,
+        parameters=parameters,
+        prefill=assembled.prefill,
+        cache=assembled.cache,
+        media=Media(blobs, assembled.messages),
+    )
+
+
+class Media(Mapping[str, bytes]):
+    """Bytes of the pictures and sounds that messages show, read when an adapter asks for them."""
+
+    def __init__(self, blobs: BlobStore, messages: tuple[Message, ...]) -> None:
+        self._blobs = blobs
+        self._refs = dict.fromkeys(
+            ref for message in messages for block in message.blocks for ref in blob_refs(block)
+        )
+
+    def __getitem__(self, ref: str) -> bytes:
+        if ref not in self._refs:
+            raise KeyError(ref)
+        return self._blobs.get(ref)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._refs)
+
+    def __len__(self) -> int:
+        return len(self._refs)
+
+
+def neutral_hash(request: Request) -> str:
+    """SHA-256 of what is asked, in nobody's dialect: to know it again after assembling it again."""
+    value: JsonObject = {
+        "model": request.model,
+        "system": list(request.system),
+        "messages": [message_to_wire(message) for message in request.messages],
+        "prompt": request.prompt,
+        "prefill": request.prefill,
+    }
+    return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def with_choices(request: Request, n: int) -> Request:
+    return replace(request, parameters=replace(request.parameters, n=n))

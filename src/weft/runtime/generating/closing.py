@@ -1,0 +1,76 @@
+"""Calls whose process died are ended by whoever comes next: what was written down of them becomes nodes."""
+
+import orjson
+
+from weft.errors import ConflictError, NotFoundError, WeftError
+from weft.runtime.actor import Actor
+from weft.runtime.gate import Gate
+from weft.runtime.generating.hearing import choices_from, keepable
+from weft.runtime.generating.processes import is_dead
+from weft.runtime.generating.settling import Continuation, SettleCall
+from weft.store.calls import OpenCall, calls_under_way, pieces_of
+from weft.tree.attempt import Outcome, RawResponse
+from weft.tree.edge import Source, SourceRole
+from weft.tree.node import Status
+from weft.tree.wire import from_microseconds
+
+__all__ = ["close_dead_calls"]
+
+_DIED = "its process ended before the answer did"
+
+
+def close_dead_calls(gate: Gate, actor: Actor) -> int:
+    """End every call that nobody listens to any more, as interrupted; returns how many."""
+    with gate.store.read() as session:
+        now = gate.clock()
+        dead = [
+            each
+            for each in calls_under_way(session)
+            if each.call.held_until <= now or is_dead(each.call.holder)
+        ]
+    closed = 0
+    for each in dead:
+        try:
+            _close(gate, actor, each)
+            closed += 1
+        except (ConflictError, NotFoundError):
+            # Somebody else was faster, or works at that place now: the next one who looks.
+            continue
+        except WeftError:
+            break
+    return closed
+
+
+def _close(gate: Gate, actor: Actor, dead: OpenCall) -> None:
+    call = dead.call
+    with gate.store.read() as session:
+        pieces = pieces_of(session, call.tree, call.attempt)
+    sources = [Source(node, SourceRole(role)) for node, role in orjson.loads(call.sources)]
+    choices = choices_from([piece.said for piece in pieces])
+    said = [
+        Continuation(number, keepable(choice.content), Status.INTERRUPTED)
+        for number, choice in sorted(choices.items())
+        if choice.blocks
+    ]
+    wire = b"".join(piece.wire for piece in pieces)
+    response = RawResponse(
+        body=wire,
+        provider=call.provider,
+        model=call.model,
+        attempt=dead.attempt,
+        requested_at=from_microseconds(dead.started_at),
+    )
+    operation = SettleCall(
+        tree=dead.tree,
+        attempt=dead.attempt,
+        agent=dead.agent,
+        sources=sources,
+        outcome=Outcome.INTERRUPTED,
+        said=said,
+        response=response if wire else None,
+        error=_DIED,
+        lease=(call.run, call.token),
+        releases=True,
+        only_if_running=True,
+    )
+    gate.perform(actor, operation)

@@ -1,0 +1,241 @@
+"""One call being heard: what came so far, written down as it comes, and what it is in the end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import orjson
+
+from weft.errors import ProviderError, Trouble, WeftError
+from weft.providers.collecting import Answer, Choice
+from weft.providers.events import (
+    Ending,
+    Event,
+    Retried,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingDone,
+    ToolCalled,
+)
+from weft.providers.wire import Answered, Exchange, Received, Sent
+from weft.runtime.generating.preparing import Call
+from weft.runtime.generating.settling import Continuation, FailedTry, Piece
+from weft.runtime.redaction import redact
+from weft.tree.attempt import Outcome, RawResponse, Usage
+from weft.tree.content import (
+    CONTENT_LIMIT,
+    Content,
+    Mixed,
+    Text,
+    Thinking,
+    content_from_wire,
+    content_to_wire,
+)
+from weft.tree.json import JsonValue
+from weft.tree.node import Status
+from weft.tree.wire import from_microseconds
+
+__all__ = ["STOPPED", "Heard", "choices_from", "keepable"]
+
+STOPPED = "stopped"
+_CUT = ProviderError(
+    Trouble.NETWORK,
+    "the answer ended without saying why",
+    hint="what came is kept as interrupted; ask again for another",
+)
+
+
+@dataclass(slots=True)
+class Heard:
+    """What one call brought so far."""
+
+    call: Call
+    answer: Answer = field(default_factory=Answer)
+    error: WeftError | None = None
+    stopped: bool = False
+    requested_at: int | None = None
+    responded_at: int | None = None
+    tries: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    """Index of each exchange that was answered with an error before the last, and that error."""
+    _said: list[JsonValue] = field(default_factory=list[JsonValue])
+    _wire: list[bytes] = field(default_factory=list[bytes])
+    _characters: int = 0
+
+    def add(self, event: Event, now: int) -> None:
+        self.answer.add(event)
+        match event:
+            case Sent():
+                self.requested_at = now
+                self._said.clear()
+                self._wire.clear()
+            case Answered():
+                self._wire.append(bytes(event))
+            case Received():
+                self._wire.append(event.data)
+                self.responded_at = now
+            case TextDelta() | ThinkingDelta():
+                self._grow(len(event.text))
+                self._said.append(
+                    ["t" if isinstance(event, TextDelta) else "h", event.choice, _clean(event.text)]
+                )
+            case ThinkingDone():
+                self._said.append(["b", event.choice, content_to_wire(event.block)])
+            case ToolCalled():
+                self._said.append(["b", event.choice, content_to_wire(event.call)])
+            case Retried():
+                self.tries.append((len(self.answer.recording.exchanges) - 1, _told(event.error)))
+            case _:
+                pass
+
+    def _grow(self, characters: int) -> None:
+        self._characters += characters
+        if self._characters > CONTENT_LIMIT:
+            raise ProviderError(
+                Trouble.UNKNOWN,
+                f"the answer is longer than {CONTENT_LIMIT:,} characters",
+                hint="what came is kept as interrupted; set max_tokens",
+            )
+
+    @property
+    def has_news(self) -> bool:
+        """Whether somebody was shown something that is not written down yet."""
+        return bool(self._said)
+
+    def take_news(self) -> Piece:
+        said, self._said = self._said, []
+        wire, self._wire = self._wire, []
+        return Piece(orjson.dumps(said).decode(), b"".join(wire))
+
+    @property
+    def segments(self) -> Sequence[bytes] | None:
+        last = self.answer.recording.last
+        return None if last is None else last.sent.segments
+
+    def end(self) -> None:
+        """The stream is over; an answer that is not was cut."""
+        if self.error is None and not self.stopped and not self._is_whole():
+            self.error = _CUT
+
+    def _is_whole(self) -> bool:
+        choices = self.answer.choices
+        return all(
+            number in choices and choices[number].finished is not None
+            for number in range(len(self.call.slots))
+        )
+
+    def said(self) -> list[Continuation]:
+        """The choices that become nodes: all that came to an end, and all that said anything."""
+        found: list[Continuation] = []
+        for number, choice in sorted(self.answer.choices.items()):
+            if number >= len(self.call.slots):
+                continue
+            finished = choice.finished
+            if not choice.blocks and (finished is None or finished.ending is Ending.CONTENT_FILTERED):
+                if finished is not None and self.error is None:
+                    self.error = ProviderError(
+                        Trouble.CONTENT_FILTERED,
+                        "the provider's filter let nothing through",
+                        hint="say it otherwise, or ask another model",
+                    )
+                continue
+            status = Status.INTERRUPTED if finished is None else Status.COMPLETE
+            found.append(Continuation(number, keepable(choice.content), status))
+        return found
+
+    def outcome(self, said: Sequence[Continuation]) -> Outcome:
+        if said and all(each.status is Status.COMPLETE for each in said) and self.error is None:
+            return Outcome.INTERRUPTED if self.stopped and not self._is_whole() else Outcome.COMPLETE
+        return Outcome.INTERRUPTED if said or self.stopped else Outcome.FAILED
+
+    @property
+    def told(self) -> str | None:
+        """Why it ended as it did, for the attempt."""
+        if self.error is not None:
+            return _told(self.error)
+        return STOPPED if self.stopped and not self._is_whole() else None
+
+    def response(self) -> RawResponse | None:
+        """What came over the wire, also if it is not all."""
+        return self._raw(self.answer.recording.last, self.answer.usage)
+
+    def earlier(self) -> list[FailedTry]:
+        exchanges = self.answer.recording.exchanges
+        return [
+            FailedTry(
+                segments=exchanges[index].sent.segments,
+                response=self._raw(exchanges[index], Usage()),
+                error=error,
+            )
+            for index, error in self.tries
+            if 0 <= index < len(exchanges) - 1
+        ]
+
+    def _raw(self, exchange: Exchange | None, usage: Usage) -> RawResponse | None:
+        if exchange is None or exchange.answered is None:
+            return None
+        last = exchange is self.answer.recording.last
+        return RawResponse(
+            body=exchange.response,
+            provider=self.call.provider.name,
+            model=(self.answer.model if last else None) or self.call.request.model,
+            attempt=self.call.attempt if last else None,
+            request_id=self.answer.request_id if last else None,
+            status_code=exchange.status,
+            requested_at=_moment(self.requested_at if last else None),
+            responded_at=_moment(self.responded_at if last else None),
+            usage=usage,
+        )
+
+
+def _told(error: WeftError) -> str:
+    kind = f"{error.trouble}: " if isinstance(error, ProviderError) else ""
+    return redact(f"{kind}{error.message}")
+
+
+def _moment(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else from_microseconds(microseconds)
+
+
+def keepable(content: Content) -> Content:
+    """What a store takes: a model may say characters that no text can hold."""
+    match content:
+        case Text():
+            return Text(_clean(content.text))
+        case Thinking():
+            return replace(content, text=_clean(content.text))
+        case Mixed():
+            kept = tuple(keepable(block) for block in content.blocks)
+            return Mixed(kept)  # pyright: ignore[reportArgumentType] - a block stays a block
+        case _:
+            return content
+
+
+def _clean(text: str) -> str:
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    if not text.isascii():
+        text = text.encode("utf-8", "replace" if _has_surrogate(text) else "strict").decode()
+    return text
+
+
+def _has_surrogate(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def choices_from(pieces: Sequence[str]) -> dict[int, Choice]:
+    """What a call had said, from what was written down of it."""
+    found: dict[int, Choice] = {}
+    for piece in pieces:
+        for kind, number, value in orjson.loads(piece):
+            choice = found.setdefault(number, Choice())
+            if kind == "t":
+                choice.add(TextDelta(value, number))
+            elif kind == "h":
+                choice.add(ThinkingDelta(value, number))
+            else:
+                block = content_from_wire(value)
+                if isinstance(block, Thinking):
+                    choice.add(ThinkingDone(block, number))
+                else:
+                    choice.add(ToolCalled(block, number))  # pyright: ignore[reportArgumentType] - the two kinds that are kept
+    return found

@@ -1,0 +1,48 @@
+"""A request in layers: with what was attached, the project's blocks, and marks for the provider's cache."""
+
+from functools import partial
+
+from weft.providers.base import CacheKind
+from weft.runtime.generating.assembly import (
+    Ask,
+    Assembled,
+    Assembly,
+    assemble_plainly,
+    options_of,
+    with_prefill,
+)
+from weft.runtime.layer_options import LayerOptions
+from weft.runtime.preparing import keeping
+
+__all__ = ["assemble_in_layers", "assembly_for"]
+
+
+def assemble_in_layers(ask: Ask) -> Assembled:
+    """The same place, laid out from what changes least to what changes most."""
+    from weft.runtime.grove import Grove  # noqa: PLC0415 - the grove's handle stands on this package
+
+    layers = Grove(ask.gate, ask.contexts.actor).layers
+    prepared = layers.prepare(ask.tree, ask.node, LayerOptions(context=options_of(ask)))
+    envelope = prepared.envelope
+    messages, prefill = envelope.messages, ""
+    if not prepared.controls.marks:
+        # Where messages are marked they are counted, and none may go.
+        messages, prefill = with_prefill(ask.profile, messages)
+    return Assembled(
+        system=(*envelope.system_blocks, *([envelope.memory_block] if envelope.memory_block else ())),
+        messages=messages,
+        prefill=prefill,
+        cache=prepared.controls,
+        manifest=envelope.manifest.stored(),
+        tokens=envelope.tokens,
+        cached=prepared.prediction.cached,
+        keep=partial(keeping, prepared),
+    )
+
+
+def assembly_for(ask: Ask, *, dialogue: bool, has_items: bool) -> Assembly:
+    """The one that was wished for; else layers where there is something to lay out or to mark."""
+    if ask.wishes.assembly is not None:
+        return ask.wishes.assembly
+    layered = dialogue and (has_items or ask.profile.cache is CacheKind.MARKS)
+    return assemble_in_layers if layered else assemble_plainly

@@ -1,0 +1,138 @@
+"""What a generated node's model saw: from what was kept of it, and by assembling it again."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, cast
+
+import orjson
+
+from weft.context.manifest import RENDERER, Manifest
+from weft.errors import NotFoundError, WeftError
+from weft.providers.base import CacheKind, ModelName, Profile
+from weft.runtime.actor import Actor
+from weft.runtime.contexts import Contexts
+from weft.runtime.evidence import Evidence
+from weft.runtime.gate import Gate
+from weft.runtime.generating.assembly import Ask, Assembly, assemble_plainly, neutral_hash, request_of
+from weft.runtime.generating.layers import assemble_in_layers
+from weft.runtime.generating.wishes import Wishes, parameters_for
+from weft.runtime.reading import Reading
+from weft.tree.edge import SourceRole
+from weft.tree.json import JsonObject
+from weft.tree.node import Node
+
+_ASSEMBLIES: dict[str, Assembly] = {"plain": assemble_plainly, "layers": assemble_in_layers}
+
+__all__ = ["Again", "Checked", "Sent", "check_sent", "sent_for"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """The request that a node was the answer to."""
+
+    node: Node
+    body: bytes
+    sha256: str | None
+    """As it was noted when it was sent."""
+    manifest: Manifest
+    generation: JsonObject
+    """How it was asked; empty where the node did not come of `generate`."""
+
+
+class Again(StrEnum):
+    """What assembling it again came to."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    """Something that it was made of has changed since: an agent's prompt, an excluded node, a preference."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """Whether the request is what was sent."""
+
+    sha256: str | None
+    rebuilt: str
+    """Of the body, put together from its segments."""
+    is_whole: bool
+    again: Again
+    why: str = ""
+
+
+def sent_for(gate: Gate, actor: Actor, tree: str, node: str) -> Sent:
+    evidence = Evidence(gate.store, actor)
+    value = Reading(gate.store, actor).node(tree, node)
+    manifest, body = evidence.manifest(tree, node), evidence.request(tree, node)
+    if manifest is None or body is None:
+        raise NotFoundError(
+            f"no request is kept for [{value.local_id}]",
+            hint="only what Weft asked of a model itself has one; weft context shows what it would ask",
+        )
+    told = cast("Mapping[str, Any]", orjson.loads(manifest))
+    return Sent(
+        node=value,
+        body=body,
+        sha256=evidence.provenance(tree, node).request_sha256,
+        manifest=Manifest.from_stored(told),
+        generation=told.get("generation", {}),
+    )
+
+
+def check_sent(gate: Gate, actor: Actor, sent: Sent) -> Checked:
+    """Rebuild the body byte for byte from what was kept; and, where nothing has changed, by assembling it anew."""
+    rebuilt = hashlib.sha256(sent.body).hexdigest()
+    again, why = _again(gate, actor, sent)
+    return Checked(sha256=sent.sha256, rebuilt=rebuilt, is_whole=rebuilt == sent.sha256, again=again, why=why)
+
+
+def _again(gate: Gate, actor: Actor, sent: Sent) -> tuple[Again, str]:
+    told = cast("Mapping[str, Any]", sent.generation)
+    if not told:
+        return Again.UNKNOWN, "it is not known how it was asked for"
+    assembly = _ASSEMBLIES.get(told["assembly"])
+    if assembly is None:
+        return Again.UNKNOWN, "it was assembled in a way of its own"
+    if sent.manifest.facts.renderer != RENDERER:
+        return Again.UNKNOWN, f"it was rendered by version {sent.manifest.facts.renderer}; this is {RENDERER}"
+    try:
+        found = _assemble(gate, actor, sent, told, assembly)
+    except WeftError as error:
+        return Again.DIFFERS, error.message
+    if found == told["request"]:
+        return Again.SAME, ""
+    return Again.DIFFERS, "what it was made of has changed since"
+
+
+def _assemble(gate: Gate, actor: Actor, sent: Sent, told: Mapping[str, Any], assembly: Assembly) -> str:
+    edge = sent.node.edge
+    if edge is None:
+        raise NotFoundError("a root has no request")
+    parent = next(source.node for source in edge.sources if source.role is SourceRole.PRIMARY)
+    wishes = Wishes(
+        agents=(told["agent"],),
+        limit=told["limit"],
+        window=told["window"],
+        max_tokens=told["maxTokens"],
+        preferences=told["preferences"],
+        context=tuple(told["context"]),
+        instructions=tuple(told["instructions"]),
+    )
+    agent = Reading(gate.store, actor).agent(told["agent"])
+    profile = Profile(
+        cache=CacheKind.PREFIX if told["prefixCache"] else CacheKind.NONE, prefill=told["prefill"]
+    )
+    ask = Ask(
+        gate=gate,
+        contexts=Contexts(gate.store, actor, gate.contents),
+        tree=sent.node.tree_id,
+        node=told.get("parent", parent),
+        agent=agent,
+        model=ModelName.parse(told["model"]).model,
+        profile=profile,
+        wishes=wishes,
+    )
+    request = request_of(ask, assembly(ask), parameters_for(agent, wishes), gate.store.blobs)
+    return neutral_hash(request)

@@ -1,0 +1,82 @@
+"""Where a generation starts, looked at with the rights that it needs."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import and_, select
+
+from weft.errors import ConflictError
+from weft.runtime.actor import require_access, require_permission
+from weft.runtime.reading import Opened, Reading
+from weft.store import schema
+from weft.store.leases import lease_at
+from weft.tree.access import MemberRole
+from weft.tree.agent import Permission
+from weft.tree.tree import Mode
+from weft.tree.wire import iso_moment
+
+__all__ = ["Here", "Starts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Here:
+    """A place that can be continued now."""
+
+    tree: int
+    tree_id: str
+    node_id: str
+    typed: bool
+    """Whether there is uncommitted text."""
+    typed_here: bool
+    """And it stands at the end of just this path."""
+    dialogue: bool
+    has_items: bool
+    """Whether something is attached in the tree, or it belongs to a project."""
+    cursor: str | None
+    """Where whoever asks stands; None: it has never moved from the root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Starts(Reading):
+    """Where generating starts, looked at with the rights that it needs."""
+
+    def here(self, tree: str, node: str | None, now: int) -> Here:
+        with self._tree(tree) as opened:
+            session = opened.session
+            require_permission(session, self.actor, Permission.LOOM_GENERATE, "generate")
+            require_access(session, self.actor, MemberRole.EDITOR, opened.key)
+            at = self._cursor_row(opened)
+            row = at if node is None else self._row(opened, node)
+            held = lease_at(session, opened.key, row.position, now)
+            if held is not None:
+                raise ConflictError(
+                    f"[{row.local_id}] is being extended until {iso_moment(held.expires_at)}",
+                    hint="wait for it, or go on from another node",
+                )
+            typed = opened.mode is Mode.BUFFER and bool(self._typed(opened))
+            return Here(
+                tree=opened.key,
+                tree_id=opened.ulid,
+                node_id=row.ulid,
+                typed=typed,
+                typed_here=typed and at.position == row.position,
+                dialogue=opened.mode is Mode.DIALOGUE,
+                has_items=_has_items(opened),
+                cursor=self._cursor_id(opened),
+            )
+
+    def _cursor_id(self, opened: Opened) -> str | None:
+        cursors, nodes = schema.cursors, schema.nodes
+        statement = (
+            select(nodes.c.ulid)
+            .join(cursors, and_(cursors.c.tree == nodes.c.tree, cursors.c.node == nodes.c.key))
+            .where(cursors.c.tree == opened.key, cursors.c.agent == self.actor.agent)
+        )
+        return opened.session.execute(statement).scalar_one_or_none()
+
+
+def _has_items(opened: Opened) -> bool:
+    items, trees = schema.attachments, schema.trees
+    attached = select(items.c.id).where(items.c.tree == opened.key, items.c.detached_by.is_(None)).limit(1)
+    project = select(trees.c.key).where(trees.c.key == opened.key, trees.c.project.is_not(None))
+    session = opened.session
+    return session.execute(attached).first() is not None or session.execute(project).first() is not None

@@ -1,0 +1,180 @@
+"""What somebody wants generated, as keywords and as a value."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypedDict
+
+from weft.context.tokens import EstimatorLike
+from weft.errors import InvalidInputError, LimitExceededError
+from weft.providers.base import Parameters
+from weft.tree.agent import Agent
+from weft.tree.json import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    from weft.runtime.generating.assembly import Assembly
+    from weft.runtime.handles import NodeHandle
+
+__all__ = ["MOST_AT_ONCE", "GenerateWishes", "Wishes", "parameters_for", "wishes_from"]
+
+MOST_AT_ONCE = 100
+"""Continuations of one call, all agents together."""
+_OURS = frozenset({"contextWindow"})
+"""Settings of an agent that are ours and no provider's."""
+_LONGEST_WAIT = 3_600.0
+
+
+class GenerateWishes(TypedDict, total=False):
+    """How a generation is wanted; what is not said is as the agent, the tree or the grove says."""
+
+    n: int
+    agent: str | None
+    agents: Sequence[str]
+    """Several at once, for comparison: each gives n."""
+    context: Sequence["NodeHandle | str"]
+    instructions: Sequence["NodeHandle | str"]
+    temperature: float | None
+    top_p: float | None
+    max_tokens: int | None
+    stop: Sequence[str]
+    seed: int | None
+    logprobs: int | None
+    timeout: float | None
+    limit: int | None
+    window: int | None
+    preferences: Mapping[str, JsonValue]
+    estimator: EstimatorLike | None
+    idempotency_key: str | None
+    max_price: float | Decimal | None
+    """Dollars above which nothing is asked at all."""
+    unattended: bool
+    """In a loop that nobody watches: a paid model then needs a spend cap."""
+    assembly: "Assembly"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """The same, checked, with nodes as references."""
+
+    n: int = 1
+    agents: tuple[str, ...] = ()
+    """Empty: the default one."""
+    context: tuple[str, ...] = ()
+    instructions: tuple[str, ...] = ()
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] | None = None
+    seed: int | None = None
+    logprobs: int | None = None
+    timeout: float | None = None
+    limit: int | None = None
+    window: int | None = None
+    preferences: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    estimator: EstimatorLike | None = None
+    idempotency_key: str | None = None
+    max_price: Decimal | None = None
+    unattended: bool = False
+    assembly: "Assembly | None" = None
+
+    def body(self) -> JsonObject:
+        """What makes two calls the same."""
+        return {
+            "n": self.n,
+            "agents": list(self.agents),
+            "context": list(self.context),
+            "instructions": list(self.instructions),
+            "temperature": self.temperature,
+            "topP": self.top_p,
+            "maxTokens": self.max_tokens,
+            "stop": None if self.stop is None else list(self.stop),
+            "seed": self.seed,
+            "logprobs": self.logprobs,
+            "limit": self.limit,
+            "window": self.window,
+            "preferences": dict(self.preferences),
+        }
+
+
+def wishes_from(given: GenerateWishes) -> Wishes:
+    """Check what can be checked without looking anywhere."""
+    agent = given.get("agent")
+    agents = (agent,) if agent is not None else tuple(_listed(given.get("agents", ()), "agents"))
+    if agent is not None and given.get("agents"):
+        raise InvalidInputError("agent and agents are both given", hint="name them all in agents")
+    if len(set(agents)) < len(agents):
+        raise InvalidInputError("an agent is named twice", hint="name each once; n says how often it answers")
+    n = given.get("n", 1)
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:  # pyright: ignore[reportUnnecessaryIsInstance] - what callers without types give
+        raise InvalidInputError(f"n must be a whole number of at least 1, got {n!r}")
+    if n * max(1, len(agents)) > MOST_AT_ONCE:
+        raise LimitExceededError(
+            f"{n * max(1, len(agents)):,} continuations at once; the most is {MOST_AT_ONCE}",
+            hint="ask for fewer, and again",
+        )
+    _check_numbers(given)
+    stop = given.get("stop")
+    price = given.get("max_price")
+    return Wishes(
+        n=n,
+        agents=agents,
+        context=_references(given.get("context", ())),
+        instructions=_references(given.get("instructions", ())),
+        temperature=given.get("temperature"),
+        top_p=given.get("top_p"),
+        max_tokens=given.get("max_tokens"),
+        stop=None if stop is None else tuple(_listed(stop, "stop")),
+        seed=given.get("seed"),
+        logprobs=given.get("logprobs"),
+        timeout=given.get("timeout"),
+        limit=given.get("limit"),
+        window=given.get("window"),
+        preferences=dict(given.get("preferences", {})),
+        estimator=given.get("estimator"),
+        idempotency_key=given.get("idempotency_key"),
+        max_price=None if price is None else Decimal(str(price)),
+        unattended=given.get("unattended", False),
+        assembly=given.get("assembly"),
+    )
+
+
+def _check_numbers(given: GenerateWishes) -> None:
+    temperature, tokens, wait = given.get("temperature"), given.get("max_tokens"), given.get("timeout")
+    if temperature is not None and not 0 <= temperature <= 10:
+        raise InvalidInputError(f"temperature must be between 0 and 10, got {temperature}")
+    if tokens is not None and tokens < 1:
+        raise InvalidInputError(f"max_tokens must be at least 1, got {tokens}")
+    if wait is not None and not 0 < wait <= _LONGEST_WAIT:
+        raise InvalidInputError(
+            f"a timeout of {wait:g} seconds makes no sense", hint="more than 0, at most an hour"
+        )
+    logprobs = given.get("logprobs")
+    if logprobs is not None and not 0 <= logprobs <= 100:
+        raise InvalidInputError(f"logprobs must be between 0 and 100, got {logprobs}")
+
+
+def _listed(given: Sequence[str], what: str) -> Sequence[str]:
+    if isinstance(given, str):
+        raise InvalidInputError(f"{what} are given as a list")
+    return given
+
+
+def _references(nodes: Sequence["NodeHandle | str"]) -> tuple[str, ...]:
+    if isinstance(nodes, str):
+        raise InvalidInputError("nodes are given as a list")
+    return tuple(node if isinstance(node, str) else node.id for node in nodes)
+
+
+def parameters_for(agent: Agent, wishes: Wishes) -> Parameters:
+    """What this call says, else what the agent is set to; n is 1, whoever asks says otherwise."""
+    settings = agent.configuration
+    return Parameters(
+        temperature=settings.temperature if wishes.temperature is None else wishes.temperature,
+        top_p=wishes.top_p,
+        max_tokens=settings.max_tokens if wishes.max_tokens is None else wishes.max_tokens,
+        stop=settings.stop_sequences if wishes.stop is None else wishes.stop,
+        seed=wishes.seed,
+        logprobs=wishes.logprobs,
+        timeout=wishes.timeout,
+        custom={name: value for name, value in settings.custom.items() if name not in _OURS},
+    )

@@ -1,0 +1,122 @@
+"""What nodes and trees have models do."""
+
+from typing import TYPE_CHECKING, Unpack, cast
+
+if TYPE_CHECKING:
+    from weft.runtime.actor import Actor
+    from weft.runtime.gate import Gate
+    from weft.runtime.generate import Generated, Generations, Stream
+    from weft.runtime.generating.preflight import Preflight
+    from weft.runtime.generating.wishes import GenerateWishes
+    from weft.runtime.grove import Grove
+    from weft.runtime.summaries import Summaries
+    from weft.tree.document import Document
+    from weft.tree.node import Node
+    from weft.tree.tree import Tree
+
+__all__ = ["DocumentSpeaking", "GroveSpeaking", "NodeSpeaking", "TreeSpeaking"]
+
+
+class GroveSpeaking:
+    """Models, for a whole grove."""
+
+    if TYPE_CHECKING:
+        _gate: Gate
+        _actor: Actor
+
+    @property
+    def generations(self) -> "Generations":
+        """Asking models: who answers by default, what may be spent."""
+        from weft.runtime.generate import Generations  # noqa: PLC0415 - few calls ask a model
+
+        return Generations(cast("Grove", self), self._gate, self._actor)
+
+    @property
+    def summaries(self) -> "Summaries":
+        """One sentence for a node or a document, two for a tree; how they are made."""
+        from weft.runtime.summaries import Summaries  # noqa: PLC0415 - brings providers along
+
+        return Summaries(self._gate, self._actor)
+
+
+class NodeSpeaking:
+    """Continuations of a node."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        _grove: Grove
+        value: Node
+
+    def generate(self, **wishes: "Unpack[GenerateWishes]") -> "Generated":
+        """Continue from here: n nodes by one model agent, or n by each of several; wait for them.
+
+        `n`, `agent` or `agents` (else the default one), `context` and `instructions` (further
+        sources), `temperature`, `max_tokens`, `stop`, `seed`, `logprobs`, `limit`, `idempotency_key`,
+        `max_price`; see `GenerateWishes`. What had come before an error is kept as interrupted; the
+        error is raised only if nothing came to its end.
+        """
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415 - few calls ask a model
+
+        return self._grove.generations.generate(self.value.tree_id, self.value.id, wishes_from(wishes))
+
+    def stream(self, **wishes: "Unpack[GenerateWishes]") -> "Stream":
+        """The same as it comes: `with node.stream(n=3) as stream: for event in stream: …`, or async."""
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+
+        return self._grove.generations.stream(self.value.tree_id, self.value.id, wishes_from(wishes))
+
+    def preflight(self, **wishes: "Unpack[GenerateWishes]") -> "Preflight":
+        """What generating here would mean: tokens, cached share, price. Nothing is asked."""
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+
+        return self._grove.generations.preflight(self.value.tree_id, self.value.id, wishes_from(wishes))
+
+    def summarise(self, *, anew: bool = False) -> str:
+        """One sentence; made by a model and kept, where there is none yet."""
+        return self._grove.summaries.node(self.value.tree_id, self.value.id, anew=anew)
+
+
+class TreeSpeaking:
+    """Continuations of where you stand."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        _grove: Grove
+        value: Tree
+
+    def generate(self, **wishes: "Unpack[GenerateWishes]") -> "Generated":
+        """Continue from where you stand; uncommitted text is committed first."""
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+
+        return self._grove.generations.generate(self.value.id, None, wishes_from(wishes))
+
+    def stream(self, **wishes: "Unpack[GenerateWishes]") -> "Stream":
+        """The same as it comes."""
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+
+        return self._grove.generations.stream(self.value.id, None, wishes_from(wishes))
+
+    def summarise(self, *, anew: bool = False) -> str:
+        """Two sentences on what it is about; made and kept, where there are none yet."""
+        return self._grove.summaries.tree(self.value.id, anew=anew)
+
+    def close(self) -> None:
+        """You are done with it for now: it is summarised anew in the background."""
+        self._grove.summaries.close_tree(self.value.id)
+
+
+class DocumentSpeaking:
+    """A document's summary."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        _grove: Grove
+        value: Document
+
+    def summarise(self, *, anew: bool = False) -> str:
+        """One sentence; made and kept, where there is none yet."""
+        return self._grove.summaries.document(self.value.id, anew=anew)
+
+    def close(self) -> None:
+        """You are done editing: it is summarised anew in the background."""
+        self._grove.summaries.close_document(self.value.id)

@@ -1,0 +1,69 @@
+"""Writing summaries: not a step of anybody's work, so undo passes over it."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sqlalchemy import select, update
+
+from weft.provenance.facts import summary_fact
+from weft.runtime.operations.base import Editing
+from weft.runtime.scope import Scope
+from weft.store import schema
+from weft.store.references import find_document
+from weft.tree.content import check_text
+
+__all__ = ["SummariseDocument", "SummariseNode", "SummariseTree"]
+
+_LIMIT = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummariseNode(Editing):
+    """Keep a node's summary; identity and hash stay."""
+
+    verb: ClassVar[str] = "summarise"
+    tree: str
+    node: str
+    summary: str
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree, archived=True)
+        row = scope.node(tree, self.node)
+        texts = schema.texts
+        kept = check_text(self.summary, what="summary", limit=_LIMIT)
+        here = texts.c.tree == tree.key, texts.c.node == row.key
+        scope.transaction.execute(update(texts).where(*here).values(summary=kept))
+        scope.note(summary_fact(row.ulid, kept))
+        scope.record(tree, self.verb, {"node": row.ulid}, {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummariseTree(Editing):
+    verb: ClassVar[str] = "summarise"
+    tree: str
+    summary: str
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree, archived=True)
+        trees = schema.trees
+        kept = check_text(self.summary, what="summary", limit=_LIMIT)
+        scope.transaction.execute(update(trees).where(trees.c.key == tree.key).values(summary=kept))
+        scope.note(summary_fact(tree.ulid, kept))
+        scope.record(tree, self.verb, {"tree": tree.ulid}, {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummariseDocument(Editing):
+    verb: ClassVar[str] = "summarise"
+    document: str
+    summary: str
+
+    def apply(self, scope: Scope) -> None:
+        scope.open_grove()
+        documents = schema.documents
+        key = find_document(scope.transaction, self.document)
+        kept = check_text(self.summary, what="summary", limit=_LIMIT)
+        ulid = scope.transaction.execute(select(documents.c.ulid).where(documents.c.key == key)).scalar_one()
+        scope.transaction.execute(update(documents).where(documents.c.key == key).values(summary=kept))
+        scope.note(summary_fact(ulid, kept))
+        scope.record(None, self.verb, {"document": ulid}, {})

@@ -1,0 +1,380 @@
+"""From words to commands: forgiving in form, strict in effect."""
+
+import typing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.commands.phrases import phrases, tally
+from tests.covers import covers
+
+from weft.commands import values as v
+from weft.commands.catalog import CATALOG, ROWS
+from weft.commands.lexicon import DOUBTFUL, is_misspelt, verbs
+from weft.commands.parse import check_limits, parse, parse_strictly
+from weft.commands.readers import READERS
+from weft.commands.words import tokens_of
+from weft.commands.writing import write_command
+from weft.errors import CrossTreeError, InvalidSyntaxError, LimitExceededError, WeftError
+
+
+def action(text):
+    return parse(text).action
+
+
+FORMS = {
+    "view a7x2": v.View("a7x2"),
+    "view a7x2 full with-annotations": v.View("a7x2", full=True, annotations=True),
+    "view branch:b3k9 as:prose": v.ViewBranch("b3k9", v.Shape.PROSE),
+    "view branch:b3k9 as:nodes": v.ViewBranch("b3k9", v.Shape.NODES),
+    "view result:3": v.ViewResult(3),
+    "list a7x2 continuations": v.List("a7x2", v.Listing.CONTINUATIONS),
+    "list a7x2 versions": v.List("a7x2", v.Listing.VERSIONS),
+    "tree": v.Tree(),
+    "tree from:a7x2 depth:3 summary": v.Tree("a7x2", 3, summary=True),
+    "switch to a7x2": v.Switch("a7x2"),
+    "switch leaf": v.Switch(v.Direction.LEAF),
+    'search "old mill"': v.Search("old mill"),
+    "help": v.Help(),
+    "help continue": v.Help("continue"),
+    "pin a7x2": v.Pin(v.NodeTarget("a7x2")),
+    'pin doc:"character notes" section:motivation': v.Pin(v.DocumentTarget("character notes", "motivation")),
+    "pin result:3": v.Pin(v.ResultTarget(3)),
+    'stash "theme" "loss"': v.Stash("theme", v.Literal("loss")),
+    'stash "theme" content-of:a7x2': v.Stash("theme", v.ContentOf("a7x2")),
+    'stash "early discussion" summary-of:r001-a7x2': v.Stash("early discussion", v.SummaryOf("r001", "a7x2")),
+    'recall "theme"': v.Recall("theme"),
+    "drop pin:r001": v.Drop(v.NodeTarget("r001")),
+    'drop stash:"theme"': v.Drop(v.StashTarget("theme")),
+    "memory": v.Memory(),
+    "memory trace": v.Memory(v.MemoryView.TRACE),
+    "memory stashed": v.Memory(v.MemoryView.STASHED),
+    'respond a7x2 "Yes." context:a7x2,b3k9 instruction:c4m2': v.Respond(
+        "a7x2", "Yes.", ("a7x2", "b3k9"), ("c4m2",)
+    ),
+    'annotate a7x2 "hm"': v.Annotate("a7x2", "hm"),
+    'edit a7x2\' "revised content here"': v.Edit("a7x2'", "revised content here"),
+    'merge a7x2 b3k9 c4m2 "one"': v.Merge(("a7x2", "b3k9", "c4m2"), "one"),
+    'split a7x2 at:"Then"': v.Split("a7x2", "Then"),
+    "join a7x2": v.Join("a7x2"),
+    'attach a7x2 "map.png"': v.Attach("a7x2", "map.png"),
+    'link a7x2 to b3k9 note:"motif"': v.Link("a7x2", v.NodeTarget("b3k9"), "motif"),
+    'link a7x2 to doc:"notes"': v.Link("a7x2", v.DocumentTarget("notes")),
+    'link a7x2 to tree:"Other"': v.Link("a7x2", v.TreeTarget("Other")),
+    "unlink a7x2 from b3k9": v.Unlink("a7x2", v.NodeTarget("b3k9")),
+    "tag a7x2 motivation": v.Tag("a7x2", "motivation"),
+    "untag a7x2 motivation": v.Untag("a7x2", "motivation"),
+    "bookmark a7x2": v.Bookmark("a7x2"),
+    'bookmark a7x2 "storm"': v.Bookmark("a7x2", "storm"),
+    "unbookmark a7x2": v.Unbookmark("a7x2"),
+    "prune a7x2": v.Prune("a7x2"),
+    "restore a7x2": v.Restore("a7x2"),
+    "exclude a7x2": v.Exclude("a7x2"),
+    "include a7x2": v.Include("a7x2"),
+    'collapse r001-a7x2 "opening" "she arrives"': v.Collapse("r001", "a7x2", "opening", "she arrives"),
+    'expand "opening"': v.Expand("opening"),
+    "undo": v.Undo(),
+    "redo": v.Redo(),
+    "continue": v.Continue(),
+    'continue from a7x2 n:3 tokens:200 temp:0.9 stop:"#","##" using agent:"Base"': v.Continue(
+        "a7x2", 3, 200, 0.9, ("#", "##"), "Base"
+    ),
+    'read doc:"notes"': v.Read("notes"),
+    'read doc:"notes" summary': v.Read("notes", v.SummaryOnly()),
+    'read doc:"notes" lines:12-20': v.Read("notes", v.Lines(12, 20)),
+    'read doc:"notes" section:motivation': v.Read("notes", v.SectionOf("motivation")),
+    'write doc:"notes" append "more"': v.Write("notes", v.Append(), "more"),
+    'write doc:"notes" at:12 "more"': v.Write("notes", v.At(12), "more"),
+    'write doc:"notes" at:motivation "more"': v.Write("notes", v.At("motivation"), "more"),
+    'write doc:"notes" replace:3-4 "less"': v.Write("notes", v.Replace(v.Lines(3, 4)), "less"),
+    'write doc:"notes" replace:motivation "less"': v.Write("notes", v.Replace("motivation"), "less"),
+}
+
+
+@covers("command.strings", "command.options")
+@pytest.mark.parametrize(("text", "meant"), FORMS.items(), ids=FORMS.keys())
+def test_every_form_of_the_catalog_is_read(text, meant):
+    assert action(text) == meant
+    assert parse_strictly(text).action == meant
+
+
+def test_the_union_the_readers_and_the_catalog_name_the_same_commands():
+    actions = {each.__name__ for alias in typing.get_args(v.Action) for each in _members(alias)}
+    named = {name.lower() for name in actions} - {"viewbranch", "viewresult"}
+    assert named == set(CATALOG) == set(READERS)
+    assert {type(meant).__name__ for meant in FORMS.values()} | {"Think"} == actions
+    assert len(ROWS) == len(CATALOG)
+
+
+def _members(alias):
+    return typing.get_args(alias) or (alias,)
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_a_command_written_in_its_canonical_form_is_read_as_the_same(text):
+    command = parse(text)
+    assert parse(write_command(command)) == command
+
+
+@covers("command.options")
+@pytest.mark.parametrize(
+    "text",
+    [
+        'continue n:3 from:a7x2 agent:"Base" temp:0.5',
+        'continue temp:0.5 using agent:"Base" n:3 from a7x2',
+        'continue from a7x2 agent: "Base" n: 3 temp=0.5',
+    ],
+)
+def test_options_stand_in_any_order(text):
+    assert action(text) == v.Continue("a7x2", 3, None, 0.5, (), "Base")
+
+
+@covers("command.strings")
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (r'"a \"b\" c"', 'a "b" c'),
+        (r'"one\ntwo"', "one\ntwo"),
+        ('"one\ntwo"', "one\ntwo"),
+        ("“curly”", "curly"),
+        ('“curly with "straight" inside”', 'curly with "straight" inside'),
+        ('"straight with “curly” inside"', "straight with “curly” inside"),
+        (r'"C:\\new"', r"C:\new"),
+        (r'"\alpha stays"', r"\alpha stays"),
+        ('""', ""),
+        ('"→ prune b3k9"', "→ prune b3k9"),
+    ],
+)
+def test_strings_in_straight_and_curly_marks(said, text):
+    assert action(f"annotate a7x2 {said}") == v.Annotate("a7x2", text)
+
+
+@covers("command.filler-ignored")
+def test_articles_node_me_and_please_are_ignored():
+    for said in ("please view the node a7x2", "view me a node a7x2 please", "VIEW the a7x2!", "view [a7x2]."):
+        assert action(said) == v.View("a7x2")
+
+
+@covers("command.synonyms")
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [(verb, "view") for verb in ("show", "look", "open", "inspect")]
+    + [(verb, "respond") for verb in ("reply", "say")]
+    + [(verb, "annotate") for verb in ("note", "comment")]
+    + [(verb, "continue") for verb in ("generate", "expand")]
+    + [(verb, "switch") for verb in ("goto", "go", "move")]
+    + [("star", "bookmark")],
+)
+def test_verbs_have_synonyms(said, name):
+    text = ' "Yes."' if name in {"respond", "annotate"} else ""
+    assert parse(f"{said} a7x2{text}").name == name
+
+
+def test_no_verb_means_two_commands_and_doubtful_ones_mean_none():
+    claims = [(verb, row.name) for row in ROWS for verb in (row.name, *row.synonyms)]
+    twice = {verb for verb, _ in claims if sum(verb == other for other, _ in claims) > 1}
+    assert twice == {"expand"}
+    assert not {verb[0] for verb in verbs() if len(verb) == 1} & DOUBTFUL.keys()
+
+
+@covers("command.never-guesses")
+def test_where_two_readings_differ_in_effect_it_asks_with_both_forms():
+    with pytest.raises(InvalidSyntaxError) as expand:
+        parse("expand")
+    assert expand.value.hint is not None
+    assert '→ expand "name" · → continue [from ID]' in expand.value.hint
+    with pytest.raises(InvalidSyntaxError) as delete:
+        parse("delete a7x2")
+    assert delete.value.message == "'delete' could mean several things: which?"
+    assert delete.value.hint == '→ prune ID · → exclude ID · → drop pin:ID · → drop stash:"…"'
+    with pytest.raises(InvalidSyntaxError) as annotations:
+        parse("view a7x2 annotations")
+    assert annotations.value.hint is not None
+    assert "→ list ID continuations|annotations|links|versions" in annotations.value.hint
+    with pytest.raises(InvalidSyntaxError) as prose:
+        parse("Marie went home")
+    assert prose.value.hint == "→ help shows what there is"
+
+
+def test_a_question_changes_nothing():
+    with pytest.raises(InvalidSyntaxError) as asked:
+        parse("prune a7x2?")
+    assert (asked.value.message, asked.value.hint) == ("a question changes nothing", "→ prune a7x2")
+    assert action("could you prune a7x2?") == v.Prune("a7x2")
+    assert action("view a7x2?") == v.View("a7x2")
+
+
+@covers("error.fixed-messages")
+def test_too_many_continuations_are_refused_in_the_fixed_words():
+    command = parse("continue from a7x2 n:50")
+    with pytest.raises(LimitExceededError) as over:
+        check_limits(command)
+    assert (over.value.message, over.value.hint) == (
+        "max continuations per request is 10",
+        "use n:10 or less",
+    )
+    check_limits(parse("continue from a7x2 n:10"))
+    with pytest.raises(LimitExceededError):
+        check_limits(parse(f"continue n:{'9' * 5_000}"))
+
+
+def test_another_tree_needs_the_flag_and_the_hint_has_it():
+    with pytest.raises(CrossTreeError) as outside:
+        parse('view a7x2 tree:"Other Voices"')
+    assert outside.value.hint == '→ view a7x2 in tree:"Other Voices"'
+    flagged = parse('view a7x2 in tree:"Other Voices"')
+    assert (flagged.action, flagged.tree, flagged.crosses) == (v.View("a7x2"), "Other Voices", True)
+    assert parse('search "mill" in:grove').grove
+    assert not parse('link a7x2 to tree:"Other"').crosses
+
+
+MISFITS = """
+view a7x2 b3k9
+prune a7x2 and b3k9
+annotate a7x2 two words
+edit a7x2 "a" "b"
+tree depth:0
+continue n:0
+continue temp:11
+continue temp:nan
+read doc:"x" lines:9-3
+view !
+→ view a7x2
+pin result:x
+stash "a" summary-of:a7x2
+respond a7x2 "a" context:
+view a7x2 depth:3
+switch to
+annotate a7x2 "a"b"
+search
+write doc:"x" append
+view a7x2 in tree:"a" in:grove
+help nonsense
+"""
+
+
+@pytest.mark.parametrize("text", MISFITS.splitlines())
+def test_what_does_not_fit_is_an_error_with_a_hint(text):
+    with pytest.raises(InvalidSyntaxError) as found:
+        parse(text)
+    assert found.value.message
+    assert found.value.hint
+
+
+def test_words_that_could_be_ids_are_not_taken_for_some():
+    for said in (
+        "ignore the noise",
+        "restore order",
+        "open the door",
+        "complete the sentence",
+        "tree of life",
+    ):
+        with pytest.raises(InvalidSyntaxError):
+            parse(said)
+    assert action("prune kbzq") == v.Prune("kbzq")
+    assert action("prune [tree]") == v.Prune("tree")
+
+
+def test_a_slip_of_the_fingers_is_put_right_and_another_word_is_not():
+    assert is_misspelt("veiw", "view")
+    assert is_misspelt("prnue", "prune")
+    assert is_misspelt("anotate", "annotate")
+    assert is_misspelt("bookmerk", "bookmark")
+    for said, word in [
+        ("start", "star"),
+        ("exit", "edit"),
+        ("ping", "pin"),
+        ("replay", "reply"),
+        ("vote", "note"),
+    ]:
+        assert not is_misspelt(said, word)
+    assert not is_misspelt("excluded", "exclude")
+
+
+@covers("command.classifier")
+def test_of_a_thousand_ways_of_asking_none_does_anything_else_than_meant():
+    said = phrases("phrases.txt")
+    found = tally(said)
+    assert len(said) >= 500
+    assert found.wrong == []
+    assert found.right / len(said) > 0.95
+
+
+@covers("command.classifier")
+def test_ways_of_asking_that_it_was_not_written_for_are_refused_rather_than_guessed():
+    said = phrases("unseen.txt")
+    found = tally(said)
+    assert found.wrong == []
+    assert found.right / len(said) > 0.8
+
+
+WORDS = st.lists(
+    st.one_of(
+        st.sampled_from([word for verb in verbs() for word in verb]),
+        st.sampled_from(
+            [
+                "a7x2",
+                "[b3k9]",
+                "r001-a7x2",
+                '"text"',
+                'doc:"d"',
+                "n:3",
+                "in:grove",
+                "to",
+                "from",
+                "the",
+                "not",
+            ]
+        ),
+        st.sampled_from(
+            ['"', "“", "\\", "context:a7x2,", "tree:", "at:", ":", "=", "?", "'", "0", "9" * 30, "→"]
+        ),
+        st.text(max_size=8),
+    ),
+    max_size=12,
+).map(" ".join)
+
+
+def outcome(text):
+    try:
+        return parse(text)
+    except WeftError as error:
+        return error
+
+
+@covers("command.linear-parsing")
+@given(WORDS)
+def test_whatever_is_said_is_a_command_or_a_typed_error(text):
+    found = outcome(text)
+    if isinstance(found, WeftError):
+        assert found.code in {"INVALID_SYNTAX", "CROSS_TREE"}
+        assert found.hint
+    else:
+        assert found.name in CATALOG
+        assert parse(write_command(found)) == found or found.name in {"think", "write"}
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused(text):
+    outcome(text)
+
+
+@covers("command.linear-parsing")
+def test_a_line_of_any_length_has_a_bounded_number_of_words():
+    with pytest.raises(InvalidSyntaxError, match="at most 200 words"):
+        tokens_of("word " * 100_000)
+    with pytest.raises(InvalidSyntaxError):
+        parse("view " + "a" * 1_000_000)
+    assert action('annotate a7x2 "' + "x" * 100_000 + '"') == v.Annotate("a7x2", "x" * 100_000)
+
+
+@given(st.text(min_size=1).filter(lambda text: text.strip()), st.text(), st.integers(1, 99))
+def test_any_text_survives_being_written_and_read(label, text, number):
+    for made in (
+        v.Command("stash", v.Stash(label, v.Literal(text))),
+        v.Command("respond", v.Respond("a7x2", text, ("b3k9",))),
+        v.Command("search", v.Search(label)),
+        v.Command("continue", v.Continue("a7x2", number, stop=(label,), agent=label), tree=label),
+        v.Command("pin", v.Pin(v.DocumentTarget(label, label))),
+    ):
+        assert parse(write_command(made)) == made
