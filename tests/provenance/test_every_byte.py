@@ -14,6 +14,7 @@ from tests.provenance.openssl import Authority
 from tests.provenance.small import fill
 
 import weft
+from weft.errors import StorageError
 from weft.provenance.events import Chain, read_chain
 from weft.provenance.report import Findings, Report
 from weft.provenance.stamps import read_pledges
@@ -119,8 +120,15 @@ def test_any_byte_changed_in_the_database_is_found_and_named(
                         report = verify(grove, place)
                     else:
                         # As a person would who has just heard of it.
-                        with weft.open(address) as again:
-                            report = again.verify()
+                        try:
+                            with weft.open(address) as again:
+                                report = again.verify()
+                        except StorageError as error:
+                            # The grove's own name cannot even be read: opening it says so.
+                            if place.table is not schema.grove or place.column not in error.message:
+                                raise
+                            tried += 1
+                            continue
                 tried += 1
                 assert report.findings, f"not found: {place}"
                 key = {*place.table.primary_key.columns.keys(), "ulid", "label", "sha256"}
