@@ -75,6 +75,12 @@ EVERY = {
     "agents ls": "agents ls",
     "agents add": "agents add Ada",
     "agents archive": "agents archive Muse",
+    "agents set": "agents set Muse --temperature 0.5",
+    "agents default": "agents default Echo",
+    "gen": "gen ONE --agent Echo",
+    "summarise": "summarise ONE",
+    "spend": "spend",
+    "spend cap": "spend cap 5",
     "models": "models anthropic --offline",
     "keys": "keys",
     "keys ls": "keys ls",
@@ -116,8 +122,8 @@ EVERY = {
     "users revoke": "users revoke TOKEN",
     "users archive": "users archive ann",
 }
-ENDLESS = {"serve"}
-"""Ends when it is told to; it is tried where servers are."""
+ENDLESS = {"chat", "serve"}
+"""End when they are told to; they are tried where models and servers are."""
 
 
 def every_command(group: TyperGroup, path: str = "") -> Iterator[str]:
@@ -135,6 +141,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("new", "Story", "--mode", "buffer", "--text", "Once")
     desk.ok("doc", "new", "Notes", "text")
     desk.ok("agents", "add", "Muse", "--model", "local:small")
+    desk.ok("agents", "add", "Echo", "--model", "scripted:echo")
     desk.ok("project", "new", "Novel")
     desk.ok("project", "add", "Novel", "Story")
     with weft.open(desk.address, clock=desk.clock) as opened:
