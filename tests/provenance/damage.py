@@ -33,6 +33,8 @@ SPARED = {
         ("vaults", "key"),
         ("records", "key"),
     ),
+    # May run ahead, because leases draw their tokens from it; behind the nodes it is found.
+    ("trees", "next_key"),
     # Working state while a model speaks, or until an authority answers.
     *(("attempts", "partial"), ("trees", "leased_until")),
     *(("timestamps", "attempts"), ("timestamps", "next_try"), ("timestamps", "error")),
