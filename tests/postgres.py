@@ -42,6 +42,8 @@ def server() -> Generator[str]:
         with psycopg.connect(handle.get_uri(), autocommit=True) as connection:
             # Nothing here is to outlive the machine.
             connection.execute("ALTER SYSTEM SET fsync = off")
+            # Statistics taken of a table while a test fills it would make for plans of chance.
+            connection.execute("ALTER SYSTEM SET autovacuum = off")
             connection.execute("SELECT pg_reload_conf()")
         yield handle.get_uri()
     finally:
