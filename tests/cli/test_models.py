@@ -8,8 +8,6 @@ import pytest
 from tests.cli.desk import Desk, run_weft
 from tests.covers import covers
 
-from weft.providers.engine import installed
-
 CANARY = "sk-canary-0123456789"
 
 
@@ -25,7 +23,6 @@ def nobody(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
 
 
-@pytest.mark.skipif(not installed(), reason="the embedded model is not installed")
 @covers("provider.embedded-model", "cli.models")
 def test_without_key_and_network_the_embedded_model_is_there(desk: Desk) -> None:
     answer = desk("models")

@@ -5,7 +5,6 @@ from tests.covers import covers
 from tests.soundness import check_sound
 
 import weft
-from weft.providers.engine import installed
 from weft.runtime.generating.telling import Said
 from weft.tree.attempt import Usage
 from weft.tree.node import Status
@@ -13,9 +12,6 @@ from weft.tree.node import Status
 pytestmark = [
     pytest.mark.long,
     pytest.mark.xdist_group("embedded"),
-    pytest.mark.skipif(
-        not installed(), reason="the embedded model is not installed: pip install 'weft[local]'"
-    ),
 ]
 
 

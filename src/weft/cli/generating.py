@@ -9,6 +9,7 @@ from weft.cli.call import Call
 from weft.cli.command import command, flag, group
 from weft.cli.completing import complete_agents, complete_nodes, complete_trees
 from weft.cli.output import Column
+from weft.cli.sources import ContextNodes, InstructionNodes
 from weft.cli.speaking import failure_to_wire, show_stream, tell_nodes
 from weft.cli.wording import quoted
 from weft.errors import InvalidInputError
@@ -49,24 +50,8 @@ def gen(
     *,
     n: Annotated[int, typer.Option("--number", "-n", metavar="N", help="How many, by each agent.")] = 1,
     agent: AgentNames = None,
-    beside: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--context",
-            metavar="NODE",
-            help="Another source, as context. Repeat it for more.",
-            autocompletion=complete_nodes,
-        ),
-    ] = None,
-    instruction: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--instruction",
-            metavar="NODE",
-            help="Another source, as instruction. Repeat it for more.",
-            autocompletion=complete_nodes,
-        ),
-    ] = None,
+    beside: ContextNodes = None,
+    instruction: InstructionNodes = None,
     temperature: Annotated[float | None, typer.Option("--temperature")] = None,
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", metavar="TOKENS", help="How long an answer may be.")

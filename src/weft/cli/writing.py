@@ -8,6 +8,7 @@ from weft.cli.attaching import read_attachments
 from weft.cli.call import Call
 from weft.cli.command import command
 from weft.cli.completing import complete_agents, complete_nodes
+from weft.cli.sources import ContextNodes, InstructionNodes
 from weft.cli.texts import text_given
 from weft.cli.wording import where
 from weft.errors import InvalidInputError
@@ -43,24 +44,8 @@ def say(
             autocompletion=complete_nodes,
         ),
     ] = None,
-    beside: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--context",
-            metavar="NODE",
-            help="Another source, as context. Repeat it for more.",
-            autocompletion=complete_nodes,
-        ),
-    ] = None,
-    instruction: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--instruction",
-            metavar="NODE",
-            help="Another source, as instruction. Repeat it for more.",
-            autocompletion=complete_nodes,
-        ),
-    ] = None,
+    beside: ContextNodes = None,
+    instruction: InstructionNodes = None,
     author: Annotated[
         str | None,
         typer.Option(

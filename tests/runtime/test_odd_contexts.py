@@ -1,0 +1,196 @@
+"""Contexts of what trees may hold and few do: notes on notes, white space, pictures, thoughts, empty results."""
+
+import json
+
+import pytest
+from tests.covers import covers
+from tests.runtime.test_contexts import from_history, picture
+
+from weft.errors import InvalidInputError
+from weft.tree.content import Mixed, Text, Thinking, ToolCall, ToolResult
+from weft.tree.node import Role
+
+
+@covers("exclusion.annotations-on-request", "manifest.entry-for-every-candidate")
+def test_a_note_that_the_path_ends_with_is_said_once(loom):
+    tree = loom.plant("Gap", "Where does it leak?")
+    note = tree.root.annotate("At the seam.")
+    deeper = note.annotate("And at the heel.")
+    found = deeper.context(annotations=True)
+    said = " ".join(message.text for message in found.messages)
+    assert said.count("At the seam.") == 1
+    assert said.count("And at the heel.") == 1
+    assert [entry.id for entry in found.manifest if entry.id == note.local_id] == [note.local_id]
+
+
+@covers("dialogue.skips-empty-content", "buffer.concatenated")
+def test_white_space_is_nothing_in_a_dialogue_and_something_in_a_document(loom):
+    loom.add_agent("bot-of-spaces", model_ref="local:any")
+    tree = loom.plant("Spaces", "Hello.")
+    tree.say(" \n\t ")
+    tree.say("Well?", author="bot-of-spaces")
+    leaf = tree.say(Mixed((Text("  "), Text("Yes."), Text("\n"))))
+    found = leaf.context()
+    assert [message.text for message in found.messages] == ["Hello.", "Well?", "Yes."]
+    assert [entry.reason for entry in found.manifest if entry.tokens == 0] == ["empty"]
+    poem = loom.plant("Poem", "one", mode="buffer")
+    poem.say("\n\n")
+    assert poem.say("two").context().document == "one\n\ntwo"
+
+
+@covers("fit.limit-given", "fit.input-budget")
+def test_numbers_without_measure_are_as_good_as_no_limit_and_none_is_not_a_window(loom):
+    tree = loom.plant("Wide", "Hello.")
+    for number in range(6):
+        tree.say(f"line {number}")
+    whole = tree.context()
+    vast = tree.context(limit=2**80, preferences={"minimumRecentNodes": 2**70})
+    assert vast.messages == whole.messages
+    with pytest.raises(InvalidInputError, match="window must be at least 1"):
+        tree.context(window=0)
+
+
+@covers("step.cut-on-a-grid")
+def test_the_ruler_of_a_document_begins_with_its_first_version(loom):
+    tree = loom.plant("Edited", "x" * 400, mode="buffer")
+    tree.root.edit("y" * 4_000)
+    for number in range(60):
+        tree.say(f"{number:03} " * 25)
+    found = tree.context(limit=500, step=0.25, strategy="rollingWindow")
+    gap = next(entry for entry in found.manifest if entry.count > 1)
+    assert gap.size == sum(100 if number < 0 else 25 for number in range(-1, gap.count - 1))
+
+
+@covers("fit.tool-groups-whole", "exclusion.excluded")
+def test_thoughts_and_pictures_are_no_tools_and_are_cut_like_words(loom):
+    loom.add_agent("thinker", model_ref="local:any")
+    tree = loom.plant("Thoughts", "Begin.")
+    here = tree.root
+    for number in range(20):
+        thought = Mixed((Thinking(text="hm " * 40), Text(f"answer {number}")))
+        here = here.say(Mixed((Text(f"question {number}"), picture(loom))))
+        here = here.say(thought, author="thinker")
+    cut = here.context(limit=8_000)
+    assert cut.truncated
+    assert not cut.shortened
+    here.tree.node(loom.read.path(tree.id, here.id)[-2].id).exclude()
+    assert here.context().removed_nodes == 0
+    assert [entry.reason for entry in here.context().manifest if entry.outcome == "dropped"] == ["excluded"]
+
+
+@covers("fit.tool-groups-whole", "cost.tail-is-one-query")
+def test_calls_with_thoughts_are_cut_between_one_group_and_the_next(loom):
+    loom.add_agent("worker", model_ref="local:any")
+    here = loom.plant("Work", "Do it.").root
+    for number in range(40):
+        call = ToolCall(id=f"c{number}", name="sh", arguments={"cmd": "ls " * 10})
+        here = here.say(Mixed((Thinking(text="hm"), call)), author="worker")
+        here = from_history(loom, here, ToolResult(call_id=f"c{number}", content="file " * 40), Role.TOOL)
+    found = here.context(limit=1_000)
+    assert found.truncated
+    assert not found.shortened
+    assert found.tokens > 700
+
+
+@covers("dialogue.skips-empty-content", "tokens.counts-stored-with-nodes", "fit.budget-never-exceeded")
+@pytest.mark.parametrize(
+    "given", ["", 42, True, None, [], {"count": 3}, {"rows": [[n, n * n] for n in range(900)]}]
+)
+def test_what_a_tool_gave_is_never_nothing_and_counts_as_it_is_sent(loom, given):
+    if "maker" not in {agent.name for agent in loom.agents()}:
+        loom.add_agent("maker", model_ref="local:any")
+    tree = loom.plant("Tool", "Make a directory.")
+    call = ToolCall(id="c1", name="sh", arguments={"cmd": "mkdir a"})
+    here = tree.root.say(Mixed((Text("I will."), call)), author="maker")
+    here = from_history(loom, here, ToolResult(call_id="c1", content=given), Role.TOOL)
+    found = here.context()
+    assert [message.role.value for message in found.messages] == ["user", "assistant", "tool"]
+    assert found.tokens >= len(json.dumps(given, separators=(",", ":"))) // 4
+    assert here.context(limit=100).tokens <= 100
+
+
+@covers("fit.budget-never-exceeded", "step.cut-on-a-grid", "step.ruler-immutable")
+def test_pictures_are_on_the_ruler(loom):
+    loom.add_agent("namer", model_ref="local:any")
+    here = loom.plant("Pictures", picture(loom)).root
+    for name in ("a cat", "a dog", "a hen"):
+        here = here.say(name, author="namer").say(picture(loom))
+    here = here.say("a cow", author="namer").say("thanks")
+    for limit in range(1_650, 6_600, 330):
+        found = here.context(
+            limit=limit, strategy="rollingWindow", step=0.25, preferences={"minimumRecentNodes": 1}
+        )
+        assert found.tokens <= limit
+    assert here.context(limit=4_000, step=0.25).tokens > 1_600
+
+
+@covers("buffer.concatenated", "manifest.entry-for-every-candidate")
+def test_a_document_counts_only_what_it_says(loom):
+    tree = loom.plant("Fox", "Once upon a time ", mode="buffer")
+    tree.say(picture(loom))
+    tree.say(Mixed((Thinking(text="I think " * 100), Text("there was a fox."))))
+    leaf = tree.say(ToolCall(id="x", name="look", arguments={"q": "w " * 50}))
+    found = leaf.context()
+    assert found.document == "Once upon a time there was a fox."
+    assert found.tokens <= 10
+    assert leaf.context(limit=50, strategy="stopAtLimit").document == found.document
+    dropped = [entry.reason for entry in found.manifest if entry.outcome == "dropped"]
+    assert dropped == ["no words, and a document is words"] * 2
+    aside = tree.root.say("aside")
+    beside = leaf.context(context=[aside], instructions=[aside]).manifest
+    assert [(entry.id, entry.outcome) for entry in beside if entry.id == aside.local_id] == [
+        (aside.local_id, "dropped")
+    ] * 2
+
+
+@covers("manifest.diffable", "fit.recent-texts-shortened")
+def test_what_is_planned_is_what_is_rendered_sources_too(loom):
+    loom.add_agent("planner", model_ref="local:any")
+    tree = loom.plant("Plan", "root")
+    fact = tree.root.say("fact " * 400)
+    here = tree.root.say("ans " * 30, author="planner").say("q " * 40)
+    planned, rendered = here.manifest(limit=100, context=[fact]), here.context(limit=100, context=[fact])
+    assert planned.tokens <= 100
+    shortened = [(entry.id, entry.reason) for entry in planned if entry.outcome == "shortened"]
+    assert shortened == [(e.id, e.reason) for e in rendered.manifest if e.outcome == "shortened"]
+    assert (fact.local_id, "beside a recent node, and too large for the room") in shortened
+    last = here.say("after " * 30).context(limit=60, preferences={"minimumRecentNodes": 1})
+    assert last.tokens <= 60
+
+
+@covers(
+    "manifest.entry-for-every-candidate", "source.left-out-like-any-node", "fit.recent-nodes-always-there"
+)
+def test_sources_that_are_not_there_are_told_and_are_no_recent_nodes(loom):
+    tree = loom.plant("Sources", "root " * 10)
+    far, empty = tree.root.say("far " * 10), tree.root.say("")
+    first = tree.root.say("first " * 40, context=[far])
+    second = first.say("second " * 10)
+    third = second.say("third " * 10, context=[empty])
+    silent = third.say("silent " * 10, context=[far])
+    silent.exclude()
+    last = silent.say("last " * 10, context=[far])
+    found = last.context(
+        limit=120, preferences={"minimumRecentNodes": 2, "truncationStrategy": "rollingWindow"}
+    )
+    told = {(entry.id, entry.outcome, entry.reason) for entry in found.manifest}
+    assert (far.local_id, "dropped", "its message is over the budget") in told
+    assert (empty.local_id, "dropped", "empty") in told
+    words = " ".join(message.text for message in found.messages)
+    assert "last" in words
+    assert "third" in words
+
+
+@covers("dialogue.nothing-to-send", "fit.stop-never-cuts")
+def test_blank_input_is_no_input_unknown_wishes_are_refused_and_what_never_cuts_cuts_no_merge(loom):
+    tree = loom.plant("Odd", "root")
+    tree.root.exclude()
+    with pytest.raises(InvalidInputError, match="nothing is left"):
+        tree.root.context(text="  ")
+    with pytest.raises(InvalidInputError, match="limits"):
+        tree.root.context(limits=50)
+    tree.root.include()
+    one, two = tree.root.say("one " * 100), tree.root.say("two " * 200)
+    merged = one.merge(two, content="both")
+    found = merged.context(limit=400, strategy="stopAtLimit")
+    assert not found.shortened
