@@ -4,7 +4,9 @@ import gzip
 
 from sqlalchemy import text as sql
 
+import weft
 from weft.store import schema
+from weft.store.rows import Flag
 from weft.store.sqlite import SqliteStore
 
 
@@ -33,3 +35,14 @@ def columns_with(grove, word: str) -> list[str]:
                     if word in str(plain):
                         found.add(f"{table}.{name}")
     return sorted(found)
+
+
+def texts_and_labels(grove: weft.Grove) -> set[tuple[str, str]]:
+    """(node id, text) of every node, and (node id, ★) of every bookmark: labels may be overwritten later."""
+    with grove._gate.store.read() as session:
+        nodes = {(row.tree, row.key): row for row in session.execute(schema.nodes.select())}
+        texts = [
+            (nodes[row.tree, row.node].ulid, row.content) for row in session.execute(schema.texts.select())
+        ]
+    marked = {(row.ulid, "★") for row in nodes.values() if row.flags & Flag.BOOKMARKED}
+    return {*texts, *marked}

@@ -39,7 +39,7 @@ def routes(listed) -> Iterator[tuple[str, str]]:
             yield from routes(route.original_router.routes)
 
 
-@covers("http.every-route-guarded")
+@covers("http.every-route-guarded", "security.route-matrix-complete")
 def test_every_route_is_in_the_matrix(client):
     assert set(routes(client.app.routes)) == ROUTES
 
