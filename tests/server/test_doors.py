@@ -92,7 +92,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(owner, ask):
     assert "/context/topicContextYoj/run" in page.text
 
 
-@covers("http.one-time-link")
+@covers("http.one-time-link", "security.cookies-same-site")
 def test_the_link_opens_once_and_the_cookie_stays(client, ask):
     stranger = ask(None)
     assert stranger.get("/enter?key=guess").status_code == 401
