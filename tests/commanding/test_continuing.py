@@ -152,6 +152,10 @@ def test_where_another_run_writes_it_is_a_conflict_and_where_its_own_does_it_is_
     assert mine.run == work.session.run_id
     work.ok(f'respond {a.local_id} "mine"')
     work.ok(f'continue from {a.local_id} using agent:"Base"')
+    work.ok(f'continue from {a.local_id} n:2 using agent:"Base"')
+    one, two = work.session.results[-1].nodes
+    # Each command is a step of its own, though one run wrote it all.
+    assert set(work.ok("undo").removeprefix("✓ undid generate ").split(", ")) == {f"[{one}]", f"[{two}]"}
     # The run holds it still, and others are kept out.
     assert loom.leases.holder(work.tree.id, a.id).run == work.session.run_id
     with pytest.raises(ConflictError, match="is extending"):
