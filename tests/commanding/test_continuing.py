@@ -87,6 +87,16 @@ def test_nobody_is_asked_who_led_here(work):
     assert work.events()[1] == before[1]
 
 
+@covers("collaborate.call-chain-checked", "permission.intersection")
+def test_an_agent_that_acts_through_another_does_not_ask_who_it_acts_for(work):
+    other = Workplace(work.loom)
+    inner = type(work.session)(work.session.loom, work.tree.id, other.agent, run=other.session.run_id)
+    assert inner.chain == (work.agent.id, other.agent.id)
+    line = scan(f'→ continue from {work.a.local_id} using agent:"{work.agent.name}"').batch
+    (result,) = inner.run(line, turn=1)
+    assert result.error.code == "PERMISSION_DENIED"
+
+
 @covers("collaborate.call-chain-checked")
 def test_the_chain_is_kept_with_the_call(work):
     work.ok(f'continue from {work.a.local_id} using agent:"Base"')
