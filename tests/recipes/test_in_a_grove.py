@@ -15,6 +15,7 @@ from weft.context.slices import week_end
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.runtime.groups import StoredGroups
 from weft.store import schema
+from weft.tree.item import Item
 from weft.tree.record import RecordDraft, RecordPlace
 
 END = 1_700_000_000
@@ -477,7 +478,13 @@ def test_a_folded_range_is_a_placeholder_in_contexts_and_in_recipes(loom, talk):
     context = nodes[-1].context()
     assert [message.text for message in context.messages] == [f"{placeholder}\n\nAnd now?\n\nIt lifts."]
     outcomes = {entry.id: entry.outcome for entry in context.manifest}
-    assert outcomes[nodes[1].local_id] == "collapsed"
+    assert [outcomes[node.local_id] for node in nodes[:2]] == ["collapsed"] * 2
+    (added,) = [entry for entry in context.manifest if entry.outcome == "added" and entry.id == "the fog"]
+    assert (added.reason, added.position) == ("stands for the folded range the fog", nodes[0].value.depth)
+    assert added.tokens == added.size >= len(placeholder) // 4
+    check_tokens(nodes[-1])
+    expanded = nodes[-1].context(preferences={"truncationStrategy": "rollingWindow"})
+    assert not context.diff(expanded)
     run = path_recipe(tree, nodes[-1], yoj("messages"), filters=["collapseGroupReplacer"])
     assert contents(loom.recipes.run(run)) == [placeholder, "And now?", "It lifts."]
     assert contents(loom.recipes.at(nodes[-1]))[1:] == [message.text for message in context.messages]
@@ -508,6 +515,24 @@ def test_a_folded_range_is_a_placeholder_in_requests_in_layers(loom):
     assert contents(loom.recipes.at(last, "layered"))[-1] == envelope.messages[-1].text
     tree.expand("the fog")
     assert "Not in this fog." in "".join(message.text for message in last.envelope().messages)
+
+
+@covers("collapse.range-of-a-path")
+def test_a_placeholder_costs_the_same_with_and_without_items_before_it(loom):
+    loom.add_agent("Muse", model_ref="local:small")
+    costs = []
+    for items in ([], [Item(id="tide.md", type="note", content="High at six.")]):
+        tree = loom.plant("Folds and items", "")
+        asked = tree.say("Can we cross?").attach(*items)
+        answer = asked.say("Not in this fog.", author="Muse")
+        tree.collapse(asked, answer, "the fog", "Whether to cross")
+        found = answer.say("And now?").envelope().manifest
+        entries = {entry.id: entry for entry in found}
+        assert entries["the fog"].outcome == "added"
+        assert entries[asked.local_id].outcome == entries[answer.local_id].outcome == "collapsed"
+        assert found.tokens == sum(entry.tokens for entry in found)
+        costs.append(entries["the fog"].tokens)
+    assert costs[0] == costs[1]
 
 
 def check_tokens(node):
