@@ -504,3 +504,33 @@ def test_whoever_may_enter_one_tree_alone_sees_no_memory_no_project_and_no_vault
 def test_a_text_in_buffer_mode_has_no_layers(loom):
     with pytest.raises(InvalidInputError, match="layers are made of dialogues"):
         loom.plant(mode="buffer", text="Once").envelope()
+
+
+@covers("python.context", "manifest.entry-for-every-candidate")
+def test_every_context_has_layers_and_items_are_told_wherever_one_looks(desk):
+    note = desk.write("tide.md", "High at six.")
+    before = desk.ask("Can we cross?")
+    plain = before.context(limit=500, agent=desk.agent)
+    assert {layer.id: layer.text for layer in plain.layers if layer.text} == {
+        LayerId.SYSTEM: "Be brief.",
+        LayerId.USER: "Can we cross?",
+    }
+    desk.answer(before)
+    asked = desk.ask("And now?", note)
+    wishes = {"limit": 500, "agent": desk.agent}
+    context, envelope = asked.context(**wishes), asked.envelope(**wishes)
+    assert context.layers == envelope.layers
+    assert context.messages == envelope.messages
+    assert (note, "kept") in [(entry.id, entry.outcome) for entry in context.manifest]
+    assert [line["tokens"] for line in context.to_wire()["layers"]] == [
+        each.tokens for each in context.layers
+    ]
+    assert context.diff(before.context(limit=500))
+    assert (
+        desk.grove.recipes.at(asked, "dialogue", **wishes).messages[-1]["content"]
+        == context.messages[-1].text
+    )
+    cut = asked.context(limit=60, strategy="rollingWindow")
+    assert cut.tokens <= 60
+    page = desk.grove.plant("A document", "Fog.", mode="buffer")
+    assert [layer.text for layer in page.context().layers if layer.text] == ["Fog."]

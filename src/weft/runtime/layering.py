@@ -13,7 +13,9 @@ from weft.context.layers.render import render_layers
 from weft.context.layers.request import LayeredRequest
 from weft.context.layers.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.layers.stored import load_envelope, named_snapshots
+from weft.context.layers.whole import context_of
 from weft.context.marker import JOINT
+from weft.context.result import AssembledContext
 from weft.context.select import Candidate, Outline
 from weft.context.tokens import DEFAULT
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from weft.runtime.grove import Grove
     from weft.runtime.operations.envelopes import Kept
 
-__all__ = ["Assembly", "Layers"]
+__all__ = ["Assembly", "Layering", "Layers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +71,20 @@ class Assembly:
 
 
 @dataclass(frozen=True, slots=True)
-class Layers(Reading):
-    """What models would be sent of a grove's dialogues, layer by layer."""
+class Layering(Reading):
+    """From a place in a dialogue to its request in layers."""
 
     cache: ContentCache
-    clock: Clock
-    grove: "Grove"
 
     def at(self, tree: str, node: str | None, options: LayerOptions | None = None) -> Envelope:
         """The envelope of a request from a node, or from where the agent stands."""
         with self._tree(tree) as opened:
             return self.assemble(opened, node, options or LayerOptions()).envelope
+
+    def context(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
+        """The same as any context is given, with its layers."""
+        assembly = self.assemble(opened, node, LayerOptions(context=options))
+        return context_of(assembly.plan, assembly.envelope)
 
     def opened(self, tree: str) -> AbstractContextManager[Opened]:
         """A tree for whoever reads more than one thing of it."""
@@ -88,69 +93,12 @@ class Layers(Reading):
     def end_of(self, opened: Opened, node: str | None) -> NodeRow:
         return self._cursor_row(opened) if node is None else self._row(opened, node)
 
-    def prepare(self, tree: str, node: str, options: LayerOptions | None = None) -> Prepared:
-        """All that sending takes: messages, cache controls, a prediction, and what to keep of it.
-
-        `options.context.agent` says who will answer; its model decides about the cache. Send it,
-        then `keep` it, and let `report` know what the provider had cached.
-        """
-        with self._tree(tree) as opened:
-            assembly = self.assemble(opened, node, options or LayerOptions())
-            now = self.clock()
-            return prepare(opened, assembly, self._answering(opened, options), now)
-
     def _answering(self, opened: Opened, options: LayerOptions | None) -> Agent | None:
         """Who will answer: the agent that is named, or the one that acts, if it is a model."""
         named = None if options is None else options.context.agent
         key = self.actor.agent if named is None else find_agent(opened.session, named)
         agent = agent_value(agent_row(opened.session, key))
         return agent if agent.model_ref is not None else None
-
-    def keep(self, prepared: Prepared, *, attempt: str | None = None) -> "Kept":
-        """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
-        from weft.runtime.preparing import keep  # noqa: PLC0415 - beside what it keeps
-
-        return keep(self.grove, prepared, attempt)
-
-    def report(self, kept: "Kept", cached: int) -> None:
-        """What the provider says it had cached of a request; the response of its attempt says so too."""
-        from weft.runtime.operations.envelopes import ReportCached  # noqa: PLC0415
-
-        self.grove.perform(ReportCached(kept=kept, cached=cached))
-
-    def sent(self, tree: str, node: str, ordinal: int | None = None) -> Envelope:
-        """What was sent from a turn, byte for byte; the last of its requests, if none is named."""
-        with self._tree(tree) as opened:
-            row = find_node(opened.session, opened.key, node)
-            kept = envelope_row(opened.session, opened.key, row.key, ordinal)
-            return self._loaded(opened, record_of(kept))
-
-    def processed_text(self, tree: str, node: str) -> str:
-        """What was sent for a message: computed from its envelope; as it was saved, where there is none."""
-        with self._tree(tree) as opened:
-            row = find_node(opened.session, opened.key, node)
-            try:
-                kept = envelope_row(opened.session, opened.key, row.key)
-            except NotFoundError:
-                contents = self.cache.contents(opened.session, opened.key, [row])
-                return spoken_text(contents[row.key])
-            record = record_of(kept)
-            if kept.legacy:
-                digest = str(record["processedText"])
-                return snapshots_of(opened.session, opened.key, [digest])[digest]
-            return self._loaded(opened, record).processed_user_text
-
-    def _loaded(self, opened: Opened, record: JsonValue) -> Envelope:
-        session, tree = opened.session, opened.key
-        if isinstance(record, dict) and "processedText" in record:
-            raise NotFoundError("of this message only the text is known that was sent", hint="processed_text")
-        shelf = Shelf(session, tree)
-        shelf.fetch(named_snapshots(record, shelf.text))
-        turn = cast("list[str]", cast("dict[str, JsonValue]", record)["turn"])
-        rows = [find_node(session, tree, ulid, hidden=True) for ulid in turn]
-        contents = self.cache.contents(session, tree, rows)
-        words = JOINT.join(spoken_text(contents[row.key]) for row in rows)
-        return load_envelope(record, shelf.text, user_text=words, estimator=DEFAULT)
 
     def assemble(self, opened: Opened, node: str | None, options: LayerOptions) -> Assembly:
         """Plan and render, with everything that has to be read for it."""
@@ -212,6 +160,71 @@ class Layers(Reading):
             ulid: Text(legacy[ulid]) if ulid in legacy else contents[row.key] for ulid, row in rows.items()
         }
         return found | reader.folds.texts
+
+
+@dataclass(frozen=True, slots=True)
+class Layers(Layering):
+    """What models would be sent of a grove's dialogues, and what they were sent."""
+
+    clock: Clock
+    grove: "Grove"
+
+    def prepare(self, tree: str, node: str, options: LayerOptions | None = None) -> Prepared:
+        """All that sending takes: messages, cache controls, a prediction, and what to keep of it.
+
+        `options.context.agent` says who will answer; its model decides about the cache. Send it,
+        then `keep` it, and let `report` know what the provider had cached.
+        """
+        with self._tree(tree) as opened:
+            assembly = self.assemble(opened, node, options or LayerOptions())
+            now = self.clock()
+            return prepare(opened, assembly, self._answering(opened, options), now)
+
+    def keep(self, prepared: Prepared, *, attempt: str | None = None) -> "Kept":
+        """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
+        from weft.runtime.preparing import keep  # noqa: PLC0415 - beside what it keeps
+
+        return keep(self.grove, prepared, attempt)
+
+    def report(self, kept: "Kept", cached: int) -> None:
+        """What the provider says it had cached of a request; the response of its attempt says so too."""
+        from weft.runtime.operations.envelopes import ReportCached  # noqa: PLC0415
+
+        self.grove.perform(ReportCached(kept=kept, cached=cached))
+
+    def sent(self, tree: str, node: str, ordinal: int | None = None) -> Envelope:
+        """What was sent from a turn, byte for byte; the last of its requests, if none is named."""
+        with self._tree(tree) as opened:
+            row = find_node(opened.session, opened.key, node)
+            kept = envelope_row(opened.session, opened.key, row.key, ordinal)
+            return self._loaded(opened, record_of(kept))
+
+    def processed_text(self, tree: str, node: str) -> str:
+        """What was sent for a message: computed from its envelope; as it was saved, where there is none."""
+        with self._tree(tree) as opened:
+            row = find_node(opened.session, opened.key, node)
+            try:
+                kept = envelope_row(opened.session, opened.key, row.key)
+            except NotFoundError:
+                contents = self.cache.contents(opened.session, opened.key, [row])
+                return spoken_text(contents[row.key])
+            record = record_of(kept)
+            if kept.legacy:
+                digest = str(record["processedText"])
+                return snapshots_of(opened.session, opened.key, [digest])[digest]
+            return self._loaded(opened, record).processed_user_text
+
+    def _loaded(self, opened: Opened, record: JsonValue) -> Envelope:
+        session, tree = opened.session, opened.key
+        if isinstance(record, dict) and "processedText" in record:
+            raise NotFoundError("of this message only the text is known that was sent", hint="processed_text")
+        shelf = Shelf(session, tree)
+        shelf.fetch(named_snapshots(record, shelf.text))
+        turn = cast("list[str]", cast("dict[str, JsonValue]", record)["turn"])
+        rows = [find_node(session, tree, ulid, hidden=True) for ulid in turn]
+        contents = self.cache.contents(session, tree, rows)
+        words = JOINT.join(spoken_text(contents[row.key]) for row in rows)
+        return load_envelope(record, shelf.text, user_text=words, estimator=DEFAULT)
 
 
 class Shelf:
