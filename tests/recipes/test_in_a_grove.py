@@ -13,7 +13,8 @@ import weft
 from weft.context.groups import Shelf
 from weft.context.slices import week_end
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
-from weft.runtime.groups import StoredGroups
+from weft.runtime.operations import groups as operations
+from weft.runtime.shelves import StoredGroups
 from weft.store import schema
 from weft.tree.item import Item
 from weft.tree.record import RecordDraft, RecordPlace
@@ -58,7 +59,7 @@ def test_a_recorded_recipe_gives_the_same_over_a_grove(loom, row, user):
 @pytest.mark.parametrize("row", rows("collapseIndexer"), ids=label)
 def test_a_recorded_index_is_the_same_in_a_grove(fresh_loom, row, monkeypatch):
     grove = fresh_loom
-    object.__setattr__(grove._gate, "clock", lambda: row["now"] * 1_000_000)
+    monkeypatch.setattr(operations, "_seconds", lambda scope: row["now"])
     load(grove, row["store"])
     expected = row["output"]
     act = grove.groups.set_state if row["filter"] == "collapseState" else grove.groups.index
@@ -291,6 +292,29 @@ def test_groups_are_made_opened_and_taken_away_by_their_responses(loom, user):
     assert loom.groups.remove("s", "r2", user=user) == {"ok": True, "removed_groups": 2}
     assert shown() == ["m0", "m1", "m2"]
     assert not [path for path in index_of(loom) if user in path]
+
+
+@covers("collapse.recorded-in-events")
+def test_every_change_of_the_index_is_in_the_log_and_undo_passes_over_it(fresh_loom):
+    loom = fresh_loom
+    loom.records.append("notes", 1)
+    body = {
+        "sessionId": "s",
+        "responseId": "r",
+        "groups": [{"name": "CANARY", "items": [{"type": "message", "id": "m"}]}],
+    }
+    loom.groups.index(body)
+    loom.groups.set_state({"sessionId": "s", "group": "CANARY", "expanded": True})
+    loom.groups.remove("s", "r")
+    before = len(loom.events().events)
+    assert loom.groups.remove("s", "r") == {"ok": True, "removed_groups": 0}
+    events = loom.events().events
+    assert len(events) == before
+    assert [event.kind for event in events][-4:] == ["record", "index-groups", "open-group", "forget-groups"]
+    assert "CANARY" not in "".join(str(event.payload) for event in events)
+    check_sound(loom)
+    loom.undo()
+    assert loom.records.list("notes") == []
 
 
 @covers("endpoint.indexer-batches")

@@ -15,7 +15,10 @@ from weft.store import schema
 OPEN = {("GET", "/api/health"), ("GET", "/enter")}
 """Routes that ask for no token."""
 ROUTES = {
-    *(("POST", f"/context/{path}") for path in ("topicContextYoj/run", "collapse/state/set")),
+    *(
+        ("POST", f"/context/{path}")
+        for path in ("topicContextYoj/run", "collapse/state/set", "collapse/indexer/remove")
+    ),
     ("POST", "/jobs/context/collapse/indexer/run"),
     ("POST", "/api/recipes/run"),
     *((method, "/api/records") for method in ("GET", "POST")),
