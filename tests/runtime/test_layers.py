@@ -11,6 +11,7 @@ from tests.runtime.shelves import PNG, Desk, in_full, library, referenced
 from tests.soundness import check_sound
 
 import weft
+from weft.context.layers.items import query
 from weft.context.layers.names import LayerId
 from weft.errors import (
     ConflictError,
@@ -19,6 +20,7 @@ from weft.errors import (
     NotFoundError,
     PermissionDeniedError,
 )
+from weft.runtime.attaching import given_item
 from weft.runtime.operations.vaults import MountVault
 from weft.tree.access import MemberRole
 from weft.tree.item import Item
@@ -534,3 +536,30 @@ def test_every_context_has_layers_and_items_are_told_wherever_one_looks(desk):
     assert cut.tokens <= 60
     page = desk.grove.plant("A document", "Fog.", mode="buffer")
     assert [layer.text for layer in page.context().layers if layer.text] == ["Fog."]
+
+
+@covers("item.id-url", "item.id-query", "item.id-selection", "item.from-vault-or-call")
+def test_pages_queries_and_lines_come_with_their_text_and_nothing_is_fetched_or_run(desk):
+    given = [
+        ("https://a.b/?x=1&y=2", "url", "https://a.b/?x=1&y=2"),
+        ("books.md#query: LIST FROM #book", "query", query("books.md", "LIST FROM #book", "").id),
+        ("a/b.md#L3-L9", "selection", "a/b.md#L3-L9"),
+        ("a/b.md#L4", "selection", "a/b.md#L4-L4"),
+        ("a/b.md", "note", "a/b.md"),
+    ]
+    turn = desk.ask("One")
+    for reference, kind, identity in given:
+        item = given_item(reference, "its text")
+        assert (item.type, item.id, item.recoverable) == (kind, identity, kind != "selection")
+        turn = turn.attach(item)
+    said = turn.envelope(agent=desk.agent).processed_user_text
+    assert "<query_block>" in said
+    assert "<url_content>" in said
+    for reference in ("https://a.b", "books.md#query: LIST"):
+        with pytest.raises(InvalidInputError, match="not"):
+            turn.attach(reference)
+    for reference in ("", "#query: LIST", "books.md#query: "):
+        with pytest.raises(InvalidInputError):
+            given_item(reference, "")
+    with pytest.raises(InvalidInputError):
+        given_item("a.md#L9-L3", "")

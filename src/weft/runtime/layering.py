@@ -11,7 +11,7 @@ from weft.context.layers.library import Attached
 from weft.context.layers.plan import LayerPlan, plan_layers
 from weft.context.layers.render import render_layers
 from weft.context.layers.request import LayeredRequest
-from weft.context.layers.settings import Changed, LayerSettings, resolve_layer_settings
+from weft.context.layers.settings import Changed, LayerSettings, Placement, resolve_layer_settings
 from weft.context.layers.stored import load_envelope, named_snapshots
 from weft.context.layers.whole import context_of
 from weft.context.marker import JOINT
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from weft.runtime.grove import Grove
     from weft.runtime.operations.envelopes import Kept
 
-__all__ = ["Assembly", "Layering", "Layers"]
+__all__ = ["Assembly", "Gathered", "Layering", "Layers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,32 @@ class Assembly:
             for level, row in path.rows.items()
             if level >= path.turn and row.left_out is None and row.tokens
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What was read for a request, before anything is decided."""
+
+    layered: LayeredRequest
+    reader: PathReader
+    legacy: dict[str, str]
+    stood: Stood
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def way(self) -> tuple[Placement, float]:
+        """Where items stand, and how far a cut moves at a time."""
+        return self.layered.settings.library, self.layered.context.rules.step
+
+    def with_way(self, library: Placement, step: float) -> "Gathered":
+        """The same with other settings; only what the cut asks for is read again."""
+        context = self.layered.context
+        if step != context.rules.step:
+            request = replace(context, preferences=replace(context.preferences, truncation_step=step))
+            outline = _with_legacy(self.reader.outline(request), self.reader, self.legacy)
+            context = replace(request, outline=outline)
+        settings = replace(self.layered.settings, library=library)
+        return replace(self, layered=replace(self.layered, context=context, settings=settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +128,10 @@ class Layering(Reading):
 
     def assemble(self, opened: Opened, node: str | None, options: LayerOptions) -> Assembly:
         """Plan and render, with everything that has to be read for it."""
+        return self.render(opened, self.gather(opened, node, options))
+
+    def gather(self, opened: Opened, node: str | None, options: LayerOptions) -> "Gathered":
+        """All that has to be read for a request from a node."""
         contexts = Contexts(self.store, self.actor, self.cache)
         request, reader = contexts.request(opened, node, self._cached(opened, options))
         grove, tree = preferences_of(opened)
@@ -114,9 +144,8 @@ class Layering(Reading):
         stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
         attached = attached_on_path(opened, reader.end, reader.annotations)
         legacy = legacy_texts(opened.session, opened.key)
-        outline = _with_legacy(reader.outline(request), reader, legacy)
         layered = LayeredRequest(
-            context=replace(request, outline=outline),
+            context=replace(request, outline=_with_legacy(reader.outline(request), reader, legacy)),
             conversation_id=opened.ulid,
             message_id="" if request.pending.text else reader.end.ulid,
             attached=attached,
@@ -130,10 +159,18 @@ class Layering(Reading):
             strip=strip_of(opened, reader.end, settings, options.summary),
             settings=settings,
         )
-        plan = plan_layers(layered)
-        envelope = render_layers(plan, self._contents(opened, plan, reader, legacy))
-        warnings = dict.fromkeys([*envelope.warnings, *stood.warnings, *mounted.warnings])
-        return Assembly(replace(envelope, warnings=tuple(warnings)), plan, reader.end, settings, stood)
+        warnings = (*stood.warnings, *mounted.warnings)
+        return Gathered(layered, reader, legacy, stood, tuple(dict.fromkeys(warnings)))
+
+    def render(self, opened: Opened, gathered: "Gathered") -> Assembly:
+        """The envelope of what was read."""
+        plan = plan_layers(gathered.layered)
+        envelope = render_layers(plan, self._contents(opened, plan, gathered.reader, gathered.legacy))
+        warnings = tuple(dict.fromkeys([*envelope.warnings, *gathered.warnings]))
+        settings = gathered.layered.settings
+        return Assembly(
+            replace(envelope, warnings=warnings), plan, gathered.reader.end, settings, gathered.stood
+        )
 
     def _sees_grove(self, opened: Opened) -> bool:
         """Whether vaults may be looked into: they are the grove's, and not one tree's."""
