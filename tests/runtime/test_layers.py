@@ -563,3 +563,21 @@ def test_pages_queries_and_lines_come_with_their_text_and_nothing_is_fetched_or_
             given_item(reference, "")
     with pytest.raises(InvalidInputError):
         given_item("a.md#L9-L3", "")
+
+
+@covers("envelope.hostile-content", "fit.budget-never-exceeded")
+@pytest.mark.parametrize("placement", ["system", "inline"])
+@pytest.mark.parametrize("count", [1, 4, 5, 7])
+def test_a_turn_of_many_messages_keeps_what_they_bring_along_and_its_budget(desk, placement, count):
+    large = Item(id="large.md", type="note", content="word " * 10_000)
+    first = Item(id="first.md", type="note", content="The very first.")
+    for number in range(count):
+        items = [first, large] if number == 0 else [large] if number == count - 1 else []
+        turn = desk.tree.say(f"Message {number}", attachments=items)
+    for limit in (900, 4_000, None):
+        found = turn.envelope(agent=desk.agent, limit=limit, library=placement)
+        assert found.tokens <= found.budget
+        assert found.tokens == sum(entry.tokens for entry in found.manifest)
+        said = found.system + "".join(message.text for message in found.messages)
+        assert "The very first." in said
+        assert "large.md" in said
