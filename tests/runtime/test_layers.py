@@ -1,5 +1,6 @@
 """Requests in layers over a store: the library of a path, notes read fresh, memory and projects."""
 
+import random
 import re
 
 import pytest
@@ -15,6 +16,7 @@ from weft.context.layers.items import query
 from weft.context.layers.names import LayerId
 from weft.errors import (
     ConflictError,
+    ContextLimitError,
     InvalidInputError,
     LimitExceededError,
     NotFoundError,
@@ -581,3 +583,43 @@ def test_a_turn_of_many_messages_keeps_what_they_bring_along_and_its_budget(desk
         said = found.system + "".join(message.text for message in found.messages)
         assert "The very first." in said
         assert "large.md" in said
+
+
+def random_path(desk, chance):
+    """A path of many shapes: runs of one speaker, items of all sizes, exclusions, a fold."""
+    nodes = []
+    for number in range(chance.randrange(1, 14)):
+        author = chance.choice([None, None, desk.agent])
+        items = {
+            f"n{chance.randrange(5)}.md": f"w{chance.randrange(3)} " * chance.choice([1, 50, 2_000])
+            for _ in range(0 if author else chance.choice([0, 0, 1, 2]))
+        }
+        attached = [Item(id=name, type="note", content=content) for name, content in items.items()]
+        text = f"m{number} " + "t " * chance.choice([0, 5, 200, 1_500])
+        nodes.append(desk.tree.say(text, author=author, attachments=attached))
+    for node in chance.sample(nodes, min(2, len(nodes))):
+        if chance.random() < 0.5:
+            node.exclude()
+    if len(nodes) > 4 and chance.random() < 0.4:
+        start = chance.randrange(len(nodes) - 2)
+        desk.tree.collapse(nodes[start], nodes[start + 1], "fold", "told")
+    return nodes[-1]
+
+
+@covers("envelope.hostile-content", "fit.budget-never-exceeded")
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_a_path_is_like_its_budget_holds_and_what_is_told_is_there(desk, seed):
+    node = random_path(desk, random.Random(seed))
+    for limit in (300, 1_500, 6_000):
+        for placement in ("system", "inline"):
+            for strategy in ("truncateMiddle", "rollingWindow"):
+                wishes = {"limit": limit, "library": placement, "strategy": strategy, "step": 0}
+                try:
+                    found = node.envelope(agent=desk.agent, **wishes)
+                except (ContextLimitError, InvalidInputError):
+                    # The system alone is too large, or all is excluded.
+                    continue
+                assert found.tokens == sum(entry.tokens for entry in found.manifest) <= limit
+                said = found.system + "".join(message.text for message in found.messages)
+                items = [entry for entry in found.manifest if entry.kind == "item" and entry.tokens]
+                assert all(entry.id in said for entry in items)

@@ -101,6 +101,11 @@ class Inline:
                 found[level] = preface
         return found
 
+    def unsure(self) -> dict[int, Preface]:
+        """What the turn's first level that is always sent says, if none of the turn's others is."""
+        first = self.path.first_live
+        return self.layout([first]) if first is not None and self._earlier else {}
+
     def compacted(self, prefaces: Mapping[int, Preface], shortened: Collection[int]) -> dict[int, Preface]:
         """The same with what earlier turns give brought within the library's share.
 
