@@ -30,6 +30,8 @@ class Actor:
     agent: int
     user: int | None = None
     caller: "Actor | None" = None
+    run: str | None = None
+    """The run that it acts in: a place that this run holds the lease on is open to it."""
 
     def chain(self) -> Iterator["Actor"]:
         link: Actor | None = self

@@ -160,7 +160,7 @@ class Scope:
         if tree.leased_until is None or tree.leased_until <= self.now or (tree.key, position) in self._leased:
             return
         held = lease_at(self.transaction, tree.key, position, self.now)
-        if held is not None:
+        if held is not None and held.run != self.actor.run:
             raise self.lease_taken(held)
 
     def require_lease(self, tree: TreeState, position: int, run: str, token: int) -> None:

@@ -44,6 +44,8 @@ class Begun:
     token: int
     attempts: tuple[tuple[int, str], ...]
     """Key and id of each."""
+    borrowed: bool = False
+    """Whether the lease is that of the run it is a part of, which goes on holding it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,26 +66,36 @@ class BeginCalls(Generating):
         parent = source_row(scope, tree, self.parent, "generate from")
         for source in self.sources:
             source_row(scope, tree, source.node, "use")
-        lease = self._take(scope, tree, parent)
+        lease, borrowed = self._take(scope, tree, parent)
         self._require_room(scope, tree)
         begun = [self._begin(scope, tree, parent, lease, call) for call in self.calls]
         scope.record(tree, "attempt", {"attempts": [ulid for _, ulid in begun], "parent": parent.ulid}, {})
         return Begun(
-            tree=tree.key, position=lease.position, run=lease.run, token=lease.token, attempts=tuple(begun)
+            tree=tree.key,
+            position=lease.position,
+            run=lease.run,
+            token=lease.token,
+            attempts=tuple(begun),
+            borrowed=borrowed,
         )
 
-    def _take(self, scope: Scope, tree: TreeState, parent: NodeRow) -> LeaseRow:
-        """One generator at a time extends a position; the siblings of a comparison are one run."""
+    def _take(self, scope: Scope, tree: TreeState, parent: NodeRow) -> tuple[LeaseRow, bool]:
+        """One generator at a time extends a position; the siblings of a comparison are one run.
+
+        With it, whether the run that this is a part of had it already.
+        """
         transaction = scope.transaction
         sweep_leases(transaction, tree, scope.now)
         held = lease_at(transaction, tree.key, parent.position, scope.now)
         if held is not None:
-            raise scope.lease_taken(held)
+            if held.run != scope.actor.run:
+                raise scope.lease_taken(held)
+            return held, True
         run, token = scope.new_ulid(), transaction.take_key(tree)
         until = scope.now + self.held_for
         row = LeaseRow(tree.key, parent.position, run, scope.actor.agent, token, until)
         put_lease(transaction, tree, row)
-        return row
+        return row, False
 
     def _require_room(self, scope: Scope, tree: TreeState) -> None:
         more: dict[str, int] = {}

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import orjson
 
+from weft.context.loomaware.headings import strip_headings
 from weft.errors import ProviderError, Trouble, WeftError
 from weft.providers.collecting import Answer, Choice
 from weft.providers.events import (
@@ -35,7 +36,7 @@ from weft.tree.json import JsonValue
 from weft.tree.node import Status
 from weft.tree.wire import from_microseconds
 
-__all__ = ["STOPPED", "Heard", "choices_from", "keepable"]
+__all__ = ["STOPPED", "Heard", "choices_from", "keepable", "without_headings"]
 
 STOPPED = "stopped"
 _CUT = ProviderError(
@@ -53,6 +54,8 @@ class Heard:
     answer: Answer = field(default_factory=Answer)
     error: WeftError | None = None
     stopped: bool = False
+    cut: bool = False
+    """Whether whoever listened had heard enough: what came is all that was wanted."""
     requested_at: int | None = None
     responded_at: int | None = None
     tries: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
@@ -117,6 +120,8 @@ class Heard:
             self.error = _CUT
 
     def _is_whole(self) -> bool:
+        if self.cut:
+            return True
         choices = self.answer.choices
         return all(
             number in choices and choices[number].finished is not None
@@ -138,14 +143,24 @@ class Heard:
                         hint="say it otherwise, or ask another model",
                     )
                 continue
-            status = Status.INTERRUPTED if finished is None else Status.COMPLETE
-            found.append(Continuation(number, keepable(choice.content), status))
+            status = Status.INTERRUPTED if finished is None and not self.cut else Status.COMPLETE
+            content = keepable(choice.content)
+            if self.call.agent.loom_aware:
+                content = without_headings(content)
+            found.append(Continuation(number, content, status))
         return found
 
     def outcome(self, said: Sequence[Continuation]) -> Outcome:
         if said and all(each.status is Status.COMPLETE for each in said) and self.error is None:
             return Outcome.INTERRUPTED if self.stopped and not self._is_whole() else Outcome.COMPLETE
         return Outcome.INTERRUPTED if said or self.stopped else Outcome.FAILED
+
+    def outcome_of_turn(self) -> Outcome:
+        """The same where words need not become a node: a collaborator's turn may be commands alone."""
+        if self.error is None and self._is_whole():
+            return Outcome.COMPLETE
+        came = any(choice.blocks for choice in self.answer.choices.values())
+        return Outcome.INTERRUPTED if came or self.stopped else Outcome.FAILED
 
     @property
     def told(self) -> str | None:
@@ -205,6 +220,18 @@ def keepable(content: Content) -> Content:
             return replace(content, text=_clean(content.text))
         case Mixed():
             kept = tuple(keepable(block) for block in content.blocks)
+            return Mixed(kept)  # pyright: ignore[reportArgumentType] - a block stays a block
+        case _:
+            return content
+
+
+def without_headings(content: Content) -> Content:
+    """A loom-aware model's words without the headings of nodes that it imitates."""
+    match content:
+        case Text():
+            return Text(strip_headings(content.text))
+        case Mixed():
+            kept = tuple(without_headings(block) for block in content.blocks)
             return Mixed(kept)  # pyright: ignore[reportArgumentType] - a block stays a block
         case _:
             return content
