@@ -30,8 +30,10 @@ class Actor:
     agent: int
     user: int | None = None
     caller: "Actor | None" = None
+    within: frozenset[Permission] | None = None
+    """The most that may be done through it, whatever the agent's own rights; None: those."""
     run: str | None = None
-    """The run that it acts in: a place that this run holds the lease on is open to it."""
+    """The run that it acts for: what that run has leased is no obstacle to it."""
 
     def chain(self) -> Iterator["Actor"]:
         link: Actor | None = self
@@ -48,7 +50,9 @@ def require_permission(session: Session, actor: Actor, permission: Permission, v
             raise PermissionDeniedError(
                 f"agent {row.name!r} is archived", hint="restore it, or act as another agent"
             )
-        if permission not in permissions_from(row.permissions):
+        if permission not in permissions_from(row.permissions) or (
+            link.within is not None and permission not in link.within
+        ):
             raise PermissionDeniedError(
                 f"{permission} not enabled", hint=f"request elevated permissions or ask the human to {verb}"
             )

@@ -1,18 +1,16 @@
-"""Runs of collaborators: how far each has come, so that one whose process died can be closed."""
+"""Runs of collaborators under way: how far each has come, so that one whose process died can be closed."""
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, literal_column, select, update
+from sqlalchemy import delete, select, update
 
 from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
-__all__ = ["RUNNING", "RunRow", "change_run", "hold_run", "next_ordinal", "run_row", "runs_under_way"]
+__all__ = ["RunRow", "add_run", "change_run", "drop_run", "run_row", "runs_under_way"]
 
 _runs = schema.runs
-RUNNING = 0
-"""The state of a run that has not ended; the others are the runtime's."""
 
 
 class RunRow(NamedTuple):
@@ -20,26 +18,20 @@ class RunRow(NamedTuple):
     run: str
     agent: int
     asker: int
-    ordinal: int
-    """Counts an agent's runs in a tree, from 1."""
     start: int
     """The node that it answers."""
     head: int
-    """The node that its reply goes under: the last of its own words below the start."""
+    """The node that its reply goes under: the last of its own below the start."""
     holder: str
     held_until: int
-    state: int
     turns: int
     said: str
     """The prose of the turns that have ended."""
     batch: str
-    """JSON: the commands of the last turn, each with whether it was begun and done."""
+    """JSON: the commands of the last turn, each with how far it has come."""
     attempt: str | None
-    """The call that the last prose came with."""
-    reply: int | None
-    note: str | None
+    """The call that the last turn was."""
     started_at: int
-    ended_at: int | None
 
 
 def run_row(session: Session, tree: int, run: str) -> RunRow | None:
@@ -49,23 +41,20 @@ def run_row(session: Session, tree: int, run: str) -> RunRow | None:
 
 def runs_under_way(session: Session) -> list[RunRow]:
     """Every run that has not ended, in this process, in another, or in one that is no more."""
-    under_way = _runs.c.state == literal_column(str(RUNNING))
-    statement = select(_runs).where(under_way).order_by(_runs.c.started_at)
-    return [RunRow._make(row) for row in session.execute(statement)]
+    return [RunRow._make(row) for row in session.execute(select(_runs).order_by(_runs.c.started_at))]
 
 
-def next_ordinal(session: Session, tree: int, agent: int) -> int:
-    """The number of an agent's next run in a tree."""
-    last = select(func.max(_runs.c.ordinal)).where(_runs.c.tree == tree, _runs.c.agent == agent)
-    return (session.execute(last).scalar() or 0) + 1
+def add_run(transaction: Transaction, row: RunRow) -> None:
+    transaction.add(_runs, row._asdict())
 
 
 def change_run(transaction: Transaction, tree: int, run: str, **values: Any) -> bool:
-    """Note something about a run under way; False if it has ended meanwhile."""
-    here = _runs.c.tree == tree, _runs.c.run == run, _runs.c.state == RUNNING
+    """Note how far it has come; False if somebody has ended it meanwhile."""
+    here = _runs.c.tree == tree, _runs.c.run == run
     return transaction.execute(update(_runs).where(*here).values(**values)).rowcount > 0
 
 
-def hold_run(transaction: Transaction, tree: int, run: str, held_until: int) -> bool:
-    """Say that it is still going on."""
-    return change_run(transaction, tree, run, held_until=held_until)
+def drop_run(transaction: Transaction, tree: int, run: str) -> bool:
+    """It has ended: what it said is in its reply by now. False if somebody else was faster."""
+    here = _runs.c.tree == tree, _runs.c.run == run
+    return transaction.execute(delete(_runs).where(*here)).rowcount > 0

@@ -112,31 +112,19 @@ runs = Table(
     Column("run", ULID, primary_key=True),
     Column("agent", Integer, nullable=False),
     Column("asker", Integer, nullable=False),
-    Column("ordinal", Integer, nullable=False),
     Column("start", Integer, nullable=False),
     Column("head", Integer, nullable=False),
     Column("holder", Text, nullable=False),
     Column("held_until", BigInteger, nullable=False),
-    Column("state", SmallInteger, nullable=False),
     Column("turns", Integer, nullable=False),
     Column("said", Text, nullable=False),
     Column("batch", Text, nullable=False),
     Column("attempt", ULID),
-    Column("reply", Integer),
-    Column("note", Text),
     Column("started_at", BigInteger, nullable=False),
-    Column("ended_at", BigInteger),
     ForeignKeyConstraint(["tree"], ["trees.key"]),
     ForeignKeyConstraint(["agent"], ["agents.key"]),
-    Index(None, "tree", "agent", "ordinal"),
-    Index(
-        "ix_runs_under_way",
-        "tree",
-        sqlite_where=column("state") == literal_column("0"),
-        postgresql_where=column("state") == literal_column("0"),
-    ),
 )
-"""Runs of collaborators: what is needed to close one whose process died. Once it has ended its texts are gone."""
+"""Runs of collaborators under way: what is needed to close one whose process died. Gone when it has ended."""
 
 spending = Table(
     "spending",

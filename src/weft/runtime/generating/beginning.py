@@ -88,7 +88,7 @@ class BeginCalls(Generating):
         sweep_leases(transaction, tree, scope.now)
         held = lease_at(transaction, tree.key, parent.position, scope.now)
         if held is not None:
-            if held.run != scope.actor.run:
+            if not scope.is_own(held):
                 raise scope.lease_taken(held)
             return held, True
         run, token = scope.new_ulid(), transaction.take_key(tree)
