@@ -21,6 +21,7 @@ from weft.context.tokens import Estimator, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
 from weft.runtime.actor import agent_row
 from weft.runtime.calibrating import estimator_for
+from weft.runtime.clock import Clock, system_clock
 from weft.runtime.contents import ContentCache
 from weft.runtime.folding import PathFolds
 from weft.runtime.outlines import PathReader
@@ -36,11 +37,13 @@ from weft.tree.tree import Mode
 from weft.tree.wire import camel
 
 if TYPE_CHECKING:
+    from weft.runtime.collaborating.seeing import InRun
     from weft.runtime.handles import NodeHandle
 
-__all__ = ["ContextOptions", "ContextWishes", "Contexts", "options_from"]
+__all__ = ["ContextOptions", "ContextWishes", "Contexts", "contents_for", "options_from"]
 
 _WINDOW = "contextWindow"
+_LAYOUT = "loomLayout"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,8 @@ class ContextOptions:
     context: Sequence[str] = ()
     """Further sources of the generation that the context is for."""
     instructions: Sequence[str] = ()
+    run: "InRun | None" = None
+    """What a collaborator's run adds, for the agent that speaks in it."""
 
 
 class ContextWishes(TypedDict, total=False):
@@ -124,12 +129,25 @@ class Contexts(Reading):
     """What models see of a grove's trees, as one agent may look at them."""
 
     cache: ContentCache
+    clock: Clock = system_clock
 
     def at(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
         """The context at a node, or where the agent stands."""
         with self._tree(tree) as opened:
+            agent = self._agent(opened, options.agent)
+            if agent is not None and agent.type is AgentType.MODEL and agent.loom_aware:
+                return self._loom_aware(opened, node, options, agent)
             plan, reader = self._planned(opened, node, options)
-            return render_context(plan, _contents(plan, reader))
+            return render_context(plan, contents_for(plan.wanted, reader))
+
+    def _loom_aware(
+        self, opened: Opened, node: str | None, options: ContextOptions, agent: Agent
+    ) -> AssembledContext:
+        """The same for who sees the tree around it."""
+        from weft.runtime.collaborating.seeing import see  # noqa: PLC0415 - few agents are
+
+        request, reader = self.request(opened, node, options)
+        return see(self, agent, replace(request, outline=reader.outline(request)), reader, options.run)
 
     def preferences(self) -> dict[str, JsonValue]:
         """What the grove prefers, as far as it was set."""
@@ -141,6 +159,9 @@ class Contexts(Reading):
     def manifest(self, tree: str, node: str | None, options: ContextOptions) -> Manifest:
         """What would be kept and dropped, decided but not rendered: hardly any text is read."""
         with self._tree(tree) as opened:
+            agent = self._agent(opened, options.agent)
+            if agent is not None and agent.type is AgentType.MODEL and agent.loom_aware:
+                return self._loom_aware(opened, node, options, agent).manifest
             return planned_manifest(self._planned(opened, node, options)[0])
 
     def _planned(self, opened: Opened, node: str | None, options: ContextOptions) -> tuple[Plan, PathReader]:
@@ -154,7 +175,7 @@ class Contexts(Reading):
         told = _Told.about(opened)
         agent = self._agent(opened, options.agent)
         check_names(options.preferences)
-        preferences = resolve_preferences(told.grove, told.tree, options.preferences)
+        preferences = resolve_preferences(told.grove, told.tree, _own_layout(agent), options.preferences)
         estimator = _estimator(preferences, told, agent, options)
         cursor = self._cursor_row(opened)
         end = cursor if node is None else self._row(opened, node)
@@ -254,6 +275,12 @@ def _system(told: _Told, agent: Agent | None, reader: PathReader) -> SystemParts
     return SystemParts(agent=prompt, tree=told.system_context, instructions=reader.instructions())
 
 
+def _own_layout(agent: Agent | None) -> dict[str, JsonValue]:
+    """How this agent likes to be shown its surroundings, where it says so."""
+    layout = None if agent is None else agent.configuration.custom.get(_LAYOUT)
+    return {} if layout is None else {_LAYOUT: layout}
+
+
 def _window_of(agent: Agent | None) -> int | None:
     window = None if agent is None else agent.configuration.custom.get(_WINDOW)
     return window if isinstance(window, int) and not isinstance(window, bool) and window > 0 else None
@@ -284,8 +311,8 @@ def _names(opened: Opened) -> dict[str, str]:
     return {row.ulid: row.name for row in opened.session.execute(select(agents.c.ulid, agents.c.name))}
 
 
-def _contents(plan: Plan, reader: PathReader) -> dict[str, Content]:
+def contents_for(wanted: Iterable[str], reader: PathReader) -> dict[str, Content]:
     """The texts of what is kept, in one query for all that is not at hand."""
-    rows = {ulid: reader.seen[ulid] for ulid in plan.wanted}
+    rows = {ulid: reader.seen[ulid] for ulid in wanted}
     contents = reader.cache.contents(reader.tree.session, reader.tree.key, rows.values())
     return {ulid: contents[row.key] for ulid, row in rows.items()} | reader.folds.texts

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from weft.context.assemble import ContextRequest, plan_context
-from weft.context.loomaware.assembly import Exchange, LoomAware, loom_request, plan_loom
+from weft.context.loomaware.assembly import Exchange, LoomAware, loom_request, plan_loom, turns_after
 from weft.context.loomaware.planned import LoomPlan
 from weft.context.manifest import Gap, Kind, Outcome, Piece, Run
 from weft.context.select import Candidate, Outline, bound_of, left_out_of
@@ -68,10 +68,10 @@ def _planned(request: ContextRequest, loom: LoomAware, folded: _Folded | None) -
     contents: dict[str, Content] = dict(own)
     if folded is not None:
         contents[COLLAPSED] = Text(folded.text)
-    plan = plan_context(changed)
+    plan, after = plan_context(changed), turns_after(request, loom.exchanges)
     if folded is None:
-        return LoomPlan(plan=plan, own=contents)
-    return LoomPlan(plan=plan, own=contents, collapsed=folded.levels, label=folded.label)
+        return LoomPlan(plan=plan, own=contents, after=after)
+    return LoomPlan(plan=plan, own=contents, collapsed=folded.levels, label=folded.label, after=after)
 
 
 def _folded_request(request: ContextRequest, folded: _Folded | None) -> ContextRequest:

@@ -36,7 +36,7 @@ from weft.tree.json import JsonValue
 from weft.tree.node import Status
 from weft.tree.wire import from_microseconds
 
-__all__ = ["STOPPED", "Heard", "choices_from", "keepable", "without_headings"]
+__all__ = ["STOPPED", "Heard", "choices_from", "clean_text", "keepable", "without_headings"]
 
 STOPPED = "stopped"
 _CUT = ProviderError(
@@ -79,7 +79,7 @@ class Heard:
             case TextDelta() | ThinkingDelta():
                 self._grow(len(event.text))
                 self._said.append(
-                    ["t" if isinstance(event, TextDelta) else "h", event.choice, _clean(event.text)]
+                    ["t" if isinstance(event, TextDelta) else "h", event.choice, clean_text(event.text)]
                 )
             case ThinkingDone():
                 self._said.append(["b", event.choice, content_to_wire(event.block)])
@@ -215,9 +215,9 @@ def keepable(content: Content) -> Content:
     """What a store takes: a model may say characters that no text can hold."""
     match content:
         case Text():
-            return Text(_clean(content.text))
+            return Text(clean_text(content.text))
         case Thinking():
-            return replace(content, text=_clean(content.text))
+            return replace(content, text=clean_text(content.text))
         case Mixed():
             kept = tuple(keepable(block) for block in content.blocks)
             return Mixed(kept)  # pyright: ignore[reportArgumentType] - a block stays a block
@@ -237,7 +237,7 @@ def without_headings(content: Content) -> Content:
             return content
 
 
-def _clean(text: str) -> str:
+def clean_text(text: str) -> str:
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
     if not text.isascii():

@@ -41,8 +41,13 @@ def assemble_in_layers(ask: Ask) -> Assembled:
 
 
 def assembly_for(ask: Ask, *, dialogue: bool, has_items: bool) -> Assembly:
-    """The one that was wished for; else layers where there is something to lay out or to mark."""
+    """The one that was wished for; else layers where there is something to lay out or to mark.
+
+    A loom-aware agent's surroundings have an order of their own.
+    """
     if ask.wishes.assembly is not None:
         return ask.wishes.assembly
+    if ask.agent.loom_aware:
+        return assemble_plainly
     layered = dialogue and (has_items or ask.profile.cache is CacheKind.MARKS)
     return assemble_in_layers if layered else assemble_plainly

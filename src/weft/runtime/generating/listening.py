@@ -15,6 +15,9 @@ __all__ = ["Listener"]
 class Listener(Protocol):
     """Hears the one continuation of a generation, and decides when it is enough and what becomes a node."""
 
+    cursor: str | None
+    """Where whoever asked stood in the beginning: only from there it goes on to what comes."""
+
     def begin(self, request: Request) -> None:
         """What is going to be asked now."""
         ...

@@ -34,6 +34,7 @@ from weft.runtime.generating.telling import (
     Channel,
     Ended,
     Failed,
+    GenerationEvent,
     Retrying,
     Said,
     Started,
@@ -85,7 +86,7 @@ class Run:
         *,
         listener: Listener | None = None,
     ) -> None:
-        self.channel = Channel()
+        self.channel: Channel[GenerationEvent] = Channel()
         self._listener = listener
         self._gate = gate
         self._actor = actor
@@ -279,7 +280,7 @@ class Run:
             releases=last and not begun.borrowed,
             spent=_spent(heard),
             moves=moves,
-            cursor=prepared.cursor,
+            cursor=prepared.cursor if self._listener is None else self._listener.cursor,
             idempotency_key=self._wishes.idempotency_key,
             beside=None if self._listener is None else self._listener.note,
         )

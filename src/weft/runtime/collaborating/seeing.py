@@ -1,0 +1,145 @@
+"""What a loom-aware agent is sent from a place in a tree: the conversation, and the tree around it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from weft.context.assemble import ContextRequest
+from weft.context.loomaware.assembly import Exchange, LoomAware, render_loom
+from weft.context.loomaware.memory import Memory
+from weft.context.loomaware.place import Place
+from weft.context.loomaware.pruning import plan_loomaware
+from weft.context.result import AssembledContext
+from weft.context.select import Candidate
+from weft.runtime.actor import Actor, permissions_of
+from weft.runtime.commanding.crossing import may_cross
+from weft.runtime.commanding.remembered import Remembered, next_run
+from weft.runtime.commanding.seeing import Seeing
+from weft.runtime.contexts import Contexts, contents_for
+from weft.runtime.generating.assembly import Ask, Assembled, options_of, with_prefill
+from weft.runtime.outlines import PathReader
+from weft.runtime.summarising.extracting import EXTRACT, extract
+from weft.store import schema
+from weft.store.references import find_agent
+from weft.tree.agent import Agent
+from weft.tree.content import plain_text
+from weft.tree.wire import from_microseconds
+
+if TYPE_CHECKING:
+    from weft.runtime.commanding.session import Session
+
+__all__ = ["InRun", "assemble_for_run", "see"]
+
+_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InRun:
+    """What a run adds for the agent that speaks in it."""
+
+    actor: Actor
+    memory: Memory
+    place: Place
+    exchanges: tuple[Exchange, ...] = ()
+    asked: str = ""
+
+
+def see(
+    contexts: Contexts,
+    agent: Agent,
+    request: ContextRequest,
+    reader: PathReader,
+    run: InRun | None,
+) -> AssembledContext:
+    """Plan, prune where it is too long, and render; facts are read of the rows that may be shown, and no more."""
+    opened, now = reader.tree, contexts.clock()
+    rows = [*request.outline.head, *request.outline.tail]
+    found = run or _outside(contexts, agent, reader, now)
+    loom = LoomAware(
+        permissions=permissions_of(opened.session, found.actor),
+        place=found.place,
+        now=from_microseconds(now),
+        facts=Seeing(contexts.store, found.actor).facts(opened.ulid, [row.id for row in rows]),
+        memory=found.memory,
+        exchanges=found.exchanges,
+        asked=found.asked,
+        summaries=_Summaries(reader, rows),
+    )
+    plan = plan_loomaware(request, loom)
+    return render_loom(plan, contents_for(plan.wanted, reader))
+
+
+def _outside(contexts: Contexts, agent: Agent, reader: PathReader, now: int) -> InRun:
+    """What the agent would see if it were asked here now."""
+    opened, me = reader.tree, contexts.actor
+    key = find_agent(opened.session, agent.id)
+    actor = me if key == me.agent else Actor(key, me.user, me)
+    place = Seeing(contexts.store, actor).place(opened.ulid, now, at=reader.end)
+    memory = Remembered(contexts.store, actor).memory(
+        opened.ulid,
+        turn=next_run(opened.session, (opened.key, key)),
+        crossing=may_cross(opened.session, actor),
+    )
+    return InRun(actor=actor, memory=memory, place=place)
+
+
+def assemble_for_run(
+    session: "Session", node: str, asked: str, exchanges: tuple[Exchange, ...], ask: Ask
+) -> Assembled:
+    """The next turn of a run: from the node that it answers, with what was said and answered since."""
+    run = InRun(
+        actor=session.loom.read.actor,
+        memory=session.memory(),
+        place=session.place(),
+        exchanges=exchanges,
+        asked=asked,
+    )
+    found = ask.contexts.at(ask.tree, node, replace(options_of(ask), run=run))
+    messages, prefill = with_prefill(ask.profile, found.messages)
+    return Assembled(
+        system=(found.system,) if found.system else (),
+        messages=messages,
+        prompt=found.document,
+        prefill=prefill,
+        manifest=found.manifest.stored(),
+        tokens=found.tokens,
+    )
+
+
+class _Summaries(Mapping[str, str]):
+    """One line for each row, by its id: read when somebody asks, some at once, the newest first."""
+
+    def __init__(self, reader: PathReader, rows: list[Candidate]) -> None:
+        self._reader = reader
+        self._ids = [row.id for row in rows if row.id in reader.seen]
+        self._places = {name: index for index, name in enumerate(self._ids)}
+        self._known: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self._known:
+            last = self._places[name] + 1
+            self._load(self._ids[max(0, last - _AT_ONCE) : last])
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def _load(self, ids: list[str]) -> None:
+        reader, texts = self._reader, schema.texts
+        session, tree = reader.tree.session, reader.tree.key
+        rows = {name: reader.seen[name] for name in ids if name not in self._known}
+        keys = [row.key for row in rows.values()]
+        statement = select(texts.c.node, texts.c.summary).where(
+            texts.c.tree == tree, session.dialect.among(texts.c.node, keys)
+        )
+        kept = {row.node: row.summary for row in session.execute(statement)}
+        without = [row for row in rows.values() if not kept.get(row.key)]
+        contents = reader.cache.contents(session, tree, without)
+        for name, row in rows.items():
+            said = kept.get(row.key) or extract(plain_text(contents[row.key]))
+            self._known[name] = said.removeprefix(EXTRACT).strip()
