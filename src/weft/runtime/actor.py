@@ -14,7 +14,15 @@ from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 
-__all__ = ["ROLE_RANKS", "Actor", "agent_row", "require_access", "require_permission", "trees_allowed"]
+__all__ = [
+    "ROLE_RANKS",
+    "Actor",
+    "agent_row",
+    "permissions_of",
+    "require_access",
+    "require_permission",
+    "trees_allowed",
+]
 
 ROLE_RANKS = (MemberRole.READER, MemberRole.EDITOR, MemberRole.OWNER)
 """Stored as their index."""
@@ -56,6 +64,16 @@ def require_permission(session: Session, actor: Actor, permission: Permission, v
             raise PermissionDeniedError(
                 f"{permission} not enabled", hint=f"request elevated permissions or ask the human to {verb}"
             )
+
+
+def permissions_of(session: Session, actor: Actor) -> frozenset[Permission]:
+    """What every agent in the chain has."""
+    granted = frozenset(Permission)
+    for link in actor.chain():
+        granted &= permissions_from(agent_row(session, link.agent).permissions)
+        if link.within is not None:
+            granted &= link.within
+    return granted
 
 
 def require_access(session: Session, actor: Actor, role: MemberRole, tree: int = GROVE) -> None:

@@ -1,6 +1,7 @@
 """What a loom-aware agent is sent from a place in a tree: the conversation, and the tree around it."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,15 @@ from weft.context.result import AssembledContext
 from weft.context.select import Candidate
 from weft.runtime.actor import Actor, permissions_of
 from weft.runtime.commanding.crossing import may_cross
-from weft.runtime.commanding.remembered import Remembered, next_run
+from weft.runtime.commanding.remembered import Remembered
 from weft.runtime.commanding.seeing import Seeing
 from weft.runtime.contexts import Contexts, contents_for
 from weft.runtime.generating.assembly import Ask, Assembled, options_of, with_prefill
 from weft.runtime.outlines import PathReader
+from weft.runtime.reading import Opened
 from weft.runtime.summarising.extracting import EXTRACT, extract
 from weft.store import schema
+from weft.store.memory import MemoryKind, live_memory
 from weft.store.references import find_agent
 from weft.tree.agent import Agent
 from weft.tree.content import plain_text
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["InRun", "assemble_for_run", "see"]
 
 _AT_ONCE = 100
+_NAMED = 3
+"""How many nodes of the way are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +61,7 @@ def see(
     """Plan, prune where it is too long, and render; facts are read of the rows that may be shown, and no more."""
     opened, now = reader.tree, contexts.clock()
     rows = [*request.outline.head, *request.outline.tail]
-    found = run or _outside(contexts, agent, reader, now)
+    found = run or _outside(contexts, agent, reader, rows)
     loom = LoomAware(
         permissions=permissions_of(opened.session, found.actor),
         place=found.place,
@@ -71,18 +76,28 @@ def see(
     return render_loom(plan, contents_for(plan.wanted, reader))
 
 
-def _outside(contexts: Contexts, agent: Agent, reader: PathReader, now: int) -> InRun:
+def _outside(contexts: Contexts, agent: Agent, reader: PathReader, rows: Sequence[Candidate]) -> InRun:
     """What the agent would see if it were asked here now."""
     opened, me = reader.tree, contexts.actor
     key = find_agent(opened.session, agent.id)
     actor = me if key == me.agent else Actor(key, me.user, me)
-    place = Seeing(contexts.store, actor).place(opened.ulid, now, at=reader.end)
+    place = Seeing(contexts.store, actor).place(opened.ulid, contexts.clock())
     memory = Remembered(contexts.store, actor).memory(
         opened.ulid,
-        turn=next_run(opened.session, (opened.key, key)),
+        turn=_next_run(opened, key),
         crossing=may_cross(opened.session, actor),
     )
-    return InRun(actor=actor, memory=memory, place=place)
+    # It would stand where it is asked.
+    path = [row.local_id for row in rows[-_NAMED:]]
+    return InRun(
+        actor=actor, memory=memory, place=replace(place, path=path, longer=reader.end.depth >= len(path))
+    )
+
+
+def _next_run(opened: Opened, agent: int) -> int:
+    """The number that the agent's next run in this tree would have."""
+    found = live_memory(opened.session, opened.key, agent, [MemoryKind.RUN])
+    return 1 + (json.loads(found[-1].body).get("number", 0) if found else 0)
 
 
 def assemble_for_run(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from weft.errors import PermissionDeniedError
 from weft.provenance.facts import attempt_fact
 from weft.runtime.generating.attempts import Generating, agent_key, new_attempt
 from weft.runtime.generating.caps import Spender, require_room
@@ -17,6 +18,7 @@ from weft.store.leases import LeaseRow, lease_at, put_lease, sweep_leases
 from weft.store.rows import NodeRow, TreeState
 from weft.store.spending import add_expected
 from weft.tree.edge import Source, SourceRole
+from weft.tree.json import JsonValue
 
 __all__ = ["BeginCalls", "Begun", "CallPlan"]
 
@@ -44,8 +46,8 @@ class Begun:
     token: int
     attempts: tuple[tuple[int, str], ...]
     """Key and id of each."""
-    borrowed: bool = False
-    """Whether the lease is that of the run it is a part of, which goes on holding it."""
+    is_borrowed: bool = False
+    """Whether the run that asks held the lease before, and holds it afterwards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,29 +62,44 @@ class BeginCalls(Generating):
     held_for: int
     """Microseconds."""
     idempotency_key: str | None = None
+    chain: Sequence[str] = ()
+    """Ids of the agents that led here, one through another."""
 
     def apply(self, scope: Scope) -> Begun:
         tree = scope.open_tree(self.tree)
+        self._refuse_circles(scope)
         parent = source_row(scope, tree, self.parent, "generate from")
         for source in self.sources:
             source_row(scope, tree, source.node, "use")
-        lease, borrowed = self._take(scope, tree, parent)
+        lease, is_borrowed = self._take(scope, tree, parent)
         self._require_room(scope, tree)
         begun = [self._begin(scope, tree, parent, lease, call) for call in self.calls]
-        scope.record(tree, "attempt", {"attempts": [ulid for _, ulid in begun], "parent": parent.ulid}, {})
+        told: dict[str, JsonValue] = {"attempts": [ulid for _, ulid in begun], "parent": parent.ulid}
+        if self.chain:
+            told["chain"] = list(self.chain)
+        scope.record(tree, "attempt", told, {})
         return Begun(
             tree=tree.key,
             position=lease.position,
             run=lease.run,
             token=lease.token,
             attempts=tuple(begun),
-            borrowed=borrowed,
+            is_borrowed=is_borrowed,
         )
+
+    def _refuse_circles(self, scope: Scope) -> None:
+        """Nobody is asked who led here: an agent would invoke itself, directly or through others."""
+        for call in self.calls:
+            if call.agent in self.chain:
+                name = scope.transaction.agent(agent_key(scope, call.agent)).name
+                raise PermissionDeniedError(
+                    f"{name!r} led here and cannot be invoked again", hint="let another agent continue"
+                )
 
     def _take(self, scope: Scope, tree: TreeState, parent: NodeRow) -> tuple[LeaseRow, bool]:
         """One generator at a time extends a position; the siblings of a comparison are one run.
 
-        With it, whether the run that this is a part of had it already.
+        A run that holds it already goes on holding it.
         """
         transaction = scope.transaction
         sweep_leases(transaction, tree, scope.now)

@@ -262,7 +262,8 @@ class Run:
         said, outcome = heard.said(), None
         if self._listener is not None:
             said, outcome = self._listener.reply(heard, said), heard.outcome_of_turn()
-        moves, self._moved = bool(said) and not self._moved, self._moved or bool(said)
+        moves = self._wishes.moves and bool(said) and not self._moved
+        self._moved = self._moved or bool(said)
         call, begun = heard.call, prepared.begun
         operation = SettleCall(
             tree=prepared.tree_id,
@@ -277,7 +278,7 @@ class Run:
             error=heard.told,
             earlier=heard.earlier(),
             lease=(begun.run, begun.token),
-            releases=last and not begun.borrowed,
+            releases=last and not begun.is_borrowed,
             spent=_spent(heard),
             moves=moves,
             cursor=prepared.cursor if self._listener is None else self._listener.cursor,

@@ -75,6 +75,10 @@ class Wishes:
     idempotency_key: str | None = None
     max_price: Decimal | None = None
     unattended: bool = False
+    chain: tuple[str, ...] = ()
+    """Ids of the agents that led here, one through another: none of them is asked again."""
+    moves: bool = True
+    """Whether whoever asks goes on to what came."""
     assembly: "Assembly | None" = None
 
     def body(self) -> JsonObject:
