@@ -81,7 +81,7 @@ class Collaboration:
         self._gate = grove.leases.gate
         self._registry = registry
         self._errand = errand
-        self._run = new_ulid(self._gate.clock(), self._gate.entropy)
+        self.id = new_ulid(self._gate.clock(), self._gate.entropy)
         self._stopping = self._expired = self._lost = False
         self._generation: Run | None = None
         self._session: Session | None = None
@@ -136,9 +136,9 @@ class Collaboration:
             self._grove.read.actor,
             (errand.tree_id, errand.node_id),
             agent=errand.agent_key,
-            run=self._run,
+            run=self.id,
         )
-        began = Began(run=self._run, tree_id=errand.tree_id, node_id=errand.node_id, agent=errand.agent.name)
+        began = Began(run=self.id, tree_id=errand.tree_id, node_id=errand.node_id, agent=errand.agent.name)
         self.channel.put(began)
         clock = threading.Timer(errand.limits.seconds, self._expire)
         clock.daemon = True
@@ -169,7 +169,7 @@ class Collaboration:
             self._grove,
             errand.tree_id,
             errand.agent,
-            run=self._run,
+            run=self.id,
             unattended=errand.wishes.unattended,
         )
         with self._guard:
@@ -326,7 +326,7 @@ class Collaboration:
             return None, error
         conclude = Conclude(
             tree=self._errand.tree_id,
-            run=self._run,
+            run=self.id,
             status=status,
             moves=True,
             cursor=self._errand.cursor,

@@ -90,13 +90,14 @@ class Turn:
 
     def _say(self) -> None:
         news = self._scanner.news()
-        if news:
+        if news.strip("\n"):
             self._tell(Said(0, news))
 
     def reply(self, heard: Heard, said: Sequence[Continuation]) -> list[Continuation]:
         """Nothing yet, if there are commands to be answered; else everything that was said in this run."""
         scan = self._scanner.finish()
-        self._say()
+        if scan.prose:
+            self._say()
         end = len(self._given) + self._letters if scan.cut is None else scan.cut
         self.said = (self._given + "".join(self._heard))[len(self._given) : end]
         self.tokens = heard.answer.usage.completion or DEFAULT.of_text("".join(self._heard))
