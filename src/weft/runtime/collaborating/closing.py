@@ -4,6 +4,7 @@ What was said is kept as interrupted. Of its commands none is run again: each wa
 before it was begun, so the agent is told which of them were.
 """
 
+import contextlib
 from collections.abc import Sequence
 from functools import partial
 
@@ -54,6 +55,11 @@ class BrokenTurn:
         if nodes:
             end_run(scope.transaction, tree, self._row.run, scope.now)
 
+    def tell(self, gate: Gate) -> None:
+        """Let the agent know; where it said nothing in this turn, whoever closes the run does."""
+        if self.said:
+            tell_broken_off(gate, self._row)
+
 
 def _words(content: Content) -> Text:
     """What was said aloud: thinking is no part of it."""
@@ -91,11 +97,9 @@ def _close(gate: Gate, actor: Actor, row: RunRow) -> bool:
     with gate.store.read() as session:
         tree = heading_of(session, row.tree).ulid
     if row.said:
-        try:
+        # Unless the place is gone or another's by now: then the words are kept with their calls.
+        with contextlib.suppress(ConflictError, NotFoundError):
             gate.perform(actor, Conclude(tree=tree, run=row.run))
-        except (ConflictError, NotFoundError):
-            # The place is gone or another's by now: the words are kept with their calls.
-            pass
     ended = gate.store.write(partial(_end, row, gate))
     tell_broken_off(gate, row)
     return ended

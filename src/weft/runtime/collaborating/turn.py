@@ -69,6 +69,7 @@ class Turn:
         self._has_words = False
         self._attempt: str | None = None
         self._scanner = Scanner()
+        self._ends, self._has_told = "", False
 
     def begin(self, request: Request) -> None:
         self._given = request.prefill
@@ -89,15 +90,18 @@ class Turn:
         return self.is_over
 
     def _say(self) -> None:
-        news = self._scanner.news()
-        if news.strip("\n"):
-            self._tell(Said(0, news))
+        """What is certain to be prose; line ends wait for what follows them."""
+        news = self._ends + self._scanner.news()
+        said = news.rstrip("\n")
+        self._ends = news[len(said) :]
+        if said:
+            self._tell(Said(0, said if self._has_told else said.lstrip("\n")))
+            self._has_told = True
 
     def reply(self, heard: Heard, said: Sequence[Continuation]) -> list[Continuation]:
         """Nothing yet, if there are commands to be answered; else everything that was said in this run."""
         scan = self._scanner.finish()
-        if scan.prose:
-            self._say()
+        self._say()
         end = len(self._given) + self._letters if scan.cut is None else scan.cut
         self.said = (self._given + "".join(self._heard))[len(self._given) : end]
         self.tokens = heard.answer.usage.completion or DEFAULT.of_text("".join(self._heard))

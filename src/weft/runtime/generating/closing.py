@@ -76,6 +76,8 @@ def _close(gate: Gate, actor: Actor, dead: OpenCall) -> None:
         beside=None if turn is None else turn.note,
     )
     gate.perform(actor, operation)
+    if turn is not None:
+        turn.tell(gate)
 
 
 def _spoken(choices: Mapping[int, Choice]) -> list[Continuation]:
