@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import ColumnElement, Select, delete, func, select, update
 
 from weft.store import schema
 from weft.store.session import Session
@@ -72,7 +72,13 @@ def memory_at(session: Session, tree: int, agent: int, ordinal: int) -> MemoryRo
 
 
 def add_memory(
-    transaction: Transaction, place: tuple[int, int], kind: MemoryKind, label: str | None, body: str, now: int
+    transaction: Transaction,
+    place: tuple[int, int],
+    kind: MemoryKind,
+    body: str,
+    *,
+    now: int,
+    label: str | None = None,
 ) -> int:
     """One more row of (tree, agent); its ordinal. The caller has locked the tree."""
     tree, agent = place
@@ -115,9 +121,9 @@ def forget_older(transaction: Transaction, tree: int, agent: int, kind: MemoryKi
         )
 
 
-def _of(tree: int, agent: int):  # noqa: ANN202 - a select of whole rows
+def _of(tree: int, agent: int) -> Select[Any]:
     return select(_memory).where(_memory.c.tree == tree, _memory.c.agent == agent)
 
 
-def _is(row: MemoryRow):  # noqa: ANN202 - the conditions of its key
+def _is(row: MemoryRow) -> tuple[ColumnElement[bool], ...]:
     return _memory.c.tree == row.tree, _memory.c.agent == row.agent, _memory.c.ordinal == row.ordinal

@@ -57,5 +57,5 @@ def carry_out(desk: Desk) -> Outcome:
             return read_document(desk, action)
         case v.Write() as action:
             return write_document(desk, action)
-        case _ as action:
-            assert_never(action)
+        case _:
+            assert_never(desk.command.action)

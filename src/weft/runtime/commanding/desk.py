@@ -113,13 +113,17 @@ class Desk:
 
     def document(self, reference: str) -> "Document":
         """A document that may be read here: linked to the tree or to a node of it, or with the flag."""
-        found, linked = Papers(self.session.see.store, self.session.see.actor).find(self.tree, reference)
+        found, linked = Papers(self.session.see.store, self.session.see.actor).document_here(
+            self.tree, reference
+        )
         self.require_reach(found.title, linked=linked)
         return found
 
     def document_title(self, reference: str) -> str:
         """The same for a command that only refers to it."""
-        title, linked = Papers(self.session.see.store, self.session.see.actor).named(self.tree, reference)
+        title, linked = Papers(self.session.see.store, self.session.see.actor).title_here(
+            self.tree, reference
+        )
         self.require_reach(title, linked=linked)
         return title
 

@@ -27,7 +27,7 @@ _DOCUMENT = KINDS.index(TargetKind.DOCUMENT)
 class Papers(Reading):
     """Documents, for an agent at work in a tree. Reading one needs `doc_read`, and nothing of the tree's."""
 
-    def find(self, tree: str, reference: str) -> tuple[Document, bool]:
+    def document_here(self, tree: str, reference: str) -> tuple[Document, bool]:
         """A document by title or id, and whether it is linked to the tree or to a node of it."""
         with self._session(Permission.DOC_READ) as session:
             row = self._tree_row(session, tree)
@@ -39,7 +39,7 @@ class Papers(Reading):
                 require_access(session, self.actor, MemberRole.READER)
             return found, linked
 
-    def named(self, tree: str, reference: str) -> tuple[str, bool]:
+    def title_here(self, tree: str, reference: str) -> tuple[str, bool]:
         """The title of a document, and whether it is linked: for who refers to it without reading it."""
         with self._session() as session:
             row = self._tree_row(session, tree)

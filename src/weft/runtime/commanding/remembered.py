@@ -4,7 +4,7 @@ import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from sqlalchemy import select
 
@@ -33,7 +33,7 @@ from weft.tree.document import section_of, slug
 from weft.tree.json import JsonValue
 from weft.tree.wire import from_microseconds
 
-__all__ = ["KEPT_ACTIONS", "Remembered", "begin_run", "note_actions"]
+__all__ = ["KEPT_ACTIONS", "BegunRun", "Remembered", "begin_run", "note_actions"]
 
 KEPT_ACTIONS = 1_000
 """Older actions are forgotten."""
@@ -103,7 +103,7 @@ class Remembered(Reading):
     def _pinned_document(self, tree: str, body: Mapping[str, JsonValue], *, crossing: bool) -> PinnedDocument:
         title, section = _text(body, "title"), _text(body, "section") or None
         try:
-            found, linked = Papers(self.store, self.actor).find(tree, _text(body, "document"))
+            found, linked = Papers(self.store, self.actor).document_here(tree, _text(body, "document"))
             text = found.content
             if section is not None:
                 part = section_of(text, section)
@@ -115,22 +115,33 @@ class Remembered(Reading):
         return PinnedDocument(title=found.title, section=section, words=len(text.split()), text=shown)
 
 
-def begin_run(gate: Gate, place: tuple[int, int], run: str) -> int:
-    """The number of a run of an agent in a tree: one more than the last, unless it is the last."""
+class BegunRun(NamedTuple):
+    """A run as the memory counts it."""
 
-    def work(transaction: Transaction) -> int:
+    number: int
+    """One more than the last of the agent in the tree."""
+    pinned: int
+    """The highest handle of a result that is pinned: those of this run come after it."""
+
+
+def begin_run(gate: Gate, place: tuple[int, int], run: str) -> BegunRun:
+    """Count a run of (tree, agent), unless it is the last one that was counted. Bookkeeping: without an event."""
+
+    def work(transaction: Transaction) -> BegunRun:
         tree, agent = place
         transaction.tree_state(tree)
+        pins = live_memory(transaction, tree, agent, [MemoryKind.PIN])
+        pinned = max((_number(_body(row), "result") for row in pins), default=0)
         found = live_memory(transaction, tree, agent, [MemoryKind.RUN])
         now = gate.clock()
         if not found:
-            add_memory(transaction, place, MemoryKind.RUN, run, dump_json({"number": 1}), now)
-            return 1
+            add_memory(transaction, place, MemoryKind.RUN, dump_json({"number": 1}), now=now, label=run)
+            return BegunRun(1, pinned)
         number = _number(_body(found[-1]), "number")
         if found[-1].label != run:
             number += 1
             put_run(transaction, found[-1], run, dump_json({"number": number}), now)
-        return number
+        return BegunRun(number, pinned)
 
     return gate.store.write(work)
 
@@ -142,9 +153,8 @@ def note_actions(gate: Gate, place: tuple[int, int], actions: Sequence[Action]) 
         tree, agent = place
         transaction.tree_state(tree)
         for action in actions:
-            ordinal = add_memory(
-                transaction, place, MemoryKind.ACTION, None, dump_json(_acted(action)), gate.clock()
-            )
+            body = dump_json(_acted(action))
+            ordinal = add_memory(transaction, place, MemoryKind.ACTION, body, now=gate.clock())
             if ordinal % _SWEEP == 0:
                 forget_older(transaction, tree, agent, MemoryKind.ACTION, KEPT_ACTIONS)
 

@@ -21,7 +21,7 @@ from weft.commands.values import Action as Asked
 from weft.commands.values import Command, ViewResult
 from weft.commands.writing import write_command
 from weft.context.loomaware.headings import NodeFacts
-from weft.context.loomaware.memory import Memory, PinnedResult
+from weft.context.loomaware.memory import Memory
 from weft.context.loomaware.place import Place
 from weft.context.loomaware.trace import Action
 from weft.context.tokens import DEFAULT
@@ -37,7 +37,7 @@ from weft.runtime.actor import permissions_of, require_permission
 from weft.runtime.commanding.carrying import carry_out
 from weft.runtime.commanding.crossing import may_cross, reached_tree
 from weft.runtime.commanding.desk import Desk, Outcome
-from weft.runtime.commanding.remembered import Remembered, begin_run, note_actions
+from weft.runtime.commanding.remembered import BegunRun, Remembered, begin_run, note_actions
 from weft.runtime.commanding.seeing import Seeing
 from weft.runtime.operations.memory import KeepThought
 from weft.runtime.values import heading_of
@@ -99,23 +99,19 @@ class Session:
             self._place = tree, self.loom.read.actor.agent
             self.permissions = permissions_of(session, self.loom.read.actor)
             self.crossing = may_cross(session, self.loom.read.actor)
-        self._turn: int | None = None
+        self._known: BegunRun | None = None
         self._stopped = False
-        self._first = 1
 
     @property
     def turn(self) -> int:
         """The number of this run among the agent's runs in this tree: what recalled stashes are counted by."""
-        if self._turn is None:
-            self._turn = begin_run(self.gate, self._place, self.run_id)
-            pins = (
-                self._remembered.memory(self.tree_id, turn=self._turn, crossing=False).pins
-                if (Permission.LOOM_AWARE in self.permissions)
-                else ()
-            )
-            # A pinned result keeps its handle: numbers of this run come after it.
-            self._first = 1 + max((pin.number for pin in pins if isinstance(pin, PinnedResult)), default=0)
-        return self._turn
+        return self._begun.number
+
+    @property
+    def _begun(self) -> BegunRun:
+        if self._known is None:
+            self._known = begin_run(self.gate, self._place, self.run_id)
+        return self._known
 
     def run(self, found: Sequence[Found], *, turn: int) -> list[Result]:
         """Carry out a batch, in order; a failure does not stop the rest.
@@ -181,7 +177,6 @@ class Session:
 
     def _carry_out(self, text: str, command: Command, turn: int) -> Result:
         outcome, error = Outcome(text=""), None
-        _ = self.turn
         try:
             outcome = self._act(command)
         except WeftError as trouble:
@@ -199,10 +194,9 @@ class Session:
     def _keep(
         self, text: str, command: Command | None, outcome: Outcome, error: WeftError | None, turn: int
     ) -> Result:
-        _ = self.turn
         answer = outcome.text if error is None else failed(error)
         result = Result(
-            number=self._first + len(self.results),
+            number=self._begun.pinned + 1 + len(self.results),
             command=text,
             text=answer,
             ok=error is None,
@@ -232,7 +226,7 @@ class Session:
 
     def result(self, number: int) -> Result | None:
         """A result of this run by its handle."""
-        index = number - self._first
+        index = number - self._begun.pinned - 1
         return self.results[index] if 0 <= index < len(self.results) else None
 
 

@@ -1,5 +1,7 @@
 """Whose chain an undo steps back in: the tree's, or the grove's, where documents are written."""
 
+from collections.abc import Sequence
+
 from weft.runtime.commanding.desk import Desk
 from weft.runtime.undoing.stack import Recorded, Tops, event_at, tops_now
 from weft.store.queries import find_node
@@ -37,7 +39,7 @@ def joined_with(desk: Desk) -> str:
     with desk.see.store.read() as session:
         chain = find_tree(session, desk.tree)
         event = _step(session, chain, desk.see.actor.agent, "undo")
-        told = {} if event is None else event.payload
-        parts = told.get("of")
-        last = parts[-1] if isinstance(parts, list) and parts else ""
-        return find_node(session, chain, str(last), hidden=True).local_id
+        parts = None if event is None else event.payload.get("of")
+        if not isinstance(parts, Sequence) or not parts:
+            raise RuntimeError("a join records what it joined")
+        return find_node(session, chain, str(parts[-1]), hidden=True).local_id

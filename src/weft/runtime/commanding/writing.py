@@ -69,13 +69,13 @@ def _changed(text: str, *, place: v.Append | v.At | v.Replace, new: str) -> str:
     match place:
         case v.Append():
             return with_appended(text, new)
-        case v.At(int() as line):
-            return with_inserted(text, line, new)
-        case v.At(str() as section):
-            return with_section_appended(text, section, new)
-        case v.Replace(v.Lines(first, last)):
-            return with_lines(text, first, last, new)
-        case v.Replace(str() as section):
-            return with_section(text, section, new)
+        case v.At(where):
+            if isinstance(where, int):
+                return with_inserted(text, where, new)
+            return with_section_appended(text, where, new)
+        case v.Replace(what):
+            if isinstance(what, v.Lines):
+                return with_lines(text, what.first, what.last, new)
+            return with_section(text, what, new)
         case _:
             assert_never(place)

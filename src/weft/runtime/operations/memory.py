@@ -152,7 +152,7 @@ class KeepThought(_Remembering):
 
 def _add(scope: Scope, tree: TreeState, kind: MemoryKind, label: str | None, body: JsonObject) -> int:
     place = tree.key, scope.actor.agent
-    return add_memory(scope.transaction, place, kind, label, dump_json(body), scope.now)
+    return add_memory(scope.transaction, place, kind, dump_json(body), now=scope.now, label=label)
 
 
 def _one(scope: Scope, tree: TreeState, kind: MemoryKind, label: str) -> MemoryRow | None:
