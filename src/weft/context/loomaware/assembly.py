@@ -69,7 +69,8 @@ def loom_request(request: ContextRequest, loom: LoomAware) -> tuple[ContextReque
     request, own = _with_run(request, loom.exchanges)
     rows = [*request.outline.head, *request.outline.tail]
     if cached:
-        facts = [loom.facts[row.id] for row in rows if row.id in loom.facts and row.left_out is None]
+        shown = [row for row in rows if row.left_out is None and row.tokens]
+        facts = [loom.facts[row.id] for row in shown if row.id in loom.facts]
         tail = tail_block(loom.place, loom.permissions, memory=memory, facts=facts, now=loom.now)
     else:
         tail = loom_context(loom.place, loom.permissions)
