@@ -48,7 +48,7 @@ def nothing_under_way(grove):
 )
 def test_a_run_goes_on_until_a_turn_has_no_command_and_what_was_said_is_one_reply(address):
     script = [
-        "Let me look.\n→ tree\n→ search \"nothing\"\nI suppose that",
+        'Let me look.\n→ tree\n→ search "nothing"\nI suppose that',
         "[a7x2] Muse · 3m ago\nShe lies because she is afraid.",
     ]
     with workshop(address, script) as (grove, tree, model):
@@ -79,7 +79,11 @@ def test_a_run_goes_on_until_a_turn_has_no_command_and_what_was_said_is_one_repl
         assert told["generation"]["assembly"] == "loom-aware"
         assert b"[result:1]" in found.reply.provenance().request
         assert nothing_under_way(grove)
-        assert [node.text for node in tree.path.nodes[1:]] == ["Why does Marie lie?", "Look around.", found.text]
+        assert [node.text for node in tree.path.nodes[1:]] == [
+            "Why does Marie lie?",
+            "Look around.",
+            found.text,
+        ]
         check_sound(grove)
 
 

@@ -146,6 +146,12 @@ class TreeSpeaking:
         with start_run(self._grove, agent, text, tree=self.value.id, wishes=wishes) as run:
             return run.result()
 
+    def be_present(self) -> None:
+        """Give a sign of life where you stand: others see it for two minutes."""
+        from weft.runtime.collaborating.presence import show_presence  # noqa: PLC0415 - few calls do
+
+        show_presence(self._grove, self.value.id)
+
     def summarise(self, *, anew: bool = False) -> str:
         """Two sentences on what it is about; made and kept, where there are none yet."""
         return self._grove.summaries.tree(self.value.id, anew=anew)

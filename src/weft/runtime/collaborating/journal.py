@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import orjson
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from weft.errors import ConflictError
 from weft.runtime.actor import Actor, require_permission
+from weft.runtime.collaborating.presence import touch_cursor
 from weft.runtime.gate import Gate
 from weft.runtime.generating.preparing import HOLD_SECONDS
 from weft.runtime.generating.processes import this_process
@@ -26,7 +27,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.edge import EdgeType
 
-__all__ = ["Batch", "Journal", "end_run", "touch_cursor"]
+__all__ = ["Batch", "Journal", "end_run"]
 
 _CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 _HELD = round(HOLD_SECONDS * MICROS)
@@ -187,7 +188,11 @@ class Journal:
             return False
         state = transaction.tree_state(tree)
         held = lease_at(transaction, tree, self.head.position, now)
-        if held is None or held.run != self.row.run:
+        if held is None:
+            # It ran out while this process slept, and nobody took it.
+            token = transaction.take_key(state)
+            held = LeaseRow(tree, self.head.position, self.row.run, self.row.agent, token, now)
+        if held.run != self.row.run:
             return False
         put_lease(transaction, state, held._replace(expires_at=now + _HELD))
         touch_cursor(transaction, tree, self.row.agent, now)
@@ -196,13 +201,6 @@ class Journal:
     def end(self) -> None:
         """It is over, and nothing is left to be said."""
         self.gate.store.write(partial(_end, self.row.tree, self.row.run, self.gate))
-
-
-def touch_cursor(transaction: Transaction, tree: int, agent: int, now: int) -> None:
-    """Somebody is there: others see it."""
-    cursors = schema.cursors
-    here = cursors.c.tree == tree, cursors.c.agent == agent, cursors.c.updated_at < now
-    transaction.execute(update(cursors).where(*here).values(updated_at=now))
 
 
 def end_run(transaction: Transaction, state: TreeState, run: str, now: int) -> bool:

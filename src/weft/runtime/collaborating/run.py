@@ -85,6 +85,7 @@ class Collaboration:
         self._stopping = self._expired = self._lost = False
         self._generation: Run | None = None
         self._session: Session | None = None
+        self._journal: Journal | None = None
         self._exchanges: list[Exchange] = []
         self._attempts: list[str] = []
         self._turns = self._tokens = 0
@@ -131,7 +132,7 @@ class Collaboration:
 
     def _work(self) -> Finished:
         errand = self._errand
-        journal = Journal.begin(
+        journal = self._journal = Journal.begin(
             self._gate,
             self._grove.read.actor,
             (errand.tree_id, errand.node_id),
@@ -151,6 +152,11 @@ class Collaboration:
             with contextlib.suppress(NotFoundError):
                 # Somebody destroyed the tree meanwhile.
                 journal.end()
+
+    def show_life(self) -> None:
+        """Say now, and not at the next beat, that it goes on."""
+        if self._journal is not None:
+            self._beat(self._journal)
 
     def _expire(self) -> None:
         self._expired = True
