@@ -228,7 +228,7 @@ class SettleCall(Generating):
 def _require_place(scope: Scope, tree: TreeState, parent: NodeRow, lease: tuple[str, int] | None) -> None:
     """The lease by its token, now; one that ran out and that nobody took is as good."""
     held = lease_at(scope.transaction, tree.key, parent.position, scope.now)
-    if held is None:
+    if held is None or scope.is_own(held):
         return
     if lease is None or (held.run, held.token) != lease:
         raise scope.lease_taken(held)
