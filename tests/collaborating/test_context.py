@@ -197,7 +197,7 @@ def test_what_was_sent_is_kept_with_its_manifest_and_can_be_rebuilt(address):
 
 def test_generating_with_a_loom_aware_agent_shows_it_the_loom_and_strips_headings(file_address):
     reply = "[a7x2] Muse · just now\nFine.\n→ prune a7x2"
-    with workshop(file_address, [reply]) as (loom, tree, model):
+    with workshop(file_address, [reply]) as (_loom, tree, model):
         node = tree.say("Hello.")
         (kid,) = node.generate(agent=MUSE)
         assert "=== Loom Context ===" in words(model.requests[0])

@@ -309,8 +309,9 @@ def test_who_cannot_be_a_collaborator_is_told_why(file_address):
 @covers("collaborate.never-itself")
 def test_an_agent_does_not_run_itself(file_address):
     with workshop(file_address, ["Yes."]) as (grove, tree, _):
+        mine = grove.acting_as(MUSE).tree(tree.id)
         with pytest.raises(PermissionDeniedError, match="cannot invoke itself"):
-            grove.acting_as(MUSE).tree(tree.id).collaborate(MUSE, "Again.")
+            mine.collaborate(MUSE, "Again.")
 
 
 def test_thinking_is_no_place_for_commands_and_no_part_of_the_reply(file_address):

@@ -208,7 +208,7 @@ def test_nobody_invokes_itself_directly_or_through_another(address):
         assert found.results[1].ok
         # What the other said is text, and nobody carries it out.
         assert (len(model.requests), len(theirs.requests)) == (2, 1)
-        assert [child.text for child in node.children][0].startswith("Plain words.\n→ continue")
+        assert next(child.text for child in node.children).startswith("Plain words.\n→ continue")
 
 
 @covers("collaborate.stop-keeps")
@@ -240,6 +240,6 @@ def test_beside_a_document_words_are_no_part_of_it(address):
         first, second = model.requests
         assert first.messages[0].text.startswith("The house stood empty.︱ She came.\n\n=== Loom Context ===")
         assert first.messages[0].text.endswith("===\n\nIs it too long?")
-        assert [message.text for message in second.messages[1:]][0] == "→ tree"
+        assert next(message.text for message in second.messages[1:]) == "→ tree"
         assert second.messages[-1].text.startswith("[result:1] → tree")
         check_sound(grove)

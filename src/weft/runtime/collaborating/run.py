@@ -189,6 +189,8 @@ class Collaboration:
             turn = self._new_turn(journal)
             reply, error = self._listen(journal, session, turn)
             self._tokens += turn.tokens
+            if turn.is_whole and error is None:
+                self._keep_thoughts(session, turn)
             if error is not None or turn.is_final:
                 return self._ended(journal, turn, reply, error)
             self._answer(journal, session, turn)
@@ -282,11 +284,13 @@ class Collaboration:
             return self._finish(journal, Ending.LIMIT, note, reply=reply)
         return self._finish(journal, Ending.DONE, None, reply=reply)
 
-    def _answer(self, journal: Journal, session: Session, turn: Turn) -> None:
-        """Run the batch, one after another; each is written down before it is begun."""
-        with contextlib.suppress(InvalidInputError):
+    def _keep_thoughts(self, session: Session, turn: Turn) -> None:
+        with contextlib.suppress(InvalidInputError, ConflictError, NotFoundError):
             # A thought that cannot be kept is no reason to end.
             session.think(turn.thoughts)
+
+    def _answer(self, journal: Journal, session: Session, turn: Turn) -> None:
+        """Run the batch, one after another; each is written down before it is begun."""
         results: list[Result] = []
         for number, found in enumerate(turn.batch):
             if self._is_to_end:
