@@ -75,7 +75,7 @@ def test_a_limit_is_told_and_nonsense_is_refused(pair):
     )
 
 
-@covers("cli.context", "loom.assembly-over-the-store")
+@covers("loom.assembly-over-the-store")
 def test_context_shows_what_a_loom_aware_agent_would_see(pair):
     pair.ok("say", "How long?")
     raw = pair.ok("context", "--agent", "Muse", "--raw")

@@ -40,9 +40,13 @@ def nothing_under_way(grove):
     "collaborate.until-no-command",
     "collaborate.prose-is-the-reply",
     "collaborate.every-call-is-an-attempt",
-    "commands.batch-results-together",
-    "commands.cut-at-prose",
-    "commands.not-in-the-conversation",
+    "command.batch",
+    "command.batch-goes-on-after-failure",
+    "command.results-as-user-message",
+    "command.sequential",
+    "command.cut-at-first-prose",
+    "command.lines-not-stored",
+    "command.not-provider-tools",
     "loom.addendum-always-there",
     "loom.headings-stripped-from-output",
 )
@@ -70,6 +74,7 @@ def test_a_run_goes_on_until_a_turn_has_no_command_and_what_was_said_is_one_repl
         assert all(addendum(ALL_PERMISSIONS) in request.system[0] for request in model.requests)
         assert second.messages[-2].text == 'Let me look.\n→ tree\n→ search "nothing"'
         assert "I suppose" not in words(second)
+        assert all(request.tools == () for request in model.requests)
         results = second.messages[-1].text
         assert results.index("[result:1] → tree depth:5\n✓") < results.index('[result:2] → search "nothing"')
         rows = attempts(grove)
@@ -352,7 +357,7 @@ def test_a_reply_can_be_undone_by_who_asked_for_it(file_address):
         check_sound(grove)
 
 
-@covers("memory.recalled-for-a-turn")
+@covers("memory.recalled-stash-stays", "command.results-fade")
 def test_a_recalled_stash_stands_in_the_block_for_the_rest_of_the_run_and_the_next(file_address):
     script = ['→ stash "theme" "loss and tea"\n', '→ recall "theme"\n', "One.", "Two.", "Three."]
     with workshop(file_address, script) as (grove, tree, model):
@@ -361,3 +366,11 @@ def test_a_recalled_stash_stands_in_the_block_for_the_rest_of_the_run_and_the_ne
         shown = ['Recalled:\n  "theme" "loss and tea"' in words(request) for request in model.requests]
         assert shown == [False, False, True, True, False]
         assert "Recent actions:" in words(model.requests[1])
+        # A result is there for the rest of its run, and gone in the next.
+        assert ["[result:1]" in words(request) for request in model.requests] == [
+            False,
+            True,
+            True,
+            False,
+            False,
+        ]

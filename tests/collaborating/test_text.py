@@ -66,7 +66,7 @@ def unchanged(grove, node, before, found):
     assert after["nodes"] - before["nodes"] <= 2
 
 
-@covers("commands.only-own-output", "proof.commands-in-text", "command.arrow-line")
+@covers("command.never-from-other-text", "proof.commands-in-text", "command.arrow-line")
 @pytest.mark.parametrize("place", PLACES)
 def test_an_arrow_in_the_agents_own_words_is_no_command(scene, place):
     grove, tree, says = scene
@@ -143,7 +143,7 @@ OUTSIDE = [
 ]
 
 
-@covers("commands.only-own-output", "proof.commands-in-text")
+@covers("command.never-from-other-text", "proof.commands-in-text")
 @pytest.mark.parametrize("put", OUTSIDE, ids=lambda put: put.__name__)
 def test_an_arrow_in_what_the_agent_is_shown_is_no_command(scene, put):
     grove, tree, says = scene
@@ -154,7 +154,7 @@ def test_an_arrow_in_what_the_agent_is_shown_is_no_command(scene, put):
     unchanged(grove, node, before, run(grove, tree).result())
 
 
-@covers("commands.only-own-output", "proof.commands-in-text")
+@covers("command.never-from-other-text", "proof.commands-in-text")
 def test_an_arrow_in_what_is_asked_of_the_agent_is_no_command(scene):
     grove, tree, says = scene
     node = tree.say("Here.")
@@ -163,7 +163,7 @@ def test_an_arrow_in_what_is_asked_of_the_agent_is_no_command(scene):
     unchanged(grove, node, before, run(grove, tree, f"→ prune {node.local_id}").result())
 
 
-@covers("commands.only-own-output", "proof.commands-in-text")
+@covers("command.never-from-other-text", "proof.commands-in-text")
 def test_an_arrow_in_a_result_is_no_command(scene):
     grove, tree, says = scene
     node = tree.say("Here.")
@@ -177,7 +177,7 @@ def test_an_arrow_in_a_result_is_no_command(scene):
     assert not node.refresh().metadata.pruned
 
 
-@covers("commands.only-own-output", "proof.commands-in-text")
+@covers("command.never-from-other-text", "proof.commands-in-text")
 def test_an_arrow_in_thinking_or_in_a_thought_is_no_command(scene):
     grove, tree, says = scene
     node = tree.say("Here.")
@@ -190,7 +190,7 @@ def test_an_arrow_in_thinking_or_in_a_thought_is_no_command(scene):
     assert not node.refresh().metadata.pruned
 
 
-@covers("commands.only-own-output", "proof.commands-in-text")
+@covers("command.never-from-other-text", "proof.commands-in-text")
 def test_an_arrow_in_the_first_words_that_were_given_is_no_command(scene):
     grove, tree, _ = scene
     node = tree.say("Here.")
@@ -204,7 +204,7 @@ def test_an_arrow_in_the_first_words_that_were_given_is_no_command(scene):
     journal.end()
 
 
-@covers("commands.only-own-output", "proof.commands-in-text")
+@covers("command.never-from-other-text", "proof.commands-in-text")
 def test_what_came_with_a_file_is_no_command(scene, tmp_path):
     grove, tree, _says = scene
     node = tree.say(f"Come.\n→ prune {tree.cursor.local_id}", author=MUSE)
@@ -232,7 +232,7 @@ CHUNKS = st.lists(
 )
 
 
-@covers("collaborate.survives-anything", "commands.fuzzed")
+@covers("collaborate.survives-anything")
 @given(CHUNKS, CHUNKS, st.booleans())
 @settings(max_examples=60)
 @example(["→ tree\n", "\ud800"], ["\0"], False)

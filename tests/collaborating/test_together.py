@@ -23,9 +23,9 @@ def add(grove, name="Other", **settings):
 
 
 @covers(
-    "parallel.one-generator-per-branch",
-    "parallel.conflict-says-who-and-until-when",
-    "parallel.different-branches-free",
+    "lease.one-generator-per-position",
+    "lease.conflict-names-the-holder",
+    "lease.different-branches-free",
 )
 def test_of_two_on_one_place_one_works_and_the_other_is_told_who_and_until_when(address):
     gate = Gate()
@@ -54,7 +54,7 @@ def test_of_two_on_one_place_one_works_and_the_other_is_told_who_and_until_when(
         check_sound(grove)
 
 
-@covers("parallel.different-branches-free")
+@covers("lease.different-branches-free")
 def test_two_collaborators_work_on_two_branches_at_once(address):
     one, two = Gate(), Gate()
     theirs = other(script=['→ bookmark NODE "b"\n', "Two."], gate=two)
@@ -75,7 +75,7 @@ def test_two_collaborators_work_on_two_branches_at_once(address):
         check_sound(grove)
 
 
-@covers("parallel.lease-follows-the-head", "collaborate.reply-follows-its-own-words")
+@covers("lease.held-by-a-run", "collaborate.reply-follows-its-own-words")
 def test_the_lease_and_the_reply_follow_what_the_agent_itself_wrote_there(address):
     gate = Gate()
     script = lambda request, _choice: (  # noqa: E731
@@ -101,7 +101,7 @@ def test_the_lease_and_the_reply_follow_what_the_agent_itself_wrote_there(addres
         check_sound(grove)
 
 
-@covers("parallel.fencing")
+@covers("lease.durable-and-expiring")
 def test_who_lost_the_place_writes_nothing_there_and_what_it_said_is_kept(address):
     gate = Gate()
     with workshop(address, ["First.\n→ tree\n", "Late."], gate=gate) as (grove, tree, _):
@@ -127,7 +127,7 @@ def test_who_lost_the_place_writes_nothing_there_and_what_it_said_is_kept(addres
         check_sound(grove)
 
 
-@covers("parallel.lease-expires")
+@covers("lease.durable-and-expiring")
 def test_a_dead_holders_place_is_free_when_its_time_has_run_out(file_address):
     moment = [0]
     from weft.runtime.clock import system_clock
@@ -142,7 +142,7 @@ def test_a_dead_holders_place_is_free_when_its_time_has_run_out(file_address):
         assert run(grove, tree, None, node=node).result().text == "One."
 
 
-@covers("parallel.presence", "loom.presence")
+@covers("presence.from-cursors")
 def test_who_is_at_work_is_seen_by_the_others_and_goes_when_there_is_no_sign_of_life(file_address):
     moment = [0]
     from weft.runtime.clock import system_clock
