@@ -54,6 +54,41 @@ def test_of_two_on_one_place_one_works_and_the_other_is_told_who_and_until_when(
         check_sound(grove)
 
 
+def test_an_agent_is_at_one_place_of_a_tree_at_a_time(file_address):
+    gate = Gate()
+    with workshop(file_address, ["One.", "Two."], gate=gate) as (grove, tree, _):
+        left, right = tree.root.say("Left."), tree.root.say("Right.")
+        elsewhere = grove.plant("Elsewhere")
+        with run(grove, tree, None, node=left) as going:
+            gate.wait(1)
+            with pytest.raises(
+                ConflictError, match=rf"'Muse' is at work in this tree already, at \[{left.local_id}"
+            ):
+                run(grove, tree, None, node=right).result()
+            with run(grove, elsewhere) as other_run:
+                gate.open()
+                assert other_run.result().text == "Two."
+            assert going.result().text == "One."
+
+
+def test_a_tree_that_is_destroyed_meanwhile_takes_its_run_along(file_address):
+    gate = Gate()
+    with workshop(file_address, ["One.\n→ tree\n", "Two."], gate=gate) as (grove, tree, _):
+        other_tree = grove.plant("Other")
+        with run(grove, tree) as going:
+            gate.let(4)
+            next(event for event in going if isinstance(event, Answered))
+            gate.wait(1)
+            tree.delete(confirm=tree.id)
+            gate.open()
+            found = going.result()
+        assert found.ending is Ending.FAILED
+        assert found.reply is None
+        assert count(grove, schema.runs) == count(grove, schema.leases) == 0
+        assert other_tree.refresh().counters.nodes == 1
+        check_sound(grove)
+
+
 @covers("lease.different-branches-free")
 def test_two_collaborators_work_on_two_branches_at_once(address):
     one, two = Gate(), Gate()

@@ -26,6 +26,7 @@ from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.edge import EdgeType
+from weft.tree.wire import iso_moment
 
 __all__ = ["Batch", "Journal", "end_run"]
 
@@ -83,6 +84,7 @@ class Journal:
             require_permission(transaction, actor, Permission.LOOM_GENERATE, "generate")
             state = scope.open_tree(tree)
             start = source_row(scope, state, node, "answer")
+            _refuse_twice(scope, state, agent)
             sweep_leases(transaction, state, scope.now)
             held = lease_at(transaction, state.key, start.position, scope.now)
             if held is not None:
@@ -201,6 +203,19 @@ class Journal:
     def end(self) -> None:
         """It is over, and nothing is left to be said."""
         self.gate.store.write(partial(_end, self.row.tree, self.row.run, self.gate))
+
+
+def _refuse_twice(scope: Scope, tree: TreeState, agent: int) -> None:
+    """An agent stands at one place of a tree, and keeps one memory of it: two runs would be in each other's way."""
+    runs = schema.runs
+    here = runs.c.tree == tree.key, runs.c.agent == agent, runs.c.held_until > scope.now
+    found = scope.transaction.execute(select(runs.c.head, runs.c.held_until).where(*here).limit(1)).first()
+    if found is not None:
+        name, node = scope.transaction.agent(agent).name, scope.transaction.node(tree.key, found.head)
+        raise ConflictError(
+            f"{name!r} is at work in this tree already, at [{node.local_id}] until {iso_moment(found.held_until)}",
+            hint="wait for it, or ask another agent",
+        )
 
 
 def end_run(transaction: Transaction, state: TreeState, run: str, now: int) -> bool:

@@ -146,12 +146,20 @@ class Collaboration:
         clock.start()
         try:
             with beating(partial(self._beat, journal), every=HOLD_SECONDS / 3):
-                return self._go_on(journal)
+                return self._carry_through(journal)
         finally:
             clock.cancel()
-            with contextlib.suppress(NotFoundError):
-                # Somebody destroyed the tree meanwhile.
-                journal.end()
+
+    def _carry_through(self, journal: Journal) -> Finished:
+        """Whatever goes wrong, what was said is kept before anybody is told."""
+        try:
+            return self._go_on(journal)
+        except WeftError as error:
+            return self._finish(journal, Ending.FAILED, None, error=error)
+        except Exception:
+            with contextlib.suppress(WeftError):
+                self._finish(journal, Ending.FAILED, None)
+            raise
 
     def show_life(self) -> None:
         """Say now, and not at the next beat, that it goes on."""
@@ -333,6 +341,7 @@ class Collaboration:
     ) -> tuple[Node | None, WeftError | None]:
         """What was said in earlier turns, as a reply; without any there is none."""
         if not journal.row.said:
+            self._let_go(journal)
             return None, error
         conclude = Conclude(
             tree=self._errand.tree_id,
@@ -344,7 +353,14 @@ class Collaboration:
         try:
             return self._gate.perform(journal.actor, conclude), error
         except (ConflictError, NotFoundError) as trouble:
+            # The words are kept with their calls.
+            self._let_go(journal)
             return None, error or trouble
+
+    def _let_go(self, journal: Journal) -> None:
+        with contextlib.suppress(NotFoundError):
+            # Somebody destroyed the tree meanwhile.
+            journal.end()
 
 
 def _lost() -> ConflictError:
