@@ -212,9 +212,19 @@ def test_a_provider_that_wants_marks_for_its_cache_gets_the_same_words(file_addr
     from weft.providers.scripted import PROFILE
 
     marked = replace(PROFILE, cache=CacheKind.MARKS)
-    with workshop(file_address, ["Fine."], profile=marked) as (loom, tree, model):
+    with workshop(file_address, ["Fine.", "Fine."], profile=marked) as (loom, tree, model):
         run(loom, tree).result()
         assert "=== Loom Context ===" in words(model.requests[0])
+        assert model.requests[0].cache.marks == ()
+        tree.prefer(loom_layout="cache")
+        run(loom, tree).result()
+        # All but the last message stays as it is.
+        marks = [(mark.message, mark.block) for mark in model.requests[1].cache.marks]
+        assert marks == [(None, 0), (len(model.requests[1].messages) - 2, 0)]
+    keyed = replace(PROFILE, cache=CacheKind.KEY)
+    with workshop(file_address, ["Fine."], profile=keyed) as (loom, tree, model):
+        run(loom, tree).result()
+        assert list(model.requests[0].cache.fields) == ["prompt_cache_key"]
 
 
 def test_time_is_the_groves_own():

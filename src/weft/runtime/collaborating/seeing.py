@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from weft.context.assemble import ContextRequest
+from weft.context.layers.controls import CacheControls, Mark
+from weft.context.layers.envelope import sha256_of
 from weft.context.loomaware.assembly import Exchange, LoomAware, render_loom
 from weft.context.loomaware.memory import Memory
 from weft.context.loomaware.place import Place
 from weft.context.loomaware.pruning import plan_loomaware
 from weft.context.result import AssembledContext
 from weft.context.select import Candidate
+from weft.context.settings import LoomLayout
+from weft.providers.base import CacheKind
 from weft.runtime.actor import Actor, permissions_of
 from weft.runtime.commanding.crossing import may_cross
 from weft.runtime.commanding.remembered import Remembered
 from weft.runtime.commanding.seeing import Seeing
 from weft.runtime.contexts import Contexts, contents_for
-from weft.runtime.generating.assembly import Ask, Assembled, options_of, with_prefill
+from weft.runtime.generating.assembly import Ask, Assembled, options_of
 from weft.runtime.outlines import PathReader
 from weft.runtime.reading import Opened
 from weft.runtime.summarising.extracting import EXTRACT, extract
@@ -28,14 +32,16 @@ from weft.store.memory import MemoryKind, live_memory
 from weft.store.references import find_agent
 from weft.tree.agent import Agent
 from weft.tree.content import plain_text
+from weft.tree.json import JsonObject
 from weft.tree.wire import from_microseconds
 
 if TYPE_CHECKING:
     from weft.runtime.commanding.session import Session
 
-__all__ = ["InRun", "assemble_for_run", "see"]
+__all__ = ["InRun", "assemble_for_run", "assemble_loom_aware", "see"]
 
 _AT_ONCE = 100
+_EPHEMERAL: JsonObject = {"type": "ephemeral"}
 _NAMED = 3
 """How many nodes of the way are named."""
 
@@ -111,16 +117,40 @@ def assemble_for_run(
         exchanges=exchanges,
         asked=asked,
     )
-    found = ask.contexts.at(ask.tree, node, replace(options_of(ask), run=run))
-    messages, prefill = with_prefill(ask.profile, found.messages)
+    return _assembled(ask, ask.contexts.at(ask.tree, node, replace(options_of(ask), run=run)))
+
+
+def assemble_loom_aware(ask: Ask) -> Assembled:
+    """One answer of a loom-aware agent, outside of any run."""
+    return _assembled(ask, ask.contexts.at(ask.tree, ask.node, options_of(ask)))
+
+
+def _assembled(ask: Ask, found: AssembledContext) -> Assembled:
+    """The last words are always a user's, so there are none of the answer to begin with."""
     return Assembled(
         system=(found.system,) if found.system else (),
-        messages=messages,
+        messages=found.messages,
         prompt=found.document,
-        prefill=prefill,
+        cache=_controls(ask, found),
         manifest=found.manifest.stored(),
         tokens=found.tokens,
     )
+
+
+def _controls(ask: Ask, found: AssembledContext) -> CacheControls:
+    """What a provider is told about caching: in the layout for it, all but the last message stays as it is."""
+    if ask.profile.cache is CacheKind.KEY:
+        # Requests of one tree go where its prefix was cached.
+        return CacheControls(fields={"prompt_cache_key": f"weft-{sha256_of(ask.tree)[:32]}"})
+    stable = found.manifest.facts.settings.get("loomLayout") == LoomLayout.CACHE
+    if ask.profile.cache is not CacheKind.MARKS or not stable:
+        return CacheControls()
+    places: list[tuple[int | None, int]] = [(None, 0)] if found.system else []
+    if len(found.messages) > 1:
+        before = len(found.messages) - 2
+        places.append((before, len(found.messages[before].blocks) - 1))
+    marks = (Mark(message=message, block=block, control=_EPHEMERAL) for message, block in places)
+    return CacheControls(marks=tuple(marks))
 
 
 class _Summaries(Mapping[str, str]):

@@ -48,6 +48,8 @@ def assembly_for(ask: Ask, *, dialogue: bool, has_items: bool) -> Assembly:
     if ask.wishes.assembly is not None:
         return ask.wishes.assembly
     if ask.agent.loom_aware:
-        return assemble_plainly
+        from weft.runtime.collaborating.seeing import assemble_loom_aware  # noqa: PLC0415 - few agents are
+
+        return assemble_loom_aware
     layered = dialogue and (has_items or ask.profile.cache is CacheKind.MARKS)
     return assemble_in_layers if layered else assemble_plainly
