@@ -108,6 +108,7 @@ def test_what_is_permitted_works_and_what_is_not_is_refused_and_changes_nothing(
 
 @covers("permission.intersection")
 @pytest.mark.parametrize("granted", LEGAL, ids=_says)
+@pytest.mark.long
 def test_an_agent_of_all_rights_has_those_of_its_caller(grove, granted):
     work = Workplace(grove, crosses=True, caller=frozenset(map(Permission, granted)))
     _try_everything(work, granted)

@@ -278,8 +278,7 @@ class Run:
             error=heard.told,
             earlier=heard.earlier(),
             lease=(begun.run, begun.token),
-            # A run that holds its lease before and after may generate more than once.
-            step=begun.attempts[0][1] if begun.is_borrowed else None,
+            generation=begun.generation,
             releases=last and not begun.is_borrowed,
             spent=_spent(heard),
             moves=moves,
