@@ -18,6 +18,11 @@ def other(name="Other", script=("Mine.",), gate=None):
     return Scripted(list(script), name=name.lower(), gate=gate)
 
 
+def name(model, node):
+    """Let a script speak of a node that was not there when it was written."""
+    model._replies = iter([text.replace("NODE", node.local_id) for text in model._replies or ()])
+
+
 def add(grove, name="Other", **settings):
     return grove.add_agent(name, model_ref=f"{name.lower()}:x", permissions=ALL, **settings)
 
@@ -97,8 +102,7 @@ def test_two_collaborators_work_on_two_branches_at_once(address):
         add(grove)
         left, right = tree.root.say("Left."), tree.root.say("Right.")
         for model, node in ((mine, left), (theirs, right)):
-            replies = [text.replace("NODE", node.local_id) for text in model._replies]
-            model._replies = iter(replies)
+            name(model, node)
         first = run(grove, tree, None, node=left)
         second = grove.agent("Other").run(None, tree=tree, node=right)
         one.wait(1)
@@ -212,7 +216,7 @@ def test_a_subject_is_asked_through_continue_and_sees_nothing_of_the_loom(addres
         model,
     ):
         node = tree.say("Here.")
-        model._replies = iter([text.replace("NODE", node.local_id) for text in model._replies])
+        name(model, node)
         found = run(grove, tree, None, node=node).result()
         assert found.ending is Ending.DONE
         assert found.results[0].text.startswith(f"✓ continued from [{node.local_id}] · 2 results · ")
@@ -237,7 +241,7 @@ def test_nobody_invokes_itself_directly_or_through_another(address):
     with workshop(address, script, theirs) as (grove, tree, model):
         add(grove)
         node = tree.say("Here.")
-        model._replies = iter([text.replace("NODE", node.local_id) for text in model._replies])
+        name(model, node)
         found = run(grove, tree, None, node=node).result()
         assert found.results[0].text.startswith("✗ PERMISSION_DENIED:")
         assert found.results[1].ok

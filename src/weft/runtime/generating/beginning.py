@@ -86,7 +86,7 @@ class BeginCalls(Generating):
             run=lease.run,
             token=lease.token,
             attempts=tuple(begun),
-            generation=scope.new_ulid() if is_borrowed else lease.run,
+            generation=lease.run if scope.actor.run is None else scope.new_ulid(),
             is_borrowed=is_borrowed,
         )
 
