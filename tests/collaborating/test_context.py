@@ -14,6 +14,7 @@ from weft.errors import ContextLimitError
 from weft.providers.base import CacheKind
 from weft.testing import START, SteppingClock, grove
 from weft.tree.agent import ALL_PERMISSIONS, Permission
+from weft.tree.item import Item
 from weft.tree.node import Role
 
 THERE = "Human active at [{}], depth:{}"
@@ -225,6 +226,24 @@ def test_a_provider_that_wants_marks_for_its_cache_gets_the_same_words(file_addr
     with workshop(file_address, ["Fine."], profile=keyed) as (loom, tree, model):
         run(loom, tree).result()
         assert list(model.requests[0].cache.fields) == ["prompt_cache_key"]
+
+
+@covers("loom.items-and-projects")
+def test_what_turns_attached_and_the_project_says_is_there_too():
+    with grove() as loom:
+        muse(loom)
+        loom.create_project("Novel", system_prompt="Write like Woolf.")
+        tree = loom.plant("Marie", system_context="Be kind.", project="Novel")
+        item = Item(id="https://a.b/c", type="url", content="A page about lies.", title='The "page"')
+        first = tree.say("See this.", attachments=[item])
+        node = first.say("Well?", attachments=[item])
+        context = node.context(agent=MUSE)
+        assert "Be kind.\n\nWrite like Woolf." in context.system
+        text = text_of(context)
+        assert text.count("A page about lies.") == 1
+        assert """<reference node="The 'page'">""" in text
+        assert text.index("A page about lies.") < text.index("See this.")
+        assert context.tokens == sum(entry.tokens for entry in context.manifest)
 
 
 def test_time_is_the_groves_own():

@@ -19,11 +19,13 @@ from weft.context.select import Candidate
 from weft.context.settings import LoomLayout
 from weft.providers.base import CacheKind
 from weft.runtime.actor import Actor, permissions_of
+from weft.runtime.collaborating.bringing import with_brought
 from weft.runtime.commanding.crossing import may_cross
 from weft.runtime.commanding.remembered import Remembered
 from weft.runtime.commanding.seeing import Seeing
 from weft.runtime.contexts import Contexts, contents_for
 from weft.runtime.generating.assembly import Ask, Assembled, options_of
+from weft.runtime.generating.starting import has_items
 from weft.runtime.outlines import PathReader
 from weft.runtime.reading import Opened
 from weft.runtime.summarising.extracting import EXTRACT, extract
@@ -31,7 +33,7 @@ from weft.store import schema
 from weft.store.memory import MemoryKind, live_memory
 from weft.store.references import find_agent
 from weft.tree.agent import Agent
-from weft.tree.content import plain_text
+from weft.tree.content import Content, plain_text
 from weft.tree.json import JsonObject
 from weft.tree.wire import from_microseconds
 
@@ -66,6 +68,9 @@ def see(
 ) -> AssembledContext:
     """Plan, prune where it is too long, and render; facts are read of the rows that may be shown, and no more."""
     opened, now = reader.tree, contexts.clock()
+    brought: dict[str, Content] = {}
+    if has_items(opened):
+        request, brought = with_brought(request, reader, contexts.actor)
     rows = [*request.outline.head, *request.outline.tail]
     found = run or _outside(contexts, agent, reader, rows)
     loom = LoomAware(
@@ -79,7 +84,8 @@ def see(
         summaries=_Summaries(reader, rows),
     )
     plan = plan_loomaware(request, loom)
-    return render_loom(plan, contents_for(plan.wanted, reader))
+    wanted = [name for name in plan.wanted if name not in brought]
+    return render_loom(plan, contents_for(wanted, reader) | brought)
 
 
 def _outside(contexts: Contexts, agent: Agent, reader: PathReader, rows: Sequence[Candidate]) -> InRun:

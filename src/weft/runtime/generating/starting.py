@@ -14,7 +14,7 @@ from weft.tree.agent import Permission
 from weft.tree.tree import Mode
 from weft.tree.wire import iso_moment
 
-__all__ = ["Here", "Starts"]
+__all__ = ["Here", "Starts", "has_items"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Starts(Reading):
                 typed=typed,
                 typed_here=typed and at.position == row.position,
                 dialogue=opened.mode is Mode.DIALOGUE,
-                has_items=_has_items(opened),
+                has_items=has_items(opened),
                 cursor=self._cursor_id(opened),
             )
 
@@ -75,7 +75,8 @@ class Starts(Reading):
         return opened.session.execute(statement).scalar_one_or_none()
 
 
-def _has_items(opened: Opened) -> bool:
+def has_items(opened: Opened) -> bool:
+    """Whether anything is attached in the tree, or it belongs to a project."""
     items, trees = schema.attachments, schema.trees
     attached = select(items.c.id).where(items.c.tree == opened.key, items.c.detached_by.is_(None)).limit(1)
     project = select(trees.c.key).where(trees.c.key == opened.key, trees.c.project.is_not(None))
