@@ -149,7 +149,7 @@ def test_switch_goes_to_a_node_or_one_step(work):
     assert work.ok("switch previous") == f"✓ you are at [{a}] · depth:1"
     assert work.ok("switch leaf") == f"✓ you are at [{b}] · depth:2"
     assert work.ok("switch parent") == f"✓ you are at [{a}] · depth:1"
-    assert work.no(f"switch to {a[:3]}x!").startswith("✗ ")
+    assert work.no("switch to zzzz").startswith("✗ NOT_FOUND: ")
     # It is the agent that has moved, and nobody else.
     assert work.tree.cursor.id == work.beside.id
 
@@ -234,6 +234,7 @@ def test_place_tells_where_one_stands_and_who_else_is_there(work):
     theirs.beat()
     assert [each.name for each in session.place().others] == [second.name, "Human"]
     assert session.place().others[0].node == work.root.local_id
+    assert work.loom.verify().verdict == "valid"
     work.ok(f"switch to {work.b.local_id}")
     assert session.place().path == (work.root.local_id, work.a.local_id, work.b.local_id)
 

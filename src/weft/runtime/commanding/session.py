@@ -33,7 +33,7 @@ from weft.errors import (
     WeftError,
 )
 from weft.ids import is_ulid
-from weft.runtime.actor import agent_row, permissions_of, require_permission
+from weft.runtime.actor import agent_row, permissions_of, require_access, require_permission
 from weft.runtime.commanding.carrying import carry_out
 from weft.runtime.commanding.crossing import may_cross, reached_tree
 from weft.runtime.commanding.desk import Desk, Outcome
@@ -44,6 +44,7 @@ from weft.runtime.values import heading_of
 from weft.store.references import find_tree
 from weft.store.rows import AGENT_TYPES
 from weft.store.transaction import Transaction
+from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Permission, parse_permissions
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Session:
         """The generation that a `→ continue` waits for, so that it can be stopped."""
         with self.gate.store.read() as session:
             tree = find_tree(session, tree_id)
+            require_access(session, self.see.actor, MemberRole.READER, tree)
             self.tree_id = heading_of(session, tree).ulid
             self._place = tree, self.loom.read.actor.agent
         self._known: BegunRun | None = None
