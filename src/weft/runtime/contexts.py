@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -135,19 +136,20 @@ class Contexts(Reading):
         """The context at a node, or where the agent stands."""
         with self._tree(tree) as opened:
             agent = self._agent(opened, options.agent)
-            if agent is not None and agent.type is AgentType.MODEL and agent.loom_aware:
-                return self._loom_aware(opened, node, options, agent)
-            plan, reader = self._planned(opened, node, options)
-            return render_context(plan, contents_for(plan.wanted, reader))
-
-    def _loom_aware(
-        self, opened: Opened, node: str | None, options: ContextOptions, agent: Agent
-    ) -> AssembledContext:
-        """The same for who sees the tree around it."""
+            if agent is None or agent.type is not AgentType.MODEL or not agent.loom_aware:
+                plan, reader = self._planned(opened, node, options)
+                return render_context(plan, contents_for(plan.wanted, reader))
+            request, reader = self.request(opened, node, options)
+            request = replace(request, outline=reader.outline(request))
+        # Whoever sees the tree around it is shown more, which is read one after another: a reader who
+        # holds a connection while it waits for a second could wait for others who do the same.
         from weft.runtime.collaborating.seeing import see  # noqa: PLC0415 - few agents are
 
-        request, reader = self.request(opened, node, options)
-        return see(self, agent, replace(request, outline=reader.outline(request)), reader, options.run)
+        return see(self, agent, request, reader, options.run)
+
+    def opened(self, tree: str) -> AbstractContextManager[Opened]:
+        """A tree for whoever reads more than one thing of it."""
+        return self._tree(tree)
 
     def preferences(self) -> dict[str, JsonValue]:
         """What the grove prefers, as far as it was set."""
@@ -160,9 +162,9 @@ class Contexts(Reading):
         """What would be kept and dropped, decided but not rendered: hardly any text is read."""
         with self._tree(tree) as opened:
             agent = self._agent(opened, options.agent)
-            if agent is not None and agent.type is AgentType.MODEL and agent.loom_aware:
-                return self._loom_aware(opened, node, options, agent).manifest
-            return planned_manifest(self._planned(opened, node, options)[0])
+            if agent is None or agent.type is not AgentType.MODEL or not agent.loom_aware:
+                return planned_manifest(self._planned(opened, node, options)[0])
+        return self.at(tree, node, options).manifest
 
     def _planned(self, opened: Opened, node: str | None, options: ContextOptions) -> tuple[Plan, PathReader]:
         request, reader = self.request(opened, node, options)

@@ -27,11 +27,11 @@ from weft.runtime.contexts import Contexts, contents_for
 from weft.runtime.generating.assembly import Ask, Assembled, options_of
 from weft.runtime.generating.starting import has_items
 from weft.runtime.outlines import PathReader
-from weft.runtime.reading import Opened
 from weft.runtime.summarising.extracting import EXTRACT, extract
 from weft.store import schema
 from weft.store.memory import MemoryKind, live_memory
 from weft.store.references import find_agent
+from weft.store.session import Session as StoreSession
 from weft.tree.agent import Agent
 from weft.tree.content import Content, plain_text
 from weft.tree.json import JsonObject
@@ -67,38 +67,40 @@ def see(
     run: InRun | None,
 ) -> AssembledContext:
     """Plan, prune where it is too long, and render; facts are read of the rows that may be shown, and no more."""
-    opened, now = reader.tree, contexts.clock()
-    brought: dict[str, Content] = {}
-    if has_items(opened):
-        request, brought = with_brought(request, reader, contexts.actor)
+    tree, now = reader.tree.ulid, contexts.clock()
     rows = [*request.outline.head, *request.outline.tail]
     found = run or _outside(contexts, agent, reader, rows)
-    loom = LoomAware(
-        permissions=permissions_of(opened.session, found.actor),
-        place=found.place,
-        now=from_microseconds(now),
-        facts=Seeing(contexts.store, found.actor).facts(opened.ulid, [row.id for row in rows]),
-        memory=found.memory,
-        exchanges=found.exchanges,
-        asked=found.asked,
-        summaries=_Summaries(reader, rows),
-    )
-    plan = plan_loomaware(request, loom)
-    wanted = [name for name in plan.wanted if name not in brought]
-    return render_loom(plan, contents_for(wanted, reader) | brought)
+    facts = Seeing(contexts.store, found.actor).facts(tree, [row.id for row in rows])
+    with contexts.opened(tree) as opened:
+        # Nodes never change: what was read of the path before holds here too.
+        reader.tree = opened
+        brought: dict[str, Content] = {}
+        if has_items(opened):
+            request, brought = with_brought(request, reader, contexts.actor)
+        loom = LoomAware(
+            permissions=permissions_of(opened.session, found.actor),
+            place=found.place,
+            now=from_microseconds(now),
+            facts=facts,
+            memory=found.memory,
+            exchanges=found.exchanges,
+            asked=found.asked,
+            summaries=_Summaries(reader, rows),
+        )
+        plan = plan_loomaware(request, loom)
+        wanted = [name for name in plan.wanted if name not in brought]
+        return render_loom(plan, contents_for(wanted, reader) | brought)
 
 
 def _outside(contexts: Contexts, agent: Agent, reader: PathReader, rows: Sequence[Candidate]) -> InRun:
     """What the agent would see if it were asked here now."""
-    opened, me = reader.tree, contexts.actor
-    key = find_agent(opened.session, agent.id)
-    actor = me if key == me.agent else Actor(key, me.user, me)
-    place = Seeing(contexts.store, actor).place(opened.ulid, contexts.clock())
-    memory = Remembered(contexts.store, actor).memory(
-        opened.ulid,
-        turn=_next_run(opened, key),
-        crossing=may_cross(opened.session, actor),
-    )
+    tree, me = reader.tree, contexts.actor
+    with contexts.store.read() as session:
+        key = find_agent(session, agent.id)
+        actor = me if key == me.agent else Actor(key, me.user, me)
+        turn, crossing = _next_run(session, tree.key, key), may_cross(session, actor)
+    place = Seeing(contexts.store, actor).place(tree.ulid, contexts.clock())
+    memory = Remembered(contexts.store, actor).memory(tree.ulid, turn=turn, crossing=crossing)
     # It would stand where it is asked.
     path = [row.local_id for row in rows[-_NAMED:]]
     return InRun(
@@ -106,9 +108,9 @@ def _outside(contexts: Contexts, agent: Agent, reader: PathReader, rows: Sequenc
     )
 
 
-def _next_run(opened: Opened, agent: int) -> int:
+def _next_run(session: StoreSession, tree: int, agent: int) -> int:
     """The number that the agent's next run in this tree would have."""
-    found = live_memory(opened.session, opened.key, agent, [MemoryKind.RUN])
+    found = live_memory(session, tree, agent, [MemoryKind.RUN])
     return 1 + (json.loads(found[-1].body).get("number", 0) if found else 0)
 
 
