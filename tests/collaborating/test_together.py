@@ -76,6 +76,19 @@ def test_an_agent_is_at_one_place_of_a_tree_at_a_time(file_address):
             assert going.result().text == "One."
 
 
+@covers("lease.different-branches-free")
+def test_twenty_runs_at_once_get_in_nobodys_way(address):
+    gate = Gate()
+    script = lambda request, _choice: "Done." if "[result:" in words(request) else "Look.\n→ tree\n"  # noqa: E731
+    with workshop(address, script, gate=gate) as (grove, _, _):
+        trees = [grove.plant(f"Tree {number}") for number in range(20)]
+        going = [run(grove, tree) for tree in trees]
+        gate.wait(20)
+        gate.open()
+        assert [each.result().text for each in going] == ["Look.\n\nDone."] * 20
+        check_sound(grove)
+
+
 def test_a_tree_that_is_destroyed_meanwhile_takes_its_run_along(file_address):
     gate = Gate()
     with workshop(file_address, ["One.\n→ tree\n", "Two."], gate=gate) as (grove, tree, _):
