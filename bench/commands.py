@@ -6,7 +6,6 @@ And what a provider's cache would save of a collaborator's session in each of th
 import contextlib
 import random
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from tests.commands.phrases import phrases, tally
@@ -16,27 +15,16 @@ from bench.scene import Scene, sample_texts
 from bench.timing import medians
 from weft.commands.parse import parse, parse_found
 from weft.commands.scan import scan
-from weft.context.assemble import ContextRequest, Pending, Profile
-from weft.context.loomaware.assembly import Exchange, LoomAware, render_loom
-from weft.context.loomaware.headings import NodeFacts
-from weft.context.loomaware.memory import Memory, PinnedNode
-from weft.context.loomaware.place import Place
-from weft.context.loomaware.pruning import plan_loomaware
-from weft.context.loomaware.trace import Action
-from weft.context.select import Candidate, Outline
-from weft.context.settings import LoomLayout, Preferences
-from weft.context.system import SystemParts
-from weft.context.tokens import CHARS
+from weft.context.settings import LoomLayout
 from weft.errors import WeftError
-from weft.tree.agent import COLLABORATOR
-from weft.tree.content import Content, Text
-from weft.tree.tree import Mode
+from weft.providers.base import Request
+from weft.testing import Scripted, SteppingClock, grove
+from weft.tree.agent import Permission
 
 __all__ = ["run"]
 
 _MEGABYTE = 1_000_000
 _SMALLEST, _GRAIN, _READ, _WRITE = 1_024, 128, 0.1, 1.25
-_START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def run(scene: Scene) -> Section:
@@ -44,7 +32,8 @@ def run(scene: Scene) -> Section:
         "Commands",
         "Scanning and parsing lines of a megabyte, whatever they are made of; phrases that people use, with "
         "what was meant by them (a wrong execution is one with another effect than meant; asking back is "
-        "none); and a collaborator's session of several turns with the provider's cache simulated.",
+        "none); and a collaborator's session of several turns, through the loop and a grove, with the provider's "
+        "cache simulated.",
     )
     _lines(section)
     _phrases(section)
@@ -144,70 +133,34 @@ def _common(one: str, other: str) -> int:
 
 
 def _session(layout: LoomLayout, turns: int) -> Iterator[str]:
-    """A person asks, the model looks at two nodes, sees the results, and answers."""
-    source, texts = random.Random(11), sample_texts(97, 1_600)
-    rows: list[Candidate] = []
-    contents: dict[str, Content] = {}
-    facts: dict[str, NodeFacts] = {}
-    memory = Memory(pins=(PinnedNode(node="a7x2", text=texts[0][:300]),))
-    now = _START
+    """A person asks, the model looks at two nodes, sees the results, and answers: the real loop, over a grove."""
+    chance, texts, clock = random.Random(11), sample_texts(97, 1_600), SteppingClock()
 
-    def say(text: str, role: str) -> None:
-        name = f"N{len(rows)}"
-        tokens = CHARS.of_text(text)
-        rows.append(
-            Candidate(name, f"n{len(rows):03}", role, tokens, (rows[-1].ruler if rows else 0) + tokens)
-        )
-        contents[name] = Text(text)
-        facts[name] = NodeFacts(
-            local_id=rows[-1].local_id, author="Muse" if role == "assistant" else "human", created_at=now
-        )
-        if len(rows) > 1:
-            before = rows[-2].id
-            facts[before] = NodeFacts(
-                local_id=rows[-2].local_id,
-                author=facts[before].author,
-                created_at=facts[before].created_at,
-                continuations=1,
-                annotations=source.choice((0, 0, 1)),
-            )
+    def say(request: Request, _choice: int) -> str:
+        if "[result:" in request.messages[-1].text:
+            return f"{len(model.requests)} {chance.choice(texts)[: chance.randint(200, 1_400)]}"
+        return f"→ view {seen[0]} full\n→ view {seen[1]} full\n"
 
-    for turn in range(turns):
-        now += timedelta(minutes=source.randint(1, 9))
-        say(f"{turn} {texts[turn % 97][: source.randint(80, 600)]}", "user")
-        seen = "\n\n".join(f"[result:{each}] → view n{each:03}\n✓ {texts[each][:700]}" for each in (1, 2))
-        exchanges = (Exchange(said="→ view n001\n→ view n002", results=seen, numbers=(1, 2)),)
-        for made in ((), exchanges):
-            loom = LoomAware(
-                permissions=COLLABORATOR,
-                place=Place(
-                    title="Session",
-                    mode=Mode.DIALOGUE,
-                    nodes=len(rows),
-                    branches=1,
-                    depth=len(rows),
-                    path=[row.local_id for row in rows[-3:]],
-                    longer=True,
-                ),
-                now=now,
-                facts=facts,
-                memory=memory,
-                exchanges=made,
-                summaries=dict.fromkeys(contents, "What was said, in short."),
-            )
-            request = ContextRequest(
-                mode=Mode.DIALOGUE,
-                outline=Outline(tail=list(rows)),
-                budget=31_000,
-                window=32_000,
-                system=SystemParts(agent="You are a collaborator."),
-                preferences=Preferences(loom_layout=layout),
-                estimator=CHARS,
-                profile=Profile(prefix_cache=True),
-                pending=Pending(),
-            )
-            found = render_loom(plan_loomaware(request, loom), contents)
-            yield "\n".join([found.system, *(f"{each.role}: {each.text}" for each in found.messages)])
-        memory = memory.act(Action(verb="viewed", target="n001"), Action(verb="viewed", target="n002"))
-        now += timedelta(minutes=1)
-        say(f"{turn} {texts[(turn * 7) % 97][: source.randint(200, 1_400)]}", "assistant")
+    model = Scripted(say)
+    with grove(clock=clock, model=model) as loom:
+        loom.add_agent(
+            "Muse",
+            model_ref="scripted:muse",
+            permissions=list(Permission),
+            system_prompt="You are a collaborator.",
+            custom={"loomLayout": layout.value},
+        )
+        tree = loom.plant("Session")
+        seen = [tree.root.annotate(texts[number][:700]).local_id for number in (1, 2)]
+        tree.do(f"→ pin {tree.say(texts[0][:300]).local_id}", agent="Muse")
+        for turn in range(turns):
+            clock.pass_by(seconds=60 * chance.randint(1, 9))
+            asked = f"{turn} {texts[turn % 97][: chance.randint(80, 600)]}"
+            tree.collaborate("Muse", asked, limit=31_000, seconds=3_600)
+            if chance.random() < 1 / 3:
+                tree.cursor.annotate("Yes.")
+            for request in model.requests:
+                yield "\n".join(
+                    [*request.system, *(f"{each.role}: {each.text}" for each in request.messages)]
+                )
+            model.requests.clear()

@@ -9,7 +9,7 @@ from tests.test_requirements import RULES
 
 RESULTS = Path(__file__).parent.parent / "bench" / "RESULTS.md"
 ROW = re.compile(
-    r"^\| (?P<bar>[^|]+) \| [^|]+ \| (?:[≥≤] |equal)[^|]* \| (?P<verdict>met|not met[^|]*) \|$", re.M
+    r"^\| (?P<bar>[^|]+) \| [^|]+ \| (?:[≥≤] |equal)[^|]* \| (?P<verdict>met|not met[^|]*) \|$", re.MULTILINE
 )
 
 BARS = {

@@ -38,6 +38,7 @@ EVERY = {
     "search": "search because",
     "context": "context TWO",
     "diff": "diff ONE TWO",
+    "collaborate": "collaborate ONE --once Look --agent Aware",
     "prefer": "prefer tokenBuffer=2000",
     "stats": "stats",
     "attach": "attach ONE https://a.b --text page",
@@ -146,6 +147,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("new", "Story", "--mode", "buffer", "--text", "Once")
     desk.ok("doc", "new", "Notes", "text")
     desk.ok("agents", "add", "Muse", "--model", "local:small")
+    desk.ok("agents", "add", "Aware", "--model", "scripted:echo", "--may", "loom_aware")
     desk.ok("agents", "add", "Echo", "--model", "scripted:echo")
     desk.ok("project", "new", "Novel")
     desk.ok("project", "add", "Novel", "Story")

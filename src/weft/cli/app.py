@@ -14,6 +14,7 @@ from weft import __version__
 from weft.cli import (
     agents,
     attaching,
+    collaborating,
     commanding,
     contexts,
     documents,
@@ -124,6 +125,7 @@ for family in (
     writing,
     generating,
     commanding,
+    collaborating,
     marking,
     attaching,
     references,

@@ -20,7 +20,7 @@ from weft.tree.tree import Mode
 if TYPE_CHECKING:
     from weft.runtime.handles import NodeHandle, TreeHandle
 
-__all__ = ["chat"]
+__all__ = ["chat", "typed_turns"]
 
 _QUOTE = '"""'
 _HELP = """\
@@ -61,7 +61,7 @@ def chat(
     talk = _Talk(call, tree, agent)
     if person_is_there():
         call.out.talk("/help says how; Ctrl-D ends")
-    for turn in _turns():
+    for turn in typed_turns():
         if not talk.take(turn):
             break
 
@@ -155,7 +155,7 @@ class _Talk:
         self._call.out.text(f"[{node.local_id}] {visible(node.text)}")
 
 
-def _turns() -> Iterator[str]:
+def typed_turns() -> Iterator[str]:
     """What is typed, turn by turn."""
     asking = person_is_there()
     if asking:

@@ -1,19 +1,16 @@
 """Commands as models say them: do."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from weft.cli.call import Call
 from weft.cli.command import command
 from weft.cli.completing import complete_agents
+from weft.cli.results import result_to_wire
 from weft.cli.texts import text_given
 from weft.commands.scan import ARROW
 from weft.commands.strings import written
-from weft.tree.json import JsonObject, JsonValue
-
-if TYPE_CHECKING:
-    from weft.commands.results import Result
 
 __all__ = ["add_to"]
 
@@ -47,7 +44,7 @@ def do(
     with text_given(_lines(words)) as text:
         done = call.tree.do(text, agent=agent)
     if call.out.as_json:
-        call.out.json([_to_wire(result) for result in done])
+        call.out.json([result_to_wire(result) for result in done])
     else:
         for number, result in enumerate(done):
             if number:
@@ -65,18 +62,6 @@ def _lines(words: list[str] | None) -> list[str] | None:
         return ["\n".join(words)]
     plain = [word if not any(map(str.isspace, word)) or '"' in word else written(word) for word in words]
     return [" ".join(plain)]
-
-
-def _to_wire(result: "Result") -> JsonObject:
-    told: dict[str, JsonValue] = {
-        "command": result.command,
-        "ok": result.ok,
-        "text": result.text,
-        "nodes": list(result.nodes),
-    }
-    if result.error is not None:
-        told |= {"code": result.error.code, "message": result.error.message, "hint": result.error.hint}
-    return told
 
 
 def add_to(app: typer.Typer) -> None:

@@ -140,8 +140,11 @@ class Scanner:
         self._straight = self._curly = 0
         self._peeked = False
         """Whether the first letter of the line is known already."""
+        self._told = self._told_pieces = self._told_letters = 0
+        """How many lines of the prose, and how much of the line that is not complete, `news` has given out."""
         if given:
             self.feed(given)
+            self.news()
 
     def feed(self, chunk: str) -> tuple[Found, ...]:
         """Take the next piece of the output; get the commands that it completes."""
@@ -157,6 +160,31 @@ class Scanner:
             self._pending.append(piece)
         self._peek(self._pending[-1])
         return tuple(self._commands[before:])
+
+    def news(self) -> str:
+        """The prose since the last time, as soon as it is certain: what may still be a command is held back."""
+        lines = [f"{line}\n" for line in self._prose[self._told :]]
+        if lines:
+            # The beginning of the first was given out while it was not complete.
+            lines[0] = lines[0][self._told_letters :]
+            self._told, self._told_pieces, self._told_letters = len(self._prose), 0, 0
+        if self._is_surely_prose():
+            pieces = self._pending[self._told_pieces :]
+            self._told_pieces = len(self._pending)
+            self._told_letters += sum(map(len, pieces))
+            lines += pieces
+        return "".join(lines)
+
+    def _is_surely_prose(self) -> bool:
+        if self.cut is not None or self._open is not None or self._answerable:
+            return False
+        if self._told_pieces or self._fence is not None or self._tag:
+            return True
+        for piece in self._pending:
+            first = _first(piece)
+            if first < len(piece):
+                return piece[first] != ARROW
+        return False
 
     def finish(self) -> Scan:
         """The output is over: an unclosed string makes its command void, an unclosed thought just ends."""

@@ -29,9 +29,11 @@ from weft.tree.attempt import Usage
 from weft.tree.content import Thinking, ToolCall, plain_text
 from weft.tree.json import JsonObject
 from weft.tree.message import message_to_wire
+from weft.tree.node import Role
 
 __all__ = ["Reply", "Script", "Scripted"]
 
+_RESULT = re.compile(r"^\[result:\d+\] → ", re.MULTILINE)
 _PIECE = re.compile(r"\s*\S+\s*\Z|\s*\S+|\s+\Z")
 PROFILE = Profile(
     window=100_000,
@@ -78,13 +80,34 @@ Script: TypeAlias = (
 
 
 def echo(request: Request, choice: int) -> str:
-    """What `scripted:` models say if nobody wrote them a script: the last words, said back."""
+    """What `scripted:` models say if nobody wrote them a script: the last words, said back.
+
+    An agent may bring a script of its own, as its setting `script`: what it says in the turns of a
+    run, one after another.
+    """
+    told = _own_script(request)
+    if told is not None:
+        return told
     if request.prompt is not None:
         said = request.prompt[-200:].rpartition("\n")[2]
     else:
         said = request.messages[-1].text if request.messages else ""
     number = f" ({choice + 1})" if request.parameters.n > 1 else ""
     return f" {said.strip()}{number}" if request.prompt is not None else f"You said{number}: {said.strip()}"
+
+
+def _own_script(request: Request) -> str | None:
+    """The turn of the agent's own script that is due: after as many results as there are in this run."""
+    script = request.parameters.custom.get("script")
+    if not isinstance(script, list) or not script:
+        return None
+    turn = 0
+    for message in reversed(request.messages):
+        if message.role is Role.USER:
+            if not _RESULT.search(message.text):
+                break
+            turn += 1
+    return str(script[min(turn, len(script) - 1)])
 
 
 class Scripted:

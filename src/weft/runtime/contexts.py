@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -21,6 +22,7 @@ from weft.context.tokens import Estimator, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
 from weft.runtime.actor import agent_row
 from weft.runtime.calibrating import estimator_for
+from weft.runtime.clock import Clock, system_clock
 from weft.runtime.contents import ContentCache
 from weft.runtime.folding import PathFolds
 from weft.runtime.outlines import PathReader
@@ -36,12 +38,14 @@ from weft.tree.tree import Mode
 from weft.tree.wire import camel
 
 if TYPE_CHECKING:
+    from weft.runtime.collaborating.seeing import InRun
     from weft.runtime.handles import NodeHandle
     from weft.runtime.layering import Layering
 
-__all__ = ["ContextOptions", "ContextWishes", "Contexts", "options_from"]
+__all__ = ["ContextOptions", "ContextWishes", "Contexts", "contents_for", "options_from"]
 
 _WINDOW = "contextWindow"
+_LAYOUT = "loomLayout"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +69,8 @@ class ContextOptions:
     context: Sequence[str] = ()
     """Further sources of the generation that the context is for."""
     instructions: Sequence[str] = ()
+    run: "InRun | None" = None
+    """What a collaborator's run adds, for the agent that speaks in it."""
 
 
 class ContextWishes(TypedDict, total=False):
@@ -125,6 +131,7 @@ class Contexts(Reading):
     """What models see of a grove's trees, as one agent may look at them."""
 
     cache: ContentCache
+    clock: Clock = system_clock
 
     def at(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
         """The context at a node, or where the agent stands: what a model would be sent from there.
@@ -132,9 +139,28 @@ class Contexts(Reading):
         In layers, where there is anything that only layers lay out.
         """
         with self._tree(tree) as opened:
-            if self._calls_for_layers(opened, node, options):
-                return self._layering.context(opened, node, options)
-            return self._plain(opened, node, options)
+            agent = self._looking(opened, options.agent)
+            if agent is None:
+                if self._calls_for_layers(opened, node, options):
+                    return self._layering.context(opened, node, options)
+                return self._plain(opened, node, options)
+            request, reader = self.request(opened, node, options)
+            request = replace(request, outline=reader.outline(request))
+        # Whoever sees the tree around it is shown more, which is read one after another: a reader who
+        # holds a connection while it waits for a second could wait for others who do the same.
+        from weft.runtime.collaborating.seeing import see  # noqa: PLC0415 - few agents are
+
+        return see(self, agent, request, reader, options.run)
+
+    def _looking(self, opened: Opened, agent: str | None) -> Agent | None:
+        """The agent, if it is a model that sees the tree around it."""
+        found = self._agent(opened, agent)
+        aware = found is not None and found.type is AgentType.MODEL and found.loom_aware
+        return found if aware else None
+
+    def opened(self, tree: str) -> AbstractContextManager[Opened]:
+        """A tree for whoever reads more than one thing of it."""
+        return self._tree(tree)
 
     def plain(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
         """The path alone, whatever its turns brought along."""
@@ -162,7 +188,7 @@ class Contexts(Reading):
 
     def _plain(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
         plan, reader = self._planned(opened, node, options)
-        return render_context(plan, _contents(plan, reader))
+        return render_context(plan, contents_for(plan.wanted, reader))
 
     def preferences(self) -> dict[str, JsonValue]:
         """What the grove prefers, as far as it was set."""
@@ -174,9 +200,11 @@ class Contexts(Reading):
     def manifest(self, tree: str, node: str | None, options: ContextOptions) -> Manifest:
         """What would be kept and dropped, decided but not rendered: hardly any text is read."""
         with self._tree(tree) as opened:
-            if self._calls_for_layers(opened, node, options):
-                return self._layering.context(opened, node, options).manifest
-            return planned_manifest(self._planned(opened, node, options)[0])
+            if self._looking(opened, options.agent) is None:
+                if self._calls_for_layers(opened, node, options):
+                    return self._layering.context(opened, node, options).manifest
+                return planned_manifest(self._planned(opened, node, options)[0])
+        return self.at(tree, node, options).manifest
 
     def _planned(self, opened: Opened, node: str | None, options: ContextOptions) -> tuple[Plan, PathReader]:
         request, reader = self.request(opened, node, options)
@@ -189,7 +217,7 @@ class Contexts(Reading):
         told = _Told.about(opened)
         agent = self._agent(opened, options.agent)
         check_names(options.preferences)
-        preferences = resolve_preferences(told.grove, told.tree, options.preferences)
+        preferences = resolve_preferences(told.grove, told.tree, _own_layout(agent), options.preferences)
         estimator = _estimator(preferences, told, agent, options)
         cursor = self._cursor_row(opened)
         end = cursor if node is None else self._row(opened, node)
@@ -289,6 +317,12 @@ def _system(told: _Told, agent: Agent | None, reader: PathReader) -> SystemParts
     return SystemParts(agent=prompt, tree=told.system_context, instructions=reader.instructions())
 
 
+def _own_layout(agent: Agent | None) -> dict[str, JsonValue]:
+    """How this agent likes to be shown its surroundings, where it says so."""
+    layout = None if agent is None else agent.configuration.custom.get(_LAYOUT)
+    return {} if layout is None else {_LAYOUT: layout}
+
+
 def _window_of(agent: Agent | None) -> int | None:
     window = None if agent is None else agent.configuration.custom.get(_WINDOW)
     return window if isinstance(window, int) and not isinstance(window, bool) and window > 0 else None
@@ -319,8 +353,8 @@ def _names(opened: Opened) -> dict[str, str]:
     return {row.ulid: row.name for row in opened.session.execute(select(agents.c.ulid, agents.c.name))}
 
 
-def _contents(plan: Plan, reader: PathReader) -> dict[str, Content]:
+def contents_for(wanted: Iterable[str], reader: PathReader) -> dict[str, Content]:
     """The texts of what is kept, in one query for all that is not at hand."""
-    rows = {ulid: reader.seen[ulid] for ulid in plan.wanted}
+    rows = {ulid: reader.seen[ulid] for ulid in wanted}
     contents = reader.cache.contents(reader.tree.session, reader.tree.key, rows.values())
     return {ulid: contents[row.key] for ulid, row in rows.items()} | reader.folds.texts

@@ -155,7 +155,7 @@ class Grove(GroveSpeaking, Keeping):
         """What models would see."""
         from weft.runtime.contexts import Contexts  # noqa: PLC0415 - the engine is loaded by who asks it
 
-        return Contexts(self._gate.store, self._actor, self._gate.contents)
+        return Contexts(self._gate.store, self._actor, self._gate.contents, self._gate.clock)
 
     @property
     def vaults(self) -> "Vaults":

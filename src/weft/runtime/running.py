@@ -50,13 +50,21 @@ def stop_runs(store: Store) -> None:
 
 
 def close_left_behind(gate: Gate, actor: Actor) -> int:
-    """End the calls of processes that died. One look, where there are none."""
+    """End the calls and runs of processes that died. One look, where there are none."""
     with gate.store.read() as session:
-        if session.execute(select(schema.calls.c.tree).limit(1)).first() is None:
-            return 0
-    from weft.runtime.generating.closing import close_dead_calls  # noqa: PLC0415 - rarely needed
-
+        calls, runs = (
+            session.execute(select(table.c.tree).limit(1)).first() is not None
+            for table in (schema.calls, schema.runs)
+        )
+    closed = 0
     with contextlib.suppress(WeftError):
         # Whoever opens a grove wants something else; what cannot be done now is done by the next.
-        return close_dead_calls(gate, actor)
-    return 0
+        if calls:
+            from weft.runtime.generating.closing import close_dead_calls  # noqa: PLC0415 - rarely needed
+
+            closed += close_dead_calls(gate, actor)
+        if runs:
+            from weft.runtime.collaborating.closing import close_dead_runs  # noqa: PLC0415 - rarely needed
+
+            closed += close_dead_runs(gate, actor)
+    return closed

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 
 if TYPE_CHECKING:
     from weft.runtime.actor import Actor
+    from weft.runtime.collaborating.handles import AgentHandle, Collaborated, RunWishes
     from weft.runtime.commanding.doing import Done
     from weft.runtime.gate import Gate
     from weft.runtime.generate import Generated, Generations, Stream
@@ -58,6 +59,13 @@ class GroveSpeaking:
             return Grove(self._gate, Actor(key, me.user, me, within, run))
         narrowed = within if me.within is None else me.within & (me.within if within is None else within)
         return Grove(self._gate, Actor(key, me.user, me.caller, narrowed, run))
+
+    def agent(self, reference: str) -> "AgentHandle":
+        """An agent by name or id, to be asked: `loom.agent("Muse").run("Look around.", tree=tree)`."""
+        from weft.runtime.collaborating.handles import AgentHandle  # noqa: PLC0415 - few calls ask a model
+
+        grove = cast("Grove", self)
+        return AgentHandle(grove, grove.read.agent(reference))
 
     @property
     def summaries(self) -> "Summaries":
@@ -123,6 +131,26 @@ class TreeSpeaking:
         from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
 
         return self._grove.generations.stream(self.value.id, None, wishes_from(wishes))
+
+    def collaborate(
+        self, agent: str | None = None, text: str | None = None, **wishes: "Unpack[RunWishes]"
+    ) -> "Collaborated":
+        """Say something and let a loom-aware agent work on it, with commands; wait for its reply.
+
+        Without a name it is the default agent, or the one that came last, among the loom-aware.
+        `turns`, `tokens`, `seconds` and `dollars` limit it; see `RunWishes`. `loom.agent(…).run(…)`
+        tells what happens while it happens.
+        """
+        from weft.runtime.collaborating.handles import start_run  # noqa: PLC0415 - few calls ask a model
+
+        with start_run(self._grove, agent, text, tree=self.value.id, wishes=wishes) as run:
+            return run.result()
+
+    def be_present(self) -> None:
+        """Give a sign of life where you stand: others see it for two minutes."""
+        from weft.runtime.collaborating.presence import show_presence  # noqa: PLC0415 - few calls do
+
+        show_presence(self._grove, self.value.id)
 
     def summarise(self, *, anew: bool = False) -> str:
         """Two sentences on what it is about; made and kept, where there are none yet."""

@@ -36,7 +36,7 @@ from weft.store.schema_evidence import (
 )
 from weft.store.schema_records import group_index, records
 from weft.store.schema_search import derived, search_positions, search_state, search_versions
-from weft.store.schema_work import calls, followers, idempotency, jobs, leases, pieces, spending
+from weft.store.schema_work import calls, followers, idempotency, jobs, leases, pieces, runs, spending
 
 __all__ = [
     "agents",
@@ -72,6 +72,7 @@ __all__ = [
     "requests",
     "responses",
     "revisions",
+    "runs",
     "search_positions",
     "search_state",
     "search_versions",

@@ -17,7 +17,7 @@ from sqlalchemy import (
 
 from weft.store.schema_base import SHA256, ULID, metadata
 
-__all__ = ["calls", "followers", "idempotency", "jobs", "leases", "pieces", "spending"]
+__all__ = ["calls", "followers", "idempotency", "jobs", "leases", "pieces", "runs", "spending"]
 
 leases = Table(
     "leases",
@@ -104,6 +104,27 @@ pieces = Table(
     ForeignKeyConstraint(["tree", "attempt"], ["calls.tree", "calls.attempt"], ondelete="CASCADE"),
 )
 """What came of an answer so far, written down as it comes; gone when the call has ended."""
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("run", ULID, primary_key=True),
+    Column("agent", Integer, nullable=False),
+    Column("asker", Integer, nullable=False),
+    Column("start", Integer, nullable=False),
+    Column("head", Integer, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("held_until", BigInteger, nullable=False),
+    Column("turns", Integer, nullable=False),
+    Column("said", Text, nullable=False),
+    Column("batch", Text, nullable=False),
+    Column("attempt", ULID),
+    Column("started_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["tree"], ["trees.key"]),
+    ForeignKeyConstraint(["agent"], ["agents.key"]),
+)
+"""Runs of collaborators under way: what is needed to close one whose process died. Gone when it has ended."""
 
 spending = Table(
     "spending",

@@ -1,5 +1,6 @@
 """What calls of models cost, as rows: expected while one is under way, settled when it has ended."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sqlalchemy import func, select, update
@@ -8,7 +9,7 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
-__all__ = ["MICROS", "Spent", "add_expected", "day_of", "settle", "spent_by"]
+__all__ = ["MICROS", "Spent", "add_expected", "day_of", "settle", "spent_by", "spent_on"]
 
 _spending = schema.spending
 MICROS = 1_000_000
@@ -48,6 +49,12 @@ def settle(transaction: Transaction, attempt: str, micros: int | None) -> None:
     """What it came to; None if nobody said: then it stays at what was expected."""
     values = {"is_settled": True} if micros is None else {"is_settled": True, "micros": micros}
     transaction.execute(update(_spending).where(_spending.c.attempt == attempt).values(**values))
+
+
+def spent_on(session: Session, attempts: Sequence[str]) -> int:
+    """Millionths of a dollar for these calls, as far as that is known."""
+    whole = select(func.coalesce(func.sum(_spending.c.micros), 0)).where(_spending.c.attempt.in_(attempts))
+    return int(session.execute(whole).scalar_one())
 
 
 def spent_by(session: Session, now: int, *, tree: int | None = None, agent: int | None = None) -> Spent:

@@ -25,7 +25,7 @@ from weft.tree.content import Content, Text, spoken_text
 from weft.tree.message import Message
 from weft.tree.node import Role
 
-__all__ = ["Exchange", "LoomAware", "loom_request", "plan_loom", "render_loom"]
+__all__ = ["Exchange", "LoomAware", "loom_request", "plan_loom", "render_loom", "turns_after"]
 
 _SAID, _ANSWERED = "said:", "answered:"
 
@@ -53,6 +53,8 @@ class LoomAware:
     memory: Memory = field(default_factory=Memory)
     exchanges: tuple[Exchange, ...] = ()
     """Of this run, so far."""
+    asked: str = ""
+    """What is asked of it in a document's tree, where that is no part of the text."""
     summaries: Mapping[str, str] = field(default_factory=dict[str, str])
     """By node id, for pruning."""
     showing: Showing = field(default_factory=Showing)
@@ -67,11 +69,15 @@ def loom_request(request: ContextRequest, loom: LoomAware) -> tuple[ContextReque
     request, own = _with_run(request, loom.exchanges)
     rows = [*request.outline.head, *request.outline.tail]
     if cached:
-        facts = [loom.facts[row.id] for row in rows if row.id in loom.facts and row.left_out is None]
+        shown = [row for row in rows if row.left_out is None and row.tokens]
+        facts = [loom.facts[row.id] for row in shown if row.id in loom.facts]
         tail = tail_block(loom.place, loom.permissions, memory=memory, facts=facts, now=loom.now)
     else:
         tail = loom_context(loom.place, loom.permissions)
     preface = f"{tail}\n{loom.notice}" if loom.notice else tail
+    if not request.dialogue:
+        preface = JOINT.join(filter(None, [preface, loom.asked.strip()]))
+        request = replace(request, budget=request.budget - _cost_after(request, loom.exchanges))
     prompt = JOINT.join(filter(None, [request.system.agent.strip(), addendum(loom.permissions)]))
     system = replace(request.system, agent=prompt, memory="" if cached else memory)
     changed = replace(
@@ -83,6 +89,12 @@ def loom_request(request: ContextRequest, loom: LoomAware) -> tuple[ContextReque
         buffer_system_context=True,
     )
     return changed, own
+
+
+def _cost_after(request: ContextRequest, exchanges: Sequence[Exchange]) -> int:
+    """What the turns of a run cost that stand after a document."""
+    of_text = request.estimator.of_text
+    return sum(of_text(each.said) + of_text(each.results) for each in exchanges)
 
 
 def _headings(
@@ -131,7 +143,18 @@ _NOWHERE = Candidate("", "", "user", 0, 0)
 def plan_loom(request: ContextRequest, loom: LoomAware) -> LoomPlan:
     """A plan without any pruning."""
     changed, own = loom_request(request, loom)
-    return LoomPlan(plan=plan_context(changed), own=own)
+    return LoomPlan(plan=plan_context(changed), own=own, after=turns_after(request, loom.exchanges))
+
+
+def turns_after(request: ContextRequest, exchanges: Sequence[Exchange]) -> tuple[Message, ...]:
+    """The turns of a run as messages of their own, behind a document."""
+    if request.dialogue:
+        return ()
+    said = [
+        (Message(Role.ASSISTANT, (Text(each.said),)), Message(Role.USER, (Text(each.results),)))
+        for each in exchanges
+    ]
+    return tuple(message for pair in said for message in pair if message.text.strip())
 
 
 def render_loom(found: LoomPlan, contents: Mapping[str, Content]) -> AssembledContext:
@@ -149,6 +172,10 @@ def render_loom(found: LoomPlan, contents: Mapping[str, Content]) -> AssembledCo
     message = Message(Role.USER, (Text(JOINT.join(filter(None, [context.document, preface]))),))
     cost = found.plan.request.estimator.of_text(JOINT + preface)
     pieces.append(added_piece("loom context", cost, "after the document"))
-    facts = replace(context.manifest.facts, hash=digest_of(context.system, None, [message]))
+    messages = (message, *found.after)
+    if found.after:
+        after = sum(map(found.plan.request.estimator.of_text, (each.text for each in found.after)))
+        pieces.append(added_piece("run", after, "what was said and answered in this run"))
+    facts = replace(context.manifest.facts, hash=digest_of(context.system, None, messages))
     manifest = Manifest(facts, pieces)
-    return replace(context, manifest=manifest, messages=(message,), document=None, tokens=manifest.tokens)
+    return replace(context, manifest=manifest, messages=messages, document=None, tokens=manifest.tokens)

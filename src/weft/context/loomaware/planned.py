@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from weft.context.assemble import Plan
 from weft.context.manifest import Gap, Kind, Outcome, Piece, Run
 from weft.tree.content import Content
+from weft.tree.message import Message
 
 __all__ = ["LoomPlan", "added_piece", "with_pruned"]
 
@@ -20,6 +21,8 @@ class LoomPlan:
     collapsed: int = 0
     """How many levels one stands for now: later ones are that many further on, less one."""
     label: str = ""
+    after: tuple[Message, ...] = ()
+    """What stands behind a document: the turns of a run that is going on."""
 
     @property
     def wanted(self) -> list[str]:

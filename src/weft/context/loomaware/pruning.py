@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from weft.context.assemble import ContextRequest, plan_context
-from weft.context.loomaware.assembly import Exchange, LoomAware, loom_request, plan_loom
+from weft.context.loomaware.assembly import Exchange, LoomAware, loom_request, plan_loom, turns_after
 from weft.context.loomaware.planned import LoomPlan
 from weft.context.manifest import Gap, Kind, Outcome, Piece, Run
 from weft.context.select import Candidate, Outline, bound_of, left_out_of
@@ -68,10 +68,10 @@ def _planned(request: ContextRequest, loom: LoomAware, folded: _Folded | None) -
     contents: dict[str, Content] = dict(own)
     if folded is not None:
         contents[COLLAPSED] = Text(folded.text)
-    plan = plan_context(changed)
+    plan, after = plan_context(changed), turns_after(request, loom.exchanges)
     if folded is None:
-        return LoomPlan(plan=plan, own=contents)
-    return LoomPlan(plan=plan, own=contents, collapsed=folded.levels, label=folded.label)
+        return LoomPlan(plan=plan, own=contents, after=after)
+    return LoomPlan(plan=plan, own=contents, collapsed=folded.levels, label=folded.label, after=after)
 
 
 def _folded_request(request: ContextRequest, folded: _Folded | None) -> ContextRequest:
@@ -80,7 +80,7 @@ def _folded_request(request: ContextRequest, folded: _Folded | None) -> ContextR
     outline = request.outline
     cut = folded.levels
     rest = [outline.at(level) for level in range(cut, outline.first + len(outline.tail))]
-    ruler = outline.at(cut - 1).ruler
+    _, ruler = _end_before(outline, cut)
     tokens = max(1, request.estimator.of_text(folded.text))
     row = Candidate(COLLAPSED, folded.label, "user", tokens, ruler)
     return replace(request, outline=Outline(tail=[row, *rest], start=0))
@@ -169,7 +169,7 @@ class _Pruning:
         """The newest summaries that fit their share; of what is older, the ids alone."""
         outline, of_text = self.request.outline, self.request.estimator.of_text
         known = [row for level, row in _known(outline) if level < cut]
-        first, last = outline.at(0).local_id, outline.at(cut - 1).local_id
+        first, (last, _) = _first_of(outline), _end_before(outline, cut)
         room = self.request.budget // _SHARE
         lines: list[str] = []
         for row in reversed(known):
@@ -243,6 +243,21 @@ class _Pruning:
             row, reason = outline.at(level), reasons[level - outline.first]
             pieces.append(_collapsed_run([row], level, None if reason is None else reason.value))
         return pieces
+
+
+def _first_of(outline: Outline) -> str:
+    """The id of the path's first node, read or not."""
+    if outline.between is not None and not outline.head:
+        return outline.between.first
+    return outline.at(0).local_id
+
+
+def _end_before(outline: Outline, cut: int) -> tuple[str, int]:
+    """The id of the last node before a level, and where it ends on the ruler: where the tail begins it was not read."""
+    if outline.between is not None and cut == outline.first:
+        return outline.between.last, outline.between.end
+    row = outline.at(cut - 1)
+    return row.local_id, row.ruler
 
 
 def _known(outline: Outline) -> list[tuple[int, Candidate]]:

@@ -86,7 +86,7 @@ class BeginCalls(Generating):
             run=lease.run,
             token=lease.token,
             attempts=tuple(begun),
-            generation=scope.new_ulid() if is_borrowed else lease.run,
+            generation=lease.run if scope.actor.run is None else scope.new_ulid(),
             is_borrowed=is_borrowed,
         )
 
@@ -111,7 +111,7 @@ class BeginCalls(Generating):
             if not scope.is_own(held):
                 raise scope.lease_taken(held)
             return held, True
-        run, token = scope.new_ulid(), transaction.take_key(tree)
+        run, token = scope.actor.run or scope.new_ulid(), transaction.take_key(tree)
         until = scope.now + self.held_for
         row = LeaseRow(tree.key, parent.position, run, scope.actor.agent, token, until)
         put_lease(transaction, tree, row)

@@ -1,9 +1,13 @@
 """Calls whose process died are ended by whoever comes next: what was written down of them becomes nodes."""
 
+from collections.abc import Mapping
+
 import orjson
 
 from weft.errors import ConflictError, NotFoundError, WeftError
+from weft.providers.collecting import Choice
 from weft.runtime.actor import Actor
+from weft.runtime.collaborating.closing import broken_turn
 from weft.runtime.gate import Gate
 from weft.runtime.generating.hearing import choices_from, keepable
 from weft.runtime.generating.processes import is_dead
@@ -45,13 +49,10 @@ def _close(gate: Gate, actor: Actor, dead: OpenCall) -> None:
     call = dead.call
     with gate.store.read() as session:
         pieces = pieces_of(session, call.tree, call.attempt)
+        choices = choices_from([piece.said for piece in pieces])
+        turn = broken_turn(session, dead, choices)
     sources = [Source(node, SourceRole(role)) for node, role in orjson.loads(call.sources)]
-    choices = choices_from([piece.said for piece in pieces])
-    said = [
-        Continuation(number, keepable(choice.content), Status.INTERRUPTED)
-        for number, choice in sorted(choices.items())
-        if choice.blocks
-    ]
+    said = _spoken(choices) if turn is None else turn.said
     wire = b"".join(piece.wire for piece in pieces)
     response = RawResponse(
         body=wire,
@@ -72,5 +73,16 @@ def _close(gate: Gate, actor: Actor, dead: OpenCall) -> None:
         lease=(call.run, call.token),
         releases=True,
         only_if_running=True,
+        beside=None if turn is None else turn.note,
     )
     gate.perform(actor, operation)
+    if turn is not None:
+        turn.tell(gate)
+
+
+def _spoken(choices: Mapping[int, Choice]) -> list[Continuation]:
+    return [
+        Continuation(number, keepable(choice.content), Status.INTERRUPTED)
+        for number, choice in sorted(choices.items())
+        if choice.blocks
+    ]

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import orjson
 
+from weft.context.loomaware.headings import strip_headings
 from weft.errors import ProviderError, Trouble, WeftError
 from weft.providers.collecting import Answer, Choice
 from weft.providers.events import (
@@ -36,7 +37,15 @@ from weft.tree.json import JsonValue
 from weft.tree.node import Status
 from weft.tree.wire import from_microseconds
 
-__all__ = ["STOPPED", "Heard", "choices_from", "keepable", "told_error"]
+__all__ = [
+    "STOPPED",
+    "Heard",
+    "choices_from",
+    "clean_text",
+    "keepable",
+    "told_error",
+    "without_headings",
+]
 
 STOPPED = "stopped"
 _CUT = ProviderError(
@@ -54,6 +63,8 @@ class Heard:
     answer: Answer = field(default_factory=Answer)
     error: WeftError | None = None
     stopped: bool = False
+    cut: bool = False
+    """Whether whoever listened had heard enough: what came is all that was wanted."""
     requested_at: int | None = None
     responded_at: int | None = None
     tries: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
@@ -77,7 +88,7 @@ class Heard:
             case TextDelta() | ThinkingDelta():
                 self._grow(len(event.text))
                 self._said.append(
-                    ["t" if isinstance(event, TextDelta) else "h", event.choice, _clean(event.text)]
+                    ["t" if isinstance(event, TextDelta) else "h", event.choice, clean_text(event.text)]
                 )
             case ThinkingDone():
                 self._said.append(["b", event.choice, content_to_wire(event.block)])
@@ -118,6 +129,8 @@ class Heard:
             self.error = _CUT
 
     def _is_whole(self) -> bool:
+        if self.cut:
+            return True
         choices = self.answer.choices
         return all(
             number in choices and choices[number].finished is not None
@@ -139,14 +152,24 @@ class Heard:
                         hint="say it otherwise, or ask another model",
                     )
                 continue
-            status = Status.INTERRUPTED if finished is None else Status.COMPLETE
-            found.append(Continuation(number, keepable(choice.content), status))
+            status = Status.INTERRUPTED if finished is None and not self.cut else Status.COMPLETE
+            content = keepable(choice.content)
+            if self.call.agent.loom_aware:
+                content = without_headings(content)
+            found.append(Continuation(number, content, status))
         return found
 
     def outcome(self, said: Sequence[Continuation]) -> Outcome:
         if said and all(each.status is Status.COMPLETE for each in said) and self.error is None:
             return Outcome.INTERRUPTED if self.stopped and not self._is_whole() else Outcome.COMPLETE
         return Outcome.INTERRUPTED if said or self.stopped else Outcome.FAILED
+
+    def outcome_of_turn(self) -> Outcome:
+        """The same where words need not become a node: a collaborator's turn may be commands alone."""
+        if self.error is None and self._is_whole():
+            return Outcome.COMPLETE
+        came = any(choice.blocks for choice in self.answer.choices.values())
+        return Outcome.INTERRUPTED if came or self.stopped else Outcome.FAILED
 
     @property
     def told(self) -> str | None:
@@ -201,9 +224,9 @@ def keepable(content: Content) -> Content:
     """What a store takes: a model may say characters that no text can hold."""
     match content:
         case Text():
-            return Text(_clean(content.text))
+            return Text(clean_text(content.text))
         case Thinking():
-            return replace(content, text=_clean(content.text))
+            return replace(content, text=clean_text(content.text))
         case Mixed():
             kept = tuple(keepable(block) for block in content.blocks)
             return Mixed(kept)  # pyright: ignore[reportArgumentType] - a block stays a block
@@ -211,7 +234,19 @@ def keepable(content: Content) -> Content:
             return content
 
 
-def _clean(text: str) -> str:
+def without_headings(content: Content) -> Content:
+    """A loom-aware model's words without the headings of nodes that it imitates."""
+    match content:
+        case Text():
+            return Text(strip_headings(content.text))
+        case Mixed():
+            kept = tuple(without_headings(block) for block in content.blocks)
+            return Mixed(kept)  # pyright: ignore[reportArgumentType] - a block stays a block
+        case _:
+            return content
+
+
+def clean_text(text: str) -> str:
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
     if not text.isascii():

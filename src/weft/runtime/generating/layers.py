@@ -41,9 +41,16 @@ def assemble_in_layers(ask: Ask) -> Assembled:
 
 
 def assembly_for(ask: Ask, *, dialogue: bool) -> Assembly:
-    """The one that was wished for; else layers where there is something to lay out or to mark."""
+    """The one that was wished for; else layers where there is something to lay out or to mark.
+
+    A loom-aware agent's surroundings have an order of their own.
+    """
     if ask.wishes.assembly is not None:
         return ask.wishes.assembly
+    if ask.agent.loom_aware:
+        from weft.runtime.collaborating.seeing import assemble_loom_aware  # noqa: PLC0415 - few agents are
+
+        return assemble_loom_aware
     if not dialogue:
         return assemble_plainly
     marked = ask.profile.cache is CacheKind.MARKS

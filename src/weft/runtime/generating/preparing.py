@@ -54,6 +54,7 @@ HOLD_SECONDS = 30.0
 """How long a call stands for under way without a sign of life."""
 _SEED_RANGE = 2**31
 _NAMES: dict[Assembly, str] = {assemble_plainly: "plain", assemble_in_layers: "layers"}
+_LOOM_AWARE = "loom-aware"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +144,7 @@ class _Preparing:
         profile = provider.profile(model)
         ask = Ask(
             gate=self.gate,
-            contexts=Contexts(store, self.actor, self.gate.contents),
+            contexts=Contexts(store, self.actor, self.gate.contents, self.gate.clock),
             tree=here.tree_id,
             node=here.node_id,
             agent=agent,
@@ -381,7 +382,7 @@ def _generation(ask: Ask, assembly: Assembly, request: Request) -> JsonObject:
         "agent": ask.agent.id,
         "parent": ask.node,
         "model": ask.agent.model_ref,
-        "assembly": _NAMES.get(assembly, "another"),
+        "assembly": _LOOM_AWARE if ask.agent.loom_aware else _NAMES.get(assembly, "another"),
         "limit": wishes.limit,
         "window": options_of(ask).window,
         "maxTokens": wishes.max_tokens,

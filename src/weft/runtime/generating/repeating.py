@@ -5,7 +5,7 @@ from sqlalchemy import and_, select
 from weft.errors import ConflictError
 from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
-from weft.runtime.generating.telling import Channel, Ended
+from weft.runtime.generating.telling import Channel, Ended, GenerationEvent
 from weft.runtime.idempotency import Outcome, OutcomeState
 from weft.runtime.reading import Reading
 from weft.store import schema
@@ -13,7 +13,9 @@ from weft.store import schema
 __all__ = ["answer_again"]
 
 
-def answer_again(gate: Gate, actor: Actor, channel: Channel, outcome: Outcome, key: str) -> None:
+def answer_again(
+    gate: Gate, actor: Actor, channel: Channel[GenerationEvent], outcome: Outcome, key: str
+) -> None:
     """The nodes of the first call; of one whose process died, those that were kept of it."""
     read = Reading(gate.store, actor)
     if outcome.state is OutcomeState.INTERRUPTED or not isinstance(outcome.result, dict):

@@ -24,6 +24,7 @@ from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
 from weft.runtime.generating.caps import micros_of
 from weft.runtime.generating.hearing import Heard
+from weft.runtime.generating.listening import Listener
 from weft.runtime.generating.loop import Hearing, hearing
 from weft.runtime.generating.preparing import HOLD_SECONDS, Call, Prepared, prepare
 from weft.runtime.generating.repeating import answer_again
@@ -33,6 +34,7 @@ from weft.runtime.generating.telling import (
     Channel,
     Ended,
     Failed,
+    GenerationEvent,
     Retrying,
     Said,
     Started,
@@ -42,7 +44,7 @@ from weft.runtime.generating.wishes import Wishes
 from weft.runtime.idempotency import Idempotency
 from weft.runtime.redaction import redact
 from weft.store.calls import add_piece, hold_calls
-from weft.store.leases import LeaseRow, lease_at, put_lease
+from weft.store.leases import lease_at, put_lease
 from weft.store.spending import MICROS
 from weft.store.transaction import Transaction
 from weft.tree.attempt import Outcome
@@ -74,8 +76,18 @@ class Place:
 class Run:
     """A generation under way. It goes on in the background; whoever listens reads its channel."""
 
-    def __init__(self, gate: Gate, actor: Actor, registry: Registry, place: Place, wishes: Wishes) -> None:
-        self.channel = Channel()
+    def __init__(
+        self,
+        gate: Gate,
+        actor: Actor,
+        registry: Registry,
+        place: Place,
+        wishes: Wishes,
+        *,
+        listener: Listener | None = None,
+    ) -> None:
+        self.channel: Channel[GenerationEvent] = Channel()
+        self._listener = listener
         self._gate = gate
         self._actor = actor
         self._registry = registry
@@ -203,6 +215,8 @@ class Run:
             self.channel.put(Failed(slots, error))
 
     async def _listen(self, call: Call, heard: Heard) -> None:
+        if self._listener is not None:
+            self._listener.begin(call.request)
         at_once = _LOCAL_CALLS_AT_ONCE if call.profile.local else _CALLS_AT_ONCE
         async with (
             self._hearing.slots(call.provider.name, at_once),
@@ -211,6 +225,13 @@ class Run:
             async for event in events:
                 heard.add(event, self._gate.clock())
                 self._tell(call, event)
+                if isinstance(event, TextDelta) and self._has_heard_enough(event):
+                    # The stream is closed here: what would follow is neither wanted nor paid for.
+                    heard.cut = True
+                    return
+
+    def _has_heard_enough(self, event: TextDelta) -> bool:
+        return self._listener is not None and event.choice == 0 and self._listener.hear(event.text)
 
     def _tell(self, call: Call, event: Event) -> None:
         match event:
@@ -238,7 +259,9 @@ class Run:
 
     def _settle(self, prepared: Prepared, heard: Heard, *, last: bool) -> list[tuple[int, Node]]:
         """Write the end of a call; returns each node with its choice's number."""
-        said = heard.said()
+        said, outcome = heard.said(), None
+        if self._listener is not None:
+            said, outcome = self._listener.reply(heard, said), heard.outcome_of_turn()
         moves = self._wishes.moves and bool(said) and not self._moved
         self._moved = self._moved or bool(said)
         call, begun = heard.call, prepared.begun
@@ -247,7 +270,7 @@ class Run:
             attempt=call.attempt,
             agent=call.agent.id,
             sources=prepared.sources,
-            outcome=heard.outcome(said),
+            outcome=heard.outcome(said) if outcome is None else outcome,
             said=said,
             segments=heard.segments,
             response=heard.response(),
@@ -259,8 +282,9 @@ class Run:
             releases=last and not begun.is_borrowed,
             spent=_spent(heard),
             moves=moves,
-            cursor=prepared.cursor,
+            cursor=prepared.cursor if self._listener is None else self._listener.cursor,
             idempotency_key=self._wishes.idempotency_key,
+            beside=None if self._listener is None else self._listener.note,
         )
         try:
             settled = self._gate.perform(self._actor, operation)
@@ -290,8 +314,7 @@ class Run:
         held = lease_at(transaction, begun.tree, begun.position, now)
         # One that ran out or was let go is not taken again: somebody may count on that.
         if held is not None and (held.run, held.token) == (begun.run, begun.token):
-            row = LeaseRow(begun.tree, begun.position, begun.run, self._actor.agent, begun.token, until)
-            put_lease(transaction, state, row)
+            put_lease(transaction, state, held._replace(expires_at=until))
         hold_calls(transaction, begun.tree, [key for key, _ in begun.attempts], until)
 
     def keep_so_far(self, prepared: Prepared, heard: Heard, *, first: bool) -> Callable[[], None]:

@@ -103,6 +103,8 @@ def _again(gate: Gate, actor: Actor, registry: Registry, sent: Sent) -> tuple[Ag
     if not told:
         return Again.UNKNOWN, "it is not known how it was asked for"
     assembly = _ASSEMBLIES.get(told["assembly"])
+    if told["assembly"] == "loom-aware":
+        return Again.UNKNOWN, "what a loom-aware agent is shown changes with time"
     if assembly is None:
         return Again.UNKNOWN, "it was assembled in a way of its own"
     if sent.manifest.facts.renderer != RENDERER:

@@ -1,7 +1,7 @@
 """Keeping what a call brings, and ending it: its nodes, the response, the request and the outcome."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from weft.store.rows import OUTCOMES, NodeRow, TreeState
 from weft.store.spending import settle
 from weft.tree.attempt import Outcome, RawResponse
 from weft.tree.content import Content, JsonValue
-from weft.tree.edge import Source
+from weft.tree.edge import EdgeType, Source
 from weft.tree.node import Node, Status
 
 __all__ = ["Continuation", "KeepRequest", "Piece", "SettleCall", "Settled"]
@@ -71,6 +71,7 @@ class Continuation:
     choice: int
     content: Content
     status: Status
+    edge: EdgeType = EdgeType.CONTINUATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +112,8 @@ class SettleCall(Generating):
     idempotency_key: str | None = None
     only_if_running: bool = False
     """Whether somebody else may have ended it."""
+    beside: Callable[[Scope, TreeState, Sequence[NodeRow]], None] | None = None
+    """What is to be noted in the same transaction, given the nodes that were written."""
 
     def apply(self, scope: Scope) -> Settled:
         tree = scope.open_tree(self.tree, archived=True)
@@ -137,6 +140,8 @@ class SettleCall(Generating):
         settle(scope.transaction, self.attempt, self.spent)
         if self.releases and self.lease is not None:
             _release(scope, tree, parent, self.lease)
+        if self.beside is not None:
+            self.beside(scope, tree, [row for _, row in nodes])
         self._record(scope, tree, parent, nodes, [row["ulid"], *others])
         return Settled(nodes=tuple(node for node, _ in nodes))
 
@@ -171,6 +176,7 @@ class SettleCall(Generating):
                 Draft(
                     content=each.content,
                     sources=sources,
+                    edge_type=each.edge,
                     status=each.status,
                     response=response,
                     choice=each.choice,
@@ -194,7 +200,7 @@ class SettleCall(Generating):
         made: list[JsonValue] = [node.id for node, _ in nodes]
         inverse: dict[str, JsonValue] = {"hide": made}
         stood = undo_cursor(scope, tree)
-        if self.moves and stood == self.cursor:
+        if self.moves and stood == self.cursor and self.said[0].edge is EdgeType.CONTINUATION:
             inverse["cursor"] = stood
             move_cursor(scope, tree, nodes[0][1].key)
         payload: dict[str, JsonValue] = {"nodes": made, "parent": parent.ulid, "attempts": list(attempts)}
@@ -207,7 +213,7 @@ class SettleCall(Generating):
 def _require_place(scope: Scope, tree: TreeState, parent: NodeRow, lease: tuple[str, int] | None) -> None:
     """The lease by its token, now; one that ran out and that nobody took is as good."""
     held = lease_at(scope.transaction, tree.key, parent.position, scope.now)
-    if held is None:
+    if held is None or scope.is_own(held):
         return
     if lease is None or (held.run, held.token) != lease:
         raise scope.lease_taken(held)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import and_, select
 
 from weft.errors import ConflictError
-from weft.runtime.actor import require_access, require_permission
+from weft.runtime.actor import agent_row, require_access, require_permission
 from weft.runtime.reading import Opened, Reading
 from weft.store import schema
 from weft.store.leases import lease_at
@@ -46,8 +46,9 @@ class Starts(Reading):
             row = at if node is None else self._row(opened, node)
             held = lease_at(session, opened.key, row.position, now)
             if held is not None and held.run != self.actor.run:
+                who = agent_row(session, held.agent).name
                 raise ConflictError(
-                    f"[{row.local_id}] is being extended until {iso_moment(held.expires_at)}",
+                    f"[{row.local_id}] is being extended by {who!r} until {iso_moment(held.expires_at)}",
                     hint="wait for it, or go on from another node",
                 )
             typed = opened.mode is Mode.BUFFER and bool(self._typed(opened))

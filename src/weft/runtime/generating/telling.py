@@ -5,7 +5,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from weft.errors import WeftError
 from weft.providers.events import TokenChance
@@ -105,17 +105,20 @@ class Failed:
 GenerationEvent: TypeAlias = Started | Said | Thought | Called | Retrying | Ended | Failed
 
 
+E = TypeVar("E")
+
+
 @dataclass(slots=True)
-class Channel:
+class Channel(Generic[E]):
     """From the thread that hears models to whoever listens, in order. Words nobody took yet are joined."""
 
-    _waiting: deque[GenerationEvent] = field(default_factory=deque["GenerationEvent"])
+    _waiting: "deque[E | Said]" = field(default_factory=deque["E | Said"])
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _wakers: list[Callable[[], None]] = field(default_factory=list["Callable[[], None]"])
     _closed: bool = False
     _error: BaseException | None = None
 
-    def put(self, event: GenerationEvent) -> None:
+    def put(self, event: "E | Said") -> None:
         with self._changed:
             last = self._waiting[-1] if self._waiting else None
             if isinstance(event, Said) and isinstance(last, Said) and last.slot == event.slot:
@@ -137,14 +140,14 @@ class Channel:
         for wake in wakers:
             wake()
 
-    def get(self) -> GenerationEvent | None:
+    def get(self) -> "E | Said | None":
         """The next event, waited for; None at the end."""
         with self._changed:
             while not self._waiting and not self._closed:
                 self._changed.wait()
             return self._take()
 
-    async def get_async(self) -> GenerationEvent | None:
+    async def get_async(self) -> "E | Said | None":
         """The same in an event loop."""
         loop = asyncio.get_running_loop()
         while True:
@@ -155,7 +158,7 @@ class Channel:
                 self._wakers.append(lambda woken=woken: _call_soon(loop, woken))
             await woken.wait()
 
-    def _take(self) -> GenerationEvent | None:
+    def _take(self) -> "E | Said | None":
         if self._waiting:
             return self._waiting.popleft()
         error, self._error = self._error, None

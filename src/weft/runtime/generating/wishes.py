@@ -19,7 +19,7 @@ __all__ = ["MOST_AT_ONCE", "GenerateWishes", "Wishes", "parameters_for", "wishes
 
 MOST_AT_ONCE = 100
 """Continuations of one call, all agents together."""
-_OURS = frozenset({"contextWindow", "crossTree"})
+_OURS = frozenset({"contextWindow", "crossTree", "loomLayout"})
 """Settings of an agent that are ours and no provider's."""
 _LONGEST_WAIT = 3_600.0
 

@@ -126,6 +126,7 @@ def require_no_references(step: Step, kind: TargetKind, tree: int, key: int, nam
 def _require_nobody_there(step: Step, row: NodeRow) -> None:
     """Nobody else stands at it, looks at it, has folded it, or is about to write below it."""
     transaction, tree, me = step.scope.transaction, step.tree.key, step.scope.actor.agent
+    _send_idle_models_up(step, row)
     for table, what in ((schema.cursors, "stood at"), (schema.selections, "chosen as a version")):
         others = select(table.c.agent).where(
             table.c.tree == tree, table.c.node == row.key, table.c.agent != me
@@ -145,6 +146,28 @@ def _require_nobody_there(step: Step, row: NodeRow) -> None:
     holder = transaction.execute(held).scalar_one_or_none()
     if holder is not None:
         refuse(step, f"something is being written after [{row.local_id}]", agent=holder)
+
+
+def _send_idle_models_up(step: Step, row: NodeRow) -> None:
+    """A model stands where it spoke last. As long as no run of it goes on it is in nobody's way."""
+    if row.parent is None:
+        return
+    cursors, agents, runs = schema.cursors, schema.agents, schema.runs
+    tree = step.tree.key
+    at_work = select(runs.c.agent).where(runs.c.tree == tree, runs.c.agent == cursors.c.agent)
+    models = select(agents.c.key).where(agents.c.type == AGENT_TYPES.index(AgentType.MODEL))
+    idle = (
+        select(cursors.c.agent, cursors.c.updated_at)
+        .where(
+            cursors.c.tree == tree,
+            cursors.c.node == row.key,
+            cursors.c.agent != step.scope.actor.agent,
+            cursors.c.agent.in_(models),
+        )
+        .where(~at_work.exists())
+    )
+    for found in step.scope.transaction.execute(idle).all():
+        step.scope.transaction.move_cursor(tree, found.agent, row.parent, found.updated_at)
 
 
 def require_ground(step: Step, made: Sequence[NodeRow]) -> None:

@@ -1,0 +1,309 @@
+"""A terminal where a person and an agent work on one tree: collaborate."""
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from weft.cli.call import Call
+from weft.cli.chatting import typed_turns
+from weft.cli.command import command
+from weft.cli.completing import complete_agents, complete_nodes
+from weft.cli.output import visible
+from weft.cli.results import result_to_wire
+from weft.cli.speaking import failure_to_wire
+from weft.cli.texts import person_is_there
+from weft.cli.wording import quoted, shortened
+from weft.commands.scan import ARROW
+from weft.errors import InvalidInputError, NotFoundError, WeftError
+from weft.tree.json import JsonObject
+from weft.tree.node import Status
+
+if TYPE_CHECKING:
+    from weft.commands.results import Result
+    from weft.runtime.collaborating.handles import Collaborated, CollaboratorRun, RunWishes
+    from weft.runtime.collaborating.telling import RunEvent
+    from weft.runtime.handles import NodeHandle, TreeHandle
+
+__all__ = ["add_to"]
+
+_PANEL = "Models"
+_INTERRUPTED = 130
+_FOLDED = 3
+"""Lines of a result that are shown; the rest is folded."""
+_HELP = """\
+What you type is said, and the agent works on it. A line that ends with \\ goes on.
+→ COMMAND     do it yourself: → tree, → view a7x2, → help
+/agent NAME   who works with you from now on
+/undo         take back your last step
+/where        where you stand
+/quit         end (or Ctrl-D); Ctrl-C stops the agent, and what it said is kept"""
+
+
+def collaborate(
+    call: Call,
+    reference: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NODE",
+            help="Where to go on; a tree's title means where you stand in it.",
+            autocompletion=complete_nodes,
+        ),
+    ] = None,
+    *,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--agent",
+            "-a",
+            metavar="AGENT",
+            help="A loom-aware model; else the default one.",
+            autocompletion=complete_agents,
+        ),
+    ] = None,
+    once: Annotated[
+        str | None, typer.Option("--once", metavar="TEXT", help="Say this, wait for the reply, and end.")
+    ] = None,
+    turns: Annotated[
+        int | None, typer.Option("--turns", metavar="N", help="How often the agent may speak in a run.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", metavar="TOKENS", help="How long each turn may be.")
+    ] = None,
+) -> None:
+    """Work on a tree together with a model that has commands of its own.
+
+    Its words are printed as they come; what it does, and what came of that, is told beside them. In
+    a pipe every line is said; a line that begins with → is your own command.
+    """
+    wishes: RunWishes = {}
+    if turns is not None:
+        wishes["turns"] = turns
+    if max_tokens is not None:
+        wishes["max_tokens"] = max_tokens
+    desk = _Desk(call, _tree(call, reference), agent, wishes)
+    if once is not None:
+        desk.say(once)
+        if desk.was_stopped:
+            raise typer.Exit(_INTERRUPTED)
+        return
+    if person_is_there():
+        call.out.talk("/help says how; Ctrl-D ends")
+    for turn in typed_turns():
+        if not desk.take(turn):
+            break
+
+
+def _tree(call: Call, reference: str | None) -> "TreeHandle | None":
+    try:
+        tree, node = call.place(reference)
+    except NotFoundError:
+        if reference is not None:
+            raise
+        return None
+    if node is not None:
+        node.switch()
+    return tree
+
+
+class _Desk:
+    """One tree, a person and an agent."""
+
+    def __init__(self, call: Call, tree: "TreeHandle | None", agent: str | None, wishes: "RunWishes") -> None:
+        self._call = call
+        self._tree = tree
+        self._agent = agent
+        self._wishes = wishes
+        self.was_stopped = False
+
+    def take(self, turn: str) -> bool:
+        """One turn; False at the end. What goes wrong is said, and it goes on."""
+        if turn.strip() in {"/quit", "/exit", "/q"}:
+            return False
+        try:
+            self._take(turn)
+        except WeftError as error:
+            self._call.out.talk(f"✗ {error.code}: {error.message}")
+            if error.hint is not None:
+                self._call.out.talk(f"  hint: {error.hint}")
+        return True
+
+    def _take(self, turn: str) -> None:
+        word, _, rest = turn.strip().partition(" ")
+        out = self._call.out
+        match word:
+            case "":
+                return
+            case "/help":
+                out.talk(_HELP)
+            case "/agent":
+                if rest.strip():
+                    self._agent = self._call.grove.agent(rest.strip()).name
+                out.talk(f"{self._agent or 'the default agent'} works with you")
+            case "/undo":
+                done = self._here().undo()
+                out.talk(f"took back {len(done)} step{'s' if len(done) != 1 else ''}")
+            case "/where":
+                self._show(self._here().cursor)
+            case _ if turn.lstrip().startswith(ARROW):
+                self._do(turn)
+            case _ if word.startswith("/") and not word.startswith("//"):
+                raise InvalidInputError(
+                    f"{word} is nothing that can be done here", hint="/help lists what can"
+                )
+            case _:
+                self.say(turn.removeprefix("/") if turn.startswith("//") else turn)
+
+    def _here(self) -> "TreeHandle":
+        if self._tree is None:
+            raise InvalidInputError("nothing was said yet", hint="say something first")
+        return self._tree
+
+    def _show(self, node: "NodeHandle") -> None:
+        self._call.out.text(f"[{node.local_id}] {visible(node.text)}")
+
+    def _do(self, turn: str) -> None:
+        """The person's own command."""
+        done = self._here().do(turn)
+        if self._call.out.as_json:
+            self._call.out.json_line([result_to_wire(result) for result in done])
+        else:
+            self._call.out.text(done.text)
+
+    def say(self, text: str) -> None:
+        from weft.runtime.collaborating.handles import start_run  # noqa: PLC0415 - the runtime loads when used
+        from weft.runtime.collaborating.presence import being_present  # noqa: PLC0415
+
+        if not text.strip():
+            raise InvalidInputError("say what?")
+        grove = self._call.grove
+        if self._tree is None:
+            self._tree = grove.plant(shortened(text, 40))
+            self._call.out.talk(f"planted {quoted(self._tree.title)}")
+        with being_present(grove, self._tree.id):
+            run = start_run(grove, self._agent, text, tree=self._tree, wishes=self._wishes)
+            with run:
+                screen = _Screen(self._call)
+                self.was_stopped = screen.show(run)
+                self._tell(run.result(), screen)
+
+    def _tell(self, done: "Collaborated", screen: "_Screen") -> None:
+        out = self._call.out
+        if out.as_json:
+            out.json(_to_wire(done))
+        if done.reply is not None:
+            cut = ", interrupted" if done.reply.value.status is Status.INTERRUPTED else ""
+            title = quoted(self._here().title)
+            out.talk(f"{screen.agent} wrote [{done.reply.local_id}] in {title}{cut}")
+        if done.note is not None and not self.was_stopped:
+            out.talk(f"note: {done.note}")
+        elif done.error is not None:
+            out.talk(f"not all came: {done.error.message}")
+
+
+class _Screen:
+    """Words as they come; commands and what came of them beside them, dim and folded."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._ends_line = True
+        self._has_said = False
+        self.agent = ""
+
+    def show(self, run: "CollaboratorRun") -> bool:
+        """Until it is over; Ctrl-C stops, and what was said is kept. Whether it was stopped."""
+        stopped = False
+        try:
+            try:
+                self._take_all(run)
+            except KeyboardInterrupt:
+                stopped = True
+                run.stop()
+                self._take_all(run)
+        finally:
+            self._end_line()
+        return stopped
+
+    def _take_all(self, events: "Iterable[RunEvent]") -> None:
+        for event in events:
+            self._take(event)
+
+    def _take(self, event: "RunEvent") -> None:
+        from weft.runtime.collaborating.telling import (  # noqa: PLC0415 - the runtime loads when it is used
+            Answered,
+            Began,
+            Commanded,
+            Retrying,
+            Said,
+            Turned,
+        )
+
+        match event:
+            case Began():
+                self.agent = event.agent
+            case Turned():
+                self._end_line()
+            case Said():
+                self._say(event.text)
+            case Commanded():
+                said = " ".join(event.text.split())
+                self._aside(f"{ARROW} {'think …' if event.think else shortened(said, 100)}")
+            case Answered():
+                self._aside(_folded(event.result))
+            case Retrying():
+                self._call.out.talk(f"{event.error.message}: again in {event.wait:.1f} s")
+            case _:
+                pass
+
+    def _say(self, text: str) -> None:
+        if self._call.out.as_json:
+            return
+        if self._ends_line and self._has_said:
+            sys.stdout.write("\n")
+        self._ends_line, self._has_said = text.endswith("\n"), True
+        sys.stdout.write(visible(text) if self._call.out.terminal else text)
+        sys.stdout.flush()
+
+    def _aside(self, text: str) -> None:
+        if self._call.out.as_json:
+            return
+        self._end_line()
+        if self._call.out.terminal:
+            self._call.out.text(visible(text), "dim")
+        else:
+            self._call.out.talk(text)
+
+    def _end_line(self) -> None:
+        if not self._ends_line:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+        self._ends_line = True
+
+
+def _folded(result: "Result") -> str:
+    lines = result.text.splitlines()
+    shown = [f"  {line}" for line in lines[:_FOLDED]]
+    if len(lines) > _FOLDED:
+        more = len(lines) - _FOLDED
+        shown.append(f"  … {more:,} more line{'' if more == 1 else 's'}")
+    return "\n".join(shown)
+
+
+def _to_wire(done: "Collaborated") -> JsonObject:
+    from weft.tree.wire import to_wire  # noqa: PLC0415
+
+    return {
+        "run": done.run,
+        "reply": None if done.reply is None else to_wire(done.reply.value),
+        "results": [result_to_wire(result) for result in done.results],
+        "ending": done.ending.value,
+        "note": done.note,
+        "error": None if done.error is None else failure_to_wire(done.error),
+        "turns": done.turns,
+        "tokens": done.tokens,
+    }
+
+
+def add_to(app: typer.Typer) -> None:
+    command(app, "collaborate", collaborate, panel=_PANEL, creates=True)

@@ -1,0 +1,121 @@
+"""Runs whose process died are closed by whoever comes next, and not gone on with.
+
+What was said is kept as interrupted. Of its commands none is run again: each was written down
+before it was begun, so the agent is told which of them were.
+"""
+
+import contextlib
+from collections.abc import Sequence
+from functools import partial
+
+from weft.commands.scan import scan
+from weft.context.loomaware.trace import Action
+from weft.errors import ConflictError, NotFoundError, WeftError
+from weft.providers.collecting import Choice
+from weft.runtime.actor import Actor, agent_row
+from weft.runtime.collaborating.concluding import Conclude, edge_in
+from weft.runtime.collaborating.journal import Batch, end_run
+from weft.runtime.collaborating.turn import joined_prose
+from weft.runtime.commanding.remembered import note_actions
+from weft.runtime.gate import Gate
+from weft.runtime.generating.hearing import keepable
+from weft.runtime.generating.processes import is_dead
+from weft.runtime.generating.settling import Continuation
+from weft.runtime.scope import Scope
+from weft.runtime.values import heading_of
+from weft.store.calls import OpenCall
+from weft.store.rows import NodeRow, TreeState
+from weft.store.runs import RunRow, run_row, runs_under_way
+from weft.store.session import Session
+from weft.store.transaction import Transaction
+from weft.tree.content import Content, Mixed, Text
+from weft.tree.edge import EdgeType
+from weft.tree.node import Status
+
+__all__ = ["BrokenTurn", "broken_turn", "close_dead_runs"]
+
+
+class BrokenTurn:
+    """The turn in the middle of which a run's process died: its words belong to the run's reply."""
+
+    def __init__(self, row: RunRow, edge: EdgeType, choices: dict[int, Choice]) -> None:
+        self._row = row
+        self._edge = edge
+        spoken = choices[0].content if 0 in choices and choices[0].blocks else Text("")
+        self._prose = joined_prose(row.said, scan(_words(keepable(spoken)).text))
+
+    @property
+    def said(self) -> list[Continuation]:
+        """The reply; nothing, where the words are all of earlier turns: those have a response of their own."""
+        if self._prose == self._row.said:
+            return []
+        return [Continuation(0, Text(self._prose), Status.INTERRUPTED, self._edge)]
+
+    def note(self, scope: Scope, tree: TreeState, nodes: Sequence[NodeRow]) -> None:
+        if nodes:
+            end_run(scope.transaction, tree, self._row.run, scope.now)
+
+    def tell(self, gate: Gate) -> None:
+        """Let the agent know; where it said nothing in this turn, whoever closes the run does."""
+        if self.said:
+            tell_broken_off(gate, self._row)
+
+
+def _words(content: Content) -> Text:
+    """What was said aloud: thinking is no part of it."""
+    if isinstance(content, Text):
+        return content
+    if isinstance(content, Mixed):
+        return Text("".join(block.text for block in content.blocks if isinstance(block, Text)))
+    return Text("")
+
+
+def broken_turn(session: Session, dead: OpenCall, choices: dict[int, Choice]) -> BrokenTurn | None:
+    """If the call was a collaborator's own turn."""
+    row = run_row(session, dead.call.tree, dead.call.run)
+    if row is None or agent_row(session, row.agent).ulid != dead.agent:
+        return None
+    return BrokenTurn(row, edge_in(heading_of(session, row.tree).mode), choices)
+
+
+def close_dead_runs(gate: Gate, actor: Actor) -> int:
+    """End every run that nobody goes on with; its call under way has been closed before. Returns how many."""
+    with gate.store.read() as session:
+        now = gate.clock()
+        dead = [row for row in runs_under_way(session) if row.held_until <= now or is_dead(row.holder)]
+    closed = 0
+    for row in dead:
+        try:
+            closed += _close(gate, actor, row)
+        except WeftError:
+            # Whoever opens the grove next tries again.
+            continue
+    return closed
+
+
+def _close(gate: Gate, actor: Actor, row: RunRow) -> bool:
+    with gate.store.read() as session:
+        tree = heading_of(session, row.tree).ulid
+    if row.said:
+        # Unless the place is gone or another's by now: then the words are kept with their calls.
+        with contextlib.suppress(ConflictError, NotFoundError):
+            gate.perform(actor, Conclude(tree=tree, run=row.run))
+    ended = gate.store.write(partial(_end, row, gate))
+    tell_broken_off(gate, row)
+    return ended
+
+
+def _end(row: RunRow, gate: Gate, transaction: Transaction) -> bool:
+    return end_run(transaction, transaction.tree_state(row.tree), row.run, gate.clock())
+
+
+def tell_broken_off(gate: Gate, row: RunRow) -> None:
+    """Let the agent know how far it had come."""
+    batch = Batch.loaded(row.batch)
+    detail = f"in turn {row.turns + 1}"
+    if batch.done < len(batch.commands):
+        detail = (
+            f"{batch.done} of the last {len(batch.commands)} commands done, "
+            f'"{" ".join(batch.commands[batch.done].split())[:80]}" perhaps, the rest not'
+        )
+    note_actions(gate, (row.tree, row.agent), [Action(verb="was broken off", noun="", detail=detail)])

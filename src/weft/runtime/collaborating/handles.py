@@ -1,0 +1,268 @@
+"""Collaborators that one can ask: `loom.agent("Muse").run("Look around.", tree=tree)`."""
+
+import contextlib
+import weakref
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypedDict, Unpack
+
+from weft.commands.results import Result
+from weft.context.tokens import EstimatorLike
+from weft.errors import WeftError
+from weft.runtime.collaborating.limits import SECONDS, TOKENS, TURNS, Limits
+from weft.runtime.collaborating.run import Collaboration
+from weft.runtime.collaborating.starting import errand_for
+from weft.runtime.collaborating.telling import Answered, Ending, Finished, RunEvent
+from weft.runtime.generating.wishes import wishes_from
+from weft.runtime.handles import NodeHandle, TreeHandle
+from weft.runtime.running import note_run
+from weft.tree.agent import Agent
+from weft.tree.content import JsonValue
+
+if TYPE_CHECKING:
+    from weft.runtime.grove import Grove
+
+__all__ = ["AgentHandle", "Collaborated", "CollaboratorRun", "RunWishes", "start_run"]
+
+
+class RunWishes(TypedDict, total=False):
+    """How a run is wanted: how long it may go on, and how the model is asked."""
+
+    turns: int
+    tokens: int
+    seconds: float
+    dollars: float | Decimal | None
+    temperature: float | None
+    max_tokens: int | None
+    """Of each turn."""
+    seed: int | None
+    timeout: float | None
+    limit: int | None
+    window: int | None
+    preferences: Mapping[str, JsonValue]
+    estimator: EstimatorLike | None
+    unattended: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collaborated:
+    """What a run came to."""
+
+    run: str
+    reply: NodeHandle | None
+    """What was said beside commands; None if that was nothing."""
+    results: tuple[Result, ...]
+    """What its commands came to, in order."""
+    ending: Ending
+    note: str | None
+    error: WeftError | None
+    turns: int
+    tokens: int
+
+    @property
+    def text(self) -> str:
+        return "" if self.reply is None else self.reply.text
+
+
+class CollaboratorRun:
+    """A run as it goes on: iterate it for events, plainly or in an event loop.
+
+    Leave its `with` early, or call `stop`, and it ends: what was said is kept.
+    """
+
+    def __init__(self, grove: "Grove", run: Collaboration) -> None:
+        self._grove = grove
+        self._run = run
+        self._results: list[Result] = []
+        self._finished: Finished | None = None
+        self._over = False
+        # Whoever drops it without a word does not listen any more either.
+        weakref.finalize(self, run.stop).atexit = False
+
+    @property
+    def id(self) -> str:
+        return self._run.id
+
+    def stop(self) -> None:
+        """No more words and no more commands, please. The events still to come tell what was kept."""
+        self._run.stop()
+
+    def result(self) -> Collaborated:
+        """Wait for the end. Raises the error, if there was one before anything was said or done."""
+        for _ in self:
+            pass
+        return self._result()
+
+    async def result_async(self) -> Collaborated:
+        """The same in an event loop."""
+        async for _ in self:
+            pass
+        return self._result()
+
+    def _result(self) -> Collaborated:
+        finished = self._finished
+        if finished is None:
+            raise RuntimeError("the run has no end yet")
+        if finished.error is not None and finished.reply is None and not self._results:
+            raise finished.error
+        return Collaborated(
+            run=self._run.id,
+            reply=None if finished.reply is None else NodeHandle(self._grove, finished.reply),
+            results=tuple(self._results),
+            ending=finished.ending,
+            note=finished.note,
+            error=finished.error,
+            turns=finished.turns,
+            tokens=finished.tokens,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._over:
+            self.stop()
+            with contextlib.suppress(WeftError):
+                for _ in self:
+                    pass
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._over:
+            self.stop()
+            with contextlib.suppress(WeftError):
+                async for _ in self:
+                    pass
+
+    def __iter__(self) -> Iterator[RunEvent]:
+        while not self._over:
+            try:
+                event = self._run.channel.get()
+            except BaseException as error:
+                # Somebody who is interrupted while waiting may go on waiting.
+                self._over = not isinstance(error, KeyboardInterrupt)
+                raise
+            if event is None:
+                self._over = True
+                return
+            self._take(event)
+            yield event
+
+    async def __aiter__(self) -> AsyncIterator[RunEvent]:
+        while not self._over:
+            try:
+                event = await self._run.channel.get_async()
+            except WeftError:
+                self._over = True
+                raise
+            if event is None:
+                self._over = True
+                return
+            self._take(event)
+            yield event
+
+    def _take(self, event: RunEvent) -> None:
+        if isinstance(event, Answered):
+            self._results.append(event.result)
+        elif isinstance(event, Finished):
+            self._finished = event
+
+
+class AgentHandle:
+    """One agent, to be asked."""
+
+    __slots__ = ("_grove", "value")
+
+    def __init__(self, grove: "Grove", value: Agent) -> None:
+        self._grove = grove
+        self.value = value
+
+    def __repr__(self) -> str:
+        model = "a person" if self.value.model_ref is None else self.value.model_ref
+        return f"<Agent {self.value.name!r} {model}>"
+
+    @property
+    def id(self) -> str:
+        return self.value.id
+
+    @property
+    def name(self) -> str:
+        return self.value.name
+
+    def run(
+        self,
+        text: str | None = None,
+        *,
+        tree: TreeHandle | str,
+        node: NodeHandle | str | None = None,
+        **wishes: Unpack[RunWishes],
+    ) -> CollaboratorRun:
+        """Say something and let the agent work on it, as it goes on: `for event in agent.run(…)`.
+
+        It answers the node that is said, or the one that is named, or where you stand. `turns`,
+        `tokens`, `seconds` and `dollars` limit it; see `RunWishes`.
+        """
+        return start_run(self._grove, self.value.id, text, tree=tree, node=node, wishes=wishes)
+
+
+def start_run(
+    grove: "Grove",
+    agent: str | None,
+    text: str | None,
+    *,
+    tree: TreeHandle | str,
+    node: NodeHandle | str | None = None,
+    wishes: RunWishes | None = None,
+) -> CollaboratorRun:
+    """Begin, and return at once; the run tells what happens."""
+    given = wishes or RunWishes()
+    dollars = given.get("dollars")
+    limits = Limits(
+        turns=given.get("turns", TURNS),
+        tokens=given.get("tokens", TOKENS),
+        seconds=given.get("seconds", SECONDS),
+        dollars=None if dollars is None else Decimal(str(dollars)),
+    )
+    asked = wishes_from(
+        {
+            "temperature": given.get("temperature"),
+            "max_tokens": given.get("max_tokens"),
+            "seed": given.get("seed"),
+            "timeout": given.get("timeout"),
+            "limit": given.get("limit"),
+            "window": given.get("window"),
+            "preferences": given.get("preferences", {}),
+            "estimator": given.get("estimator"),
+            "unattended": given.get("unattended", False),
+        }
+    )
+    errand = errand_for(
+        grove,
+        agent,
+        (tree if isinstance(tree, str) else tree.id, None if node is None else _reference(node)),
+        text,
+        limits=limits,
+        wishes=asked,
+    )
+    run = Collaboration(grove, grove.generations.registry, errand)
+    note_run(grove.read.store, run)
+    run.start()
+    return CollaboratorRun(grove, run)
+
+
+def _reference(node: NodeHandle | str) -> str:
+    return node if isinstance(node, str) else node.id

@@ -1,0 +1,240 @@
+"""How far a run has come, written down before it goes on: what somebody else needs to close it.
+
+Bookkeeping, and no operations: the rows are gone when the run has ended.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import orjson
+from sqlalchemy import select
+
+from weft.errors import ConflictError
+from weft.runtime.actor import Actor, require_permission
+from weft.runtime.collaborating.presence import touch_cursor
+from weft.runtime.gate import Gate
+from weft.runtime.generating.preparing import HOLD_SECONDS
+from weft.runtime.generating.processes import this_process
+from weft.runtime.operations.nodes import source_row
+from weft.runtime.scope import Scope
+from weft.store import schema
+from weft.store.leases import LeaseRow, drop_lease, lease_at, put_lease, sweep_leases
+from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
+from weft.store.runs import RunRow, add_run, change_run, drop_run, run_row
+from weft.store.spending import MICROS
+from weft.store.transaction import Transaction
+from weft.tree.access import MemberRole
+from weft.tree.agent import Permission
+from weft.tree.edge import EdgeType
+from weft.tree.wire import iso_moment
+
+__all__ = ["Batch", "Journal", "end_run"]
+
+_CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
+_HELD = round(HOLD_SECONDS * MICROS)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The commands of a turn, and how many of them are done; the next one may have been begun."""
+
+    commands: tuple[str, ...] = ()
+    done: int = 0
+
+    def dumped(self) -> str:
+        return orjson.dumps([self.done, list(self.commands)]).decode()
+
+    @classmethod
+    def loaded(cls, text: str) -> "Batch":
+        done, commands = orjson.loads(text)
+        return cls(tuple(commands), done)
+
+
+def _scope(gate: Gate, actor: Actor, transaction: Transaction) -> Scope:
+    """What an operation would work with, for work that is none."""
+    return Scope(
+        transaction,
+        actor,
+        MemberRole.EDITOR,
+        gate.clock,
+        gate.entropy,
+        gate.store.blobs,
+        gate.accept_clock,
+    )
+
+
+@dataclass(slots=True)
+class Journal:
+    """One run, as it is written down."""
+
+    gate: Gate
+    actor: Actor
+    """Who asked."""
+    row: RunRow
+    head: NodeRow
+    batch: Batch = Batch()
+
+    @classmethod
+    def begin(cls, gate: Gate, actor: Actor, place: tuple[str, str], *, agent: int, run: str) -> "Journal":
+        """Take the place that is going to be extended, and let the agent stand there."""
+        tree, node = place
+
+        def work(transaction: Transaction) -> tuple[RunRow, NodeRow]:
+            scope = _scope(gate, actor, transaction)
+            require_permission(transaction, actor, Permission.LOOM_GENERATE, "generate")
+            state = scope.open_tree(tree)
+            start = source_row(scope, state, node, "answer")
+            _refuse_twice(scope, state, agent)
+            sweep_leases(transaction, state, scope.now)
+            held = lease_at(transaction, state.key, start.position, scope.now)
+            if held is not None:
+                raise scope.lease_taken(held)
+            until = scope.now + _HELD
+            token = transaction.take_key(state)
+            put_lease(transaction, state, LeaseRow(state.key, start.position, run, agent, token, until))
+            transaction.move_cursor(state.key, agent, start.key, scope.now)
+            row = RunRow(
+                tree=state.key,
+                run=run,
+                agent=agent,
+                asker=actor.agent,
+                start=start.key,
+                head=start.key,
+                holder=this_process(),
+                held_until=until,
+                turns=0,
+                said="",
+                batch=Batch().dumped(),
+                attempt=None,
+                started_at=scope.now,
+            )
+            add_run(transaction, row)
+            return row, start
+
+        row, start = gate.store.write(work)
+        return cls(gate, replace(actor, run=run), row, start)
+
+    def keep_turn(
+        self, transaction: Transaction, *, turns: int, said: str, batch: Batch, attempt: str | None
+    ) -> None:
+        """A turn has ended: what it said, and what it asks for. In the transaction that ends its call."""
+        self.batch = batch
+        values = {"turns": turns, "said": said, "batch": batch.dumped(), "attempt": attempt}
+        if not change_run(transaction, self.row.tree, self.row.run, **values):
+            raise _ended_elsewhere()
+        self.row = self.row._replace(turns=turns, said=said, batch=batch.dumped(), attempt=attempt)
+
+    def begin_command(self, number: int) -> None:
+        """Everything before this one is done; this one is begun now, and never again."""
+        self.batch = replace(self.batch, done=number)
+        dumped = self.batch.dumped()
+
+        def work(transaction: Transaction) -> None:
+            if not change_run(transaction, self.row.tree, self.row.run, batch=dumped):
+                raise _ended_elsewhere()
+
+        self.gate.store.write(work)
+
+    def follow(self) -> None:
+        """Go on under what the agent itself wrote below the place since: the lease goes along."""
+        with self.gate.store.read() as session:
+            if session.execute(self._written_below(self.head)).first() is None:
+                return
+        self.head = self.gate.store.write(self._advance)
+
+    def _written_below(self, head: NodeRow):  # noqa: ANN202 - a select of keys
+        nodes = schema.nodes
+        return (
+            select(nodes.c.key)
+            .where(
+                nodes.c.tree == self.row.tree,
+                nodes.c.parent == head.position,
+                nodes.c.author == self.row.agent,
+                nodes.c.edge_type == _CONTINUATION,
+                nodes.c.pruned.is_(None),
+                nodes.c.hidden.is_(None),
+                nodes.c.created_at >= self.row.started_at,
+            )
+            .order_by(nodes.c.key.desc())
+            .limit(1)
+        )
+
+    def _advance(self, transaction: Transaction) -> NodeRow:
+        scope = _scope(self.gate, self.actor, transaction)
+        state = transaction.tree_state(self.row.tree)
+        now, head = self.gate.clock(), self.head
+        transaction.flush()
+        while (key := transaction.execute(self._written_below(head)).scalar()) is not None:
+            head = transaction.node(self.row.tree, key)
+        if head.key == self.head.key:
+            return head
+        held = lease_at(transaction, self.row.tree, head.position, now)
+        if held is not None and not scope.is_own(held):
+            raise scope.lease_taken(held)
+        before = lease_at(transaction, self.row.tree, self.head.position, now)
+        if before is not None and scope.is_own(before):
+            drop_lease(transaction, state, self.head.position)
+        token = transaction.take_key(state)
+        lease = LeaseRow(self.row.tree, head.position, self.row.run, self.row.agent, token, now + _HELD)
+        put_lease(transaction, state, lease)
+        change_run(transaction, self.row.tree, self.row.run, head=head.key)
+        return head
+
+    def beat(self) -> bool:
+        """Say that it goes on; False if somebody took it for dead, or has the place by now."""
+        return self.gate.store.write(self._beat)
+
+    def _beat(self, transaction: Transaction) -> bool:
+        now, tree = self.gate.clock(), self.row.tree
+        if not change_run(transaction, tree, self.row.run, held_until=now + _HELD):
+            return False
+        state = transaction.tree_state(tree)
+        held = lease_at(transaction, tree, self.head.position, now)
+        if held is None:
+            # It ran out while this process slept, and nobody took it.
+            token = transaction.take_key(state)
+            held = LeaseRow(tree, self.head.position, self.row.run, self.row.agent, token, now)
+        if held.run != self.row.run:
+            return False
+        put_lease(transaction, state, held._replace(expires_at=now + _HELD))
+        touch_cursor(transaction, tree, self.row.agent, now)
+        return True
+
+    def end(self) -> None:
+        """It is over, and nothing is left to be said."""
+        self.gate.store.write(partial(_end, self.row.tree, self.row.run, self.gate))
+
+
+def _refuse_twice(scope: Scope, tree: TreeState, agent: int) -> None:
+    """An agent stands at one place of a tree, and keeps one memory of it: two runs would be in each other's way."""
+    runs = schema.runs
+    here = runs.c.tree == tree.key, runs.c.agent == agent, runs.c.held_until > scope.now
+    found = scope.transaction.execute(select(runs.c.head, runs.c.held_until).where(*here).limit(1)).first()
+    if found is not None:
+        name, node = scope.transaction.agent(agent).name, scope.transaction.node(tree.key, found.head)
+        raise ConflictError(
+            f"{name!r} is at work in this tree already, at [{node.local_id}] until {iso_moment(found.held_until)}",
+            hint="wait for it, or ask another agent",
+        )
+
+
+def end_run(transaction: Transaction, state: TreeState, run: str, now: int) -> bool:
+    """Let go of its row and of its lease; False if somebody else has ended it."""
+    row = run_row(transaction, state.key, run)
+    if row is None:
+        return False
+    position = transaction.node(state.key, row.head).position
+    held = lease_at(transaction, state.key, position, now)
+    if held is not None and held.run == run:
+        drop_lease(transaction, state, position)
+    return drop_run(transaction, state.key, run)
+
+
+def _end(tree: int, run: str, gate: Gate, transaction: Transaction) -> None:
+    end_run(transaction, transaction.tree_state(tree), run, gate.clock())
+
+
+def _ended_elsewhere() -> ConflictError:
+    return ConflictError(
+        "this run was taken for dead, and closed", hint="what it had said is kept as interrupted"
+    )

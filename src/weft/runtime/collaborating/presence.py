@@ -1,0 +1,53 @@
+"""Signs of life: cursors that were touched of late show others who is there, by node."""
+
+import contextlib
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from sqlalchemy import update
+
+from weft.runtime.actor import require_access
+from weft.runtime.heartbeat import beating
+from weft.store import schema
+from weft.store.references import find_tree
+from weft.store.transaction import Transaction
+from weft.tree.access import MemberRole
+
+if TYPE_CHECKING:
+    from weft.runtime.grove import Grove
+
+__all__ = ["being_present", "show_presence", "touch_cursor"]
+
+_EVERY_SECONDS = 30.0
+
+
+def touch_cursor(transaction: Transaction, tree: int, agent: int, now: int) -> None:
+    """Somebody is there: others see it."""
+    cursors = schema.cursors
+    here = cursors.c.tree == tree, cursors.c.agent == agent, cursors.c.updated_at < now
+    transaction.execute(update(cursors).where(*here).values(updated_at=now))
+
+
+def show_presence(grove: "Grove", tree: str) -> None:
+    """Say that whoever acts is there. Who has never moved in the tree is nowhere yet, and not shown."""
+    gate, actor = grove.leases.gate, grove.read.actor
+
+    def work(transaction: Transaction) -> None:
+        key = find_tree(transaction, tree)
+        require_access(transaction, actor, MemberRole.READER, key)
+        touch_cursor(transaction, key, actor.agent, gate.clock())
+
+    gate.store.write(work)
+
+
+@contextlib.contextmanager
+def being_present(grove: "Grove", tree: str) -> Generator[None]:
+    """Give a sign of life now, and every half minute while the body runs."""
+
+    def beat() -> bool:
+        show_presence(grove, tree)
+        return True
+
+    beat()
+    with beating(beat, every=_EVERY_SECONDS):
+        yield

@@ -1,0 +1,375 @@
+"""A collaborator's run from its first word to its reply: turn, batch, results, and again."""
+
+import contextlib
+import threading
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING
+
+from weft.commands.reply import failed
+from weft.commands.results import Result, results_message
+from weft.context.loomaware.assembly import Exchange
+from weft.context.tokens import DEFAULT
+from weft.errors import (
+    ConflictError,
+    InvalidInputError,
+    InvalidSyntaxError,
+    LimitExceededError,
+    NotFoundError,
+    WeftError,
+)
+from weft.ids import new_ulid
+from weft.providers.registry import Registry
+from weft.runtime.collaborating.concluding import Conclude, edge_in
+from weft.runtime.collaborating.journal import Journal
+from weft.runtime.collaborating.limits import Limits
+from weft.runtime.collaborating.seeing import assemble_for_run
+from weft.runtime.collaborating.telling import (
+    Answered,
+    Began,
+    Ending,
+    Finished,
+    Retrying,
+    RunEvent,
+    Thought,
+    Turned,
+)
+from weft.runtime.collaborating.turn import Turn
+from weft.runtime.commanding.session import Session
+from weft.runtime.generating.preparing import HOLD_SECONDS
+from weft.runtime.generating.run import Place, Run
+from weft.runtime.generating.telling import Channel, Ended, Failed, Started
+from weft.runtime.generating.wishes import Wishes
+from weft.runtime.heartbeat import beating
+from weft.store.spending import MICROS, spent_on
+from weft.tree.agent import Agent
+from weft.tree.node import Node, Status
+from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.runtime.grove import Grove
+
+__all__ = ["Collaboration", "Errand"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errand:
+    """What a collaborator is asked to do, and where."""
+
+    tree_id: str
+    mode: Mode
+    node_id: str
+    """The node that it answers."""
+    asked: str = ""
+    """What is asked of it beside a document; in a dialogue that is a node."""
+    agent: Agent
+    agent_key: int
+    cursor: str | None
+    """Where whoever asks stands."""
+    limits: Limits = field(default_factory=Limits)
+    wishes: Wishes = field(default_factory=Wishes)
+
+
+class Collaboration:
+    """A run under way, in a thread of its own. Whoever listens reads its channel."""
+
+    def __init__(self, grove: "Grove", registry: Registry, errand: Errand) -> None:
+        self.channel: Channel[RunEvent] = Channel()
+        self.results: list[Result] = []
+        self._grove = grove
+        self._gate = grove.leases.gate
+        self._registry = registry
+        self._errand = errand
+        self.id = new_ulid(self._gate.clock(), self._gate.entropy)
+        self._stopping = self._expired = self._lost = False
+        self._generation: Run | None = None
+        self._session: Session | None = None
+        self._journal: Journal | None = None
+        self._exchanges: list[Exchange] = []
+        self._attempts: list[str] = []
+        self._turns = self._tokens = 0
+        self._guard = threading.Lock()
+        self._thread = threading.Thread(target=self._drive, name="weft-collaborator", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No more words and no more commands; what was said is kept. Returns at once."""
+        self._stopping = True
+        self._break_off()
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Until everything is kept that is to be kept."""
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    @property
+    def is_over(self) -> bool:
+        return self._thread.ident is not None and not self._thread.is_alive()
+
+    def _break_off(self) -> None:
+        with self._guard:
+            generation, session = self._generation, self._session
+        if generation is not None:
+            generation.stop()
+        if session is not None:
+            session.stop()
+
+    @property
+    def _is_to_end(self) -> bool:
+        return self._stopping or self._expired or self._lost
+
+    def _drive(self) -> None:
+        try:
+            finished = self._work()
+        except BaseException as error:  # noqa: BLE001 - whoever listens is told, whatever it was
+            self.channel.close(error)
+        else:
+            self.channel.put(finished)
+            self.channel.close()
+
+    def _work(self) -> Finished:
+        errand = self._errand
+        journal = self._journal = Journal.begin(
+            self._gate,
+            self._grove.read.actor,
+            (errand.tree_id, errand.node_id),
+            agent=errand.agent_key,
+            run=self.id,
+        )
+        began = Began(run=self.id, tree_id=errand.tree_id, node_id=errand.node_id, agent=errand.agent.name)
+        self.channel.put(began)
+        clock = threading.Timer(errand.limits.seconds, self._expire)
+        clock.daemon = True
+        clock.start()
+        try:
+            with beating(partial(self._beat, journal), every=HOLD_SECONDS / 3):
+                return self._carry_through(journal)
+        finally:
+            clock.cancel()
+
+    def _carry_through(self, journal: Journal) -> Finished:
+        """Whatever goes wrong, what was said is kept before anybody is told."""
+        try:
+            return self._go_on(journal)
+        except WeftError as error:
+            return self._finish(journal, Ending.FAILED, None, error=error)
+        except Exception:
+            with contextlib.suppress(WeftError):
+                self._finish(journal, Ending.FAILED, None)
+            raise
+
+    def show_life(self) -> None:
+        """Say now, and not at the next beat, that it goes on."""
+        if self._journal is not None:
+            self._beat(self._journal)
+
+    def _expire(self) -> None:
+        self._expired = True
+        self._break_off()
+
+    def _beat(self, journal: Journal) -> bool:
+        if journal.beat():
+            return True
+        self._lost = True
+        self._break_off()
+        return False
+
+    def _go_on(self, journal: Journal) -> Finished:
+        errand = self._errand
+        session = Session(
+            self._grove,
+            errand.tree_id,
+            errand.agent,
+            run=self.id,
+            unattended=errand.wishes.unattended,
+        )
+        with self._guard:
+            self._session = session
+        while True:
+            ended = self._why_end(journal)
+            if ended is not None:
+                return ended
+            self._turns += 1
+            self.channel.put(Turned(self._turns))
+            turn = self._new_turn(journal)
+            reply, error = self._listen(journal, session, turn)
+            self._tokens += turn.tokens
+            if turn.is_whole and error is None:
+                self._keep_thoughts(session, turn)
+            if error is not None or turn.is_final:
+                return self._ended(journal, turn, reply, error)
+            self._answer(journal, session, turn)
+
+    def _why_end(self, journal: Journal) -> Finished | None:
+        seconds = (self._gate.clock() - journal.row.started_at) / MICROS
+        reached = self._errand.limits.reached(turns=self._turns, tokens=self._tokens, seconds=seconds)
+        if self._lost:
+            return self._finish(journal, Ending.FAILED, None, error=_lost())
+        if self._stopping:
+            return self._finish(journal, Ending.STOPPED, "stopped")
+        if self._expired or reached is not None:
+            return self._finish(journal, Ending.LIMIT, reached or self._time_is_up())
+        return None
+
+    def _time_is_up(self) -> str:
+        return f"ended after {self._errand.limits.seconds:g} seconds"
+
+    def _new_turn(self, journal: Journal) -> Turn:
+        errand = self._errand
+        return Turn(
+            journal,
+            number=self._turns,
+            room=errand.limits.tokens - self._tokens,
+            edge=edge_in(errand.mode),
+            cursor=errand.cursor,
+            tell=self.channel.put,
+        )
+
+    def _listen(self, journal: Journal, session: Session, turn: Turn) -> tuple[Node | None, WeftError | None]:
+        """Have the model speak; its reply, if the run ends by it."""
+        errand = self._errand
+        seen = partial(assemble_for_run, session, errand.node_id, errand.asked, tuple(self._exchanges))
+        try:
+            wishes = replace(
+                errand.wishes, agents=(errand.agent.id,), assembly=seen, max_price=self._money_left()
+            )
+            place = Place(tree=errand.tree_id, node=journal.head.ulid)
+            generation = Run(self._gate, journal.actor, self._registry, place, wishes, listener=turn)
+            with self._guard:
+                self._generation = generation
+            generation.start()
+            if self._is_to_end:
+                generation.stop()
+            return self._hear(generation)
+        except WeftError as error:
+            return None, error
+        finally:
+            with self._guard:
+                self._generation = None
+
+    def _hear(self, generation: Run) -> tuple[Node | None, WeftError | None]:
+        reply: Node | None = None
+        error: WeftError | None = None
+        while (event := generation.channel.get()) is not None:
+            match event:
+                case Started():
+                    self._attempts += [slot.attempt for slot in event.slots]
+                case Thought() | Retrying():
+                    self.channel.put(event)
+                case Ended():
+                    reply = event.node
+                case Failed():
+                    error = event.error
+                case _:
+                    pass
+        return reply, error
+
+    def _money_left(self) -> Decimal | None:
+        limit = self._errand.limits.dollars
+        if limit is None:
+            return self._errand.wishes.max_price
+        with self._gate.store.read() as session:
+            spent = Decimal(spent_on(session, self._attempts)) / MICROS
+        return max(Decimal(0), limit - spent)
+
+    def _ended(self, journal: Journal, turn: Turn, reply: Node | None, error: WeftError | None) -> Finished:
+        if self._lost and error is None:
+            error = _lost()
+        if error is not None:
+            money = isinstance(error, LimitExceededError)
+            note = error.message if money else None
+            ending = Ending.LIMIT if money else Ending.FAILED
+            return self._finish(journal, ending, note, reply=reply, error=error)
+        if self._stopping:
+            return self._finish(journal, Ending.STOPPED, "stopped", reply=reply)
+        if self._expired:
+            return self._finish(journal, Ending.LIMIT, self._time_is_up(), reply=reply)
+        if turn.is_over:
+            note = f"ended after {self._tokens:,} tokens, of {self._errand.limits.tokens:,}"
+            return self._finish(journal, Ending.LIMIT, note, reply=reply)
+        return self._finish(journal, Ending.DONE, None, reply=reply)
+
+    def _keep_thoughts(self, session: Session, turn: Turn) -> None:
+        with contextlib.suppress(InvalidInputError, ConflictError, NotFoundError):
+            # A thought that cannot be kept is no reason to end.
+            session.think(turn.thoughts)
+
+    def _answer(self, journal: Journal, session: Session, turn: Turn) -> None:
+        """Run the batch, one after another; each is written down before it is begun."""
+        results: list[Result] = []
+        for number, found in enumerate(turn.batch):
+            if self._is_to_end:
+                break
+            journal.begin_command(number)
+            for result in session.steps([found], turn=self._turns):
+                results.append(result)
+                self.channel.put(Answered(result))
+        else:
+            journal.begin_command(len(turn.batch))
+        self.results += results
+        journal.follow()
+        answer = results_message(results)
+        if turn.truncated is not None:
+            answer = "\n\n".join(
+                filter(None, [answer, f"→ {turn.truncated.text[:80]}\n{failed(_cut_off())}"])
+            )
+        self._tokens += DEFAULT.of_text(answer)
+        numbers = tuple(result.number for result in results)
+        self._exchanges.append(Exchange(said=turn.said.strip("\n"), results=answer, numbers=numbers))
+
+    def _finish(
+        self,
+        journal: Journal,
+        ending: Ending,
+        note: str | None,
+        *,
+        reply: Node | None = None,
+        error: WeftError | None = None,
+    ) -> Finished:
+        if reply is None:
+            status = Status.COMPLETE if ending is Ending.DONE else Status.INTERRUPTED
+            reply, error = self._conclude(journal, status, error)
+        return Finished(
+            ending=ending, reply=reply, note=note, error=error, turns=self._turns, tokens=self._tokens
+        )
+
+    def _conclude(
+        self, journal: Journal, status: Status, error: WeftError | None
+    ) -> tuple[Node | None, WeftError | None]:
+        """What was said in earlier turns, as a reply; without any there is none."""
+        if not journal.row.said:
+            self._let_go(journal)
+            return None, error
+        conclude = Conclude(
+            tree=self._errand.tree_id,
+            run=self.id,
+            status=status,
+            moves=True,
+            cursor=self._errand.cursor,
+        )
+        try:
+            return self._gate.perform(journal.actor, conclude), error
+        except (ConflictError, NotFoundError) as trouble:
+            # The words are kept with their calls.
+            self._let_go(journal)
+            return None, error or trouble
+
+    def _let_go(self, journal: Journal) -> None:
+        with contextlib.suppress(NotFoundError):
+            # Somebody destroyed the tree meanwhile.
+            journal.end()
+
+
+def _lost() -> ConflictError:
+    return ConflictError(
+        "another run has this place by now", hint="what was said is kept; ask again from another node"
+    )
+
+
+def _cut_off() -> InvalidSyntaxError:
+    return InvalidSyntaxError(
+        "this command was cut off by the length limit, and not run", hint="say it again, and be brief"
+    )

@@ -1,0 +1,198 @@
+"""What a loom-aware agent is sent from a place in a tree: the conversation, and the tree around it."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from weft.context.assemble import ContextRequest
+from weft.context.layers.controls import CacheControls, Mark
+from weft.context.layers.envelope import sha256_of
+from weft.context.loomaware.assembly import Exchange, LoomAware, render_loom
+from weft.context.loomaware.memory import Memory
+from weft.context.loomaware.place import Place
+from weft.context.loomaware.pruning import plan_loomaware
+from weft.context.result import AssembledContext
+from weft.context.select import Candidate
+from weft.context.settings import LoomLayout
+from weft.providers.base import CacheKind
+from weft.runtime.actor import Actor, permissions_of
+from weft.runtime.collaborating.bringing import with_brought
+from weft.runtime.commanding.crossing import may_cross
+from weft.runtime.commanding.remembered import Remembered
+from weft.runtime.commanding.seeing import Seeing
+from weft.runtime.contexts import Contexts, contents_for
+from weft.runtime.generating.assembly import Ask, Assembled, options_of
+from weft.runtime.outlines import PathReader
+from weft.runtime.standing import calls_for_layers
+from weft.runtime.summarising.extracting import EXTRACT, extract
+from weft.store import schema
+from weft.store.memory import MemoryKind, live_memory
+from weft.store.references import find_agent
+from weft.store.session import Session as StoreSession
+from weft.tree.agent import Agent
+from weft.tree.content import Content, plain_text
+from weft.tree.json import JsonObject
+from weft.tree.wire import from_microseconds
+
+if TYPE_CHECKING:
+    from weft.runtime.commanding.session import Session
+
+__all__ = ["InRun", "assemble_for_run", "assemble_loom_aware", "see"]
+
+_AT_ONCE = 100
+_EPHEMERAL: JsonObject = {"type": "ephemeral"}
+_NAMED = 3
+"""How many nodes of the way are named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InRun:
+    """What a run adds for the agent that speaks in it."""
+
+    actor: Actor
+    memory: Memory
+    place: Place
+    exchanges: tuple[Exchange, ...] = ()
+    asked: str = ""
+
+
+def see(
+    contexts: Contexts,
+    agent: Agent,
+    request: ContextRequest,
+    reader: PathReader,
+    run: InRun | None,
+) -> AssembledContext:
+    """Plan, prune where it is too long, and render; facts are read of the rows that may be shown, and no more."""
+    tree, now = reader.tree.ulid, contexts.clock()
+    rows = [*request.outline.head, *request.outline.tail]
+    found = run or _outside(contexts, agent, reader, rows)
+    facts = Seeing(contexts.store, found.actor).facts(tree, [row.id for row in rows])
+    with contexts.opened(tree) as opened:
+        # Nodes never change: what was read of the path before holds here too.
+        reader.tree = opened
+        brought: dict[str, Content] = {}
+        if calls_for_layers(opened, reader.end, contexts.actor):
+            request, brought = with_brought(request, reader, contexts.actor)
+        loom = LoomAware(
+            permissions=permissions_of(opened.session, found.actor),
+            place=found.place,
+            now=from_microseconds(now),
+            facts=facts,
+            memory=found.memory,
+            exchanges=found.exchanges,
+            asked=found.asked,
+            summaries=_Summaries(reader, rows),
+        )
+        plan = plan_loomaware(request, loom)
+        wanted = [name for name in plan.wanted if name not in brought]
+        return render_loom(plan, contents_for(wanted, reader) | brought)
+
+
+def _outside(contexts: Contexts, agent: Agent, reader: PathReader, rows: Sequence[Candidate]) -> InRun:
+    """What the agent would see if it were asked here now."""
+    tree, me = reader.tree, contexts.actor
+    with contexts.store.read() as session:
+        key = find_agent(session, agent.id)
+        actor = me if key == me.agent else Actor(key, me.user, me)
+        turn, crossing = _next_run(session, tree.key, key), may_cross(session, actor)
+    place = Seeing(contexts.store, actor).place(tree.ulid, contexts.clock())
+    memory = Remembered(contexts.store, actor).memory(tree.ulid, turn=turn, crossing=crossing)
+    # It would stand where it is asked.
+    path = [row.local_id for row in rows[-_NAMED:]]
+    return InRun(
+        actor=actor, memory=memory, place=replace(place, path=path, longer=reader.end.depth >= len(path))
+    )
+
+
+def _next_run(session: StoreSession, tree: int, agent: int) -> int:
+    """The number that the agent's next run in this tree would have."""
+    found = live_memory(session, tree, agent, [MemoryKind.RUN])
+    return 1 + (json.loads(found[-1].body).get("number", 0) if found else 0)
+
+
+def assemble_for_run(
+    session: "Session", node: str, asked: str, exchanges: tuple[Exchange, ...], ask: Ask
+) -> Assembled:
+    """The next turn of a run: from the node that it answers, with what was said and answered since."""
+    run = InRun(
+        actor=session.loom.read.actor,
+        memory=session.memory(),
+        place=session.place(),
+        exchanges=exchanges,
+        asked=asked,
+    )
+    return _assembled(ask, ask.contexts.at(ask.tree, node, replace(options_of(ask), run=run)))
+
+
+def assemble_loom_aware(ask: Ask) -> Assembled:
+    """One answer of a loom-aware agent, outside of any run."""
+    return _assembled(ask, ask.contexts.at(ask.tree, ask.node, options_of(ask)))
+
+
+def _assembled(ask: Ask, found: AssembledContext) -> Assembled:
+    """The last words are always a user's, so there are none of the answer to begin with."""
+    return Assembled(
+        system=(found.system,) if found.system else (),
+        messages=found.messages,
+        prompt=found.document,
+        cache=_controls(ask, found),
+        manifest=found.manifest.stored(),
+        tokens=found.tokens,
+    )
+
+
+def _controls(ask: Ask, found: AssembledContext) -> CacheControls:
+    """What a provider is told about caching: in the layout for it, all but the last message stays as it is."""
+    if ask.profile.cache is CacheKind.KEY:
+        # Requests of one tree go where its prefix was cached.
+        return CacheControls(fields={"prompt_cache_key": f"weft-{sha256_of(ask.tree)[:32]}"})
+    stable = found.manifest.facts.settings.get("loomLayout") == LoomLayout.CACHE
+    if ask.profile.cache is not CacheKind.MARKS or not stable:
+        return CacheControls()
+    places: list[tuple[int | None, int]] = [(None, 0)] if found.system else []
+    if len(found.messages) > 1:
+        before = len(found.messages) - 2
+        places.append((before, len(found.messages[before].blocks) - 1))
+    marks = (Mark(message=message, block=block, control=_EPHEMERAL) for message, block in places)
+    return CacheControls(marks=tuple(marks))
+
+
+class _Summaries(Mapping[str, str]):
+    """One line for each row, by its id: read when somebody asks, some at once, the newest first."""
+
+    def __init__(self, reader: PathReader, rows: list[Candidate]) -> None:
+        self._reader = reader
+        self._ids = [row.id for row in rows if row.id in reader.seen]
+        self._places = {name: index for index, name in enumerate(self._ids)}
+        self._known: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self._known:
+            last = self._places[name] + 1
+            self._load(self._ids[max(0, last - _AT_ONCE) : last])
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def _load(self, ids: list[str]) -> None:
+        reader, texts = self._reader, schema.texts
+        session, tree = reader.tree.session, reader.tree.key
+        rows = {name: reader.seen[name] for name in ids if name not in self._known}
+        keys = [row.key for row in rows.values()]
+        statement = select(texts.c.node, texts.c.summary).where(
+            texts.c.tree == tree, session.dialect.among(texts.c.node, keys)
+        )
+        kept = {row.node: row.summary for row in session.execute(statement)}
+        without = [row for row in rows.values() if not kept.get(row.key)]
+        contents = reader.cache.contents(session, tree, without)
+        for name, row in rows.items():
+            said = kept.get(row.key) or extract(plain_text(contents[row.key]))
+            self._known[name] = said.removeprefix(EXTRACT).strip()

@@ -1,0 +1,110 @@
+"""Who is asked, where, and whether that may be: everything before a run begins."""
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
+from weft.runtime.actor import agent_row
+from weft.runtime.collaborating.limits import Limits
+from weft.runtime.collaborating.run import Errand
+from weft.runtime.generating.choosing import DEFAULT_AGENT, model_agent
+from weft.runtime.generating.settings import kept_settings
+from weft.runtime.generating.starting import Starts
+from weft.runtime.generating.wishes import Wishes
+from weft.runtime.operations.nodes import Append
+from weft.runtime.operations.places import CommitBuffer
+from weft.runtime.values import agent_value
+from weft.store import schema
+from weft.store.rows import AGENT_TYPES
+from weft.store.session import Session
+from weft.tree.agent import Agent, AgentType
+from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.runtime.grove import Grove
+
+__all__ = ["collaborator", "errand_for"]
+
+
+def errand_for(
+    grove: "Grove",
+    agent: str | None,
+    place: tuple[str, str | None],
+    text: str | None,
+    *,
+    limits: Limits,
+    wishes: Wishes,
+) -> Errand:
+    """Check, say what is to be said, and know where the answer goes.
+
+    In a dialogue the words become a node, and that is answered. A document is not made longer by
+    what is asked about it: there they are told to the agent alone.
+    """
+    gate, actor = grove.leases.gate, grove.read.actor
+    if text is not None and not text.strip():
+        raise InvalidInputError("say what?", hint="leave the text out to have the last words answered")
+    with gate.store.read() as session:
+        found, key = collaborator(session, agent)
+        for link in actor.chain():
+            if link.agent == key:
+                raise PermissionDeniedError(
+                    f"{found.name!r} cannot invoke itself", hint="let another agent do it"
+                )
+    starts = Starts(gate.store, actor)
+    here = starts.here(*place, gate.clock())
+    tree = grove.read.tree(here.tree_id)
+    node, cursor = here.node_id, here.cursor
+    if tree.mode is Mode.BUFFER and here.typed:
+        written = gate.perform(actor, CommitBuffer(tree=tree.id))
+        if written is not None:
+            cursor = written.id
+            node = written.id if here.typed_here else node
+    elif tree.mode is Mode.DIALOGUE and text is not None:
+        node = cursor = gate.perform(actor, Append(tree=tree.id, parent=node, content=text)).id
+    return Errand(
+        tree_id=tree.id,
+        mode=tree.mode,
+        node_id=node,
+        asked=text or "" if tree.mode is Mode.BUFFER else "",
+        agent=found,
+        agent_key=key,
+        cursor=cursor,
+        limits=limits,
+        wishes=wishes,
+    )
+
+
+def collaborator(session: Session, reference: str | None) -> tuple[Agent, int]:
+    """The agent that is named, and its key; else the grove's default one, else the one that came last."""
+    if reference is None:
+        return _default(session)
+    agent, key = model_agent(session, reference)
+    if not agent.loom_aware:
+        raise InvalidInputError(
+            f"{agent.name!r} is not loom-aware: it sees no tree and has no commands",
+            hint=f'weft agents set "{agent.name}" --may loom_aware --may loom_write',
+        )
+    return agent, key
+
+
+def _default(session: Session) -> tuple[Agent, int]:
+    agents = schema.agents
+    rows = session.execute(
+        select(agents.c.key)
+        .where(
+            agents.c.type == AGENT_TYPES.index(AgentType.MODEL),
+            agents.c.archived_at.is_(None),
+            agents.c.hidden.is_(None),
+        )
+        .order_by(agents.c.key.desc())
+    ).scalars()
+    known = [(agent_value(agent_row(session, key)), int(key)) for key in rows]
+    aware = [each for each in known if each[0].loom_aware]
+    if not aware:
+        raise NotFoundError(
+            "no model here is loom-aware",
+            hint="weft agents add Muse --model local:smollm2 --may loom_aware --may loom_write",
+        )
+    chosen = kept_settings(session).get(DEFAULT_AGENT)
+    return next((each for each in aware if each[0].id == chosen), aware[0])

@@ -1,0 +1,85 @@
+"""What a collaborator's run tells while it goes on, and what it came to."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from weft.commands.results import Result
+from weft.errors import WeftError
+from weft.runtime.generating.telling import Retrying, Said, Thought
+from weft.tree.node import Node
+
+__all__ = [
+    "Answered",
+    "Began",
+    "Commanded",
+    "Ending",
+    "Finished",
+    "Retrying",
+    "RunEvent",
+    "Said",
+    "Thought",
+    "Turned",
+]
+
+
+class Ending(StrEnum):
+    """How a run ended."""
+
+    DONE = "done"
+    """A turn without a command."""
+    LIMIT = "limit"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Began:
+    """It is checked and written down, and the place is taken."""
+
+    run: str
+    tree_id: str
+    node_id: str
+    """The node that is answered."""
+    agent: str
+    """The agent's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """The model is asked, for the first time or after results."""
+
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Commanded:
+    """A command was said, exactly so. It is run when its turn has ended, unless that is broken off."""
+
+    text: str
+    think: bool = False
+    """Whether it is a thought: that is kept, and there is no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A command was run, and this came of it."""
+
+    result: Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The run is over, and its reply durable."""
+
+    ending: Ending
+    reply: Node | None = None
+    """None: nothing was said beside commands."""
+    note: str | None = None
+    """Why it ended, where that was not the model's own wish."""
+    error: WeftError | None = None
+    turns: int = 0
+    tokens: int = 0
+
+
+RunEvent: TypeAlias = Began | Turned | Said | Thought | Commanded | Answered | Retrying | Finished

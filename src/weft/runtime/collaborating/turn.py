@@ -1,0 +1,147 @@
+"""One turn of a collaborator: what it says is looked through while it speaks, and cut where it says too much."""
+
+from collections.abc import Callable, Sequence
+
+from weft.commands.scan import Found, Scan, Scanner
+from weft.context.loomaware.headings import strip_headings
+from weft.context.marker import JOINT
+from weft.context.tokens import DEFAULT
+from weft.providers.base import Request
+from weft.providers.events import Ending
+from weft.runtime.collaborating.journal import Batch, Journal, end_run
+from weft.runtime.collaborating.telling import Commanded, RunEvent, Said
+from weft.runtime.generating.hearing import Heard, clean_text
+from weft.runtime.generating.settling import Continuation
+from weft.runtime.scope import Scope
+from weft.store.rows import NodeRow, TreeState
+from weft.tree.content import Text
+from weft.tree.edge import EdgeType
+from weft.tree.node import Status
+
+__all__ = ["Turn", "joined_prose"]
+
+_CHARACTERS = 4
+"""Of a token, at the least worth noticing while somebody speaks."""
+
+
+def joined_prose(before: str, scan: Scan) -> str:
+    """What was said so far beside commands, without headings that only look like ours."""
+    said = strip_headings(scan.prose).strip()
+    return JOINT.join(filter(None, [before, said]))
+
+
+class Turn:
+    """Listens to one answer of the model. Afterwards: what to run, or the reply."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        *,
+        number: int,
+        room: int,
+        edge: EdgeType,
+        cursor: str | None,
+        tell: Callable[[RunEvent], None],
+    ) -> None:
+        self.cursor = cursor
+        self.number = number
+        self.is_final = False
+        """Whether the run ends with it."""
+        self.is_whole = False
+        """Whether the model came to the end of what it wanted to say."""
+        self.is_over = False
+        """Whether it said more than it may."""
+        self.batch: tuple[Found, ...] = ()
+        self.thoughts: tuple[Found, ...] = ()
+        self.truncated: Found | None = None
+        """A command that the length limit cut off: nobody knows how it would have gone on."""
+        self.said = ""
+        """Its own words up to the cut, commands and all."""
+        self.tokens = 0
+        self._journal = journal
+        self._room = room
+        self._edge = edge
+        self._tell = tell
+        self._given = ""
+        self._heard: list[str] = []
+        self._letters = 0
+        self._prose = ""
+        self._has_words = False
+        self._attempt: str | None = None
+        self._scanner = Scanner()
+        self._ends, self._has_told = "", False
+
+    def begin(self, request: Request) -> None:
+        self._given = request.prefill
+        self._scanner = Scanner(given=request.prefill)
+        self._heard, self._letters = [], 0
+
+    def hear(self, text: str) -> bool:
+        text = clean_text(text)
+        self._heard.append(text)
+        self._letters += len(text)
+        for found in self._scanner.feed(text):
+            self._say()
+            self._tell(Commanded(found.text, found.think))
+        self._say()
+        if self._scanner.cut is not None:
+            return True
+        self.is_over = self._letters > _CHARACTERS * self._room
+        return self.is_over
+
+    def _say(self) -> None:
+        """What is certain to be prose; line ends wait for what follows them."""
+        news = self._ends + self._scanner.news()
+        said = news.rstrip("\n")
+        self._ends = news[len(said) :]
+        if said:
+            self._tell(Said(0, said if self._has_told else said.lstrip("\n")))
+            self._has_told = True
+
+    def reply(self, heard: Heard, said: Sequence[Continuation]) -> list[Continuation]:
+        """Nothing yet, if there are commands to be answered; else everything that was said in this run."""
+        scan = self._scanner.finish()
+        self._say()
+        end = len(self._given) + self._letters if scan.cut is None else scan.cut
+        self.said = (self._given + "".join(self._heard))[len(self._given) : end]
+        self.tokens = heard.answer.usage.completion or DEFAULT.of_text("".join(self._heard))
+        self._take_commands(heard, scan)
+        self.is_whole = heard.error is None and not heard.stopped and not self.is_over
+        self.is_final = not self.is_whole or not (self.batch or self.truncated)
+        self._prose = joined_prose(self._journal.row.said, scan)
+        self._has_words = self._prose != self._journal.row.said
+        self._attempt = heard.call.attempt if self._has_words else self._journal.row.attempt
+        if not self.is_final or not self._has_words or not said:
+            # Earlier words go with the response that they came with: the run ends apart from this call.
+            return []
+        status = Status.COMPLETE if self.is_whole else Status.INTERRUPTED
+        return [Continuation(0, Text(self._prose), status, self._edge)]
+
+    def _take_commands(self, heard: Heard, scan: Scan) -> None:
+        self.thoughts, self.batch = scan.thoughts, scan.batch
+        choice = heard.answer.choices.get(0)
+        finished = None if choice is None else choice.finished
+        if finished is None or finished.ending is not Ending.LENGTH or not self.batch:
+            return
+        last = self.batch[-1]
+        after = (self._given + "".join(self._heard))[last.span.end :]
+        if "\n" not in after:
+            self.batch, self.truncated = self.batch[:-1], last
+
+    def note(self, scope: Scope, tree: TreeState, nodes: Sequence[NodeRow]) -> None:
+        """In the transaction that ends the call: how far the run has come by it."""
+        journal, transaction = self._journal, scope.transaction
+        if self.is_final and not nodes:
+            return
+        if self.is_final:
+            end_run(transaction, tree, journal.row.run, scope.now)
+            if self._edge is EdgeType.CONTINUATION:
+                transaction.move_cursor(tree.key, journal.row.agent, nodes[0].key, scope.now)
+        else:
+            journal.keep_turn(
+                transaction,
+                turns=self.number,
+                said=self._prose,
+                batch=Batch(tuple(found.text for found in self.batch)),
+                attempt=self._attempt,
+            )

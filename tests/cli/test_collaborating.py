@@ -1,0 +1,84 @@
+"""A person and an agent at one tree, from the command line."""
+
+import json
+
+import pytest
+from tests.cli.desk import Desk
+from tests.covers import covers
+
+SCRIPT = ["Let me look.\n→ tree\n→ view zzzz\n", "Three minutes."]
+
+
+@pytest.fixture
+def pair(marie: Desk) -> Desk:
+    """A grove with a collaborator who has one thing to say, in two turns."""
+    marie.ok(
+        "agents", "add", "Muse", "--model", "scripted:muse", "--may", "loom_aware", "--may", "loom_write"
+    )
+    marie.ok("agents", "set", "Muse", "--set", f"script={json.dumps(SCRIPT)}")
+    return marie
+
+
+@covers("cli.collaborate")
+def test_once_prints_the_words_and_tells_what_was_done_beside_them(pair):
+    answer = pair("collaborate", "--once", "How long?")
+    assert answer.code == 0
+    assert answer.out == "Let me look.\n\nThree minutes.\n"
+    told = answer.err.splitlines()
+    assert told[:2] == ["→ tree", "→ view zzzz"]
+    assert "  ✗ NOT_FOUND: node [zzzz] does not exist in this tree" in told
+    assert told[-1].startswith("Muse wrote [")
+    assert "Three minutes." in pair.ok("read")
+    assert "→" not in pair.ok("read")
+
+
+@covers("cli.collaborate", "cli.json")
+def test_once_gives_everything_as_json(pair):
+    told = pair.json("collaborate", "--once", "How long?")
+    assert told["reply"]["content"]["text"] == "Let me look.\n\nThree minutes."
+    assert [result["ok"] for result in told["results"]] == [True, False]
+    assert (told["ending"], told["turns"], told["note"]) == ("done", 2, None)
+
+
+@covers("cli.collaborate")
+def test_in_a_pipe_every_line_is_said_and_an_arrow_is_ones_own_command(pair):
+    answer = pair(
+        "collaborate", stdin="How long?\n→ view zzzz\n/where\n/frob\n/agent Muse\n/undo\n/help\n/quit\nno\n"
+    )
+    assert answer.code == 0
+    assert answer.out.count("Three minutes.") == 2
+    assert "✗ NOT_FOUND: node [zzzz] does not exist in this tree\n" in answer.out
+    assert "/frob is nothing that can be done here" in answer.err
+    assert "took back 1 step" in answer.err
+    assert "do it yourself" in answer.err
+    assert "no" not in pair.ok("read").split()
+
+
+@covers("cli.collaborate")
+def test_on_a_terminal_commands_and_results_stand_between_the_words(pair):
+    pair.ok("say", "Tea.")
+    shown = pair("collaborate", "--once", "How long?", width=80)
+    assert shown.out.index("Let me look.") < shown.out.index("→ tree") < shown.out.index("Three minutes.")
+    assert "more line" in shown.out
+
+
+@covers("cli.collaborate", "collaborate.limits")
+def test_a_limit_is_told_and_nonsense_is_refused(pair):
+    answer = pair("collaborate", "--once", "How long?", "--turns", "1")
+    assert (answer.code, answer.out) == (0, "Let me look.\n")
+    assert answer.err.endswith(", interrupted\nnote: ended after 1 turn\n")
+    assert "makes no sense" in pair.fail("INVALID_INPUT", "collaborate", "--once", "Hm", "--turns", "0")
+    assert "say what" in pair.fail("INVALID_INPUT", "collaborate", "--once", " ")
+    pair.ok("agents", "add", "Plain", "--model", "scripted:echo")
+    assert "is not loom-aware" in pair.fail(
+        "INVALID_INPUT", "collaborate", "--once", "Hm", "--agent", "Plain"
+    )
+
+
+@covers("loom.assembly-over-the-store")
+def test_context_shows_what_a_loom_aware_agent_would_see(pair):
+    pair.ok("say", "How long?")
+    raw = pair.ok("context", "--agent", "Muse", "--raw")
+    assert "=== Loom Context ===" in raw
+    assert "loom context" in pair.ok("context", "--agent", "Muse")
+    assert "=== Loom Context ===" not in pair.ok("context", "--raw")
