@@ -10,30 +10,34 @@ from weft.tree.agent import Permission
 __all__ = ["help_on", "help_text"]
 
 
-def help_text(permissions: Iterable[Permission]) -> str:
-    """All commands, those that would work first."""
+def help_text(permissions: Iterable[Permission], *, crossing: bool = True) -> str:
+    """All commands, those that would work first. `crossing`: whether the agent may leave its tree."""
     mine = frozenset(permissions)
     allowed = [row for row in ROWS if row.permission in mine]
     denied = [row for row in ROWS if row.permission not in mine]
     lines = [done(f"{len(allowed)} commands for you", f"{len(denied)} not permitted" if denied else "")]
     for row in allowed:
-        lines += _forms(row)
+        lines += _forms(row, crossing=crossing)
     for permission in Permission:
         names = [row.name for row in denied if row.permission is permission]
         if names:
             lines.append(f"  not permitted ({permission} not enabled): {', '.join(names)}")
+    beyond = [form for row in allowed for form in row.forms if _leaves(form)]
+    if beyond and not crossing:
+        lines.append(f"  not permitted (crossTree not enabled): {', '.join(beyond)}")
     if allowed:
         lines.append("  → help COMMAND tells more")
     return "\n".join(lines)
 
 
-def help_on(name: str, permissions: Iterable[Permission]) -> str:
+def help_on(name: str, permissions: Iterable[Permission], *, crossing: bool = True) -> str:
     """One command: its forms, what else it is called, and whether it would work."""
     row = CATALOG.get(name)
     if row is None:
         raise InvalidSyntaxError(f"there is no command {name[:40]!r}", hint="→ help shows what there is")
     denied = refusal(row, permissions)
-    lines = [done(row.name, row.help), *(f"  → {form}" for form in row.forms)]
+    lines = [done(row.name, row.help)]
+    lines += [f"  → {form}{_barred(form, crossing=crossing)}" for form in row.forms]
     if row.synonyms:
         lines.append(f"  also: {', '.join(each for each in row.synonyms if ' ' not in each)}")
     if denied is None:
@@ -43,6 +47,15 @@ def help_on(name: str, permissions: Iterable[Permission]) -> str:
     return "\n".join(lines)
 
 
-def _forms(row: Row) -> list[str]:
-    first, *rest = row.forms
+def _leaves(form: str) -> bool:
+    """Whether a form leaves the tree."""
+    return form.endswith(" in:grove")
+
+
+def _barred(form: str, *, crossing: bool) -> str:
+    return " · not permitted: crossTree not enabled" if _leaves(form) and not crossing else ""
+
+
+def _forms(row: Row, *, crossing: bool) -> list[str]:
+    first, *rest = [form for form in row.forms if crossing or not _leaves(form)]
     return [f"  → {first} · {row.help}", *(f"  → {form}" for form in rest)]

@@ -180,9 +180,10 @@ def wrote(title: str, what: str, revision: int) -> str:
     return done(f'{what} in doc:"{_short(title)}"', f"revision {revision}")
 
 
-def listed(node: str, what: str, rows: Sequence[str]) -> str:
+def listed(node: str, what: str, rows: Sequence[str], *, more: int = 0) -> str:
     """`what` is the plural: `continuations`."""
-    head = done(f"[{node}] has {_count(len(rows), what.removesuffix('s'))}")
+    count = _count(len(rows) + more, what.removesuffix("s"))
+    head = done(f"[{node}] has {count}", f"{len(rows)} shown" if more else "")
     return "\n".join([head, *(f"  {row}" for row in rows)])
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from weft.errors import WeftError
+
 __all__ = ["INLINE_TOKENS", "Result", "faded", "referred", "results_message", "shortened"]
 
 INLINE_TOKENS = 1_000
@@ -24,6 +26,9 @@ class Result:
     tokens: int
     short: str | None = None
     """What is shown instead, if the whole is too long."""
+    error: WeftError | None = None
+    nodes: tuple[str, ...] = ()
+    """Local ids of the nodes that it made."""
 
     @property
     def shown(self) -> str:

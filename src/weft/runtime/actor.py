@@ -14,7 +14,15 @@ from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 
-__all__ = ["ROLE_RANKS", "Actor", "agent_row", "require_access", "require_permission", "trees_allowed"]
+__all__ = [
+    "ROLE_RANKS",
+    "Actor",
+    "agent_row",
+    "permissions_of",
+    "require_access",
+    "require_permission",
+    "trees_allowed",
+]
 
 ROLE_RANKS = (MemberRole.READER, MemberRole.EDITOR, MemberRole.OWNER)
 """Stored as their index."""
@@ -30,6 +38,10 @@ class Actor:
     agent: int
     user: int | None = None
     caller: "Actor | None" = None
+    within: frozenset[Permission] | None = None
+    """The most that may be done through it, whatever the agent's own rights; None: those."""
+    run: str | None = None
+    """The run that it acts for: what that run has leased is no obstacle to it."""
 
     def chain(self) -> Iterator["Actor"]:
         link: Actor | None = self
@@ -46,10 +58,22 @@ def require_permission(session: Session, actor: Actor, permission: Permission, v
             raise PermissionDeniedError(
                 f"agent {row.name!r} is archived", hint="restore it, or act as another agent"
             )
-        if permission not in permissions_from(row.permissions):
+        if permission not in permissions_from(row.permissions) or (
+            link.within is not None and permission not in link.within
+        ):
             raise PermissionDeniedError(
                 f"{permission} not enabled", hint=f"request elevated permissions or ask the human to {verb}"
             )
+
+
+def permissions_of(session: Session, actor: Actor) -> frozenset[Permission]:
+    """What every agent in the chain has."""
+    granted = frozenset(Permission)
+    for link in actor.chain():
+        granted &= permissions_from(agent_row(session, link.agent).permissions)
+        if link.within is not None:
+            granted &= link.within
+    return granted
 
 
 def require_access(session: Session, actor: Actor, role: MemberRole, tree: int = GROVE) -> None:

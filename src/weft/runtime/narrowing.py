@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, and_, false, or_, select
 
 from weft.errors import InvalidInputError, NotFoundError
-from weft.runtime.actor import Actor, agent_row, require_access, require_permission, trees_allowed
+from weft.runtime.actor import Actor, permissions_of, require_access, require_permission, trees_allowed
 from weft.runtime.hits import HitKind
 from weft.runtime.targets import KINDS
 from weft.store import schema
 from weft.store.references import find_agent, find_tree
-from weft.store.rows import AGENT_TYPES, MODES, Flag, permissions_from
+from weft.store.rows import AGENT_TYPES, MODES, Flag
 from weft.store.search import DOCUMENT, NODE, TAG, TREE, Reach, reach_of_tree
 from weft.store.session import Session
 from weft.tree.access import MemberRole
@@ -130,10 +130,7 @@ def require_right(session: Session, actor: Actor, narrowing: Narrowing) -> Allow
     if narrowing.kinds == frozenset((HitKind.DOCUMENT,)):
         require_permission(session, actor, Permission.DOC_READ, "search documents")
         require_access(session, actor, MemberRole.READER)
-    may_read = all(
-        Permission.DOC_READ in permissions_from(agent_row(session, link.agent).permissions)
-        for link in actor.chain()
-    )
+    may_read = Permission.DOC_READ in permissions_of(session, actor)
     return Allowed(trees, may_read and trees is None)
 
 

@@ -160,8 +160,12 @@ class Scope:
         if tree.leased_until is None or tree.leased_until <= self.now or (tree.key, position) in self._leased:
             return
         held = lease_at(self.transaction, tree.key, position, self.now)
-        if held is not None:
+        if held is not None and not self.is_own(held):
             raise self.lease_taken(held)
+
+    def is_own(self, held: LeaseRow) -> bool:
+        """Whether the run that holds it is the one that acts."""
+        return held.run == self.actor.run
 
     def require_lease(self, tree: TreeState, position: int, run: str, token: int) -> None:
         """Refuse unless the run still holds the position by its token: now, in the transaction that writes."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from weft.runtime.generating.wishes import GenerateWishes
     from weft.runtime.grove import Grove
     from weft.runtime.summaries import Summaries
+    from weft.tree.agent import Permission
     from weft.tree.document import Document
     from weft.tree.node import Node
     from weft.tree.tree import Tree
@@ -30,6 +31,25 @@ class GroveSpeaking:
         from weft.runtime.generate import Generations  # noqa: PLC0415 - few calls ask a model
 
         return Generations(cast("Grove", self), self._gate, self._actor)
+
+    def calling(
+        self, agent: str, *, within: "frozenset[Permission] | None" = None, run: str | None = None
+    ) -> "Grove":
+        """The same grove through another agent that acts for you: its own rights, as far as you have them.
+
+        `within` narrows them further; what `run` has leased is no obstacle to it.
+        """
+        from weft.runtime.actor import Actor  # noqa: PLC0415 - few calls act through another
+        from weft.runtime.grove import Grove  # noqa: PLC0415
+        from weft.store.references import find_agent  # noqa: PLC0415
+
+        me = self._actor
+        with self._gate.store.read() as session:
+            key = find_agent(session, agent)
+        if key != me.agent:
+            return Grove(self._gate, Actor(key, me.user, me, within, run))
+        narrowed = within if me.within is None else me.within & (me.within if within is None else within)
+        return Grove(self._gate, Actor(key, me.user, me.caller, narrowed, run))
 
     @property
     def summaries(self) -> "Summaries":

@@ -11,7 +11,7 @@ from weft.errors import StorageError
 
 __all__ = ["HEAD", "migrate", "schema_version"]
 
-HEAD = "0010"
+HEAD = "0011"
 """The newest file in migrations/versions."""
 
 _VERSION = table("alembic_version", column("version_num"))

@@ -418,9 +418,11 @@ memory = Table(
     Column("label", Text),
     Column("body", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("removed", BigInteger),
     ForeignKeyConstraint(["tree"], ["trees.key"]),
     ForeignKeyConstraint(["agent"], ["agents.key"]),
 )
+"""Of one agent in one tree: pins, stashes, what it did and thought. Let go of: `removed`, so that undo has it."""
 
 documents = Table(
     "documents",

@@ -15,7 +15,11 @@ __all__ = [
     "section_of",
     "sections_of",
     "slug",
+    "with_appended",
+    "with_inserted",
+    "with_lines",
     "with_section",
+    "with_section_appended",
 ]
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
@@ -141,3 +145,51 @@ def lines_of(text: str, first: int, last: int) -> str:
     if first > max(1, len(lines)):
         raise NotFoundError(f"line {first} is past the end: the document has {len(lines)} lines")
     return "".join(lines[first - 1 : last])
+
+
+def with_lines(text: str, first: int, last: int, new: str) -> str:
+    """The text with lines first to last, counted from 1, written anew; none of them, if the new text is empty."""
+    lines = text.splitlines(keepends=True)
+    if not 1 <= first <= last:
+        raise InvalidInputError(f"lines {first}-{last} is not a range", hint="lines count from 1")
+    if last > len(lines):
+        raise NotFoundError(f"line {last} is past the end: the document has {len(lines)} lines")
+    rest = "".join(lines[last:])
+    return "".join(lines[: first - 1]) + _ended(new, before=lines[last - 1], rest=rest) + rest
+
+
+def with_inserted(text: str, line: int, new: str) -> str:
+    """The text with another before a line, counted from 1; one past the last line is the end."""
+    lines = text.splitlines(keepends=True)
+    if line < 1:
+        raise InvalidInputError(f"{line} is not a line", hint="lines count from 1")
+    if line > len(lines) + 1:
+        raise NotFoundError(f"line {line} is past the end: the document has {len(lines)} lines")
+    if line == len(lines) + 1:
+        return with_appended(text, new)
+    before, rest = "".join(lines[: line - 1]), "".join(lines[line - 1 :])
+    return before + _ended(new, before="\n", rest=rest) + rest
+
+
+def with_appended(text: str, new: str) -> str:
+    """The text with another at its end, which begins on a line of its own."""
+    begun = text if not text or text.endswith("\n") else text + "\n"
+    return begun + (new if not new or new.endswith("\n") else new + "\n")
+
+
+def with_section_appended(text: str, name: str, new: str) -> str:
+    """The text with another at the end of a section, below the sections that it has."""
+    found = section_of(text, name)
+    before, rest = text[: found.end], text[found.end :]
+    body = before.rstrip()
+    gap = before[len(body) :]
+    added = with_appended(body, new)
+    # The blank lines that stood before the next heading still do.
+    return added + (gap.partition("\n")[2] if rest else "") + rest
+
+
+def _ended(new: str, *, before: str, rest: str) -> str:
+    """A text that ends its line where something follows, or where what it replaces did."""
+    if new and not new.endswith("\n") and (rest or before.endswith("\n")):
+        return new + "\n"
+    return new

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from weft.errors import PermissionDeniedError
 from weft.provenance.facts import attempt_fact
 from weft.runtime.generating.attempts import Generating, agent_key, new_attempt
 from weft.runtime.generating.caps import Spender, require_room
@@ -17,6 +18,7 @@ from weft.store.leases import LeaseRow, lease_at, put_lease, sweep_leases
 from weft.store.rows import NodeRow, TreeState
 from weft.store.spending import add_expected
 from weft.tree.edge import Source, SourceRole
+from weft.tree.json import JsonValue
 
 __all__ = ["BeginCalls", "Begun", "CallPlan"]
 
@@ -44,6 +46,8 @@ class Begun:
     token: int
     attempts: tuple[tuple[int, str], ...]
     """Key and id of each."""
+    is_borrowed: bool = False
+    """Whether the run that asks held the lease before, and holds it afterwards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,32 +62,57 @@ class BeginCalls(Generating):
     held_for: int
     """Microseconds."""
     idempotency_key: str | None = None
+    chain: Sequence[str] = ()
+    """Ids of the agents that led here, one through another."""
 
     def apply(self, scope: Scope) -> Begun:
         tree = scope.open_tree(self.tree)
+        self._refuse_circles(scope)
         parent = source_row(scope, tree, self.parent, "generate from")
         for source in self.sources:
             source_row(scope, tree, source.node, "use")
-        lease = self._take(scope, tree, parent)
+        lease, is_borrowed = self._take(scope, tree, parent)
         self._require_room(scope, tree)
         begun = [self._begin(scope, tree, parent, lease, call) for call in self.calls]
-        scope.record(tree, "attempt", {"attempts": [ulid for _, ulid in begun], "parent": parent.ulid}, {})
+        told: dict[str, JsonValue] = {"attempts": [ulid for _, ulid in begun], "parent": parent.ulid}
+        if self.chain:
+            told["chain"] = list(self.chain)
+        scope.record(tree, "attempt", told, {})
         return Begun(
-            tree=tree.key, position=lease.position, run=lease.run, token=lease.token, attempts=tuple(begun)
+            tree=tree.key,
+            position=lease.position,
+            run=lease.run,
+            token=lease.token,
+            attempts=tuple(begun),
+            is_borrowed=is_borrowed,
         )
 
-    def _take(self, scope: Scope, tree: TreeState, parent: NodeRow) -> LeaseRow:
-        """One generator at a time extends a position; the siblings of a comparison are one run."""
+    def _refuse_circles(self, scope: Scope) -> None:
+        """Nobody is asked who led here: an agent would invoke itself, directly or through others."""
+        for call in self.calls:
+            if call.agent in self.chain:
+                name = scope.transaction.agent(agent_key(scope, call.agent)).name
+                raise PermissionDeniedError(
+                    f"{name!r} led here and cannot be invoked again", hint="let another agent continue"
+                )
+
+    def _take(self, scope: Scope, tree: TreeState, parent: NodeRow) -> tuple[LeaseRow, bool]:
+        """One generator at a time extends a position; the siblings of a comparison are one run.
+
+        A run that holds it already goes on holding it.
+        """
         transaction = scope.transaction
         sweep_leases(transaction, tree, scope.now)
         held = lease_at(transaction, tree.key, parent.position, scope.now)
         if held is not None:
-            raise scope.lease_taken(held)
+            if not scope.is_own(held):
+                raise scope.lease_taken(held)
+            return held, True
         run, token = scope.new_ulid(), transaction.take_key(tree)
         until = scope.now + self.held_for
         row = LeaseRow(tree.key, parent.position, run, scope.actor.agent, token, until)
         put_lease(transaction, tree, row)
-        return row
+        return row, False
 
     def _require_room(self, scope: Scope, tree: TreeState) -> None:
         more: dict[str, int] = {}

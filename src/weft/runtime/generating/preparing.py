@@ -275,6 +275,7 @@ def prepare(
             holder=this_process(),
             held_for=round(HOLD_SECONDS * MICROS),
             idempotency_key=wishes.idempotency_key,
+            chain=wishes.chain,
         ),
     )
     for call, (_, ulid) in zip(calls, begun.attempts, strict=True):

@@ -239,7 +239,8 @@ class Run:
     def _settle(self, prepared: Prepared, heard: Heard, *, last: bool) -> list[tuple[int, Node]]:
         """Write the end of a call; returns each node with its choice's number."""
         said = heard.said()
-        moves, self._moved = bool(said) and not self._moved, self._moved or bool(said)
+        moves = self._wishes.moves and bool(said) and not self._moved
+        self._moved = self._moved or bool(said)
         call, begun = heard.call, prepared.begun
         operation = SettleCall(
             tree=prepared.tree_id,
@@ -254,7 +255,7 @@ class Run:
             error=heard.told,
             earlier=heard.earlier(),
             lease=(begun.run, begun.token),
-            releases=last,
+            releases=last and not begun.is_borrowed,
             spent=_spent(heard),
             moves=moves,
             cursor=prepared.cursor,

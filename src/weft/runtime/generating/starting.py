@@ -47,7 +47,7 @@ class Starts(Reading):
             at = self._cursor_row(opened)
             row = at if node is None else self._row(opened, node)
             held = lease_at(session, opened.key, row.position, now)
-            if held is not None:
+            if held is not None and held.run != self.actor.run:
                 raise ConflictError(
                     f"[{row.local_id}] is being extended until {iso_moment(held.expires_at)}",
                     hint="wait for it, or go on from another node",

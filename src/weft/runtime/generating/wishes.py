@@ -19,7 +19,7 @@ __all__ = ["MOST_AT_ONCE", "GenerateWishes", "Wishes", "parameters_for", "wishes
 
 MOST_AT_ONCE = 100
 """Continuations of one call, all agents together."""
-_OURS = frozenset({"contextWindow"})
+_OURS = frozenset({"contextWindow", "crossTree"})
 """Settings of an agent that are ours and no provider's."""
 _LONGEST_WAIT = 3_600.0
 
@@ -75,6 +75,10 @@ class Wishes:
     idempotency_key: str | None = None
     max_price: Decimal | None = None
     unattended: bool = False
+    chain: tuple[str, ...] = ()
+    """Ids of the agents that led here, one through another: none of them is asked again."""
+    moves: bool = True
+    """Whether whoever asks goes on to what came."""
     assembly: "Assembly | None" = None
 
     def body(self) -> JsonObject:

@@ -461,6 +461,7 @@ class Export:
                 label=row.label,
                 body=row.body,
                 createdAt=time_of(row.created_at),
+                removedAt=time_of(row.removed),
             )
         yield from self._timestamps(tree)
 

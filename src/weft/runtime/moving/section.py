@@ -393,6 +393,7 @@ class Section:
             "label": fields.optional_text("label", limit=_NAME_LIMIT),
             "body": fields.text("body"),
             "created_at": fields.time("createdAt"),
+            "removed": fields.optional_time("removedAt"),
         }
         fields.done()
         self._landing.add(schema.memory, row)

@@ -26,9 +26,9 @@ _STEP_LIMIT = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stepping(ABC):
-    """Who may look may step back; each operation asks for its own right besides."""
+    """Who may write may step back; each operation asks for its own right besides."""
 
-    permission: ClassVar[Permission] = Permission.LOOM_AWARE
+    permission: ClassVar[Permission] = Permission.LOOM_WRITE
     access: ClassVar[MemberRole] = MemberRole.READER
     tree: str | None = None
     """None: the grove's own operations (documents, agents, planting)."""

@@ -8,6 +8,7 @@ from weft.runtime.undoing.preferring import Preferring
 from weft.runtime.undoing.projects import ArchivingProject, Assigning, ChangingProject, StartingProject
 from weft.runtime.undoing.records import Recording
 from weft.runtime.undoing.referring import Folding, Linking, Tagging
+from weft.runtime.undoing.remembering import Remembering
 from weft.runtime.undoing.step import Reversal
 from weft.runtime.undoing.vaults import Mounting
 from weft.runtime.undoing.wholes import (
@@ -45,6 +46,7 @@ REVERSALS_IN_TREE: Mapping[str, Reversal] = {
     "describe": Describing(),
     "assign": Assigning(),
     **dict.fromkeys(("archive", "unarchive"), PuttingAway()),
+    **dict.fromkeys(("pin", "unpin", "stash", "unstash"), Remembering()),
 }
 """What is recorded in a tree's chain."""
 

@@ -1,0 +1,75 @@
+"""`→ continue`: another agent goes on from a node. Never itself, and nobody who led here."""
+
+from weft.commands import reply
+from weft.commands import values as v
+from weft.errors import NotFoundError, PermissionDeniedError
+from weft.providers.base import ModelName
+from weft.runtime.commanding.desk import Desk, Outcome
+from weft.runtime.generating.choosing import model_agent
+from weft.runtime.generating.wishes import Wishes
+from weft.tree.agent import Agent, AgentType
+
+__all__ = ["ask"]
+
+
+def ask(desk: Desk, action: v.Continue) -> Outcome:
+    """Wait for the continuations; what had come of one that failed is kept as interrupted."""
+    start = desk.row(action.start)
+    subject = _subject(desk, action.agent)
+    wishes = Wishes(
+        n=action.n,
+        agents=(subject.id,),
+        temperature=action.temperature,
+        max_tokens=action.tokens,
+        stop=action.stop or None,
+        chain=desk.session.chain,
+        moves=False,
+        unattended=desk.session.unattended,
+    )
+    session = desk.session
+    with desk.loom.generations.stream(desk.tree, start.ulid, wishes) as stream:
+        session.stream = stream
+        if session.is_stopped:
+            stream.stop()
+        try:
+            made = stream.result()
+        finally:
+            session.stream = None
+    names = [node.local_id for node in made]
+    lines = [reply.continued(start.local_id, names, subject.name)]
+    lines += [f"  {line}" for each in made.failures for line in reply.failed(each).split("\n")]
+    count = f"{len(names)} {'result' if len(names) == 1 else 'results'}"
+    return Outcome(text="\n".join(lines), detail=count, nodes=tuple(names))
+
+
+def _subject(desk: Desk, named: str | None) -> Agent:
+    if named is None:
+        return _anybody(desk)
+    with desk.see.store.read() as session:
+        found, _ = model_agent(session, named)
+    if found.id in desk.session.chain:
+        raise not_itself(found.name, is_self=found.id == desk.session.agent.id)
+    return found
+
+
+def not_itself(name: str, *, is_self: bool) -> PermissionDeniedError:
+    why = "you cannot invoke yourself" if is_self else f"{name!r} led here and cannot be invoked again"
+    return PermissionDeniedError(why, hint='name another: → continue using agent:"…"')
+
+
+def _anybody(desk: Desk) -> Agent:
+    """The grove's default, else the model agent that came last, of those who may be asked."""
+    usable = set(desk.loom.generations.registry.names)
+    chosen = desk.loom.generations.default_agent
+    others = [
+        agent
+        for agent in desk.loom.read.agents()[::-1]
+        if agent.type is AgentType.MODEL
+        and agent.id not in desk.session.chain
+        and ModelName.parse(agent.model_ref or "").provider in usable
+    ]
+    if not others:
+        raise NotFoundError(
+            "there is no other agent to continue", hint="ask the human to add one, or to generate"
+        )
+    return next((agent for agent in others if agent.id == chosen), others[0])

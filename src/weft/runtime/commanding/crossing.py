@@ -1,0 +1,49 @@
+"""Leaving the tree: who may, and which tree is meant."""
+
+from typing import TYPE_CHECKING
+
+from weft.commands import values as v
+from weft.errors import InvalidSyntaxError, PermissionDeniedError
+from weft.runtime.actor import Actor, agent_row
+from weft.runtime.values import agent_value
+from weft.store.session import Session as Reader
+from weft.tree.agent import AgentType
+
+if TYPE_CHECKING:
+    from weft.runtime.commanding.session import Session
+
+__all__ = ["CROSS_TREE", "may_cross", "reached_tree"]
+
+CROSS_TREE = "crossTree"
+"""The setting of a model's agent that lets it leave its tree. People always may."""
+_OWN = (v.Pin, v.Recall, v.Drop, v.Memory, v.Think, v.Help, v.ViewResult)
+_GROVE_WIDE = (v.Search, v.Read, v.Write, v.Link, v.Unlink, v.Pin, v.Attach)
+
+
+def may_cross(session: Reader, actor: Actor) -> bool:
+    """Whether every agent in the chain may leave the tree it works in."""
+    for link in actor.chain():
+        agent = agent_value(agent_row(session, link.agent))
+        if agent.type is not AgentType.HUMAN and agent.configuration.custom.get(CROSS_TREE) is not True:
+            return False
+    return True
+
+
+def reached_tree(session: "Session", command: v.Command) -> str:
+    """The id of the tree that a command is about."""
+    if not command.crosses or (command.tree is not None and session.is_here(command.tree)):
+        return session.tree_id
+    if command.tree is not None and isinstance(command.action, _OWN):
+        raise InvalidSyntaxError(
+            f"{command.name} is about what you keep in mind in this tree",
+            hint=f"→ {command.name} … without in tree:; → stash … content-of:ID in tree:… keeps a text of another",
+        )
+    if command.grove and not isinstance(command.action, _GROVE_WIDE):
+        raise InvalidSyntaxError(
+            "in:grove is for searching and for documents", hint='in tree:"…" names another tree'
+        )
+    if not session.crossing:
+        raise PermissionDeniedError(
+            "crossTree not enabled", hint="stay in this tree, or ask the human to let you leave it"
+        )
+    return session.tree_id if command.tree is None else session.loom.read.tree(command.tree).id

@@ -1,0 +1,190 @@
+"""Commands that look: view, list, tree, switch, search, help."""
+
+from typing import TypeAlias, assert_never
+
+from weft.commands import reply
+from weft.commands import values as v
+from weft.commands.help import help_on, help_text
+from weft.commands.views import Shown, branch_as_nodes, branch_as_prose, tree_drawn, viewed
+from weft.context.loomaware.prose import marked_prose
+from weft.errors import LimitExceededError, NotFoundError
+from weft.runtime.commanding.desk import Desk, Outcome
+from weft.runtime.commanding.naming import names_of
+from weft.runtime.commanding.seeing import words_of
+from weft.runtime.hits import Hit, HitKind
+from weft.runtime.operations.places import Direction, Switch
+from weft.runtime.summarising.extracting import EXTRACT, extract
+from weft.runtime.targets import TargetRef
+from weft.tree.agent import AgentType
+from weft.tree.node import Node
+from weft.tree.reference import Target, TargetKind
+from weft.tree.tree import Mode
+
+__all__ = ["in_brief", "look"]
+
+Looking: TypeAlias = v.View | v.ViewBranch | v.ViewResult | v.List | v.Tree | v.Switch | v.Search | v.Help
+_MOST_NODES = 200
+"""Of a branch, the last."""
+_MOST_ROWS = 100
+_MOST_HITS = 20
+_MOST_FOUND = 100
+_DEEPEST = 100
+_EXCERPT = 80
+
+
+def look(desk: Desk, action: Looking) -> Outcome:
+    match action:
+        case v.View():
+            return _view(desk, action)
+        case v.ViewBranch():
+            return _branch(desk, action)
+        case v.ViewResult(number):
+            return _result(desk, number)
+        case v.List():
+            return _list(desk, action)
+        case v.Tree():
+            return _draw(desk, action)
+        case v.Switch(to):
+            return _switch(desk, to)
+        case v.Search(query):
+            return _search(desk, query)
+        case v.Help(name):
+            mine, crossing = desk.session.permissions, desk.session.crossing
+            on = None if name is None else help_on(name, mine, crossing=crossing)
+            return Outcome(text=on or help_text(mine, crossing=crossing))
+        case _:
+            assert_never(action)
+
+
+def in_brief(node: Node) -> tuple[str, bool]:
+    """A node in short, and whether that leaves something out: its summary, else its first sentence."""
+    words = words_of(node.content).strip()
+    first = extract(words)
+    if first.removeprefix(EXTRACT) == " ".join(words.split()):
+        return words, False
+    return node.summary or first, True
+
+
+def _view(desk: Desk, action: v.View) -> Outcome:
+    node = desk.node(action.node)
+    notes = desk.loom.read.children(desk.tree, node.id, annotations=True) if action.annotations else []
+    facts = desk.facts([node, *notes])
+    text, is_short = (words_of(node.content), False) if action.full else in_brief(node)
+    shown = [Shown(desk.heading(each, facts), words_of(each.content)) for each in notes]
+    return Outcome(text=viewed(Shown(desk.heading(node, facts), text), summary=is_short, annotations=shown))
+
+
+def _branch(desk: Desk, action: v.ViewBranch) -> Outcome:
+    end = desk.row(action.node)
+    nodes = list(desk.loom.read.path(desk.tree, end.ulid, tail=_MOST_NODES))
+    if action.shape is v.Shape.NODES:
+        facts = desk.facts(nodes)
+        text = branch_as_nodes([Shown(desk.heading(each, facts), words_of(each.content)) for each in nodes])
+    else:
+        text = branch_as_prose(end.local_id, _prose(desk, nodes), len(nodes))
+    before = nodes[0].depth
+    if before:
+        more = f"{before:,} earlier {'node' if before == 1 else 'nodes'} left out"
+        text += f"\n  {more} · → view branch:{nodes[0].local_id} as:{action.shape} shows them"
+    return Outcome(text=text)
+
+
+def _prose(desk: Desk, nodes: list[Node]) -> str:
+    if desk.see.mode(desk.tree) is Mode.BUFFER:
+        return marked_prose((node.text, node.author_type is AgentType.MODEL) for node in nodes)
+    return "\n\n".join(words_of(node.content) for node in nodes)
+
+
+def _result(desk: Desk, number: int) -> Outcome:
+    found = desk.session.result(number)
+    if found is None:
+        raise NotFoundError(f"result:{number} does not exist in this run", hint="do it again")
+    return Outcome(text=found.text)
+
+
+def _list(desk: Desk, action: v.List) -> Outcome:
+    row = desk.row(action.node)
+    read = desk.loom.read
+    match action.what:
+        case v.Listing.LINKS:
+            rows = _links(desk, row.ulid)
+        case v.Listing.CONTINUATIONS:
+            rows = _nodes(desk, read.children(desk.tree, row.ulid))
+        case v.Listing.ANNOTATIONS:
+            rows = _nodes(desk, read.children(desk.tree, row.ulid, annotations=True))
+        case v.Listing.VERSIONS:
+            rows = _nodes(desk, desk.see.lineage(desk.tree, row.ulid))
+        case _:
+            assert_never(action.what)
+    shown = reply.listed(row.local_id, action.what, rows[:_MOST_ROWS], more=max(0, len(rows) - _MOST_ROWS))
+    return Outcome(text=shown)
+
+
+def _nodes(desk: Desk, nodes: list[Node]) -> list[str]:
+    facts = desk.facts(nodes[:_MOST_ROWS])
+    told = [
+        f"{desk.heading(node, facts)} · {_quoted(in_brief(node)[0].removeprefix(EXTRACT))}"
+        for node in nodes[:_MOST_ROWS]
+    ]
+    return told + [""] * (len(nodes) - len(told))
+
+
+def _links(desk: Desk, node: str) -> list[str]:
+    links = desk.loom.read.links(TargetRef(TargetKind.NODE, node, desk.tree))
+    here = Target(TargetKind.NODE, node)
+    names = names_of(desk.see, desk.tree, {link.other(here) for link in links})
+    return [
+        f"{names[link.other(here)]}{f' · {_quoted(link.note)}' if link.note else ''}"
+        for link in links
+        if link.other(here) in names
+    ]
+
+
+def _draw(desk: Desk, action: v.Tree) -> Outcome:
+    if not 0 <= action.depth <= _DEEPEST:
+        raise LimitExceededError(
+            f"max depth of a drawing is {_DEEPEST}", hint=f"use depth:{_DEEPEST} or less"
+        )
+    start = None if action.start is None else desk.row(action.start).ulid
+    drawn = desk.see.drawn(desk.tree, start, depth=action.depth, summary=action.summary)
+    return Outcome(text=tree_drawn(drawn.rows, drawn.depth))
+
+
+def _switch(desk: Desk, to: str | v.Direction) -> Outcome:
+    where = Direction(to.value) if isinstance(to, v.Direction) else desk.row(to).ulid
+    at = desk.see.row(desk.tree, desk.loom.perform(Switch(tree=desk.tree, to=where)))
+    return Outcome(text=reply.switched(at.local_id, at.depth))
+
+
+def _search(desk: Desk, query: str) -> Outcome:
+    everywhere = desk.command.grove
+    hits = desk.loom.search(query, tree=None if everywhere else desk.tree, limit=_MOST_FOUND)
+    rows = [_hit(hit, everywhere=everywhere) for hit in hits[:_MOST_HITS]]
+    found = reply.searched(query, rows, more=len(hits) - len(rows))
+    return Outcome(text=found, detail=f"{len(hits)} {'result' if len(hits) == 1 else 'results'}")
+
+
+def _hit(hit: Hit, *, everywhere: bool) -> str:
+    where = f' in tree:"{_line(hit.title)}"' if everywhere else ""
+    snippet = _line(hit.snippet.text, 2 * _EXCERPT)
+    match hit.kind:
+        case HitKind.NODE:
+            return f"[{hit.local_id}]{where} {_line(hit.author or '')} · {snippet}"
+        case HitKind.TAG:
+            on = f"[{hit.local_id}]{where}" if hit.local_id is not None else f'"{_line(hit.title)}"'
+            return f"{on} #{snippet}"
+        case HitKind.DOCUMENT:
+            return f'doc:"{_line(hit.title)}" · {snippet}'
+        case HitKind.TREE:
+            return f'tree:"{_line(hit.title)}"'
+        case _:
+            assert_never(hit.kind)
+
+
+def _quoted(text: str) -> str:
+    return f'"{_line(text)}"'
+
+
+def _line(text: str, most: int = _EXCERPT) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,0 +1,145 @@
+"""Commands that refer, mark, fold, and step back: link, tag, bookmark, prune, exclude, collapse, undo."""
+
+from typing import TypeAlias, assert_never
+
+from weft.commands import reply
+from weft.commands import values as v
+from weft.errors import NotFoundError
+from weft.runtime.commanding.desk import Desk, Outcome
+from weft.runtime.commanding.stepping import last_step
+from weft.runtime.operations.history import Redo, Undo
+from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
+from weft.runtime.operations.references import Collapse, Expand, LinkTogether, TagTarget, Unlink, Untag
+from weft.runtime.targets import TargetRef
+from weft.tree.history import Stepped
+from weft.tree.reference import TargetKind
+
+__all__ = ["mark"]
+
+Referring: TypeAlias = v.Link | v.Unlink | v.Tag | v.Untag
+Metadata: TypeAlias = v.Bookmark | v.Unbookmark | v.Prune | v.Restore | v.Exclude | v.Include
+Marking: TypeAlias = Referring | Metadata | v.Collapse | v.Expand | v.Undo | v.Redo
+
+
+def mark(desk: Desk, action: Marking) -> Outcome:
+    match action:
+        case v.Link() | v.Unlink() | v.Tag() | v.Untag():
+            return Outcome(text=_refer(desk, action))
+        case v.Bookmark() | v.Unbookmark() | v.Prune() | v.Restore() | v.Exclude() | v.Include():
+            return Outcome(text=_mark(desk, action))
+        case v.Collapse():
+            return _collapse(desk, action)
+        case v.Expand(name):
+            return _expand(desk, name)
+        case v.Undo():
+            return Outcome(
+                text=reply.undone(_told(desk, desk.loom.perform(Undo(tree=last_step(desk, "undo")))))
+            )
+        case v.Redo():
+            return Outcome(
+                text=reply.redone(_told(desk, desk.loom.perform(Redo(tree=last_step(desk, "redo")))))
+            )
+        case _:
+            assert_never(action)
+
+
+def _refer(desk: Desk, action: Referring) -> str:
+    row = desk.row(action.node)
+    here = TargetRef(TargetKind.NODE, row.ulid, desk.tree)
+    match action:
+        case v.Link(_, to, note):
+            target, shown = _target(desk, to)
+            desk.loom.perform(LinkTogether(one=here, other=target, note=note))
+            return reply.linked(row.local_id, shown, note)
+        case v.Unlink(_, to):
+            target, shown = _target(desk, to)
+            desk.loom.perform(Unlink(one=here, other=target))
+            return reply.unlinked(row.local_id, shown)
+        case v.Tag(_, name):
+            desk.loom.perform(TagTarget(target=here, label=name))
+            return reply.tagged(row.local_id, name)
+        case v.Untag(_, name):
+            desk.loom.perform(Untag(target=here, label=name))
+            return reply.untagged(row.local_id, name)
+        case _:
+            assert_never(action)
+
+
+def _target(desk: Desk, to: v.NodeTarget | v.DocumentTarget | v.TreeTarget) -> tuple[TargetRef, str]:
+    """What a link leads to, and how it is called."""
+    match to:
+        case v.NodeTarget(node):
+            row = desk.row(node)
+            return TargetRef(TargetKind.NODE, row.ulid, desk.tree), f"[{row.local_id}]"
+        case v.DocumentTarget(reference):
+            title = desk.document_title(reference)
+            return TargetRef(TargetKind.DOCUMENT, title), f'doc:"{title}"'
+        case v.TreeTarget(reference):
+            # Who names another tree says that it leaves this one.
+            found = desk.loom.read.tree(reference)
+            if found.id != desk.session.tree_id:
+                desk.require_crossing()
+            return TargetRef(TargetKind.TREE, found.id), f'tree:"{found.title}"'
+        case _:
+            assert_never(to)
+
+
+def _mark(desk: Desk, action: Metadata) -> str:
+    row, perform, tree = desk.row(action.node), desk.loom.perform, desk.tree
+    match action:
+        case v.Bookmark(_, label):
+            perform(Bookmark(tree=tree, node=row.ulid, label=label))
+            return reply.bookmarked(row.local_id, label)
+        case v.Unbookmark():
+            perform(Unbookmark(tree=tree, node=row.ulid))
+            return reply.unbookmarked(row.local_id)
+        case v.Prune():
+            return reply.pruned(row.local_id, perform(Prune(tree=tree, node=row.ulid)))
+        case v.Restore():
+            return reply.restored(row.local_id, perform(Restore(tree=tree, node=row.ulid)))
+        case v.Exclude():
+            perform(Exclude(tree=tree, node=row.ulid))
+            return reply.excluded(row.local_id)
+        case v.Include():
+            perform(Include(tree=tree, node=row.ulid))
+            return reply.included(row.local_id)
+        case _:
+            assert_never(action)
+
+
+def _collapse(desk: Desk, action: v.Collapse) -> Outcome:
+    first, last = desk.row(action.first), desk.row(action.last)
+    made = desk.loom.perform(
+        Collapse(
+            tree=desk.tree,
+            first=first.ulid,
+            last=last.ulid,
+            name=action.name,
+            description=action.description,
+        )
+    )
+    count = last.depth - first.depth + 1
+    return Outcome(text=reply.collapsed(first.local_id, last.local_id, made.name, count))
+
+
+def _expand(desk: Desk, name: str) -> Outcome:
+    groups = {group.name: group for group in desk.loom.read.groups(desk.tree)}
+    group = groups.get(name) or next(
+        (each for each in groups.values() if each.name.casefold() == name.casefold()), None
+    )
+    if group is None:
+        known = ", ".join(f'"{each}"' for each in list(groups)[:20])
+        raise NotFoundError(
+            f'collapsed range "{name}" does not exist',
+            hint=f"there are {known}" if known else "nothing is collapsed",
+        )
+    desk.loom.perform(Expand(tree=desk.tree, name=group.name))
+    first, last = desk.row(group.first), desk.row(group.last)
+    return Outcome(text=reply.expanded(group.name, last.depth - first.depth + 1))
+
+
+def _told(desk: Desk, steps: list[Stepped]) -> str:
+    step = steps[0]
+    names = [desk.see.known(desk.tree, ulid) for ulid in step.nodes[:6]] if step.tree_id else []
+    listed = ", ".join(f"[{name}]" for name in names if name)
+    return f"{step.kind} {listed}".rstrip()

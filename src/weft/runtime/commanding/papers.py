@@ -1,0 +1,64 @@
+"""The documents within a tree's reach: those linked to it or to its nodes."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import and_, or_, select
+
+from weft.runtime.actor import require_access
+from weft.runtime.operations.documents import load_document
+from weft.runtime.reading import Reading
+from weft.runtime.targets import KINDS
+from weft.store import schema
+from weft.store.references import find_document
+from weft.store.session import Session
+from weft.store.transaction import GROVE
+from weft.tree.access import MemberRole
+from weft.tree.agent import Permission
+from weft.tree.document import Document
+from weft.tree.reference import TargetKind
+
+__all__ = ["Papers", "is_linked"]
+
+_links = schema.links
+_DOCUMENT = KINDS.index(TargetKind.DOCUMENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Papers(Reading):
+    """Documents, for an agent at work in a tree. Reading one needs `doc_read`, and nothing of the tree's."""
+
+    def document_here(self, tree: str, reference: str) -> tuple[Document, bool]:
+        """A document by title or id, and whether it is linked to the tree or to a node of it."""
+        with self._session(Permission.DOC_READ) as session:
+            row = self._tree_row(session, tree)
+            require_access(session, self.actor, MemberRole.READER, row.key)
+            found = load_document(session, reference)
+            linked = is_linked(session, row.key, find_document(session, found.id))
+            if not linked:
+                # Whoever was let into one tree only is not let into the grove by way of it.
+                require_access(session, self.actor, MemberRole.READER)
+            return found, linked
+
+    def title_here(self, tree: str, reference: str) -> tuple[str, bool]:
+        """The title of a document, and whether it is linked: for who refers to it without reading it."""
+        with self._session() as session:
+            row = self._tree_row(session, tree)
+            require_access(session, self.actor, MemberRole.READER, row.key)
+            key = find_document(session, reference)
+            title = select(schema.documents.c.title).where(schema.documents.c.key == key)
+            return str(session.execute(title).scalar_one()), is_linked(session, row.key, key)
+
+
+def is_linked(session: Session, tree: int, document: int) -> bool:
+    """Whether a link leads from a document to a tree or to a node of it."""
+    ends = [
+        and_(
+            _links.c[f"{one}_tree"] == GROVE,
+            _links.c[f"{one}_kind"] == _DOCUMENT,
+            _links.c[f"{one}_key"] == document,
+            _links.c[f"{other}_tree"] == tree,
+        )
+        for one, other in (("a", "b"), ("b", "a"))
+    ]
+    there = select(_links.c.key).where(or_(*ends), _links.c.removed.is_(None)).limit(1)
+    return session.execute(there).first() is not None

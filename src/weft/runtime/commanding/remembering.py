@@ -1,0 +1,142 @@
+"""Commands that keep in mind: think, pin, stash, recall, drop, memory."""
+
+from typing import TypeAlias, assert_never
+
+from weft.commands import reply
+from weft.commands import values as v
+from weft.context.loomaware.memory import memory_view
+from weft.context.tokens import DEFAULT
+from weft.errors import InvalidInputError, InvalidSyntaxError, LimitExceededError, NotFoundError
+from weft.ids import normalise_reference
+from weft.runtime.commanding.desk import Desk, Outcome
+from weft.runtime.commanding.looking import in_brief
+from weft.runtime.commanding.remembered import Remembered
+from weft.runtime.commanding.seeing import words_of
+from weft.runtime.operations.memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash, Unpin
+from weft.runtime.summarising.extracting import EXTRACT
+from weft.tree.document import section_of
+from weft.tree.json import JsonObject
+
+__all__ = ["remember"]
+
+Remembering: TypeAlias = v.Think | v.Pin | v.Stash | v.Recall | v.Drop | v.Memory
+_LONGEST_RANGE = 2_000
+"""Nodes that one stash may sum up."""
+
+
+def remember(desk: Desk, action: Remembering) -> Outcome:
+    # One's memory is of the tree one works in, wherever a text comes from.
+    tree = desk.session.tree_id
+    match action:
+        case v.Think(text):
+            if text.strip():
+                desk.loom.perform(KeepThought(tree=tree, text=text.strip()))
+            return Outcome(text=reply.done("thought"))
+        case v.Pin(target):
+            label, body, shown = _pinned(desk, target)
+            desk.loom.perform(KeepPin(tree=tree, label=label, body=body))
+            return Outcome(text=reply.pinned(shown))
+        case v.Stash(label, what):
+            text, source = _stashed(desk, what)
+            desk.loom.perform(KeepStash(tree=tree, label=label, text=text, source=source))
+            return Outcome(text=reply.stashed(label, DEFAULT.of_text(text)))
+        case v.Recall(label):
+            desk.loom.perform(RecallStash(tree=tree, label=label, turn=desk.session.turn))
+            return Outcome(text=reply.recalled(label))
+        case v.Drop(target):
+            return _drop(desk, tree, target)
+        case v.Memory(view):
+            return Outcome(text=memory_view(desk.session.memory(), view, desk.now))
+        case _:
+            assert_never(action)
+
+
+def _pinned(
+    desk: Desk, target: v.NodeTarget | v.DocumentTarget | v.ResultTarget
+) -> tuple[str, JsonObject, str]:
+    """The pin's key, what is kept, and how it is called."""
+    match target:
+        case v.NodeTarget(node):
+            name = desk.name(node)
+            return f"node:{name}", {"node": name}, f"[{name}]"
+        case v.DocumentTarget(title, section):
+            found = desk.document(title)
+            slug = None if section is None else section_of(found.content, section).slug
+            body: JsonObject = {"document": found.id, "title": found.title, "section": slug}
+            return f"doc:{found.id}§{slug or ''}", body, _document(found.title, slug)
+        case v.ResultTarget(number):
+            result = desk.session.result(number)
+            if result is None:
+                raise NotFoundError(f"result:{number} does not exist in this run", hint="do it again")
+            kept: JsonObject = {"result": number, "command": result.command, "text": result.text}
+            return f"result:{number}", kept, f"result:{number}"
+        case _:
+            assert_never(target)
+
+
+def _drop(
+    desk: Desk, tree: str, target: v.NodeTarget | v.DocumentTarget | v.ResultTarget | v.StashTarget
+) -> Outcome:
+    match target:
+        case v.StashTarget(label):
+            desk.loom.perform(DropStash(tree=tree, label=label))
+            return Outcome(text=reply.dropped(f'stash "{label}"'))
+        case v.ResultTarget(number):
+            label = shown = f"result:{number}"
+        case v.NodeTarget(node):
+            name = _pinned_name(desk, node)
+            label, shown = f"node:{name}", f"[{name}]"
+        case v.DocumentTarget(title, section):
+            shown = _document(title, section)
+            label = Remembered(desk.see.store, desk.see.actor).document_pin(tree, title, section) or shown
+        case _:
+            assert_never(target)
+    desk.loom.perform(Unpin(tree=tree, label=label, shown=shown))
+    return Outcome(text=reply.dropped(f"pin {shown}"))
+
+
+def _pinned_name(desk: Desk, reference: str) -> str:
+    """The local id, also of a node that was undone since: its pin can still be dropped."""
+    try:
+        return desk.name(reference)
+    except NotFoundError:
+        try:
+            return normalise_reference(reference)
+        except InvalidInputError:
+            return reference
+
+
+def _document(title: str, section: str | None) -> str:
+    return f'doc:"{title}"{f" §{section}" if section else ""}'
+
+
+def _stashed(desk: Desk, what: v.Literal | v.ContentOf | v.SummaryOf) -> tuple[str, str]:
+    """The text, and where it comes from."""
+    match what:
+        case v.Literal(text):
+            return text, ""
+        case v.ContentOf(reference):
+            node = desk.node(reference)
+            return words_of(node.content), f"content-of:{node.local_id}"
+        case v.SummaryOf(first, last):
+            return _summed_up(desk, first, last)
+        case _:
+            assert_never(what)
+
+
+def _summed_up(desk: Desk, first: str, last: str) -> tuple[str, str]:
+    """A range of a path, node by node in short: kept summaries, else first sentences."""
+    one, other = desk.row(first), desk.row(last)
+    length = other.depth - one.depth + 1
+    if length > _LONGEST_RANGE:
+        raise LimitExceededError(
+            f"max length of a range is {_LONGEST_RANGE:,} nodes", hint="stash it in several parts"
+        )
+    nodes = list(desk.loom.read.path(desk.tree, other.ulid, tail=length)) if length > 0 else []
+    if not nodes or desk.row(nodes[0].id).position != one.position:
+        raise InvalidSyntaxError(
+            f"[{one.local_id}] is not on the path to [{other.local_id}]",
+            hint="name the upper end first; both lie on one path",
+        )
+    lines = [f"[{node.local_id}] {in_brief(node)[0].removeprefix(EXTRACT)}" for node in nodes]
+    return "\n".join(lines), f"summary-of:{one.local_id}-{other.local_id}"

@@ -1,0 +1,258 @@
+"""An agent at work in a tree: what it says is carried out, what it did is remembered.
+
+session = Session(loom, tree.id, agent, run=new_ulid(…))
+scanner.feed(text); found = scanner.finish()
+session.think(found.thoughts)
+results = session.run(found.batch, turn=1)
+results_message(results)      # goes back to the model
+session.memory(), session.facts(ids), session.place()   # for its next turn
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from weft.commands.catalog import CATALOG
+from weft.commands.parse import check_limits, parse_found
+from weft.commands.reply import failed
+from weft.commands.results import INLINE_TOKENS, Result, shortened
+from weft.commands.scan import Found
+from weft.commands.telling import told
+from weft.commands.values import Action as Asked
+from weft.commands.values import Command, ViewResult
+from weft.commands.writing import write_command
+from weft.context.loomaware.headings import NodeFacts
+from weft.context.loomaware.memory import Memory
+from weft.context.loomaware.place import Place
+from weft.context.loomaware.trace import Action
+from weft.context.tokens import DEFAULT
+from weft.errors import (
+    ContextLimitError,
+    InvalidInputError,
+    InvalidSyntaxError,
+    LimitExceededError,
+    WeftError,
+)
+from weft.ids import is_ulid
+from weft.runtime.actor import permissions_of, require_permission
+from weft.runtime.commanding.carrying import carry_out
+from weft.runtime.commanding.crossing import may_cross, reached_tree
+from weft.runtime.commanding.desk import Desk, Outcome
+from weft.runtime.commanding.remembered import BegunRun, Remembered, begin_run, note_actions
+from weft.runtime.commanding.seeing import Seeing
+from weft.runtime.operations.memory import KeepThought
+from weft.runtime.values import heading_of
+from weft.store.references import find_tree
+from weft.tree.agent import Agent, Permission, parse_permissions
+
+if TYPE_CHECKING:
+    from weft.runtime.gate import Gate
+    from weft.runtime.generate import Stream
+    from weft.runtime.grove import Grove
+
+__all__ = ["Session"]
+
+_SHORT = 1_200
+"""Characters of a long result that are shown at once."""
+
+
+class Session:
+    """One agent at work in one tree, for one run.
+
+    It acts with the intersection of its own rights, those of whoever `loom` acts as, and
+    `caller`'s. What its run has leased is no obstacle to it. Everything here blocks: call it
+    in a thread from an event loop.
+    """
+
+    def __init__(
+        self,
+        loom: "Grove",
+        tree_id: str,
+        agent: Agent,
+        *,
+        run: str,
+        caller: frozenset[Permission] | None = None,
+        chain: tuple[str, ...] = (),
+        unattended: bool = False,
+    ) -> None:
+        """`run` is a ULID; `chain` are the ids of the agents that led here, who must not be asked again."""
+        if not is_ulid(run):
+            raise InvalidInputError("a run is named by a ULID")
+        within = None if caller is None else parse_permissions(caller)
+        self.loom = loom.calling(agent.id, within=within, run=run)
+        """The grove as this agent may see and change it."""
+        self.gate: Gate = self.loom.leases.gate
+        self.see = Seeing(self.gate.store, self.loom.read.actor)
+        self.agent = agent
+        self.run_id = run
+        self.chain = (*chain, agent.id)
+        """Who must not be asked: those who led here, and the agent itself."""
+        self.unattended = unattended
+        self.results: list[Result] = []
+        """Of this run, with their whole texts."""
+        self.read_revisions: dict[str, int] = {}
+        """Document id → the revision that this run has seen."""
+        self.stream: Stream | None = None
+        """The generation that a `→ continue` waits for, so that it can be stopped."""
+        with self.gate.store.read() as session:
+            tree = find_tree(session, tree_id)
+            self.tree_id = heading_of(session, tree).ulid
+            self._place = tree, self.loom.read.actor.agent
+            self.permissions = permissions_of(session, self.loom.read.actor)
+            self.crossing = may_cross(session, self.loom.read.actor)
+        self._known: BegunRun | None = None
+        self._stopped = False
+
+    @property
+    def turn(self) -> int:
+        """The number of this run among the agent's runs in this tree: what recalled stashes are counted by."""
+        return self._begun.number
+
+    @property
+    def _begun(self) -> BegunRun:
+        if self._known is None:
+            self._known = begin_run(self.gate, self._place, self.run_id)
+        return self._known
+
+    def run(self, found: Sequence[Found], *, turn: int) -> list[Result]:
+        """Carry out a batch, in order; a failure does not stop the rest.
+
+        Only what a scanner found in words that the agent said in this run is to be given here.
+        """
+        return list(self.steps(found, turn=turn))
+
+    def steps(self, found: Iterable[Found], *, turn: int) -> Iterator[Result]:
+        """The same one by one: each is carried out when the one before it has been taken."""
+        for each in found:
+            if self._stopped:
+                return
+            yield self._answer(each, turn)
+
+    def perform(self, command: Command, *, turn: int = 1) -> Result:
+        """Carry out a command that somebody made as a value, and not as a line."""
+        return self._carry_out(write_command(command), command, turn)
+
+    def think(self, found: Iterable[Found]) -> None:
+        """Keep thoughts. They are private: no other agent's context has them."""
+        for each in found:
+            if each.think and each.text.strip():
+                self.loom.perform(KeepThought(tree=self.tree_id, text=each.text.strip()))
+
+    def memory(self) -> Memory:
+        """What stands in the memory block of the agent's next turn."""
+        return self._remembered.memory(self.tree_id, turn=self.turn, crossing=self.crossing)
+
+    def thoughts(self, limit: int = 50) -> list[str]:
+        """The agent's last thoughts in this tree, oldest first."""
+        return self._remembered.thoughts(self.tree_id, limit)
+
+    def facts(self, node_ids: Iterable[str]) -> dict[str, NodeFacts]:
+        """What headings tell, by id; a few queries, whatever the tree's size."""
+        return self.see.facts(self.tree_id, node_ids)
+
+    def place(self) -> Place:
+        """The tree, where the agent stands in it, and who else is there."""
+        return self.see.place(self.tree_id, self.gate.clock())
+
+    def stop(self) -> None:
+        """Carry out no more, and ask for no more words. Returns at once; may come from another thread."""
+        self._stopped = True
+        stream = self.stream
+        if stream is not None:
+            stream.stop()
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._stopped
+
+    @property
+    def _remembered(self) -> Remembered:
+        return Remembered(self.gate.store, self.loom.read.actor)
+
+    def _answer(self, found: Found, turn: int) -> Result:
+        try:
+            command = _read(found)
+        except WeftError as error:
+            return self._keep(found.text, None, Outcome(text=""), error, turn)
+        return self._carry_out(write_command(command), command, turn)
+
+    def _carry_out(self, text: str, command: Command, turn: int) -> Result:
+        outcome, error = Outcome(text=""), None
+        try:
+            outcome = self._act(command)
+        except WeftError as trouble:
+            error = _in_words(trouble)
+        return self._keep(text, command, outcome, error, turn)
+
+    def _act(self, command: Command) -> Outcome:
+        row = CATALOG[command.name]
+        with self.gate.store.read() as session:
+            # Asked here too, so that the answer comes first and names the command; the operations ask anyway.
+            require_permission(session, self.loom.read.actor, row.permission, row.verb or row.name)
+        check_limits(command)
+        return carry_out(Desk(self, command, reached_tree(self, command)))
+
+    def _keep(
+        self, text: str, command: Command | None, outcome: Outcome, error: WeftError | None, turn: int
+    ) -> Result:
+        answer = outcome.text if error is None else failed(error)
+        result = Result(
+            number=self._begun.pinned + 1 + len(self.results),
+            command=text,
+            text=answer,
+            ok=error is None,
+            turn=turn,
+            tokens=DEFAULT.of_text(answer),
+            error=error,
+            nodes=outcome.nodes,
+        )
+        self.results.append(result)
+        self._trace(None if command is None else command.action, outcome.detail, error)
+        again = command is not None and isinstance(command.action, ViewResult)
+        return result if again else shortened(result, _in_short, inline=INLINE_TOKENS)
+
+    def _trace(self, action: Asked | None, detail: str, error: WeftError | None) -> None:
+        said = "" if error is None else f"{error.code}: {error.message}"
+        if action is None:
+            done = Action(verb="said", target="what is no command", noun="", error=said)
+        else:
+            verb, target, noun = told(action)
+            done = Action(verb=verb, target=target, noun=noun, detail=detail, error=said)
+        note_actions(self.gate, self._place, [done])
+
+    def is_here(self, reference: str) -> bool:
+        """Whether a tree that a command names is the one that the agent works in anyway."""
+        name = reference.strip().casefold()
+        return name in {self.tree_id.casefold(), self.loom.read.tree(self.tree_id).title.casefold()}
+
+    def result(self, number: int) -> Result | None:
+        """A result of this run by its handle."""
+        index = number - self._begun.pinned - 1
+        return self.results[index] if 0 <= index < len(self.results) else None
+
+
+def _read(found: Found) -> Command:
+    if not found.closed and not found.think:
+        taken = len(found.text)
+        raise InvalidSyntaxError(
+            f"a string is never closed: {taken:,} characters were taken for its text",
+            hint='close it with "; nothing was done',
+        )
+    return parse_found(found)
+
+
+def _in_words(error: WeftError) -> WeftError:
+    """An error in the codes that commands have."""
+    if isinstance(error, InvalidInputError):
+        return InvalidSyntaxError(error.message, hint=error.hint)
+    if isinstance(error, ContextLimitError):
+        return LimitExceededError(error.message, hint=error.hint)
+    return error
+
+
+def _in_short(text: str) -> str:
+    """How a long answer goes on after its first line."""
+    _, _, rest = text.partition("\n")
+    if len(rest) <= _SHORT:
+        return rest
+    cut = rest.rfind("\n", 0, _SHORT)
+    return f"{rest[: cut if cut > 0 else _SHORT].rstrip()}\n  …"

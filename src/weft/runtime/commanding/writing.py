@@ -1,0 +1,81 @@
+"""Commands on documents: read by line, section or in short; write by line, section, at the end."""
+
+from functools import partial
+from typing import assert_never
+
+from weft.commands import reply
+from weft.commands import values as v
+from weft.commands.views import document_read
+from weft.runtime.commanding.desk import Desk, Outcome
+from weft.runtime.operations.writing import WriteInDocument
+from weft.runtime.summarising.extracting import extract
+from weft.tree.document import (
+    lines_of,
+    section_of,
+    with_appended,
+    with_inserted,
+    with_lines,
+    with_section,
+    with_section_appended,
+)
+
+__all__ = ["read_document", "write_document"]
+
+
+def read_document(desk: Desk, action: v.Read) -> Outcome:
+    found = desk.document(action.document)
+    desk.session.read_revisions[found.id] = found.revision
+    text, part = found.content, ""
+    match action.part:
+        case v.SummaryOnly():
+            text, part = found.summary or extract(text), "summary"
+        case v.Lines(first, last):
+            text, part = lines_of(text, first, last), f"lines {first}-{last}"
+        case v.SectionOf(section):
+            where = section_of(text, section)
+            text, part = text[where.start : where.end], f"§{where.slug}"
+        case None:
+            pass
+    return Outcome(text=document_read(found.title, text, part=part, revision=found.revision))
+
+
+def write_document(desk: Desk, action: v.Write) -> Outcome:
+    found, place, text = desk.document(action.document), action.place, action.text
+    change, revision = partial(_changed, place=place, new=text), None
+    if _counts_lines(place):
+        # Lines are counted in the text that was read: where it has changed since, they mean others.
+        revision = desk.session.read_revisions.get(found.id)
+    saved = desk.loom.perform(WriteInDocument(document=found.id, change=change, revision=revision))
+    desk.session.read_revisions[found.id] = saved.revision
+    return Outcome(text=reply.wrote(saved.title, _DONE[type(place)], saved.revision))
+
+
+_DONE = {v.Append: "appended", v.At: "inserted", v.Replace: "replaced"}
+
+
+def _counts_lines(place: v.Append | v.At | v.Replace) -> bool:
+    match place:
+        case v.At(where):
+            return isinstance(where, int)
+        case v.Replace(what):
+            return isinstance(what, v.Lines)
+        case v.Append():
+            return False
+        case _:
+            assert_never(place)
+
+
+def _changed(text: str, *, place: v.Append | v.At | v.Replace, new: str) -> str:
+    match place:
+        case v.Append():
+            return with_appended(text, new)
+        case v.At(where):
+            if isinstance(where, int):
+                return with_inserted(text, where, new)
+            return with_section_appended(text, where, new)
+        case v.Replace(what):
+            if isinstance(what, v.Lines):
+                return with_lines(text, what.first, what.last, new)
+            return with_section(text, what, new)
+        case _:
+            assert_never(place)
