@@ -20,6 +20,7 @@ from weft.cli import (
     generating,
     history,
     marking,
+    mcp,
     models,
     moving,
     places,
@@ -140,6 +141,7 @@ for family in (
     records,
     recipes,
     serving,
+    mcp,
     users,
 ):
     family.add_to(app)

@@ -8,7 +8,7 @@ results_message(results)      # goes back to the model
 session.memory(), session.facts(ids), session.place()   # for its next turn
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from weft.commands.catalog import CATALOG
@@ -47,6 +47,7 @@ from weft.tree.agent import Agent, Permission, parse_permissions
 if TYPE_CHECKING:
     from weft.runtime.gate import Gate
     from weft.runtime.generate import Stream
+    from weft.runtime.generating.telling import GenerationEvent
     from weft.runtime.grove import Grove
 
 __all__ = ["Session"]
@@ -93,6 +94,8 @@ class Session:
         """Document id → the revision that this run has seen."""
         self.stream: Stream | None = None
         """The generation that a `→ continue` waits for, so that it can be stopped."""
+        self.heard: Callable[[GenerationEvent], None] | None = None
+        """Who is told what a `→ continue` hears, in the thread that waits for it."""
         with self.gate.store.read() as session:
             tree = find_tree(session, tree_id)
             self.tree_id = heading_of(session, tree).ulid

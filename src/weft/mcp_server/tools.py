@@ -1,0 +1,182 @@
+"""All tools in one table: those that are commands, and what a client needs to begin."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias, cast
+
+from mcp_types import CallToolResult, ListToolsResult, Tool, ToolAnnotations
+
+from weft.commands.catalog import CATALOG, ROWS
+from weft.commands.values import Command
+from weft.errors import CrossTreeError, WeftError
+from weft.mcp_server import looking, making, starting
+from weft.mcp_server.answers import answered, refused
+from weft.mcp_server.arguments import InTree, Taken
+from weft.mcp_server.desks import Calling, carry_out
+from weft.tree.agent import Permission
+
+__all__ = ["TOOLS", "Calling", "Offered", "list_tools"]
+
+Run: TypeAlias = Callable[[Any, Calling], Awaitable[CallToolResult]]
+
+COMMANDS: Mapping[str, type[InTree]] = MappingProxyType(
+    {
+        "view": looking.View,
+        "list": looking.Listed,
+        "tree": looking.Draw,
+        "switch": looking.Switch,
+        "search": looking.Search,
+        "think": looking.Think,
+        "pin": looking.Pin,
+        "stash": looking.Stash,
+        "recall": looking.Recall,
+        "drop": looking.Drop,
+        "memory": looking.Memory,
+        "respond": making.Respond,
+        "annotate": making.Annotate,
+        "edit": making.Edit,
+        "merge": making.Merge,
+        "split": making.Split,
+        "join": making.Join,
+        "attach": making.Attach,
+        "link": making.Link,
+        "unlink": making.Unlink,
+        "tag": making.Tag,
+        "untag": making.Untag,
+        "bookmark": making.Bookmark,
+        "unbookmark": making.Unbookmark,
+        "prune": making.Prune,
+        "restore": making.Restore,
+        "exclude": making.Exclude,
+        "include": making.Include,
+        "collapse": making.Collapse,
+        "expand": making.Expand,
+        "undo": making.Undo,
+        "redo": making.Redo,
+        "continue": making.Continue,
+        "read": making.Read,
+        "write": making.Write,
+    }
+)
+"""Every command of the catalog but `help`, which needs no tree."""
+_LOOKING = frozenset({"view", "list", "tree", "search", "memory", "read"})
+_REPEATABLE = frozenset({"switch", "tag", "untag", "bookmark", "unbookmark", "exclude", "include", "pin"})
+_FLAGGED = "call it again with everywhere: true"
+_REPLY: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "command": {"type": "string", "description": "What was done, as a command would say it."},
+        "reply": {"type": "string", "description": "The answer in words; of a long one, its beginning."},
+        "result": {"type": "integer", "description": "Its number: `view` with it shows a long one whole."},
+        "shortened": {"type": "boolean"},
+        "nodes": {"type": "array", "items": {"type": "string"}, "description": "Local ids of what was made."},
+        "tree": {"type": "string", "description": "The tree's id."},
+        "at": {"type": "string", "description": "The local id of where you are in it now."},
+    },
+    "required": ["command", "reply", "shortened", "nodes", "tree"],
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """One tool."""
+
+    name: str
+    title: str
+    description: str
+    permission: Permission
+    taken: type[Taken]
+    output: dict[str, Any]
+    run: Run
+    hints: ToolAnnotations
+
+    def listed(self) -> Tool:
+        return Tool(
+            name=self.name,
+            title=self.title,
+            description=f"{self.description} Needs {self.permission}.",
+            input_schema=self.taken.input_schema(),
+            output_schema=self.output,
+            annotations=self.hints,
+        )
+
+
+def list_tools() -> ListToolsResult:
+    """All of them, whoever asks: what is not permitted says so when it is called, and `help` says it before."""
+    return ListToolsResult(tools=[each.listed() for each in TOOLS.values()])
+
+
+async def _command(taken: InTree, calling: Calling, name: str) -> CallToolResult:
+    action = cast("looking.View", taken).action()
+    everywhere = bool(getattr(taken, "everywhere", False))
+    done = await carry_out(calling, taken.tree, Command(name, action, grove=everywhere))
+    if done.result.error is not None:
+        return refused(_as_arguments(done.result.error, taken))
+    facts: dict[str, object] = {
+        "command": done.result.command,
+        "reply": done.result.shown,
+        "shortened": done.result.short is not None,
+        "nodes": done.result.nodes,
+        "tree": done.tree,
+    }
+    if done.numbered:
+        facts["result"] = done.result.number
+    if done.at is not None:
+        facts["at"] = done.at
+    return answered(done.result.shown, facts)
+
+
+def _as_arguments(error: WeftError, taken: InTree) -> WeftError:
+    """A hint that shows how a command says it, as a tool is told it."""
+    if isinstance(error, CrossTreeError):
+        flag = "everywhere" in type(taken).model_fields and not getattr(taken, "everywhere", False)
+        return CrossTreeError(error.message, hint=_FLAGGED if flag else "name that tree as `tree`")
+    return error
+
+
+def _as_tool(name: str, taken: type[InTree]) -> Offered:
+    row = CATALOG[name]
+
+    async def run(given: InTree, calling: Calling) -> CallToolResult:
+        return await _command(given, calling, name)
+
+    return Offered(
+        name=name,
+        title=name.capitalize(),
+        description=f"{row.help[:1].upper()}{row.help[1:]}.",
+        permission=row.permission,
+        taken=taken,
+        output=_REPLY,
+        run=run,
+        hints=ToolAnnotations(
+            read_only_hint=name in _LOOKING,
+            destructive_hint=name == "write",
+            idempotent_hint=name in _LOOKING or name in _REPEATABLE,
+            open_world_hint=name == "continue",
+        ),
+    )
+
+
+def _to_start(each: starting.Starting) -> Offered:
+    return Offered(
+        name=each.name,
+        title=each.title,
+        description=each.description,
+        permission=each.permission,
+        taken=each.taken,
+        output=each.output,
+        run=each.run,
+        hints=ToolAnnotations(
+            read_only_hint=not each.writes,
+            destructive_hint=False,
+            idempotent_hint=not each.writes,
+            open_world_hint=False,
+        ),
+    )
+
+
+TOOLS: Mapping[str, Offered] = MappingProxyType(
+    {each.name: _to_start(each) for each in starting.STARTING}
+    | {row.name: _as_tool(row.name, COMMANDS[row.name]) for row in ROWS if row.name in COMMANDS}
+)
