@@ -34,7 +34,7 @@ def mcp(
         ),
     ] = None,
     read_only: Annotated[
-        bool, flag("--read-only", help="Let nothing be changed: loom_aware,doc_read.")
+        bool, flag("--read-only", help="Let no tree or document be changed.")
     ] = False,
     allow: Annotated[
         str | None,

@@ -15,14 +15,16 @@ from weft.commands.results import Result
 from weft.commands.values import Command, Continue
 from weft.errors import WeftError
 from weft.ids import new_ulid
+from weft.runtime.actor import agent_row
 from weft.runtime.commanding.session import Session
 from weft.runtime.generating.telling import Ended, GenerationEvent, Said
 from weft.runtime.grove import Grove
+from weft.runtime.values import agent_value
 from weft.store import schema
 from weft.store.references import find_tree
-from weft.tree.agent import Permission
+from weft.tree.agent import Agent, Permission
 
-__all__ = ["MOST_DESKS", "Calling", "Desks", "Done", "carry_out"]
+__all__ = ["MOST_DESKS", "Calling", "Desks", "Done", "agent_of", "carry_out"]
 
 MOST_DESKS = 64
 _MOST_RESULTS = 200
@@ -61,7 +63,8 @@ class _Desk:
     @property
     def is_full(self) -> bool:
         results = self.session.results
-        return len(results) >= _MOST_RESULTS or sum(len(each.text) for each in results) > _MOST_CHARACTERS
+        characters = sum(len(each.text) + len(each.command) for each in results)
+        return len(results) >= _MOST_RESULTS or characters > _MOST_CHARACTERS
 
 
 class Desks:
@@ -70,6 +73,9 @@ class Desks:
     def __init__(self) -> None:
         self._desks: OrderedDict[tuple[object, str], _Desk] = OrderedDict()
         self._finding = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._desks)
 
     def find(self, grove: Grove, tree: str) -> _Desk:
         """Blocking. Rights are looked at each time: a run that began with others is over."""
@@ -113,7 +119,7 @@ async def _generate(calling: Calling, tree: str, command: Command, n: int) -> Do
     heard = _Heard(n)
     session.heard = heard.take
     ended: list[Done | WeftError] = []
-    async with anyio.create_task_group() as tasks:
+    async with heard, anyio.create_task_group() as tasks:
         tasks.start_soon(_watch, session, heard, calling.progress)
         try:
             ended.append(await calling.in_thread(lambda: _done(session, command, numbered=False)))
@@ -144,6 +150,13 @@ class _Heard:
         self._ended: list[str] = []
         self._send, self.news = anyio.create_memory_object_stream[tuple[float, None, str]](1)
 
+    async def __aenter__(self) -> None:
+        pass
+
+    async def __aexit__(self, *ended: object) -> None:
+        self._send.close()
+        self.news.close()
+
     def take(self, event: GenerationEvent) -> None:
         """In the thread that waits for it."""
         if isinstance(event, Said):
@@ -158,7 +171,7 @@ class _Heard:
     def _tell(self) -> None:
         there = f"{len(self._ended)} of {self._n} there"
         told = " · ".join([there, *self._ended, f"{self._characters:,} characters"])
-        with contextlib.suppress(anyio.WouldBlock, anyio.BrokenResourceError):
+        with contextlib.suppress(anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._send.send_nowait((float(self._characters), None, told))
 
 
@@ -176,9 +189,15 @@ def _tree_id(grove: Grove, reference: str) -> str:
         return session.execute(select(schema.trees.c.ulid).where(key)).scalar_one()
 
 
+def agent_of(grove: Grove) -> Agent:
+    """Who acts through it. One need not be allowed to look around to be somebody."""
+    with grove.read.store.read() as session:
+        return agent_value(agent_row(session, grove.read.actor.agent))
+
+
 def _session(grove: Grove, tree: str) -> Session:
     gate = grove.leases.gate
-    return Session(grove, tree, grove.me, run=new_ulid(gate.clock(), gate.entropy))
+    return Session(grove, tree, agent_of(grove), run=new_ulid(gate.clock(), gate.entropy))
 
 
 def _same_rights(one: Session, other: Session) -> bool:

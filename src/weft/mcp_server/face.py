@@ -34,7 +34,7 @@ from weft import __version__
 from weft.errors import UnauthenticatedError, WeftError
 from weft.mcp_server.answers import protocol_error, refused
 from weft.mcp_server.completing import complete
-from weft.mcp_server.desks import Desks
+from weft.mcp_server.desks import Desks, agent_of
 from weft.mcp_server.listening import Listening
 from weft.mcp_server.prompts import get_prompt, list_prompts
 from weft.mcp_server.resources import list_resources, list_templates, read_resource
@@ -170,7 +170,7 @@ class Face:
             held = None if asked is None else asked.scope.get(CALLER)
             if not isinstance(held, Grove):
                 raise UnauthenticatedError("nobody is known to be asking", hint="send a token")
-        return held.calling(self.agent or held.me.id, within=self.within)
+        return held.calling(self.agent or agent_of(held).id, within=self.within)
 
     async def _in_thread(self, work: Callable[[], R]) -> R:
         """What asks the store, in a worker thread; few at a time, so that the loop goes on."""

@@ -62,6 +62,7 @@ COMMANDS: Mapping[str, type[InTree]] = MappingProxyType(
 """Every command of the catalog but `help`, which needs no tree."""
 _LOOKING = frozenset({"view", "list", "tree", "search", "memory", "read"})
 _REPEATABLE = frozenset({"switch", "tag", "untag", "bookmark", "unbookmark", "exclude", "include", "pin"})
+_LINE = 200
 _FLAGGED = "call it again with everywhere: true"
 _REPLY: dict[str, Any] = {
     "type": "object",
@@ -114,7 +115,7 @@ async def _command(taken: InTree, calling: Calling, name: str) -> CallToolResult
     if done.result.error is not None:
         return refused(_as_arguments(done.result.error, taken))
     facts: dict[str, object] = {
-        "command": done.result.command,
+        "command": _line(done.result.command),
         "reply": done.result.shown,
         "shortened": done.result.short is not None,
         "nodes": done.result.nodes,
@@ -125,6 +126,12 @@ async def _command(taken: InTree, calling: Calling, name: str) -> CallToolResult
     if done.at is not None:
         facts["at"] = done.at
     return answered(done.result.shown, facts)
+
+
+def _line(text: str) -> str:
+    """As much of it as says what it was; the client has just sent the rest."""
+    line = " ".join(text[: 2 * _LINE].split())
+    return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
 
 
 def _as_arguments(error: WeftError, taken: InTree) -> WeftError:
