@@ -33,7 +33,7 @@ def test_every_command_is_a_tool():
     assert CATALOG.keys() <= TOOLS.keys()
 
 
-@covers("mcp.tools-and-resources", "mcp.same-tree", "op.same-on-every-face")
+@covers("mcp.tools-and-resources", "mcp.same-tree")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_tree_built_in_process_equals_one_built_through_python(fresh_loom, grown, mode):
     fresh_loom.add_agent(AGENT, type=AgentType.MODEL, model_ref="scripted:echo")
@@ -45,7 +45,7 @@ def test_a_tree_built_in_process_equals_one_built_through_python(fresh_loom, gro
     check_sound(fresh_loom)
 
 
-@covers("mcp.transports", "mcp.same-tree", "cli.services")
+@covers("mcp.transports", "mcp.same-tree")
 def test_a_tree_built_over_pipes_equals_one_built_through_python(tmp_path, grown):
     peopled(tmp_path / "grove.db").close()
     with over_pipes(str(tmp_path / "grove.db")) as talk:
