@@ -78,6 +78,7 @@ EVERY = {
     "agents set": "agents set Muse --temperature 0.5",
     "agents default": "agents default Echo",
     "gen": "gen ONE --agent Echo",
+    "do": "do view ONE",
     "summarise": "summarise ONE",
     "spend": "spend",
     "spend cap": "spend cap 5",

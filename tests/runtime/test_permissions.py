@@ -14,20 +14,26 @@ from weft.runtime.operations import (
     agents,
     documents,
     editing,
+    history,
     items,
+    memory,
     metadata,
     nodes,
     places,
     projects,
     references,
     trees,
+    writing,
 )
 from weft.runtime.reading import Reading
 from weft.store import schema
 from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
 
-MODULES = (agents, documents, editing, items, metadata, nodes, places, projects, references, trees)
+MODULES = (
+    *(agents, documents, editing, history, items, memory, metadata),
+    *(nodes, places, projects, references, trees, writing),
+)
 OPERATIONS = [
     value
     for module in MODULES

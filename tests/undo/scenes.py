@@ -12,6 +12,7 @@ from weft.runtime.operations.documents import ArchiveDocument, CreateDocument, S
 from weft.runtime.operations.editing import Edit, Erase, Join, Split
 from weft.runtime.operations.histories import AppendHistory
 from weft.runtime.operations.items import Attach, Detach
+from weft.runtime.operations.memory import DropStash, KeepPin, KeepStash, Unpin
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
 from weft.runtime.operations.places import CommitBuffer, Direction, Switch, TypeText
@@ -29,6 +30,7 @@ from weft.runtime.operations.references import (
 )
 from weft.runtime.operations.trees import Archive, Describe, Plant, Unarchive
 from weft.runtime.operations.vaults import MountVault, UnmountVault
+from weft.runtime.operations.writing import WriteInDocument
 from weft.runtime.targets import TargetRef
 from weft.runtime.undoing.stack import tops_now
 from weft.store.references import find_agent, find_tree
@@ -302,6 +304,41 @@ CASES = [
             document=s.document.id, revision=1, content="It melted.", title=f"Melt {s.number}"
         ),
         in_grove=True,
+    ),
+    Case(
+        WriteInDocument,
+        "at its end",
+        lambda s: WriteInDocument(document=s.document.id, change=lambda text: f"{text}\nIt melted."),
+        in_grove=True,
+    ),
+    Case(KeepPin, "a node", lambda s: KeepPin(tree=s.id, label="node:a", body={"node": "a"})),
+    Case(
+        KeepPin,
+        "as it is now",
+        lambda s: KeepPin(tree=s.id, label="result:1", body={"result": 1, "text": "new"}),
+        lambda s: s.grove.perform(KeepPin(tree=s.id, label="result:1", body={"result": 1, "text": "old"})),
+    ),
+    Case(
+        Unpin,
+        "a node",
+        lambda s: Unpin(tree=s.id, label="node:a", shown="[a]"),
+        lambda s: s.grove.perform(KeepPin(tree=s.id, label="node:a", body={"node": "a"})),
+    ),
+    Case(
+        Unpin,
+        "while archived",
+        lambda s: Unpin(tree=s.id, label="node:a", shown="[a]"),
+        lambda s: (
+            s.grove.perform(KeepPin(tree=s.id, label="node:a", body={"node": "a"})),
+            s.tree.archive(),
+        ),
+    ),
+    Case(KeepStash, "a text", lambda s: KeepStash(tree=s.id, label="snow", text="It fell.")),
+    Case(
+        DropStash,
+        "a text",
+        lambda s: DropStash(tree=s.id, label="snow"),
+        lambda s: s.grove.perform(KeepStash(tree=s.id, label="snow", text="It fell.")),
     ),
     Case(ArchiveDocument, "away", lambda s: ArchiveDocument(document=s.document.id), in_grove=True),
     Case(

@@ -16,6 +16,7 @@ from weft.runtime.operations.calibrations import Calibrate
 from weft.runtime.operations.documents import DeleteDocument
 from weft.runtime.operations.envelopes import KeepEnvelope, KeepLegacyText, ReportCached
 from weft.runtime.operations.history import Redo, Undo
+from weft.runtime.operations.memory import KeepThought, RecallStash
 from weft.runtime.operations.records import DeleteRecords
 from weft.runtime.operations.timestamps import Certify, RequestTimestamp, SetAuthorities
 from weft.runtime.operations.trees import DeleteTree
@@ -32,6 +33,7 @@ NOT_UNDOABLE = {DeleteTree, DeleteDocument, DeleteRecords, Undo, Redo} | {
     Certify,
     SetAuthorities,
     Calibrate,
+    *(KeepThought, RecallStash),
     *(AddUser, ArchiveUser, SetRole, AddToken, RevokeToken),
 }
 """Deleting destroys for good; a step is not itself stepped over; evidence is, and stays; so do doors."""

@@ -14,6 +14,7 @@ from weft import __version__
 from weft.cli import (
     agents,
     attaching,
+    commanding,
     contexts,
     documents,
     events,
@@ -123,6 +124,7 @@ for family in (
     places,
     writing,
     generating,
+    commanding,
     marking,
     attaching,
     references,

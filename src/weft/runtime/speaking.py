@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 
 if TYPE_CHECKING:
     from weft.runtime.actor import Actor
+    from weft.runtime.commanding.doing import Done
     from weft.runtime.gate import Gate
     from weft.runtime.generate import Generated, Generations, Stream
     from weft.runtime.generating.preflight import Preflight
@@ -31,6 +32,13 @@ class GroveSpeaking:
         from weft.runtime.generate import Generations  # noqa: PLC0415 - few calls ask a model
 
         return Generations(cast("Grove", self), self._gate, self._actor)
+
+    def do(self, text: str, *, tree: str | None = None, agent: str | None = None) -> "Done":
+        """Carry out commands: `loom.do("→ help")`, in a tree, or in the one you were last in."""
+        from weft.runtime.commanding.doing import do  # noqa: PLC0415 - few calls speak in commands
+
+        grove = cast("Grove", self)
+        return do(grove, grove.read.latest_tree() if tree is None else tree, text, agent)
 
     def calling(
         self, agent: str, *, within: "frozenset[Permission] | None" = None, run: str | None = None
@@ -119,6 +127,15 @@ class TreeSpeaking:
     def summarise(self, *, anew: bool = False) -> str:
         """Two sentences on what it is about; made and kept, where there are none yet."""
         return self._grove.summaries.tree(self.value.id, anew=anew)
+
+    def do(self, text: str, *, agent: str | None = None) -> "Done":
+        """Carry out commands here, each on a line: `tree.do("→ view a7x2")`; as you, or as an agent of yours.
+
+        A failure does not stop the rest; each result has the text of its answer, and its error.
+        """
+        from weft.runtime.commanding.doing import do  # noqa: PLC0415
+
+        return do(self._grove, self.value.id, text, agent)
 
     def close(self) -> None:
         """You are done with it for now: it is summarised anew in the background."""
