@@ -15,7 +15,7 @@ pytestmark = [
 ]
 
 
-@covers("generate.default-agent", "generate.streams", "provider.embedded-model")
+@covers("generate.default-agent", "generate.streams", "provider.embedded-model", "response.embedded-model")
 def test_a_new_grove_answers_at_once_n_ways_and_streamed(file_address):
     with weft.open(file_address) as grove:
         asked = grove.plant("Tea").say("Name a kind of tea.")
@@ -29,7 +29,11 @@ def test_a_new_grove_answers_at_once_n_ways_and_streamed(file_address):
         assert isinstance(told.value.usage, Usage)
         assert told.value.usage.prompt
         sent = grove.generations.sent(asked.value.tree_id, stream.nodes[0].id)
-        assert grove.generations.check_sent(sent).is_whole
+        checked = grove.generations.check_sent(sent)
+        assert (checked.is_whole, checked.again) == (True, "same")
+        # What the runtime itself answered, line by line.
+        assert told.raw_response.startswith(b"HTTP/1.1 200 OK")
+        assert b'"chat.completion.chunk"' in told.raw_response
         check_sound(grove)
 
 

@@ -1,11 +1,13 @@
 """Summaries: what a model is asked, when, and what there is without one."""
 
+import orjson
 import pytest
 from tests.covers import covers
-from tests.generating.stage import count, grove_with
+from tests.generating.stage import attempts, count, grove_with
 from tests.soundness import check_sound
 
 import weft
+from weft.context.manifest import Manifest
 from weft.errors import ProviderError, Trouble
 from weft.providers.base import Prices
 from weft.providers.keys import Keys
@@ -15,6 +17,8 @@ from weft.runtime.summarising.extracting import extract, is_extract
 from weft.runtime.summarising.models import models_to_ask
 from weft.runtime.summarising.templates import NODE, TREE
 from weft.store import schema
+from weft.store.bodies import manifest_of, request_segments
+from weft.store.rows import OUTCOMES
 from weft.testing import Scripted
 
 SEEDS_NODE = """\
@@ -262,3 +266,24 @@ def test_whoever_stays_summarises_when_it_is_quiet(file_address, monkeypatch):
         with grove.follow(after="now", timeout=60) as events:
             assert any(event.kind == "summarise" for event in events)
         assert node.refresh().value.summary == "Said in short."
+
+
+@covers("attempt.one-model-call", "manifest.stored-with-every-attempt")
+def test_asking_for_a_summary_leaves_what_was_sent_and_what_came(address):
+    trouble = ProviderError(Trouble.AUTHENTICATION, "who are you?")
+    small = Scripted([trouble, "It is about tea.", "A tree about tea."], name="anthropic")
+    with grove_with(address, Scripted(), small) as grove:
+        grove.summaries.choose_model("anthropic:small")
+        tree = grove.plant("Tea", "Green tea, or black?")
+        assert is_extract(tree.root.summarise())
+        assert tree.root.summarise(anew=True) == "It is about tea."
+        tree.summarise(anew=True)
+        calls = attempts(grove)
+        assert [OUTCOMES[each.outcome] for each in calls] == ["failed", "complete", "complete"]
+        assert calls[0].error == "authentication: who are you?"
+        with grove._gate.store.read() as session:
+            for call, words in zip(calls, [b"Green tea", b"Green tea", b"It is about tea."], strict=True):
+                assert words in b"".join(request_segments(session, call.tree, call.key))
+                told = Manifest.from_stored(orjson.loads(manifest_of(session, call.tree, call.key)))
+                assert [entry.id for entry in told] == [tree.root.id]
+        check_sound(grove)

@@ -13,6 +13,7 @@ from tests.providers.loopback import Loopback, bomb, gone, plain, silent, stream
 from weft.errors import ProviderError, Trouble
 from weft.providers.base import Parameters, Request, Tool
 from weft.providers.collecting import Answer
+from weft.providers.composing import composed
 from weft.providers.connection import Limits
 from weft.providers.events import Ending, TextDelta
 from weft.providers.gate import Gate
@@ -105,6 +106,23 @@ def test_what_is_kept_is_what_went_over_the_wire(house):
     assert {name: value for name, value in told.items() if name not in secret} == {
         name: value for name, value in heard.items() if name not in secret
     }
+
+
+@covers("request.reassembled")
+def test_what_would_be_sent_is_told_to_the_byte_without_a_key_and_without_sending(house):
+    ask = chat("Hi", "Ho", "Thére — 🌊", model=house.model, temperature=0.5, max_tokens=99)
+    scene, server = play(house, streamed(*house.text(WORDS)), ask=ask)
+
+    async def again():
+        async with Loopback([gone()]) as silent_one:
+            provider = house.make(connect(silent_one.url + house.base, house.name, key=None))
+            told = await composed(provider, ask)
+            await provider.close()
+            return told, silent_one
+
+    told, silent_one = asyncio.run(again())
+    assert told.body == server.heard[0].body == scene.answer.recording.last.sent.body
+    assert silent_one.heard == []
 
 
 @covers("provider.one-capture-layer")

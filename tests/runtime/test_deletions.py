@@ -1,6 +1,5 @@
 """A hard delete leaves nothing behind: no row, no trace in the files, no image that only it had."""
 
-import gzip
 import os
 import threading
 
@@ -8,12 +7,12 @@ import pytest
 from sqlalchemy import text as sql
 from tests import postgres
 from tests.covers import covers
+from tests.finding import columns_with, files_with
 
 import weft
 from weft.errors import NotFoundError, StorageError
 from weft.runtime.deletions import finish_deletions, unreferenced_blobs
 from weft.runtime.operations.trees import DeleteTree
-from weft.store import schema
 from weft.store.sqlite import SqliteStore, _driver
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Image, Mixed, Text
@@ -30,33 +29,6 @@ def grove(loom):
 
 def image(grove, data: bytes) -> Image:
     return Image(ref=grove.put_blob(data), mime_type="image/png", width=1, height=1)
-
-
-def files_with(grove, word: str) -> list[str]:
-    """Names of the store's files that a word stands in."""
-    store = grove._gate.store
-    looked_at = [path for path in store.blobs.folder.rglob("*") if path.is_file()]
-    if isinstance(store, SqliteStore):
-        looked_at += [path for path in store.path.parent.glob(store.path.name + "*") if path.is_file()]
-    return sorted(path.name for path in looked_at if word.encode() in path.read_bytes())
-
-
-def columns_with(grove, word: str) -> list[str]:
-    """Columns of any table that a word stands in, compressed ones too."""
-    found: set[str] = set()
-    with grove._gate.store.read() as session:
-        tables = sorted(schema.metadata.tables)
-        for table in tables:
-            for row in session.execute(sql(f'SELECT * FROM "{table}"')):
-                for name, value in row._mapping.items():
-                    plain = value
-                    if isinstance(value, bytes | memoryview):
-                        plain = bytes(value)
-                        plain = gzip.decompress(plain) if plain[:2] == b"\x1f\x8b" else plain
-                        plain = plain.decode(errors="replace")
-                    if word in str(plain):
-                        found.add(f"{table}.{name}")
-    return sorted(found)
 
 
 def fill(grove, tree) -> None:

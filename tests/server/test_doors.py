@@ -39,7 +39,7 @@ def routes(listed) -> Iterator[tuple[str, str]]:
             yield from routes(route.original_router.routes)
 
 
-@covers("http.every-route-guarded")
+@covers("http.every-route-guarded", "security.route-matrix-complete")
 def test_every_route_is_in_the_matrix(client):
     assert set(routes(client.app.routes)) == ROUTES
 
@@ -92,7 +92,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(owner, ask):
     assert "/context/topicContextYoj/run" in page.text
 
 
-@covers("http.one-time-link")
+@covers("http.one-time-link", "security.cookies-same-site")
 def test_the_link_opens_once_and_the_cookie_stays(client, ask):
     stranger = ask(None)
     assert stranger.get("/enter?key=guess").status_code == 401

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 from tests.covers import covers
+from tests.finding import texts_and_labels
 from tests.soundness import check_file, check_sound
 
 import weft
-from weft.store import schema
-from weft.store.rows import Flag
 
 ROUNDS = 100 if os.environ.get("WEFT_PROVE") else 4
 SCRIPT = Path(__file__).with_name("killed.py")
@@ -64,14 +63,3 @@ def test_nothing_acknowledged_is_lost_when_writers_are_killed(address, figure):
             check_file(address)
     assert len(told) > ROUNDS * 5
     figure("acknowledged writes lost to kill -9", f"0 of {len(told):,} in {ROUNDS} rounds")
-
-
-def texts_and_labels(grove: weft.Grove) -> set[tuple[str, str]]:
-    """(node id, text) of every node, and (node id, ★) of every bookmark: labels may be overwritten later."""
-    with grove._gate.store.read() as session:
-        nodes = {(row.tree, row.key): row for row in session.execute(schema.nodes.select())}
-        texts = [
-            (nodes[row.tree, row.node].ulid, row.content) for row in session.execute(schema.texts.select())
-        ]
-    marked = {(row.ulid, "★") for row in nodes.values() if row.flags & Flag.BOOKMARKED}
-    return {*texts, *marked}

@@ -5,6 +5,7 @@ whoever reads a stream gets the bytes before what was read from them, also of wh
 """
 
 import asyncio
+import logging
 import ssl
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
@@ -12,11 +13,13 @@ from contextlib import aclosing, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Protocol, TypeAlias, cast
+from weakref import WeakSet
 
 import httpcore2
 import httpx2
 
 from weft.errors import ProviderError, Trouble
+from weft.providers.composing import is_composing
 from weft.providers.connection import Limits
 from weft.providers.endpoint import Endpoint, Resolver, check_name, checked_addresses, resolve
 from weft.providers.events import Event
@@ -35,6 +38,25 @@ _SECRET_HEADERS = frozenset(
 )
 _BLOTTED = b"[redacted]"
 _PIECE = 64 * 1024
+
+
+class _Blotting(logging.Filter):
+    """Keeps keys out of the connection's own log, which tells every header that came back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys: WeakSet[Secret] = WeakSet()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        told = record.getMessage()
+        for key in list(self.keys):
+            told = blot_text(told, key.reveal())
+        record.msg, record.args = told, ()
+        return True
+
+
+_BLOTTING = _Blotting()
+logging.getLogger("httpcore2.http11").addFilter(_BLOTTING)
 
 
 class _Tape:
@@ -118,6 +140,8 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
     ) -> None:
         self._endpoint = endpoint
         self._key = key
+        if key is not None:
+            _BLOTTING.keys.add(key)
         self._limits = limits or Limits()
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=tls or (_usual_tls() if endpoint.scheme == "https" else None),
@@ -138,6 +162,8 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         tape = _TAPE.get()
         if tape is not None:
             await tape.put(self._sent(request, body))
+        if is_composing():
+            raise httpx2.ConnectError("this was to be put into words, not to be sent")
         target = httpcore2.URL(
             scheme=request.url.raw_scheme,
             host=request.url.raw_host,
@@ -179,7 +205,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         unpack = _unpacker(packing, self._endpoint.host)
         kept = [
             (name, value)
-            for name, value in answer.headers
+            for name, value in head.headers
             if unpack is None or name.lower() not in {b"content-encoding", b"content-length"}
         ]
         stream = _Body(answer, tape, self._limits, unpack, secret)
@@ -245,15 +271,19 @@ class _Body(httpx2.AsyncByteStream):
                 async for data in raw:
                     received += len(data)
                     self._require(received, self._limits.received, "sent")
+                    # The SDK reads what is kept: an answer that repeats the key is blotted for both.
+                    kept = blotter.feed(data)
                     pieces: list[bytes] = []
-                    for piece in self._unpacked(data):
+                    for piece in self._unpacked(kept):
                         unpacked += len(piece)
                         self._require(unpacked, self._limits.unpacked, "unpacked")
                         pieces.append(piece)
-                    await self._keep(blotter.feed(data))
+                    await self._keep(kept)
                     for piece in pieces:
                         yield piece
-                await self._keep(blotter.flush())
+                if held := blotter.flush():
+                    await self._keep(held)
+                    yield held
         finally:
             await raw.aclose()
             if self._tape is not None and (held := blotter.flush()):

@@ -92,6 +92,7 @@ class Compatible:
     """Every endpoint that speaks like OpenAI, each with its own connections and its own key."""
 
     name = "compatible"
+    composes = True
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from weft.providers.capture import CaptureTransport
+from weft.providers.composing import is_composing
 from weft.providers.connection import SILENCE, Connection
 from weft.providers.endpoint import Endpoint
 from weft.providers.secret import Secret
@@ -16,6 +17,7 @@ from weft.providers.secret import Secret
 __all__ = ["Connector", "timeouts"]
 
 _CONNECT = 15.0
+_NO_KEY = Secret("none")
 C = TypeVar("C")
 
 
@@ -42,23 +44,32 @@ class Connector(Generic[C]):
 
     def client(self) -> tuple[C, Secret | None]:
         """The SDK's client for the running loop, and the key it uses."""
+        if is_composing():
+            # Nothing is sent: a key has no use, and what is made without one is not kept.
+            return self._made(_NO_KEY).client, _NO_KEY
         loop = asyncio.get_running_loop()
         key = self.connection.key()
-        value = "" if key is None else key.reveal()
         kept = self._kept.get(loop)
-        if kept is None or kept.key != value:
-            given = self.connection
-            transport = CaptureTransport(
-                given.endpoint, key, limits=given.limits, resolver=given.resolver, tls=given.tls
-            )
-            http = httpx2.AsyncClient(
-                transport=transport, trust_env=False, follow_redirects=False, timeout=timeouts(None)
-            )
-            kept = self._kept[loop] = _Kept(self._make(http, given.endpoint, key), http, value)
+        if kept is None or kept.key != _value(key):
+            kept = self._kept[loop] = self._made(key)
         return kept.client, key
+
+    def _made(self, key: Secret | None) -> _Kept[C]:
+        given = self.connection
+        transport = CaptureTransport(
+            given.endpoint, key, limits=given.limits, resolver=given.resolver, tls=given.tls
+        )
+        http = httpx2.AsyncClient(
+            transport=transport, trust_env=False, follow_redirects=False, timeout=timeouts(None)
+        )
+        return _Kept(self._make(http, given.endpoint, key), http, _value(key))
 
     async def close(self) -> None:
         """Close the connections of the running loop."""
         kept = self._kept.pop(asyncio.get_running_loop(), None)
         if kept is not None:
             await kept.http.aclose()
+
+
+def _value(key: Secret | None) -> str:
+    return "" if key is None else key.reveal()

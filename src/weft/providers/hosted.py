@@ -25,6 +25,7 @@ class Hosted(ABC):
 
     name: str
     endpoint: ClassVar[Endpoint]
+    composes = True
 
     def __init__(self, connection: Connection | None = None) -> None:
         self._connection = connection or Connection(endpoint=self.endpoint, key_name=self.name)

@@ -51,6 +51,7 @@ class Local:
     """Models that run in this process."""
 
     name = "local"
+    composes = True
 
     def __init__(self, *, environment: Mapping[str, str] | None = None, idle: float = 600.0) -> None:
         self._environment = os.environ if environment is None else environment

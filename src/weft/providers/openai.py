@@ -31,6 +31,7 @@ class OpenAI:
     """OpenAI's models."""
 
     name = "openai"
+    composes = True
 
     def __init__(self, connection: Connection | None = None) -> None:
         self._connection = connection or Connection(endpoint=ENDPOINT, key_name=self.name)

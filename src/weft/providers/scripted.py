@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from weft.errors import ProviderError, Trouble
 from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Profile, Request
+from weft.providers.composing import is_composing
 from weft.providers.events import (
     Ending,
     Event,
@@ -93,6 +94,8 @@ class Scripted:
     every chunk wait until the test lets it through.
     """
 
+    composes = True
+
     def __init__(
         self,
         script: Script = echo,
@@ -129,6 +132,9 @@ class Scripted:
         """Nothing is held open."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Event]:
+        if is_composing():
+            yield _sent(self._name, request)
+            return
         with self._lock:
             self.requests.append(request)
             number = len(self.requests)

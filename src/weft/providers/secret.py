@@ -8,7 +8,7 @@ _BLOT = "*"
 class Secret:
     """A key. Only `reveal` gives it; whatever prints, logs or compares it sees nothing."""
 
-    __slots__ = ("_value",)
+    __slots__ = ("__weakref__", "_value")
 
     def __init__(self, value: str) -> None:
         self._value = value

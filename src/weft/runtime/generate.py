@@ -199,7 +199,7 @@ class Generations:
 
     def check_sent(self, sent: Sent) -> Checked:
         """Whether that is what was sent, to the byte, and whether it would be the same today."""
-        return check_sent(self.gate, self.actor, sent)
+        return check_sent(self.gate, self.actor, self.registry, sent)
 
     @property
     def default_agent(self) -> str | None:

@@ -7,7 +7,7 @@ layers, with marks for the provider's cache) is chosen by giving it as the wish 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -32,6 +32,8 @@ __all__ = [
     "assemble_plainly",
     "neutral_hash",
     "options_of",
+    "parameters_from_wire",
+    "parameters_to_wire",
     "request_of",
     "with_choices",
     "with_prefill",
@@ -173,3 +175,30 @@ def neutral_hash(request: Request) -> str:
 
 def with_choices(request: Request, n: int) -> Request:
     return replace(request, parameters=replace(request.parameters, n=n))
+
+
+def parameters_to_wire(parameters: Parameters) -> JsonObject:
+    """What a request says beside its words, as it is kept to make the same request again."""
+    return {
+        "temperature": parameters.temperature,
+        "topP": parameters.top_p,
+        "maxTokens": parameters.max_tokens,
+        "stop": list(parameters.stop),
+        "seed": parameters.seed,
+        "n": parameters.n,
+        "logprobs": parameters.logprobs,
+        "custom": dict(parameters.custom),
+    }
+
+
+def parameters_from_wire(told: Mapping[str, Any]) -> Parameters:
+    return Parameters(
+        temperature=told["temperature"],
+        top_p=told["topP"],
+        max_tokens=told["maxTokens"],
+        stop=tuple(told["stop"]),
+        seed=told["seed"],
+        n=told["n"],
+        logprobs=told["logprobs"],
+        custom=told["custom"],
+    )

@@ -1,24 +1,29 @@
 """Calls of models as rows: begun, changed, and vouched for."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sqlalchemy import select, update
 
 from weft.errors import NotFoundError
 from weft.provenance.facts import attempt_fact
+from weft.runtime.answers import Answer, add_response
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope
 from weft.store import schema
-from weft.store.bodies import save_segments
+from weft.store.bodies import save_manifest, save_segments
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
 from weft.tree.agent import Permission
-from weft.tree.attempt import Outcome
+from weft.tree.attempt import Outcome, RawResponse
 
 __all__ = [
+    "EndedCall",
     "Generating",
     "agent_key",
     "attempt_row",
+    "keep_ended",
     "new_attempt",
     "note_attempt",
     "put_request",
@@ -27,6 +32,15 @@ __all__ = [
 ]
 
 _attempts = schema.attempts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedCall:
+    """A call that is over: what was sent, what came, and why it failed, if it did."""
+
+    segments: Sequence[bytes]
+    response: RawResponse | None
+    error: str | None = None
 
 
 class Generating(Editing):
@@ -108,3 +122,20 @@ def note_attempt(scope: Scope, tree: TreeState, row: Mapping[str, Any]) -> None:
     agent = transaction.agent(row["agent"]).ulid
     parent = transaction.node(tree.key, row["parent"]).ulid
     scope.note(attempt_fact(row, agent, parent, answered, manifest))
+
+
+def keep_ended(
+    scope: Scope, tree: TreeState, parent: NodeRow, agent: str, call: EndedCall, *, manifest: bytes
+) -> str:
+    """Keep a call that brought no node: it is evidence like any other. Returns its id."""
+    row = new_attempt(scope, tree, parent, agent)
+    save_manifest(scope.transaction, tree.key, row["key"], manifest)
+    put_request(scope, tree, row, call.segments)
+    if call.response is not None:
+        digest = hashlib.sha256(call.response.body).digest()
+        row["response"] = add_response(scope, tree, Answer(call.response, digest, 0))["key"]
+    outcome = Outcome.COMPLETE if call.error is None else Outcome.FAILED
+    row |= {"outcome": OUTCOMES.index(outcome), "error": call.error, "ended_at": scope.now}
+    update_attempt(scope, row, "response", "outcome", "error", "ended_at")
+    note_attempt(scope, tree, row)
+    return row["ulid"]

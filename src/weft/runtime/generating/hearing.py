@@ -18,8 +18,9 @@ from weft.providers.events import (
     ToolCalled,
 )
 from weft.providers.wire import Answered, Exchange, Received, Sent
+from weft.runtime.generating.attempts import EndedCall
 from weft.runtime.generating.preparing import Call
-from weft.runtime.generating.settling import Continuation, FailedTry, Piece
+from weft.runtime.generating.settling import Continuation, Piece
 from weft.runtime.redaction import redact
 from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import (
@@ -35,7 +36,7 @@ from weft.tree.json import JsonValue
 from weft.tree.node import Status
 from weft.tree.wire import from_microseconds
 
-__all__ = ["STOPPED", "Heard", "choices_from", "keepable"]
+__all__ = ["STOPPED", "Heard", "choices_from", "keepable", "told_error"]
 
 STOPPED = "stopped"
 _CUT = ProviderError(
@@ -83,7 +84,7 @@ class Heard:
             case ToolCalled():
                 self._said.append(["b", event.choice, content_to_wire(event.call)])
             case Retried():
-                self.tries.append((len(self.answer.recording.exchanges) - 1, _told(event.error)))
+                self.tries.append((len(self.answer.recording.exchanges) - 1, told_error(event.error)))
             case _:
                 pass
 
@@ -151,17 +152,17 @@ class Heard:
     def told(self) -> str | None:
         """Why it ended as it did, for the attempt."""
         if self.error is not None:
-            return _told(self.error)
+            return told_error(self.error)
         return STOPPED if self.stopped and not self._is_whole() else None
 
     def response(self) -> RawResponse | None:
         """What came over the wire, also if it is not all."""
         return self._raw(self.answer.recording.last, self.answer.usage)
 
-    def earlier(self) -> list[FailedTry]:
+    def earlier(self) -> list[EndedCall]:
         exchanges = self.answer.recording.exchanges
         return [
-            FailedTry(
+            EndedCall(
                 segments=exchanges[index].sent.segments,
                 response=self._raw(exchanges[index], Usage()),
                 error=error,
@@ -187,7 +188,7 @@ class Heard:
         )
 
 
-def _told(error: WeftError) -> str:
+def told_error(error: WeftError) -> str:
     kind = f"{error.trouble}: " if isinstance(error, ProviderError) else ""
     return redact(f"{kind}{error.message}")
 

@@ -19,6 +19,7 @@ from weft.runtime.generating.assembly import (
     assemble_plainly,
     neutral_hash,
     options_of,
+    parameters_to_wire,
     request_of,
     with_choices,
 )
@@ -100,7 +101,8 @@ class _Asked:
     profile: Profile
     request: Request
     assembled: Assembled
-    manifest: bytes
+    generation: JsonObject
+    """How it was asked, to be asked again."""
     choices: tuple[int, ...]
     """How many of each request."""
 
@@ -160,7 +162,7 @@ class _Preparing:
             profile=profile,
             request=request,
             assembled=assembled,
-            manifest=orjson.dumps(_manifest(ask, assembly, assembled, request), option=orjson.OPT_SORT_KEYS),
+            generation=_generation(ask, assembly, request),
             choices=tuple(_shares(wishes.n, profile.choices)),
         )
 
@@ -307,13 +309,19 @@ def _calls(asked: list[_Asked]) -> Iterator[Call]:
     slot = 0
     for each in asked:
         for number, n in enumerate(each.choices):
+            request = with_choices(_with_seed(each.request, number), n)
+            generation: JsonObject = {
+                **each.generation,
+                "parameters": parameters_to_wire(request.parameters),
+            }
+            told: JsonObject = {**each.assembled.manifest, "generation": generation}
             yield Call(
                 slots=tuple(range(slot, slot + n)),
                 agent=each.agent,
                 provider=each.provider,
                 profile=each.profile,
-                request=with_choices(_with_seed(each.request, number), n),
-                manifest=each.manifest,
+                request=request,
+                manifest=orjson.dumps(told, option=orjson.OPT_SORT_KEYS),
                 expected=each.expected(n),
                 keep=each.assembled.keep,
             )
@@ -366,24 +374,21 @@ def _spender(here: Here, agent: Agent, key: int) -> Spender:
     return Spender(tree=here.tree, tree_id=here.tree_id, agent=key, agent_id=agent.id, agent_name=agent.name)
 
 
-def _manifest(ask: Ask, assembly: Assembly, assembled: Assembled, request: Request) -> JsonObject:
-    """The engine's account, and what is needed to assemble it again."""
+def _generation(ask: Ask, assembly: Assembly, request: Request) -> JsonObject:
+    """What is needed, beside the engine's account, to assemble it again."""
     wishes, profile = ask.wishes, ask.profile
     return {
-        **assembled.manifest,
-        "generation": {
-            "agent": ask.agent.id,
-            "parent": ask.node,
-            "model": ask.agent.model_ref,
-            "assembly": _NAMES.get(assembly, "another"),
-            "limit": wishes.limit,
-            "window": options_of(ask).window,
-            "maxTokens": wishes.max_tokens,
-            "preferences": dict(wishes.preferences),
-            "context": list(wishes.context),
-            "instructions": list(wishes.instructions),
-            "prefixCache": profile.prefix_cache,
-            "prefill": profile.prefill,
-            "request": neutral_hash(request),
-        },
+        "agent": ask.agent.id,
+        "parent": ask.node,
+        "model": ask.agent.model_ref,
+        "assembly": _NAMES.get(assembly, "another"),
+        "limit": wishes.limit,
+        "window": options_of(ask).window,
+        "maxTokens": wishes.max_tokens,
+        "preferences": dict(wishes.preferences),
+        "context": list(wishes.context),
+        "instructions": list(wishes.instructions),
+        "prefixCache": profile.prefix_cache,
+        "prefill": profile.prefill,
+        "request": neutral_hash(request),
     }

@@ -2,21 +2,31 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, cast
 
 import orjson
 
 from weft.context.manifest import RENDERER, Manifest
-from weft.errors import NotFoundError, WeftError
-from weft.providers.base import CacheKind, ModelName, Profile
+from weft.errors import NotFoundError, UnavailableError, WeftError
+from weft.providers.base import CacheKind, ModelName, Profile, Request
+from weft.providers.composing import composed
+from weft.providers.registry import Registry
 from weft.runtime.actor import Actor
 from weft.runtime.contexts import Contexts
 from weft.runtime.evidence import Evidence
 from weft.runtime.gate import Gate
-from weft.runtime.generating.assembly import Ask, Assembly, assemble_plainly, neutral_hash, request_of
+from weft.runtime.generating.assembly import (
+    Ask,
+    Assembly,
+    assemble_plainly,
+    neutral_hash,
+    parameters_from_wire,
+    request_of,
+)
 from weft.runtime.generating.layers import assemble_in_layers
+from weft.runtime.generating.loop import hearing
 from weft.runtime.generating.wishes import Wishes, parameters_for
 from weft.runtime.reading import Reading
 from weft.tree.edge import SourceRole
@@ -81,14 +91,14 @@ def sent_for(gate: Gate, actor: Actor, tree: str, node: str) -> Sent:
     )
 
 
-def check_sent(gate: Gate, actor: Actor, sent: Sent) -> Checked:
+def check_sent(gate: Gate, actor: Actor, registry: Registry, sent: Sent) -> Checked:
     """Rebuild the body byte for byte from what was kept; and, where nothing has changed, by assembling it anew."""
     rebuilt = hashlib.sha256(sent.body).hexdigest()
-    again, why = _again(gate, actor, sent)
+    again, why = _again(gate, actor, registry, sent)
     return Checked(sha256=sent.sha256, rebuilt=rebuilt, is_whole=rebuilt == sent.sha256, again=again, why=why)
 
 
-def _again(gate: Gate, actor: Actor, sent: Sent) -> tuple[Again, str]:
+def _again(gate: Gate, actor: Actor, registry: Registry, sent: Sent) -> tuple[Again, str]:
     told = cast("Mapping[str, Any]", sent.generation)
     if not told:
         return Again.UNKNOWN, "it is not known how it was asked for"
@@ -98,15 +108,29 @@ def _again(gate: Gate, actor: Actor, sent: Sent) -> tuple[Again, str]:
     if sent.manifest.facts.renderer != RENDERER:
         return Again.UNKNOWN, f"it was rendered by version {sent.manifest.facts.renderer}; this is {RENDERER}"
     try:
-        found = _assemble(gate, actor, sent, told, assembly)
+        request = _assemble(gate, actor, sent, told, assembly)
+        if neutral_hash(request) != told["request"]:
+            return Again.DIFFERS, "what it was made of has changed since"
+        body = _composed(registry, told, request)
+    except UnavailableError as error:
+        return Again.UNKNOWN, error.message
     except WeftError as error:
         return Again.DIFFERS, error.message
-    if found == told["request"]:
+    if body == sent.body:
         return Again.SAME, ""
-    return Again.DIFFERS, "what it was made of has changed since"
+    return Again.DIFFERS, "its words are the same, but the provider is told them in another form now"
 
 
-def _assemble(gate: Gate, actor: Actor, sent: Sent, told: Mapping[str, Any], assembly: Assembly) -> str:
+def _composed(registry: Registry, told: Mapping[str, Any], request: Request) -> bytes:
+    """The body as the provider's own SDK would send it; nothing is sent."""
+    if "parameters" not in told:
+        raise UnavailableError("its words are the same; how it was to be answered was not noted")
+    provider, _ = registry.model(told["model"])
+    asked = replace(request, parameters=parameters_from_wire(told["parameters"]))
+    return hearing().submit(composed(provider, asked)).result().body
+
+
+def _assemble(gate: Gate, actor: Actor, sent: Sent, told: Mapping[str, Any], assembly: Assembly) -> Request:
     edge = sent.node.edge
     if edge is None:
         raise NotFoundError("a root has no request")
@@ -134,5 +158,4 @@ def _assemble(gate: Gate, actor: Actor, sent: Sent, told: Mapping[str, Any], ass
         profile=profile,
         wishes=wishes,
     )
-    request = request_of(ask, assembly(ask), parameters_for(agent, wishes), gate.store.blobs)
-    return neutral_hash(request)
+    return request_of(ask, assembly(ask), parameters_for(agent, wishes), gate.store.blobs)

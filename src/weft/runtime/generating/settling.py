@@ -9,9 +9,11 @@ from weft.errors import ConflictError
 from weft.runtime.answers import Answer, add_response
 from weft.runtime.drafting import Draft, write_node
 from weft.runtime.generating.attempts import (
+    EndedCall,
     Generating,
     agent_key,
     attempt_row,
+    keep_ended,
     new_attempt,
     note_attempt,
     put_request,
@@ -30,7 +32,7 @@ from weft.tree.content import Content, JsonValue
 from weft.tree.edge import Source
 from weft.tree.node import Node, Status
 
-__all__ = ["Continuation", "FailedTry", "KeepRequest", "Piece", "SettleCall", "Settled"]
+__all__ = ["Continuation", "KeepRequest", "Piece", "SettleCall", "Settled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +74,6 @@ class Continuation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailedTry:
-    """A try before the last one, with what was said to it."""
-
-    segments: Sequence[bytes]
-    response: RawResponse | None
-    error: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
     """What a call came to."""
 
@@ -102,7 +95,8 @@ class SettleCall(Generating):
     response: RawResponse | None = None
     manifest: bytes = b"{}"
     error: str | None = None
-    earlier: Sequence[FailedTry] = ()
+    earlier: Sequence[EndedCall] = ()
+    """Tries before the last one, with what was said to them."""
     lease: tuple[str, int] | None = None
     """Run and token; None where nobody holds one any more."""
     releases: bool = False
@@ -134,7 +128,9 @@ class SettleCall(Generating):
         row |= {"outcome": OUTCOMES.index(self.outcome), "error": self.error, "ended_at": scope.now}
         update_attempt(scope, row, "response", "outcome", "error", "ended_at")
         note_attempt(scope, tree, row)
-        others = [self._keep_failed(scope, tree, parent, each) for each in self.earlier]
+        others = [
+            keep_ended(scope, tree, parent, self.agent, each, manifest=self.manifest) for each in self.earlier
+        ]
         drop_call(scope.transaction, tree.key, row["key"])
         settle(scope.transaction, self.attempt, self.spent)
         if self.releases and self.lease is not None:
@@ -205,18 +201,6 @@ class SettleCall(Generating):
             {"nodes": made, "parent": parent.ulid, "attempts": list(attempts)},
             inverse,
         )
-
-    def _keep_failed(self, scope: Scope, tree: TreeState, parent: NodeRow, failed: FailedTry) -> str:
-        """A try that was answered with an error is evidence like any other."""
-        row = new_attempt(scope, tree, parent, self.agent)
-        put_request(scope, tree, row, failed.segments)
-        if failed.response is not None:
-            digest = hashlib.sha256(failed.response.body).digest()
-            row["response"] = add_response(scope, tree, Answer(failed.response, digest, 0))["key"]
-        row |= {"outcome": OUTCOMES.index(Outcome.FAILED), "error": failed.error, "ended_at": scope.now}
-        update_attempt(scope, row, "response", "outcome", "error", "ended_at")
-        note_attempt(scope, tree, row)
-        return row["ulid"]
 
 
 def _require_place(scope: Scope, tree: TreeState, parent: NodeRow, lease: tuple[str, int] | None) -> None:

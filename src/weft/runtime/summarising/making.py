@@ -1,16 +1,20 @@
 """What a summary is made from, and where it goes."""
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 from sqlalchemy import func, select
 
+from weft.context.manifest import NO_LIMIT, Facts, Kind, Manifest, Outcome, Run
 from weft.context.tokens import DEFAULT
 from weft.errors import NotFoundError
 from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
 from weft.runtime.reading import Reading
-from weft.runtime.summarising.asking import ask_for_summary
+from weft.runtime.summarising.asking import Summarised, ask_for_summary
 from weft.runtime.summarising.extracting import EXTRACT, extract
 from weft.runtime.summarising.operations import SummariseDocument, SummariseNode, SummariseTree
 from weft.runtime.summarising.templates import document_prompt, node_prompt, tree_prompt
@@ -59,9 +63,18 @@ class Making:
         near = self._read.path(tree, node, tail=3).nodes
         before = near[:-1] if DEFAULT.of_text(text) < _SHORT else near[-2:-1]
         prompt = node_prompt(title=whole.title, previous=[_said(each) for each in before], content=text)
-        summary = self._ask(prompt, text, tree)
-        self.gate.perform(self.actor, SummariseNode(tree=value.tree_id, node=value.id, summary=summary))
-        return summary
+        made = self._ask(prompt, text, tree)
+        self.gate.perform(
+            self.actor,
+            SummariseNode(
+                tree=value.tree_id,
+                node=value.id,
+                summary=made.text,
+                calls=made.calls,
+                manifest=_account("node", prompt, [*before, value]),
+            ),
+        )
+        return made.text
 
     def tree(self, tree: str, *, anew: bool = False) -> str:
         """The summary of a tree: from the summaries along the path and at branch points."""
@@ -73,9 +86,17 @@ class Making:
         listed = [_brief(node) for node in (*path, *points)]
         listed = [line for line in dict.fromkeys(listed) if line]
         prompt = tree_prompt(description=value.description, summaries=listed, branches=branches)
-        summary = self._ask(prompt, listed[0] if listed else value.title, value.id)
-        self.gate.perform(self.actor, SummariseTree(tree=value.id, summary=summary))
-        return summary
+        made = self._ask(prompt, listed[0] if listed else value.title, value.id)
+        self.gate.perform(
+            self.actor,
+            SummariseTree(
+                tree=value.id,
+                summary=made.text,
+                calls=made.calls,
+                manifest=_account("tree", prompt, [*path, *points]),
+            ),
+        )
+        return made.text
 
     def _path(self, tree: str) -> list[Node]:
         head: Path = self._read.path(tree, head=_PATH_HEAD)
@@ -111,11 +132,12 @@ class Making:
             return value.summary
         if not value.content.strip():
             return ""
-        summary = self._ask(document_prompt(value.content), value.content, None)
+        # Calls are kept with a tree, and a document belongs to none.
+        summary = self._ask(document_prompt(value.content), value.content, None).text
         self.gate.perform(self.actor, SummariseDocument(document=value.id, summary=summary))
         return summary
 
-    def _ask(self, prompt: str, text: str, tree: str | None) -> str:
+    def _ask(self, prompt: str, text: str, tree: str | None) -> Summarised:
         with self.gate.store.read() as session:
             key = 0 if tree is None else find_tree(session, tree)
         return ask_for_summary(
@@ -152,3 +174,22 @@ def node_named(gate: Gate, tree: int, key: int) -> tuple[str, str]:
     if row is None:
         raise NotFoundError("the node is not there any more")
     return row.ulid, row.node
+
+
+def _account(of: str, prompt: str, shown: Sequence[Node]) -> bytes:
+    """What a summary's model was shown, as every call keeps it."""
+    nodes = {node.id: DEFAULT.of_text(_said(node)) for node in shown}
+    reason = "shown for a summary"
+    run = Run(
+        kind=Kind.NODE,
+        outcome=Outcome.KEPT,
+        reason=reason,
+        ids=tuple(nodes),
+        sizes=tuple(nodes.values()),
+    )
+    facts = Facts(
+        budget=NO_LIMIT,
+        settings={"summaryOf": of},
+        hash=hashlib.sha256(prompt.encode()).hexdigest(),
+    )
+    return orjson.dumps(Manifest(facts, [run]).stored(), option=orjson.OPT_SORT_KEYS)
