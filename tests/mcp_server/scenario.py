@@ -58,7 +58,7 @@ def through_mcp(talk: Any) -> tuple[str, set[str]]:
     assert "Fear." in at("read", document="Notes")["reply"]
     at("write", document="Notes", append=True, text="More.\n")
     at("write", document="Notes", replaceLines=[3, 3], text="Fear of water.\n")
-    at("attach", node=both, item='doc:Notes')
+    at("attach", node=both, item="doc:Notes")
     at("collapse", first=root, last=fog, name="beginning", description="how it began")
     at("expand", name="beginning")
     at("switch", node=fog)
@@ -159,7 +159,9 @@ def looks(grove: weft.Grove, tree: str) -> dict[str, Any]:
         "notes": [
             [seen(each) for each in read.children(tree, line.node.id, annotations=True)] for line in drawn
         ],
-        "groups": [(each.name, each.description, places[each.first], places[each.last]) for each in read.groups(tree)],
+        "groups": [
+            (each.name, each.description, places[each.first], places[each.last]) for each in read.groups(tree)
+        ],
         "tags": sorted((tag.label, tag.target.kind) for tag in read.tags()),
         "links": sorted(
             sorted((end.kind.value, places.get(end.id, -1)) for end in link.ends)

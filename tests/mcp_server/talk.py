@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -51,7 +51,7 @@ class Talk:
 
 
 @contextlib.contextmanager
-def talking(server: Any, *, mode: str = "auto") -> Iterator[Talk]:
+def talking(server: Any, *, mode: str = "auto") -> Generator[Talk]:
     with start_blocking_portal() as portal:
         client = Client(server, mode=mode)
         with portal.wrap_async_context_manager(client):
@@ -60,7 +60,7 @@ def talking(server: Any, *, mode: str = "auto") -> Iterator[Talk]:
 
 
 @contextlib.contextmanager
-def over_pipes(grove: str, *more: str, mode: str = "auto") -> Iterator[Talk]:
+def over_pipes(grove: str, *more: str, mode: str = "auto") -> Generator[Talk]:
     started = StdioServerParameters(
         command=COMMAND[0], args=[*COMMAND[1:], *more], env={**os.environ, **QUIET, "WEFT_GROVE": grove}
     )
@@ -85,10 +85,12 @@ class OverHttp:
         self.address = json.loads(line)
 
     @contextlib.contextmanager
-    def talk(self, *, token: str | None = None, mode: str = "auto") -> Iterator[Talk]:
-        with start_blocking_portal() as portal:
-            with portal.wrap_async_context_manager(self._client(token, mode)) as client:
-                yield Talk(portal, client)
+    def talk(self, *, token: str | None = None, mode: str = "auto") -> Generator[Talk]:
+        with (
+            start_blocking_portal() as portal,
+            portal.wrap_async_context_manager(self._client(token, mode)) as client,
+        ):
+            yield Talk(portal, client)
 
     @contextlib.asynccontextmanager
     async def _client(self, token: str | None, mode: str):

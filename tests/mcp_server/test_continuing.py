@@ -73,14 +73,14 @@ def test_other_calls_go_on_while_a_model_speaks(address):
         tree = grove.plant("T", "Why?")
 
         async def both(client):
-            made = []
+            made, seen = [], []
 
             async def ask():
                 made.append(await client.call_tool("continue", {"tree": tree.id, "agent": "Muse"}))
 
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(ask)
-                seen = [await client.call_tool("tree", {"tree": tree.id}) for _ in range(12)]
+                seen += [await client.call_tool("tree", {"tree": tree.id}) for _ in range(12)]
                 gate.open()
             return made, seen
 

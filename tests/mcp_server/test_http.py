@@ -29,7 +29,9 @@ def begin(version: str = "2025-11-25") -> dict:
 @pytest.fixture
 def client(fresh_loom: weft.Grove) -> Iterator[TestClient]:
     settings = ServerSettings(keys=(KEY,), body_limit=LIMIT, origins=("https://ours.example",))
-    with TestClient(create_mcp_app(fresh_loom, Face(None), settings), base_url="http://127.0.0.1:7371") as asked:
+    with TestClient(
+        create_mcp_app(fresh_loom, Face(None), settings), base_url="http://127.0.0.1:7371"
+    ) as asked:
         yield asked
 
 
@@ -38,7 +40,9 @@ def post(client: TestClient, body: object = None, token: str | None = KEY, **hea
     if token is not None:
         sent["Authorization"] = f"Bearer {token}"
     raw = body if isinstance(body, bytes) else json.dumps(begin() if body is None else body)
-    return client.post(PATH, content=raw, headers={name.replace("_", "-"): value for name, value in sent.items()})
+    return client.post(
+        PATH, content=raw, headers={name.replace("_", "-"): value for name, value in sent.items()}
+    )
 
 
 @covers("mcp.host-and-origin")
@@ -96,7 +100,15 @@ def test_a_session_belongs_to_the_token_that_began_it(client, fresh_loom):
 @covers("mcp.bounded")
 def test_what_is_too_large_or_no_message_is_refused(client):
     assert post(client, b"x" * (LIMIT + 1)).status_code == 413
-    for body in (b"", b"{", b"[]", b'"x"', b"\xff", b"[" * 20_000, b'{"jsonrpc":"2.0","id":1,"method":"nope"}'):
+    for body in (
+        b"",
+        b"{",
+        b"[]",
+        b'"x"',
+        b"\xff",
+        b"[" * 20_000,
+        b'{"jsonrpc":"2.0","id":1,"method":"nope"}',
+    ):
         answer = post(client, body)
         assert 400 <= answer.status_code < 500, (body[:20], answer.status_code)
     assert post(client, Content_Type="text/plain").status_code == 400
@@ -137,13 +149,12 @@ def test_each_user_does_what_they_may_and_no_more_than_the_connection_allows(ser
             ]
             seen = {each["title"] for each in talk.do("trees")["trees"]}
             assert ("Closed" in seen) == (name != "eve")
-            authors = {line.node.author_id for line in grove.read.outline(tree.id)}
     assert may == {
         "ada": [True, True, True, True, False, False],
         "bob": [True, False, True, False, False, False],
         "eve": [True, True, False, False, False, False],
     }
-    assert len(authors) == 3
+    assert len({line.node.author_id for line in grove.read.outline(tree.id)}) == 3
 
 
 @covers("mcp.token")

@@ -65,7 +65,9 @@ def piped(tmp_path: Path):
 
 @covers("mcp.only-the-protocol", "mcp.orderly-end")
 def test_nonsense_is_passed_over_and_the_end_of_input_ends_it(piped):
-    piped.send(b"nonsense\n", b"{\n", b"[]\n", b'"x"\n', b"\xff\xfe\n", b"\n", b"9" * 100_000 + b"\n", BEGIN, BEGUN)
+    piped.send(
+        b"nonsense\n", b"{\n", b"[]\n", b'"x"\n', b"\xff\xfe\n", b"\n", b"9" * 100_000 + b"\n", BEGIN, BEGUN
+    )
     assert piped.answer()["result"]["serverInfo"]["name"] == "weft"
     made = piped.call(2, "new_tree", text="hello")
     assert made["result"]["structuredContent"]["title"] == "hello"

@@ -110,7 +110,10 @@ def test_resources_and_prompts_ask_for_the_same_rights(loom):
     paper = loom.write_document("Hidden", "hidden words")
     with talking(Face(loom, within=frozenset({Permission.LOOM_AWARE})).server()) as talk:
         assert all(uri.startswith("weft://tree/") for uri in all_pages(talk))
-        for ask in (("read_resource", f"weft://document/{paper.id}"), ("get_prompt", "review-document", {"document": "Hidden"})):
+        for ask in (
+            ("read_resource", f"weft://document/{paper.id}"),
+            ("get_prompt", "review-document", {"document": "Hidden"}),
+        ):
             with pytest.raises(MCPError) as told:
                 talk.ask(*ask)
             assert told.value.error.data["code"] == "PERMISSION_DENIED"
@@ -208,6 +211,6 @@ def test_what_may_not_be_read_cannot_be_listened_to(loom):
         async with client.listen(resource_subscriptions=[f"weft://document/{paper.id}"]):
             pass
 
-    with talking(Face(loom, within=frozenset({Permission.LOOM_AWARE})).server()) as talk:
-        with pytest.raises(MCPError, match="doc_read not enabled"):
-            talk.portal.call(story, talk.client)
+    face = Face(loom, within=frozenset({Permission.LOOM_AWARE}))
+    with talking(face.server()) as talk, pytest.raises(MCPError, match="doc_read not enabled"):
+        talk.portal.call(story, talk.client)

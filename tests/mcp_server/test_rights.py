@@ -124,14 +124,16 @@ def test_an_agent_acts_with_its_own_rights_its_callers_and_the_connections(peopl
     root = tree.root.local_id
     grove.add_agent("Reader", type="human", permissions=["loom_aware"])
     grove.add_agent("Writer", type="human", permissions=["loom_aware", "loom_write"])
-    every = {name: grove if name == "human" else grove.acting_as(name) for name in ("human", "Reader", "Writer")}
+    every = {
+        name: grove if name == "human" else grove.acting_as(name) for name in ("human", "Reader", "Writer")
+    }
     may = {"human": True, "Writer": True, "Reader": False}
     for caller, opened in every.items():
-        for agent in may:
+        for agent, allowed in may.items():
             for within in (None, frozenset({Permission.LOOM_AWARE})):
                 with talking(Face(opened, agent, within).server()) as talk:
                     reply = talk("respond", tree=tree.id, node=root, text="x")
-                expected = may[caller] and may[agent] and within is None
+                expected = may[caller] and allowed and within is None
                 assert reply.refused is not expected, (caller, agent, within, reply)
 
 
@@ -139,7 +141,9 @@ def test_an_agent_acts_with_its_own_rights_its_callers_and_the_connections(peopl
 def test_the_agent_of_a_connection_is_the_author_and_has_a_place_and_memory_of_its_own(peopled):
     grove = peopled
     tree = grove.plant("T", "one")
-    grove.add_agent("Claude", model_ref="scripted:other", permissions=["loom_aware", "loom_write", "loom_generate"])
+    grove.add_agent(
+        "Claude", model_ref="scripted:other", permissions=["loom_aware", "loom_write", "loom_generate"]
+    )
     with talking(Face(grove, "Claude").server()) as talk:
         made = talk.do("respond", tree=tree.id, node=tree.root.local_id, text="Said by a model.")
         talk.do("stash", tree=tree.id, label="mine", text="secret")

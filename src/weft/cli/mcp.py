@@ -33,9 +33,7 @@ def mcp(
             autocompletion=complete_agents,
         ),
     ] = None,
-    read_only: Annotated[
-        bool, flag("--read-only", help="Let no tree or document be changed.")
-    ] = False,
+    read_only: Annotated[bool, flag("--read-only", help="Let no tree or document be changed.")] = False,
     allow: Annotated[
         str | None,
         typer.Option("--allow", metavar="PERMISSIONS", help="Allow at most these, with commas between."),

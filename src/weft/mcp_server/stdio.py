@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from typing import IO, cast
 
 import anyio
@@ -44,7 +44,7 @@ async def _serve(server: Server[object], incoming: int, outgoing: IO[str]) -> No
 
 
 @contextlib.contextmanager
-def _own_pipes() -> Iterator[tuple[int, IO[str]]]:
+def _own_pipes() -> Generator[tuple[int, IO[str]]]:
     """The two pipes, for the protocol alone: whatever else is printed meanwhile goes to stderr."""
     sys.stdout.flush()
     incoming, outgoing = os.dup(0), os.dup(1)
