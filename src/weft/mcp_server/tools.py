@@ -60,6 +60,38 @@ COMMANDS: Mapping[str, type[InTree]] = MappingProxyType(
     }
 )
 """Every command of the catalog but `help`, which needs no tree."""
+_TOLD: Mapping[str, str] = MappingProxyType(
+    {
+        "view": "See one node (in short, or with `full`), a branch from the root to a node, or an earlier result.",
+        "list": "List the continuations, annotations, links or versions of a node.",
+        "tree": "Draw a tree by indentation, with the local id of each node; * is where you are.",
+        "switch": "Move to another node of the tree: by its id, or to a sibling, the parent or the end.",
+        "search": "Search the full text of a tree.",
+        "think": "Keep a thought in your private memory of a tree; nobody else is shown it.",
+        "pin": "Keep a node, a document, a section or a result in your memory of a tree.",
+        "stash": "Keep a text under a label for later.",
+        "recall": "Bring a stash back into your memory.",
+        "drop": "Let a pin or a stash go.",
+        "memory": "What you pinned, stashed and did in a tree.",
+        "respond": "Say something below a node, as a new node; you move to it.",
+        "annotate": "Put a note beside a node, outside of the conversation.",
+        "edit": "Write a node anew: as a branch beside it in a dialogue, as a version in a buffer. The old text stays.",
+        "merge": "Write one node that comes from several, such as the best of two branches.",
+        "split": "Make two nodes out of one, as a branch beside it.",
+        "join": "Make one node out of a node and the one after it, as a branch beside it.",
+        "attach": "Attach a note, a document or another node to a node, for models to see with it.",
+        "link": "Make a reference from a node to a node, a document or another tree.",
+        "tag": "Tag a node with a word to find it by.",
+        "prune": "Fold a node and all below it out of sight. Nothing is destroyed: `restore` brings it back.",
+        "exclude": "Leave a node out of what models are shown; it stays in the tree.",
+        "collapse": "Fold a range of a path under a name: models are shown a placeholder.",
+        "undo": "Take back your own last operation in a tree.",
+        "continue": "Have a model agent of the grove write what comes next, as one or more new nodes. May cost money.",
+        "read": "Read a document that is linked to the tree or its nodes, or part of it.",
+        "write": "Change a document that is linked to the tree: at its end, at a line or section, or in their place.",
+    }
+)
+"""What a model is told of a tool, where the catalog's words are about the language."""
 _LOOKING = frozenset({"view", "list", "tree", "search", "memory", "read"})
 _REPEATABLE = frozenset({"switch", "tag", "untag", "bookmark", "unbookmark", "exclude", "include", "pin"})
 _LINE = 200
@@ -151,7 +183,7 @@ def _as_tool(name: str, taken: type[InTree]) -> Offered:
     return Offered(
         name=name,
         title=name.capitalize(),
-        description=f"{row.help[:1].upper()}{row.help[1:]}.",
+        description=_TOLD.get(name) or f"{row.help[:1].upper()}{row.help[1:]}.",
         permission=row.permission,
         taken=taken,
         output=_REPLY,
