@@ -17,7 +17,7 @@ __all__ = ["CROSS_TREE", "may_cross", "reached_tree"]
 CROSS_TREE = "crossTree"
 """The setting of a model's agent that lets it leave its tree. People always may."""
 _OWN = (v.Pin, v.Recall, v.Drop, v.Memory, v.Think, v.Help, v.ViewResult)
-_GROVE_WIDE = (v.Search, v.Read, v.Write, v.Link, v.Unlink, v.Pin, v.Attach)
+_GROVE_WIDE = (v.Search, v.Read, v.Write, v.Pin, v.Attach)
 
 
 def may_cross(session: Reader, actor: Actor) -> bool:

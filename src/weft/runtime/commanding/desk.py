@@ -113,24 +113,24 @@ class Desk:
 
     def document(self, reference: str) -> "Document":
         """A document that may be read here: linked to the tree or to a node of it, or with the flag."""
-        found, linked = Papers(self.session.see.store, self.session.see.actor).document_here(
-            self.tree, reference
-        )
-        self.require_reach(found.title, linked=linked)
+        found, linked = Papers(self.see.store, self.see.actor).document_here(self.tree, reference)
+        self._require_reach(found.title, linked=linked)
         return found
 
-    def document_title(self, reference: str) -> str:
-        """The same for a command that only refers to it."""
-        title, linked = Papers(self.session.see.store, self.session.see.actor).title_here(
-            self.tree, reference
-        )
-        self.require_reach(title, linked=linked)
-        return title
+    def document_named(self, reference: str) -> tuple[str, str]:
+        """The same for who only refers to one: its id and title."""
+        name, title, linked = self.known_document(reference)
+        self._require_reach(title, linked=linked)
+        return name, title
 
-    def require_reach(self, title: str, *, linked: bool) -> None:
+    def known_document(self, reference: str) -> tuple[str, str, bool]:
+        """Id and title of any document, and whether it is linked here."""
+        return Papers(self.see.store, self.see.actor).title_here(self.tree, reference)
+
+    def _require_reach(self, title: str, *, linked: bool) -> None:
         if linked:
             return
-        if not self.command.crosses:
+        if not self.command.grove:
             raise document_outside(title, self.flagged())
         self.require_crossing()
 

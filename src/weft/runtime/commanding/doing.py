@@ -39,14 +39,8 @@ def do(loom: "Grove", tree: str, text: str, agent: str | None = None) -> Done:
     """Carry out lines of commands, as whoever acts through the grove, or as an agent that acts for it."""
     found = read_commands(text)
     session = session_for(loom, tree, agent)
-    results: list[Result] = []
-    for each in found:
-        if each.think:
-            session.think([each])
-            continue
-        session.run([each], turn=1)
-        results.append(session.results[-1])
-    return Done(results)
+    session.run(found, turn=1)
+    return Done(session.results)
 
 
 def session_for(loom: "Grove", tree: str, agent: str | None = None) -> Session:
@@ -66,7 +60,7 @@ def read_commands(text: str) -> tuple[Found, ...]:
     given = text.strip()
     if not given:
         raise InvalidInputError("do what?", hint="→ help shows what there is")
-    if not any(line.lstrip().startswith(ARROW) for line in given.splitlines()):
+    if ARROW not in given:
         given = f"{ARROW} {given}"
     found = scan(given)
     if found.cut is not None or found.prose.strip() or found.ignored:

@@ -26,6 +26,7 @@ Looking: TypeAlias = v.View | v.ViewBranch | v.ViewResult | v.List | v.Tree | v.
 _MOST_NODES = 200
 """Of a branch, the last."""
 _MOST_ROWS = 100
+_MOST_NOTES = 50
 _MOST_HITS = 20
 _MOST_FOUND = 100
 _DEEPEST = 100
@@ -67,11 +68,16 @@ def in_brief(node: Node) -> tuple[str, bool]:
 
 def _view(desk: Desk, action: v.View) -> Outcome:
     node = desk.node(action.node)
-    notes = desk.loom.read.children(desk.tree, node.id, annotations=True) if action.annotations else []
+    notes, count = [], 0
+    if action.annotations:
+        notes, count = desk.see.hanging(desk.tree, node.id, annotations=True, limit=_MOST_NOTES)
     facts = desk.facts([node, *notes])
     text, is_short = (words_of(node.content), False) if action.full else in_brief(node)
     shown = [Shown(desk.heading(each, facts), words_of(each.content)) for each in notes]
-    return Outcome(text=viewed(Shown(desk.heading(node, facts), text), summary=is_short, annotations=shown))
+    answer = viewed(Shown(desk.heading(node, facts), text), summary=is_short, annotations=shown)
+    if count > len(notes):
+        answer += f"\n  {count - len(notes):,} more annotations · → list {node.local_id} annotations"
+    return Outcome(text=answer)
 
 
 def _branch(desk: Desk, action: v.ViewBranch) -> Outcome:
@@ -103,30 +109,29 @@ def _result(desk: Desk, number: int) -> Outcome:
 
 
 def _list(desk: Desk, action: v.List) -> Outcome:
-    row = desk.row(action.node)
-    read = desk.loom.read
-    match action.what:
+    row, what = desk.row(action.node), action.what
+    match what:
         case v.Listing.LINKS:
             rows = _links(desk, row.ulid)
-        case v.Listing.CONTINUATIONS:
-            rows = _nodes(desk, read.children(desk.tree, row.ulid))
-        case v.Listing.ANNOTATIONS:
-            rows = _nodes(desk, read.children(desk.tree, row.ulid, annotations=True))
+            count = len(rows)
+        case v.Listing.CONTINUATIONS | v.Listing.ANNOTATIONS:
+            notes = what is v.Listing.ANNOTATIONS
+            nodes, count = desk.see.hanging(desk.tree, row.ulid, annotations=notes, limit=_MOST_ROWS)
+            rows = _nodes(desk, nodes)
         case v.Listing.VERSIONS:
-            rows = _nodes(desk, desk.see.lineage(desk.tree, row.ulid))
+            nodes = desk.see.lineage(desk.tree, row.ulid)
+            rows, count = _nodes(desk, nodes[:_MOST_ROWS]), len(nodes)
         case _:
-            assert_never(action.what)
-    shown = reply.listed(row.local_id, action.what, rows[:_MOST_ROWS], more=max(0, len(rows) - _MOST_ROWS))
-    return Outcome(text=shown)
+            assert_never(what)
+    shown = rows[:_MOST_ROWS]
+    return Outcome(text=reply.listed(row.local_id, what, shown, more=count - len(shown)))
 
 
 def _nodes(desk: Desk, nodes: list[Node]) -> list[str]:
-    facts = desk.facts(nodes[:_MOST_ROWS])
-    told = [
-        f"{desk.heading(node, facts)} · {_quoted(in_brief(node)[0].removeprefix(EXTRACT))}"
-        for node in nodes[:_MOST_ROWS]
+    facts = desk.facts(nodes)
+    return [
+        f"{desk.heading(node, facts)} · {_quoted(in_brief(node)[0].removeprefix(EXTRACT))}" for node in nodes
     ]
-    return told + [""] * (len(nodes) - len(told))
 
 
 def _links(desk: Desk, node: str) -> list[str]:

@@ -48,11 +48,14 @@ def _refer(desk: Desk, action: Referring) -> str:
     here = TargetRef(TargetKind.NODE, row.ulid, desk.tree)
     match action:
         case v.Link(_, to, note):
-            target, shown = _target(desk, to)
+            target, shown, is_here = _target(desk, to)
+            if not is_here:
+                # Naming it says that the tree is left. Were everybody allowed to, nothing would be out of reach.
+                desk.require_crossing()
             desk.loom.perform(LinkTogether(one=here, other=target, note=note))
             return reply.linked(row.local_id, shown, note)
         case v.Unlink(_, to):
-            target, shown = _target(desk, to)
+            target, shown, _ = _target(desk, to)
             desk.loom.perform(Unlink(one=here, other=target))
             return reply.unlinked(row.local_id, shown)
         case v.Tag(_, name):
@@ -65,21 +68,19 @@ def _refer(desk: Desk, action: Referring) -> str:
             assert_never(action)
 
 
-def _target(desk: Desk, to: v.NodeTarget | v.DocumentTarget | v.TreeTarget) -> tuple[TargetRef, str]:
-    """What a link leads to, and how it is called."""
+def _target(desk: Desk, to: v.NodeTarget | v.DocumentTarget | v.TreeTarget) -> tuple[TargetRef, str, bool]:
+    """What a link leads to, how it is called, and whether that is within the tree's reach."""
     match to:
         case v.NodeTarget(node):
             row = desk.row(node)
-            return TargetRef(TargetKind.NODE, row.ulid, desk.tree), f"[{row.local_id}]"
+            return TargetRef(TargetKind.NODE, row.ulid, desk.tree), f"[{row.local_id}]", True
         case v.DocumentTarget(reference):
-            title = desk.document_title(reference)
-            return TargetRef(TargetKind.DOCUMENT, title), f'doc:"{title}"'
+            name, title, linked = desk.known_document(reference)
+            return TargetRef(TargetKind.DOCUMENT, name), f'doc:"{title}"', linked
         case v.TreeTarget(reference):
-            # Who names another tree says that it leaves this one.
             found = desk.loom.read.tree(reference)
-            if found.id != desk.session.tree_id:
-                desk.require_crossing()
-            return TargetRef(TargetKind.TREE, found.id), f'tree:"{found.title}"'
+            is_here = found.id == desk.session.tree_id
+            return TargetRef(TargetKind.TREE, found.id), f'tree:"{found.title}"', is_here
         case _:
             assert_never(to)
 

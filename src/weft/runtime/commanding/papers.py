@@ -39,14 +39,16 @@ class Papers(Reading):
                 require_access(session, self.actor, MemberRole.READER)
             return found, linked
 
-    def title_here(self, tree: str, reference: str) -> tuple[str, bool]:
-        """The title of a document, and whether it is linked: for who refers to it without reading it."""
+    def title_here(self, tree: str, reference: str) -> tuple[str, str, bool]:
+        """Id and title of a document, and whether it is linked: for who refers to it without reading it."""
         with self._session() as session:
             row = self._tree_row(session, tree)
             require_access(session, self.actor, MemberRole.READER, row.key)
             key = find_document(session, reference)
-            title = select(schema.documents.c.title).where(schema.documents.c.key == key)
-            return str(session.execute(title).scalar_one()), is_linked(session, row.key, key)
+            documents = schema.documents
+            named = select(documents.c.ulid, documents.c.title).where(documents.c.key == key)
+            found = session.execute(named).one()
+            return found.ulid, found.title, is_linked(session, row.key, key)
 
 
 def is_linked(session: Session, tree: int, document: int) -> bool:

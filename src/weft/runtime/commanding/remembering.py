@@ -14,7 +14,9 @@ from weft.runtime.commanding.remembered import Remembered
 from weft.runtime.commanding.seeing import words_of
 from weft.runtime.operations.memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash, Unpin
 from weft.runtime.summarising.extracting import EXTRACT
+from weft.tree.agent import Permission
 from weft.tree.document import section_of
+from weft.tree.document import slug as slug_of
 from weft.tree.json import JsonObject
 
 __all__ = ["remember"]
@@ -60,10 +62,7 @@ def _pinned(
             name = desk.name(node)
             return f"node:{name}", {"node": name}, f"[{name}]"
         case v.DocumentTarget(title, section):
-            found = desk.document(title)
-            slug = None if section is None else section_of(found.content, section).slug
-            body: JsonObject = {"document": found.id, "title": found.title, "section": slug}
-            return f"doc:{found.id}§{slug or ''}", body, _document(found.title, slug)
+            return _pinned_document(desk, title, section)
         case v.ResultTarget(number):
             result = desk.session.result(number)
             if result is None:
@@ -72,6 +71,19 @@ def _pinned(
             return f"result:{number}", kept, f"result:{number}"
         case _:
             assert_never(target)
+
+
+def _pinned_document(desk: Desk, reference: str, section: str | None) -> tuple[str, JsonObject, str]:
+    """Who may not read it pins its name: the block says no more of it."""
+    if Permission.DOC_READ in desk.session.permissions:
+        found = desk.document(reference)
+        name, title = found.id, found.title
+        slug = None if section is None else section_of(found.content, section).slug
+    else:
+        name, title = desk.document_named(reference)
+        slug = None if section is None else slug_of(section)
+    body: JsonObject = {"document": name, "title": title, "section": slug}
+    return f"doc:{name}§{slug or ''}", body, _document(title, slug)
 
 
 def _drop(

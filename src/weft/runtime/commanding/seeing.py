@@ -18,11 +18,12 @@ from weft.runtime.values import TREE_ROWS, contents_of, tree_value
 from weft.store import schema
 from weft.store.counting import count_notes
 from weft.store.queries import node_row, node_rows, walk_up
-from weft.store.rows import AGENT_TYPES, Flag, NodeRow
+from weft.store.rows import AGENT_TYPES, EDGE_TYPES, Flag, NodeRow
 from weft.store.session import Session
 from weft.store.statements import CONTINUATION, LIVE
 from weft.tree.agent import AgentType
 from weft.tree.content import Content, plain_text, spoken_text
+from weft.tree.edge import EdgeType
 from weft.tree.node import Node
 from weft.tree.reference import TargetKind
 from weft.tree.tree import Mode
@@ -37,6 +38,7 @@ _MOST_DRAWN = 300
 _PATH = 3
 _nodes, _links, _cursors = schema.nodes, schema.links, schema.cursors
 _NODE = KINDS.index(TargetKind.NODE)
+_ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
 
 
 class Drawing(NamedTuple):
@@ -169,6 +171,22 @@ class Seeing(Reading):
         else:
             left |= _count_places(session, opened.key, frontier)
         return rows, below, left
+
+    def hanging(self, tree: str, node: str, *, annotations: bool, limit: int) -> tuple[list[Node], int]:
+        """The first live continuations of a node, or annotations on it, and how many there are in all."""
+        kind = _ANNOTATION if annotations else CONTINUATION
+        with self._tree(tree) as opened:
+            session, place = opened.session, self._row(opened, node).position
+            there = (_nodes.c.tree == opened.key, _nodes.c.parent == place, _nodes.c.edge_type == kind, LIVE)
+            count = session.execute(
+                select(func.count(_nodes.c.position.distinct())).where(*there)
+            ).scalar_one()
+            first = (
+                select(_nodes.c.position).where(*there).distinct().order_by(_nodes.c.position).limit(limit)
+            )
+            rows = node_rows(session, opened.key, session.execute(first).scalars())
+            ordered = [rows[key] for key in sorted(rows)]
+            return self._nodes(opened, self._resolved(opened, ordered)), count
 
     def lineage(self, tree: str, node: str) -> list[Node]:
         """All versions of a node, oldest first: at its position in a buffer, beside it in a dialogue."""

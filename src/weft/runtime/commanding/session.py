@@ -42,6 +42,7 @@ from weft.runtime.commanding.seeing import Seeing
 from weft.runtime.operations.memory import KeepThought
 from weft.runtime.values import heading_of
 from weft.store.references import find_tree
+from weft.store.transaction import Transaction
 from weft.tree.agent import Agent, Permission, parse_permissions
 
 if TYPE_CHECKING:
@@ -156,6 +157,17 @@ class Session:
         """The tree, where the agent stands in it, and who else is there."""
         return self.see.place(self.tree_id, self.gate.clock())
 
+    def beat(self) -> None:
+        """Say that the agent is there: others see it where its cursor is, for a while."""
+        tree, agent = self._place
+
+        def work(transaction: Transaction) -> None:
+            state = transaction.tree_state(tree)
+            at = transaction.cursor(tree, agent)
+            transaction.move_cursor(tree, agent, state.root if at is None else at, self.gate.clock())
+
+        self.gate.store.write(work)
+
     def stop(self) -> None:
         """Carry out no more, and ask for no more words. Returns at once; may come from another thread."""
         self._stopped = True
@@ -234,13 +246,10 @@ class Session:
 
 
 def _read(found: Found) -> Command:
+    command = parse_found(found)
     if not found.closed and not found.think:
-        taken = len(found.text)
-        raise InvalidSyntaxError(
-            f"a string is never closed: {taken:,} characters were taken for its text",
-            hint='close it with "; nothing was done',
-        )
-    return parse_found(found)
+        raise InvalidSyntaxError("a string is never closed", hint='close it with "; nothing was done')
+    return command
 
 
 def _in_words(error: WeftError) -> WeftError:

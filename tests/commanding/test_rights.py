@@ -1,0 +1,195 @@
+"""Every set of permissions × every form of every command: what works, what is refused, and that help knows."""
+
+import re
+
+import pytest
+from tests.commanding.samples import samples
+from tests.commanding.workplace import LEGAL, Workplace
+from tests.covers import covers
+
+from weft.commands.catalog import CATALOG, ROWS
+from weft.commands.help import help_on
+from weft.commands.parse import parse
+from weft.errors import InvalidInputError, PermissionDeniedError
+from weft.runtime.attaching import AttachAll
+from weft.runtime.commanding.crossing import may_cross
+from weft.runtime.generating.beginning import BeginCalls
+from weft.runtime.operations import (
+    documents,
+    editing,
+    history,
+    memory,
+    metadata,
+    nodes,
+    places,
+    references,
+    writing,
+)
+from weft.tree.agent import ANALYST, COLLABORATOR, SUBJECT, Permission
+
+OPERATIONS = {
+    "switch": [places.Switch],
+    "think": [memory.KeepThought],
+    "pin": [memory.KeepPin],
+    "stash": [memory.KeepStash],
+    "recall": [memory.RecallStash],
+    "drop": [memory.Unpin, memory.DropStash],
+    "respond": [nodes.Append],
+    "annotate": [nodes.Annotate],
+    "edit": [editing.Edit],
+    "merge": [nodes.Merge],
+    "split": [editing.Split],
+    "join": [editing.Join],
+    "attach": [AttachAll],
+    "link": [references.LinkTogether],
+    "unlink": [references.Unlink],
+    "tag": [references.TagTarget],
+    "untag": [references.Untag],
+    "bookmark": [metadata.Bookmark],
+    "unbookmark": [metadata.Unbookmark],
+    "prune": [metadata.Prune],
+    "restore": [metadata.Restore],
+    "exclude": [metadata.Exclude],
+    "include": [metadata.Include],
+    "collapse": [references.Collapse],
+    "expand": [references.Expand],
+    "undo": [history.Undo],
+    "redo": [history.Redo],
+    "continue": [BeginCalls],
+    "write": [writing.WriteInDocument, documents.SaveDocument],
+}
+LOOKING = {"view", "list", "tree", "search", "help", "memory", "read"}
+
+
+@covers("permission.inside-the-operations", "command.permission-per-command")
+def test_the_operations_behind_a_command_ask_for_what_the_catalog_says():
+    assert set(OPERATIONS) | LOOKING == set(CATALOG)
+    for name, operations in OPERATIONS.items():
+        for operation in operations:
+            assert operation.permission is CATALOG[name].permission, name
+
+
+@covers("permission.inside-the-operations")
+def test_readings_ask_too(grove):
+    work = Workplace(grove, permissions=())
+    see, tree, node = work.session.see, work.tree.id, work.a.id
+    looks = [
+        lambda: see.row(tree, node),
+        lambda: see.facts(tree, [node]),
+        lambda: see.place(tree, 0),
+        lambda: see.drawn(tree, None, depth=1, summary=False),
+        lambda: see.hanging(tree, node, annotations=False, limit=1),
+        lambda: see.lineage(tree, node),
+        work.session.memory,
+        work.session.thoughts,
+        lambda: work.session.loom.search("home"),
+    ]
+    for look in looks:
+        with pytest.raises(PermissionDeniedError, match="loom_aware not enabled"):
+            look()
+    with pytest.raises(PermissionDeniedError, match="doc_read not enabled"):
+        work.session.loom.document(work.document.id)
+
+
+def _says(granted) -> str:
+    return "+".join(sorted(granted)) or "nothing"
+
+
+@covers(
+    "command.permission-per-command",
+    "permission.requirements",
+    "command.help-exact",
+    "proof.permissions-times-commands",
+)
+@pytest.mark.parametrize("granted", LEGAL, ids=_says)
+def test_what_is_permitted_works_and_what_is_not_is_refused_and_changes_nothing(grove, granted):
+    work = Workplace(grove, permissions=granted, crosses=True)
+    _try_everything(work, granted)
+
+
+@covers("permission.intersection")
+@pytest.mark.parametrize("granted", LEGAL, ids=_says)
+def test_an_agent_of_all_rights_has_those_of_its_caller(grove, granted):
+    work = Workplace(grove, crosses=True, caller=frozenset(map(Permission, granted)))
+    _try_everything(work, granted)
+
+
+def _try_everything(work: Workplace, granted) -> None:
+    worked: set[str] = set()
+    for name, form, line in samples(work):
+        before = work.events()
+        (result,) = work.say(f"→ {line}")
+        row = CATALOG[name]
+        if row.permission in granted:
+            assert result.ok, f"{form}: {result.text}"
+            worked.add(form)
+        else:
+            asked = row.verb or name
+            assert result.text == (
+                f"✗ PERMISSION_DENIED: {row.permission} not enabled\n"
+                f"  hint: request elevated permissions or ask the human to {asked}"
+            )
+            assert work.events() == before, form
+    _check_help(work, granted, worked)
+
+
+def _check_help(work: Workplace, granted, worked: set[str]) -> None:
+    """Help lists just what has worked, and of the rest why it did not."""
+    if "loom_aware" not in granted:
+        assert work.one("help").error.code == "PERMISSION_DENIED"
+        return
+    text = work.ok("help")
+    forms = {form for row in ROWS for form in row.forms}
+    listed = {line.removeprefix("  → ") for line in text.splitlines() if line.startswith("  → ")}
+    assert {
+        form for form in forms if any(each == form or each.startswith(f"{form} · ") for each in listed)
+    } == worked
+    refused = dict(re.findall(r"not permitted \((\w+) not enabled\): (.*)", text))
+    for row in ROWS:
+        if row.permission in granted:
+            assert row.name not in ", ".join(refused.values()).split(", ")
+        else:
+            assert row.name in refused[row.permission].split(", ")
+            assert f"not permitted: {row.permission} not enabled" in work.ok(f"help {row.name}")
+
+
+@covers("command.help-exact", "command.leaving-the-tree")
+def test_help_tells_who_may_not_leave_the_tree(work):
+    assert 'not permitted (crossTree not enabled): search "query" in:grove' in work.ok("help")
+    assert 'search "query" in:grove · not permitted: crossTree not enabled' in work.ok("help search")
+    assert work.one('search "home" in:grove').error.code == "PERMISSION_DENIED"
+    roaming = Workplace(work.loom, crosses=True)
+    assert 'search "query" in:grove\n' in roaming.ok("help")
+    assert "crossTree" not in roaming.ok("help search")
+
+
+@covers("permission.roles")
+def test_the_three_roles_can_do_what_they_are_for(grove):
+    for role, permitted in ((COLLABORATOR, 36), (ANALYST, 13), (SUBJECT, 0)):
+        work = Workplace(grove, permissions=role)
+        names = {name for name, _, line in samples(work) if work.one(line).ok}
+        assert len(names) == permitted
+
+
+@covers("permission.intersection")
+def test_a_caller_whose_rights_make_no_sense_is_refused(work):
+    with pytest.raises(InvalidInputError, match="loom_write requires loom_aware"):
+        work.new_session(caller=frozenset({Permission.LOOM_WRITE}))
+
+
+@covers("permission.intersection", "command.leaving-the-tree")
+def test_a_person_may_leave_the_tree_and_a_model_that_acts_for_one_that_may_not_cannot(work):
+    loom = work.loom
+    store = loom.read.store
+    roaming = Workplace(loom, crosses=True)
+    with store.read() as session:
+        assert may_cross(session, loom.read.actor)
+        assert not may_cross(session, work.session.loom.read.actor)
+        assert may_cross(session, roaming.session.loom.read.actor)
+        through = work.session.loom.calling(roaming.agent.id)
+        assert not may_cross(session, through.read.actor)
+
+
+def test_help_on_a_command_is_in_the_catalogs_words(work):
+    assert work.ok("help switch") == help_on("switch", COLLABORATOR, crossing=False)
+    assert parse("help switch").name == "help"
