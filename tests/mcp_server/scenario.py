@@ -92,9 +92,10 @@ def _look(do: Any, tree: str, root: str, both: str) -> None:
     assert "pinned" in do("memory", tree=tree, view="trace")["reply"]
     do("drop", tree=tree, node=root)
     do("drop", tree=tree, stash="idea")
-    context = do("context", tree=tree, node=both)
+    context = do("context", tree=tree, node=both, messages=True)
     assert context["manifest"]
-    assert context["messages"]
+    assert "Fog and fear." in str(context["messages"])
+    assert "messages" not in do("context", tree=tree)
     assert do("help")["permissions"]
     do("help", command="view")
 

@@ -109,8 +109,9 @@ def test_what_is_too_large_or_no_message_is_refused(client):
         b"[" * 20_000,
         b'{"jsonrpc":"2.0","id":1,"method":"nope"}',
     ):
-        answer = post(client, body)
-        assert 400 <= answer.status_code < 500, (body[:20], answer.status_code)
+        for version in ("2025-11-25", "2026-07-28", "1", "x" * 1_000):
+            answer = post(client, body, mcp_protocol_version=version)
+            assert 400 <= answer.status_code < 500, (body[:20], version, answer.status_code)
     assert post(client, Content_Type="text/plain").status_code == 400
 
 
@@ -167,3 +168,17 @@ def test_a_token_that_is_revoked_is_refused_at_the_next_request(server):
         grove.users.revoke(made.id)
         with pytest.raises(Exception, match="401|Unauthorized|nobody|closed|error"):
             talk("trees")
+
+
+@covers("mcp.orderly-end", "mcp.listening")
+def test_a_server_that_ends_tells_those_who_listen(tmp_path):
+    started = OverHttp(str(tmp_path / "grove.db"))
+
+    async def story(client):
+        async with client.listen(resources_list_changed=True) as stream:
+            started.process.terminate()
+            return [event async for event in stream]
+
+    with started.talk() as talk:
+        assert talk.portal.call(story, talk.client) == []
+        assert started.stop()[0] == 0

@@ -17,10 +17,10 @@ _REFERENCE = 100
 
 Tree = Annotated[
     str,
-    Field(min_length=1, max_length=_NAME, description="The tree: its id, or its title. `trees` lists them."),
+    Field(min_length=1, max_length=_NAME, description="The tree's id or title."),
 ]
 Node = Annotated[
-    str, Field(min_length=1, max_length=_REFERENCE, description="A node by its local id, such as a7x2.")
+    str, Field(min_length=1, max_length=_REFERENCE, description="A node's local id, such as a7x2.")
 ]
 Title = Annotated[str, Field(min_length=1, max_length=_NAME)]
 Text = Annotated[str, Field(min_length=1, description="The text.")]
@@ -86,7 +86,10 @@ def _said(wrong: Mapping[str, Any]) -> str:
 
 
 def _plain(schema: Any) -> Any:
-    """Without titles that only repeat names; what may be left out is not also null."""
+    """Without titles that only repeat names; what may be left out is not also null.
+
+    Every word here is read by a model with every request, so what is said of a list is not said of its items.
+    """
     if isinstance(schema, list):
         return [_plain(each) for each in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
@@ -98,6 +101,9 @@ def _plain(schema: Any) -> Any:
         if len(left) == 1:
             del found["anyOf"]
             found = {**left[0], **found}
+    if "items" in found:
+        items = cast("dict[str, Any]", found["items"])
+        found["items"] = {name: value for name, value in items.items() if name != "description"}
     if "properties" in found:
         inner = cast("dict[str, Any]", found["properties"])
         found["properties"] = {name: _plain(value) for name, value in inner.items()}

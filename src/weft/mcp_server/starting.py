@@ -95,7 +95,7 @@ class _Seen(InTree):
         Literal["truncateMiddle", "rollingWindow", "stopAtLimit"] | None, Field(description="What is cut.")
     ] = None
     agent: Annotated[Title | None, Field(description="Who would answer.")] = None
-    messages: Annotated[bool, Field(description="The messages too, not only the account of them.")] = True
+    messages: Annotated[bool, Field(description="The messages too, not only the account of them.")] = False
 
 
 def _page(listed: list[Shelved], limit: int, uri: Callable[[str], str]) -> tuple[list[object], str | None]:

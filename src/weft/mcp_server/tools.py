@@ -99,16 +99,18 @@ _FLAGGED = "call it again with everywhere: true"
 _REPLY: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "command": {"type": "string", "description": "What was done, as a command would say it."},
-        "reply": {"type": "string", "description": "The answer in words; of a long one, its beginning."},
-        "result": {"type": "integer", "description": "Its number: `view` with it shows a long one whole."},
+        "command": {"type": "string"},
+        "reply": {"type": "string"},
+        "result": {"type": "integer"},
         "shortened": {"type": "boolean"},
-        "nodes": {"type": "array", "items": {"type": "string"}, "description": "Local ids of what was made."},
-        "tree": {"type": "string", "description": "The tree's id."},
-        "at": {"type": "string", "description": "The local id of where you are in it now."},
+        "nodes": {"type": "array", "items": {"type": "string"}},
+        "tree": {"type": "string"},
+        "at": {"type": "string"},
     },
     "required": ["command", "reply", "shortened", "nodes", "tree"],
 }
+"""What a command comes to: as a command would say it, the answer in words (of a long one, its beginning), its
+number, what was made, and where you are now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
