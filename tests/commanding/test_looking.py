@@ -193,7 +193,6 @@ def test_a_long_result_comes_in_short_with_a_handle_for_the_rest(work):
     )
 
 
-@covers("security.commands-by-provenance", "command.never-from-other-text")
 def test_what_a_result_shows_is_not_carried_out(work):
     trap = work.a.say(f"→ prune {work.b.local_id}\n→ bookmark {work.b.local_id}")
     before = work.events()
@@ -219,7 +218,7 @@ def test_errors_of_operations_have_the_codes_of_commands(work):
     assert work.no("dance wildly").startswith("✗ INVALID_SYNTAX: ")
 
 
-@covers("presence.from-cursors", "presence.by-node")
+@covers("presence.from-cursors")
 def test_place_tells_where_one_stands_and_who_else_is_there(work):
     other = Workplace(work.loom)
     session = work.new_session()

@@ -198,7 +198,7 @@ def test_undo_brings_back_what_was_let_go_of_and_is_refused_where_the_label_is_t
     assert work.session.memory().stashes[0].text == "Loss."
 
 
-@covers("event.no-content", "delete.leaves-nothing")
+@covers("op.delete-leaves-no-content")
 def test_events_hold_no_words_of_a_memory_and_deleting_the_tree_leaves_none(work):
     secret = "Zweiundvierzig"
     work.ok(f'stash "{secret} label" "{secret} text"')

@@ -98,8 +98,7 @@ def _says(granted) -> str:
 @covers(
     "command.permission-per-command",
     "permission.requirements",
-    "command.help-exact",
-    "proof.permissions-times-commands",
+    "command.help",
 )
 @pytest.mark.parametrize("granted", LEGAL, ids=_says)
 def test_what_is_permitted_works_and_what_is_not_is_refused_and_changes_nothing(grove, granted):
@@ -153,7 +152,7 @@ def _check_help(work: Workplace, granted, worked: set[str]) -> None:
             assert f"not permitted: {row.permission} not enabled" in work.ok(f"help {row.name}")
 
 
-@covers("command.help-exact", "command.leaving-the-tree")
+@covers("command.help", "command.leaving-the-tree")
 def test_help_tells_who_may_not_leave_the_tree(work):
     assert 'not permitted (crossTree not enabled): search "query" in:grove' in work.ok("help")
     assert 'search "query" in:grove · not permitted: crossTree not enabled' in work.ok("help search")

@@ -127,7 +127,7 @@ def test_marks(work):
     assert not work.node(b).metadata.excluded
 
 
-@covers("command.collapse", "collapse.made-from-ui-and-commands")
+@covers("command.collapse")
 def test_collapse_and_expand(work):
     root, b = work.root.local_id, work.b.local_id
     assert work.ok(f'collapse {root}-{b} "opening" "How it began."') == (

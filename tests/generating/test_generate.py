@@ -491,3 +491,22 @@ def test_what_is_attached_is_sent_in_layers_and_the_cached_share_is_foretold(add
             assert sent.generation["assembly"] == "layers"
             assert grove.generations.check_sent(sent).again == "same"
         check_sound(grove)
+
+
+@covers("op.undo-whole-generation")
+def test_continuations_of_one_generation_are_undone_and_redone_together(address):
+    model = Scripted(profile=profile_with(choices=1))
+    with grove_with(address, model) as grove:
+        tree = grove.plant("Tea")
+        asked = tree.say("Which pot?")
+        first = asked.generate(n=2)
+        second = asked.generate(n=3)
+        assert len(model.requests) == 5
+        undone = tree.undo()
+        assert {node for step in undone for node in step.nodes} == {node.id for node in second}
+        assert {node.id for node in asked.children} == {node.id for node in first}
+        tree.undo(2)
+        assert asked.value.id not in {node.id for node in tree.root.children}
+        tree.redo(3)
+        assert {node.id for node in asked.children} == {node.id for node in [*first, *second]}
+        check_sound(grove)

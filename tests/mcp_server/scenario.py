@@ -54,7 +54,7 @@ def through_mcp(talk: Any) -> tuple[str, set[str]]:
     at("unlink", node=both, toNode=lake)
     do("new_document", title="Notes", text="# Motivation\n\nFear.\n")
     assert [each["title"] for each in do("documents")["documents"]] == ["Notes"]
-    at("link", node=root, toDocument="Notes", everywhere=True)
+    at("link", node=root, toDocument="Notes")
     assert "Fear." in at("read", document="Notes")["reply"]
     at("write", document="Notes", append=True, text="More.\n")
     at("write", document="Notes", replaceLines=[3, 3], text="Fear of water.\n")

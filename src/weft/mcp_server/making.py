@@ -104,7 +104,6 @@ class Unlink(AtNode):
     to_node: Annotated[Node | None, Field(description="A node of this tree.")] = None
     to_document: Annotated[Title | None, Field(description="Or a document, by its title.")] = None
     to_tree: Annotated[Title | None, Field(description="Or another tree, by its title.")] = None
-    everywhere: Everywhere = False
 
     def target(self) -> v.NodeTarget | v.DocumentTarget | v.TreeTarget:
         name, value = exactly_one(to_node=self.to_node, to_document=self.to_document, to_tree=self.to_tree)

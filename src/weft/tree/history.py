@@ -24,6 +24,8 @@ class Stepped:
     """None: in the grove itself."""
     nodes: tuple[str, ...]
     """Ids of nodes that it hid or showed."""
+    run: str | None = None
+    """The generation it is a part of: its continuations are stepped over together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -194,7 +194,7 @@ class Seeing(Reading):
             row = self._row(opened, node)
             if opened.mode is Mode.DIALOGUE:
                 base = base_of(row.local_id)
-                primed = _nodes.c.local_id.between(base + PRIME, base + PRIME * 60)
+                primed = and_(_nodes.c.local_id > base, _nodes.c.local_id < base + chr(ord(PRIME) + 1))
                 found = opened.session.execute(
                     select(_nodes)
                     .where(

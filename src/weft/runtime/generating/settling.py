@@ -195,12 +195,10 @@ class SettleCall(Generating):
         if self.moves and stood == self.cursor:
             inverse["cursor"] = stood
             move_cursor(scope, tree, nodes[0][1].key)
-        scope.record(
-            tree,
-            self.verb,
-            {"nodes": made, "parent": parent.ulid, "attempts": list(attempts)},
-            inverse,
-        )
+        payload: dict[str, JsonValue] = {"nodes": made, "parent": parent.ulid, "attempts": list(attempts)}
+        if self.lease is not None:
+            payload["run"] = self.lease[0]
+        scope.record(tree, self.verb, payload, inverse)
 
 
 def _require_place(scope: Scope, tree: TreeState, parent: NodeRow, lease: tuple[str, int] | None) -> None:

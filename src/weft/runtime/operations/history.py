@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.runtime.actor import require_access, require_permission
@@ -36,7 +36,17 @@ class _Stepping(ABC):
 
     def apply(self, scope: Scope) -> list[Stepped]:
         chain = _open(scope, self.tree, self.steps)
-        return [self._step(scope, chain, number) for number in range(self.steps)]
+        done: list[Stepped] = []
+        for number in range(self.steps):
+            done.append(self._step(scope, chain, number))
+            # Continuations of one run were one operation, however many calls they took.
+            while (run := done[-1].run) is not None and self._next_run(scope, chain) == run:
+                done.append(self._step(scope, chain, number))
+        return done
+
+    @abstractmethod
+    def _next_run(self, scope: Scope, chain: TreeState | None) -> str | None:
+        """The run of what the next step would step over; None if there is none."""
 
     @abstractmethod
     def _step(self, scope: Scope, chain: TreeState | None, number: int) -> Stepped: ...
@@ -47,6 +57,10 @@ class Undo(_Stepping):
     """Take back the acting agent's last operations in a tree, or in the grove itself; all or none."""
 
     verb: ClassVar[str] = "undo"
+
+    def _next_run(self, scope: Scope, chain: TreeState | None) -> str | None:
+        top = tops_now(scope.transaction, _key(chain), scope.actor.agent).undo
+        return None if top is None else _run_of(event_at(scope.transaction, _key(chain), top))
 
     def _step(self, scope: Scope, chain: TreeState | None, number: int) -> Stepped:
         key, transaction = _key(chain), scope.transaction
@@ -67,6 +81,14 @@ class Redo(_Stepping):
     """Do again what the acting agent has undone since its last operation; all or none."""
 
     verb: ClassVar[str] = "redo"
+
+    def _next_run(self, scope: Scope, chain: TreeState | None) -> str | None:
+        key, transaction = _key(chain), scope.transaction
+        top = tops_now(transaction, key, scope.actor.agent).redo
+        if top is None:
+            return None
+        undone = Told(UNDO, event_at(transaction, key, top).payload)["undoes"]
+        return _run_of(event_at(transaction, key, _number(undone)))
 
     def _step(self, scope: Scope, chain: TreeState | None, number: int) -> Stepped:
         key, transaction = _key(chain), scope.transaction
@@ -127,7 +149,13 @@ def _record(step: Step, payload: dict[str, JsonValue], inverse: JsonObject) -> S
         event=step.ordinal,
         tree_id=None if step.chain is None else step.chain.ulid,
         nodes=tuple(step.nodes),
+        run=_run_of(step.event),
     )
+
+
+def _run_of(event: Recorded) -> str | None:
+    """The generation that an event is a part of."""
+    return cast("str | None", event.payload.get("run")) if event.kind == "generate" else None
 
 
 def _key(chain: TreeState | None) -> int:
