@@ -65,7 +65,10 @@ def _settle(text: str) -> Command:
         again = _by_pattern(spelt)
         if isinstance(again, Command):
             return _reaching(again, reach)
-    found = classify(spelt or said)
+    try:
+        found = classify(spelt or said)
+    except Unfit as unfit:
+        raise InvalidSyntaxError(str(unfit), hint=_forms([first.name or "help"])) from None
     name = found.names[0] if found.names else ""
     if not found.settled or not _may_mean(first, name):
         raise _which(first, found, said)
