@@ -12,6 +12,7 @@ import weft
 from weft.commands.catalog import CATALOG
 from weft.mcp_server.face import Face
 from weft.mcp_server.tools import TOOLS
+from weft.runtime.commanding import crossing
 from weft.tree.agent import AgentType
 
 
@@ -31,6 +32,8 @@ def grown(tmp_path_factory) -> dict:
 @covers("mcp.every-command")
 def test_every_command_is_a_tool():
     assert CATALOG.keys() <= TOOLS.keys()
+    flagged = {name for name, tool in TOOLS.items() if "everywhere" in tool.taken.model_fields}
+    assert flagged == {kind.__name__.lower() for kind in crossing._GROVE_WIDE}
 
 
 @covers("mcp.tools-and-resources", "mcp.same-tree")
