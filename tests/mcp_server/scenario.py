@@ -92,10 +92,12 @@ def _look(do: Any, tree: str, root: str, both: str) -> None:
     assert "pinned" in do("memory", tree=tree, view="trace")["reply"]
     do("drop", tree=tree, node=root)
     do("drop", tree=tree, stash="idea")
-    context = do("context", tree=tree, node=both, messages=True)
-    assert context["manifest"]
+    context = do("context", tree=tree, node=both, messages=True, manifest=True)
     assert "Fog and fear." in str(context["messages"])
-    assert "messages" not in do("context", tree=tree)
+    short = do("context", tree=tree, node=both)
+    assert not {"messages", "manifest"} & short.keys()
+    entries = context["manifest"]["entries"]
+    assert sum(each["count"] for each in short["account"]) == sum(each.get("count", 1) for each in entries)
     assert do("help")["permissions"]
     do("help", command="view")
 

@@ -14,7 +14,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from weft.commands.views import TreeRow, tree_drawn
+from weft.commands.views import tree_drawn
 from weft.context.loomaware.headings import absolute_heading, escape_look_alikes
 from weft.errors import InvalidInputError, PermissionDeniedError
 from weft.ids import is_ulid
@@ -41,7 +41,8 @@ __all__ = [
 PAGE = 100
 MARKDOWN = "text/markdown"
 PLAIN = "text/plain"
-_DRAWN = 2_000
+_DEPTH = 100
+"""Levels of a tree that are drawn; `tree` draws from any node."""
 _TAIL = 1_000
 """Nodes of a branch that are read at most, from its end."""
 _ADDRESS = re.compile(
@@ -176,24 +177,14 @@ def tree_text(grove: Grove, reference: str) -> str:
     """A tree's facts, and how it is grown."""
     tree = grove.read.tree(reference)
     counters = tree.counters
-    here = grove.read.cursor(tree.id).node_id
-    rows = [
-        TreeRow(
-            local_id=each.node.local_id,
-            depth=each.indent,
-            said=each.node.summary or each.node.text,
-            here=each.node.id == here,
-            more=each.hidden_below,
-        )
-        for each in grove.read.outline(tree.id, limit=_DRAWN)
-    ]
+    drawn = Seeing(grove.read.store, grove.read.actor).drawn(tree.id, None, depth=_DEPTH, summary=True)
     facts = (
         f'Tree: "{tree.title}" ({tree.mode} mode)',
         f"{counters.nodes:,} nodes · {counters.branches:,} branches · depth: {counters.depth:,}",
         *filter(None, (tree.description, tree.summary)),
     )
     # Without the line that says it was done: nobody asked for anything to be done.
-    _, _, drawing = tree_drawn(rows, counters.depth).partition("\n")
+    _, _, drawing = tree_drawn(drawn.rows, drawn.depth).partition("\n")
     return "\n".join([*facts, "", drawing])
 
 

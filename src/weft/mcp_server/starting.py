@@ -10,6 +10,7 @@ from pydantic import Field
 from weft.commands.catalog import CATALOG, refusal
 from weft.commands.help import help_on, help_text
 from weft.commands.reply import done
+from weft.context.manifest import Manifest
 from weft.errors import InvalidInputError
 from weft.ids import is_ulid
 from weft.mcp_server.answers import answered
@@ -96,6 +97,7 @@ class _Seen(InTree):
     ] = None
     agent: Annotated[Title | None, Field(description="Who would answer.")] = None
     messages: Annotated[bool, Field(description="The messages too, not only the account of them.")] = False
+    manifest: Annotated[bool, Field(description="The account of every single piece too.")] = False
 
 
 def _page(listed: list[Shelved], limit: int, uri: Callable[[str], str]) -> tuple[list[object], str | None]:
@@ -210,17 +212,44 @@ def _seen(given: _Seen, grove: Grove) -> CallToolResult:
     tree = grove.tree(given.tree)
     node = tree.cursor if given.node is None else tree.node(given.node)
     seen = node.context(limit=given.limit, strategy=given.strategy, agent=given.agent)
-    whole = seen.to_wire()
-    if not given.messages:
-        whole = {
-            name: value for name, value in whole.items() if name not in {"messages", "system", "document"}
-        }
-    account = done(
+    left = {"messages", "system", "document"} if not given.messages else set[str]()
+    left |= set() if given.manifest else {"manifest"}
+    whole = {name: value for name, value in seen.to_wire().items() if name not in left}
+    account = _account(seen.manifest)
+    head = done(
         f"at [{node.local_id}] a model would see {seen.tokens:,} tokens",
-        f"{len(seen.messages):,} messages",
+        f"{len(seen.messages):,} message{'' if len(seen.messages) == 1 else 's'}",
         f"{seen.removed_nodes:,} nodes left out" if seen.removed_nodes else "",
     )
-    return answered(account, {**whole, "node": node.local_id, "tree": tree.id})
+    lines = [
+        f"  {each['count']:,} × {each['kind']} {each['outcome']} · {each['reason']} · {each['tokens']:,} tokens"
+        for each in account
+    ]
+    return answered(
+        "\n".join([head, *lines]), {**whole, "account": account, "node": node.local_id, "tree": tree.id}
+    )
+
+
+def _account(manifest: Manifest) -> list[dict[str, Any]]:
+    """What became of the pieces and why, those alike together: short, however long the path is."""
+    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for entry in manifest:
+        told = (entry.kind.value, entry.outcome.value, entry.reason)
+        row = rows.setdefault(
+            told,
+            {
+                "kind": told[0],
+                "outcome": told[1],
+                "reason": told[2],
+                "count": 0,
+                "tokens": 0,
+                "first": entry.id,
+            },
+        )
+        row["count"] += entry.count
+        row["tokens"] += entry.tokens
+        row["last"] = entry.last or entry.id
+    return list(rows.values())
 
 
 async def _help(given: Wanted, calling: Calling) -> CallToolResult:
@@ -318,7 +347,7 @@ STARTING: tuple[Starting, ...] = (
         description="Exactly what a model would be sent at a node, with the account of what was left out and why.",
         permission=Permission.LOOM_AWARE,
         taken=_Seen,
-        output=_made("tokens", "manifest", "node", "tree"),
+        output=_made("tokens", "account", "node", "tree"),
         run=_context,
     ),
     Starting(
