@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from tests.covers import covers
 from ulid import ULID
 
+from weft.commands.lexicon import known_words
 from weft.errors import InvalidInputError
-from weft.ids import is_ulid, local_id_candidates, new_ulid, normalise_reference, random_bytes
+from weft.ids import is_ulid, local_id_candidates, new_ulid, normalise_reference, random_bytes, sayable_ids
 
 NOW = 1_800_000_000_000_000
 
@@ -70,3 +71,13 @@ def test_a_forked_process_draws_random_bytes_of_its_own():
     ours = {random_bytes(10) for _ in range(300)}
     assert len(theirs) == 1000
     assert ours.isdisjoint(theirs[start : start + 10] for start in range(0, 1000, 10))
+
+
+@covers("local-id.no-words")
+def test_no_id_is_a_word_of_the_commands():
+    spelled = {word for word in known_words() if re.fullmatch(r"[0-9a-hjkmnp-tv-z]{4,8}", word)}
+    for word in spelled:
+        ulid = f"01ARZ3NDEK{word.upper():Z<16}"
+        assert word in local_id_candidates(ulid)
+        assert not spelled & set(sayable_ids(ulid))
+        assert len(list(sayable_ids(ulid))) >= 2

@@ -18,6 +18,7 @@ __all__ = [
     "new_ulid",
     "normalise_reference",
     "random_bytes",
+    "sayable_ids",
 ]
 
 Entropy = Callable[[int], bytes]
@@ -87,6 +88,27 @@ def local_id_candidates(ulid: str) -> Iterator[str]:
     random_part = ulid[_RANDOM_PART:].lower()
     for length in range(LOCAL_ID_LENGTH, LOCAL_ID_LIMIT + 1):
         yield random_part[:length]
+
+
+_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "after agent ahead amend answer anywhere apart appear append attach away back between branch "
+        "branches break cant carry change check cheers create deep depth deserves detach draw each erase "
+        "every except expand expanded extend fetch free generate gets grep hang happens have head here "
+        "keep make many mark maybe merge name need never next parent part parts peek perhaps prev range "
+        "rather read reads recent refer remark remember rephrase rest revert save says search seek send "
+        "separate seven sever shape stand star starts stash stashed stashes step take text thank thanks "
+        "that them then there these they three trace tree trees want weave weft were what when where "
+        "whether",
+    )
+)
+"""Words of the commands that models speak: as an id, each of them could only be said in brackets."""
+
+
+def sayable_ids(ulid: str) -> Iterator[str]:
+    """The same without those that are words: `view head` would look for a head, and not at a node."""
+    return (name for name in local_id_candidates(ulid) if name not in _WORDS)
 
 
 def base_of(local_id: str) -> str:

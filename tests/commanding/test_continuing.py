@@ -87,6 +87,16 @@ def test_nobody_is_asked_who_led_here(work):
     assert work.events()[1] == before[1]
 
 
+@covers("collaborate.call-chain-checked", "permission.intersection")
+def test_an_agent_that_acts_through_another_does_not_ask_who_it_acts_for(work):
+    other = Workplace(work.loom)
+    inner = type(work.session)(work.session.loom, work.tree.id, other.agent, run=other.session.run_id)
+    assert inner.chain == (work.agent.id, other.agent.id)
+    line = scan(f'→ continue from {work.a.local_id} using agent:"{work.agent.name}"').batch
+    (result,) = inner.run(line, turn=1)
+    assert result.error.code == "PERMISSION_DENIED"
+
+
 @covers("collaborate.call-chain-checked")
 def test_the_chain_is_kept_with_the_call(work):
     work.ok(f'continue from {work.a.local_id} using agent:"Base"')
@@ -152,6 +162,10 @@ def test_where_another_run_writes_it_is_a_conflict_and_where_its_own_does_it_is_
     assert mine.run == work.session.run_id
     work.ok(f'respond {a.local_id} "mine"')
     work.ok(f'continue from {a.local_id} using agent:"Base"')
+    work.ok(f'continue from {a.local_id} n:2 using agent:"Base"')
+    one, two = work.session.results[-1].nodes
+    # Each command is a step of its own, though one run wrote it all.
+    assert set(work.ok("undo").removeprefix("✓ undid generate ").split(", ")) == {f"[{one}]", f"[{two}]"}
     # The run holds it still, and others are kept out.
     assert loom.leases.holder(work.tree.id, a.id).run == work.session.run_id
     with pytest.raises(ConflictError, match="is extending"):

@@ -234,6 +234,7 @@ def test_place_tells_where_one_stands_and_who_else_is_there(work):
     theirs.beat()
     assert [each.name for each in session.place().others] == [second.name, "Human"]
     assert session.place().others[0].node == work.root.local_id
+    assert work.loom.verify().verdict == "valid"
     work.ok(f"switch to {work.b.local_id}")
     assert session.place().path == (work.root.local_id, work.a.local_id, work.b.local_id)
 

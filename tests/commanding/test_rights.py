@@ -25,6 +25,7 @@ from weft.runtime.operations import (
     references,
     writing,
 )
+from weft.runtime.users import admit
 from weft.tree.agent import ANALYST, COLLABORATOR, SUBJECT, Permission
 
 OPERATIONS = {
@@ -108,6 +109,7 @@ def test_what_is_permitted_works_and_what_is_not_is_refused_and_changes_nothing(
 
 @covers("permission.intersection")
 @pytest.mark.parametrize("granted", LEGAL, ids=_says)
+@pytest.mark.long
 def test_an_agent_of_all_rights_has_those_of_its_caller(grove, granted):
     work = Workplace(grove, crosses=True, caller=frozenset(map(Permission, granted)))
     _try_everything(work, granted)
@@ -174,6 +176,22 @@ def test_the_three_roles_can_do_what_they_are_for(grove):
 def test_a_caller_whose_rights_make_no_sense_is_refused(work):
     with pytest.raises(InvalidInputError, match="loom_write requires loom_aware"):
         work.new_session(caller=frozenset({Permission.LOOM_WRITE}))
+
+
+@covers("permission.intersection")
+def test_a_user_who_was_let_into_one_tree_works_there_alone_and_without_documents(grove):
+    here, there = Workplace(grove), Workplace(grove)
+    user = grove.users.add(f"visitor {here.number}")
+    grove.users.set_role(user.name, "editor", tree=here.tree.id)
+    admitted = admit(grove.leases.gate, grove.users.issue(user.name)[0])
+    visitor = type(grove)(grove.leases.gate, admitted.actor)
+    done = visitor.do(f"→ bookmark {here.a.local_id}", tree=here.tree.id)
+    assert done.error is None
+    with pytest.raises(PermissionDeniedError):
+        visitor.do(f"→ view {there.a.local_id}", tree=there.tree.id)
+    for line in (f'read doc:"{here.document.title}"', f'write doc:"{here.document.title}" append "x"'):
+        assert visitor.do(line, tree=here.tree.id).error.code == "PERMISSION_DENIED"
+    assert visitor.do('search "village" in:grove', tree=here.tree.id).text.count("[") == 1
 
 
 @covers("permission.intersection", "command.leaving-the-tree")

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import random
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 
@@ -35,7 +36,10 @@ _numbers = itertools.count(1)
 @contextlib.contextmanager
 def open_with(address: str, model: Scripted | None = None, **settings) -> Generator[weft.Grove]:
     provider = model or Scripted()
-    with weft.open(address, providers=Registry({provider.name: provider}), **settings) as grove:
+    # The same ids in every run: what is said is made of them.
+    chance = random.Random(str(next(_numbers))).randbytes
+    given = {"entropy": chance, "providers": Registry({provider.name: provider}), **settings}
+    with weft.open(address, **given) as grove:
         if not any(agent.name == "Base" for agent in grove.agents()):
             grove.add_agent("Base", model_ref=f"{provider.name}:echo")
         yield grove

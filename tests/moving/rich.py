@@ -2,19 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, ClassVar
-
-from sqlalchemy import select
+from typing import ClassVar
 
 import weft
 from weft.provenance.facts import summary_fact
 from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.base import Editing
 from weft.runtime.operations.envelopes import KeepLegacyText
+from weft.runtime.operations.memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
 from weft.runtime.operations.projects import AssignProject, ChangeProject, CreateProject
 from weft.runtime.scope import Scope
 from weft.store import schema
-from weft.store.transaction import Transaction
 from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import Audio, Image, Mixed, Text, Thinking, ToolCall, ToolResult
 from weft.tree.item import Item
@@ -70,7 +68,7 @@ def fill(grove: weft.Grove, picture: bytes = PICTURE) -> None:
     keep_request(grove, tree, ref)
     _records(grove)
     grove.perform(Summarise(tree=tree.id, node=tree.root.id, text="a summary"))
-    grove.read.store.write(lambda transaction: _add_evidence(transaction, tree.id))
+    _keep_in_mind(grove, tree.id)
 
 
 def keep_request(grove: weft.Grove, tree: weft.runtime.handles.TreeHandle, ref: str) -> None:
@@ -174,12 +172,14 @@ def _buffer(grove: weft.Grove) -> weft.runtime.handles.TreeHandle:
     return story
 
 
-def _add_evidence(transaction: Transaction, tree: str) -> None:
-    """What operations do not write yet: memory."""
-    row = transaction.execute(select(schema.trees).where(schema.trees.c.ulid == tree)).one()
-    place: dict[str, Any] = {"tree": row.key}
-    muse = transaction.execute(select(schema.agents.c.key).where(schema.agents.c.name == "Muse")).scalar_one()
-    transaction.add(
-        schema.memory,
-        {**place, "agent": muse, "ordinal": 1, "kind": 0, "label": None, "body": "x", "created_at": 5},
-    )
+def _keep_in_mind(grove: weft.Grove, tree: str) -> None:
+    """An agent's memory, with something that it has let go of."""
+    for operation in (
+        KeepPin(tree=tree, label="node:a", body={"node": "a"}),
+        KeepStash(tree=tree, label="theme", text="Loss,\nand the sea."),
+        KeepStash(tree=tree, label="gone", text="Nothing."),
+        DropStash(tree=tree, label="gone"),
+        RecallStash(tree=tree, label="theme", turn=1),
+        KeepThought(tree=tree, text="What does she want?"),
+    ):
+        grove.perform(operation)

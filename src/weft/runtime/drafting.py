@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
-from weft.ids import base_of, local_id_candidates
+from weft.ids import base_of, sayable_ids
 from weft.provenance.chain import NodeFacts, content_hash
 from weft.provenance.facts import items_fact
 from weft.runtime.answers import Answer, check_response, keep_response
@@ -251,7 +251,7 @@ def _name(scope: Scope, tree: TreeState, draft: Draft) -> tuple[str, str]:
         return scope.new_ulid(), transaction.next_primed_id(tree.key, base)
     while True:
         ulid = scope.new_ulid()
-        local_id = transaction.free_local_id(tree.key, local_id_candidates(ulid))
+        local_id = transaction.free_local_id(tree.key, sayable_ids(ulid))
         if local_id is not None:
             return ulid, local_id
 

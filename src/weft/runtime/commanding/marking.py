@@ -16,6 +16,7 @@ from weft.tree.reference import TargetKind
 
 __all__ = ["mark"]
 
+_MOST_NAMED = 10
 Referring: TypeAlias = v.Link | v.Unlink | v.Tag | v.Untag
 Metadata: TypeAlias = v.Bookmark | v.Unbookmark | v.Prune | v.Restore | v.Exclude | v.Include
 Marking: TypeAlias = Referring | Metadata | v.Collapse | v.Expand | v.Undo | v.Redo
@@ -140,7 +141,8 @@ def _expand(desk: Desk, name: str) -> Outcome:
 
 
 def _told(desk: Desk, steps: list[Stepped]) -> str:
-    step = steps[0]
-    names = [desk.see.known(desk.tree, ulid) for ulid in step.nodes[:6]] if step.tree_id else []
-    listed = ", ".join(f"[{name}]" for name in names if name)
-    return f"{step.kind} {listed}".rstrip()
+    """What was stepped over; the continuations of one generation are one step."""
+    nodes = [ulid for step in steps if step.tree_id is not None for ulid in step.nodes]
+    names = [desk.see.known(desk.tree, ulid) for ulid in nodes[:_MOST_NAMED]]
+    more = f" and {len(nodes) - len(names):,} more" if len(nodes) > len(names) else ""
+    return f"{steps[0].kind} {', '.join(f'[{name}]' for name in names)}{more}".rstrip()

@@ -30,20 +30,17 @@ class Papers(Reading):
     def document_here(self, tree: str, reference: str) -> tuple[Document, bool]:
         """A document by title or id, and whether it is linked to the tree or to a node of it."""
         with self._session(Permission.DOC_READ) as session:
-            row = self._tree_row(session, tree)
-            require_access(session, self.actor, MemberRole.READER, row.key)
+            # Documents are the grove's: who was let into one tree alone does not come to them by way of it.
+            require_access(session, self.actor, MemberRole.READER)
             found = load_document(session, reference)
-            linked = is_linked(session, row.key, find_document(session, found.id))
-            if not linked:
-                # Whoever was let into one tree only is not let into the grove by way of it.
-                require_access(session, self.actor, MemberRole.READER)
-            return found, linked
+            key = self._tree_row(session, tree).key
+            return found, is_linked(session, key, find_document(session, found.id))
 
     def title_here(self, tree: str, reference: str) -> tuple[str, str, bool]:
         """Id and title of a document, and whether it is linked: for who refers to it without reading it."""
         with self._session() as session:
+            require_access(session, self.actor, MemberRole.READER)
             row = self._tree_row(session, tree)
-            require_access(session, self.actor, MemberRole.READER, row.key)
             key = find_document(session, reference)
             documents = schema.documents
             named = select(documents.c.ulid, documents.c.title).where(documents.c.key == key)

@@ -33,7 +33,7 @@ from weft.errors import (
     WeftError,
 )
 from weft.ids import is_ulid
-from weft.runtime.actor import permissions_of, require_permission
+from weft.runtime.actor import agent_row, permissions_of, require_access, require_permission
 from weft.runtime.commanding.carrying import carry_out
 from weft.runtime.commanding.crossing import may_cross, reached_tree
 from weft.runtime.commanding.desk import Desk, Outcome
@@ -42,8 +42,10 @@ from weft.runtime.commanding.seeing import Seeing
 from weft.runtime.operations.memory import KeepThought
 from weft.runtime.values import heading_of
 from weft.store.references import find_tree
+from weft.store.rows import AGENT_TYPES
 from weft.store.transaction import Transaction
-from weft.tree.agent import Agent, Permission, parse_permissions
+from weft.tree.access import MemberRole
+from weft.tree.agent import Agent, AgentType, Permission, parse_permissions
 
 if TYPE_CHECKING:
     from weft.runtime.gate import Gate
@@ -86,7 +88,7 @@ class Session:
         self.see = Seeing(self.gate.store, self.loom.read.actor)
         self.agent = agent
         self.run_id = run
-        self.chain = (*chain, agent.id)
+        self.chain = self._led_here(chain)
         """Who must not be asked: those who led here, and the agent itself."""
         self.unattended = unattended
         self.results: list[Result] = []
@@ -99,12 +101,30 @@ class Session:
         """Who is told what a `→ continue` hears, in the thread that waits for it."""
         with self.gate.store.read() as session:
             tree = find_tree(session, tree_id)
+            require_access(session, self.see.actor, MemberRole.READER, tree)
             self.tree_id = heading_of(session, tree).ulid
             self._place = tree, self.loom.read.actor.agent
-            self.permissions = permissions_of(session, self.loom.read.actor)
-            self.crossing = may_cross(session, self.loom.read.actor)
         self._known: BegunRun | None = None
         self._stopped = False
+
+    def _led_here(self, chain: tuple[str, ...]) -> tuple[str, ...]:
+        """Ids of agents, the first to act first: those given, the models through whom this one acts, itself."""
+        with self.gate.store.read() as session:
+            links = [agent_row(session, link.agent) for link in self.see.actor.chain()][::-1]
+        models = [row.ulid for row in links if AGENT_TYPES[row.type] is AgentType.MODEL]
+        return tuple(dict.fromkeys((*chain, *models, self.agent.id)))
+
+    @property
+    def permissions(self) -> frozenset[Permission]:
+        """What the agent may do now, within the rights of everyone it acts for."""
+        with self.gate.store.read() as session:
+            return permissions_of(session, self.see.actor)
+
+    @property
+    def crossing(self) -> bool:
+        """Whether it may leave the tree."""
+        with self.gate.store.read() as session:
+            return may_cross(session, self.see.actor)
 
     @property
     def turn(self) -> int:

@@ -46,6 +46,8 @@ class Begun:
     token: int
     attempts: tuple[tuple[int, str], ...]
     """Key and id of each."""
+    generation: str = ""
+    """What its continuations have in common: the run, or an id of their own where that holds more than them."""
     is_borrowed: bool = False
     """Whether the run that asks held the lease before, and holds it afterwards."""
 
@@ -84,6 +86,7 @@ class BeginCalls(Generating):
             run=lease.run,
             token=lease.token,
             attempts=tuple(begun),
+            generation=scope.new_ulid() if is_borrowed else lease.run,
             is_borrowed=is_borrowed,
         )
 

@@ -255,6 +255,7 @@ class Run:
             error=heard.told,
             earlier=heard.earlier(),
             lease=(begun.run, begun.token),
+            generation=begun.generation,
             releases=last and not begun.is_borrowed,
             spent=_spent(heard),
             moves=moves,

@@ -99,6 +99,8 @@ class SettleCall(Generating):
     """Tries before the last one, with what was said to them."""
     lease: tuple[str, int] | None = None
     """Run and token; None where nobody holds one any more."""
+    generation: str = ""
+    """What is undone together; empty: whatever the run wrote."""
     releases: bool = False
     """Whether the run has ended by this, and the lease goes with it."""
     spent: int | None = None
@@ -196,8 +198,9 @@ class SettleCall(Generating):
             inverse["cursor"] = stood
             move_cursor(scope, tree, nodes[0][1].key)
         payload: dict[str, JsonValue] = {"nodes": made, "parent": parent.ulid, "attempts": list(attempts)}
-        if self.lease is not None:
-            payload["run"] = self.lease[0]
+        run = self.generation or (None if self.lease is None else self.lease[0])
+        if run is not None:
+            payload["run"] = run
         scope.record(tree, self.verb, payload, inverse)
 
 
