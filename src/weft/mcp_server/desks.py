@@ -78,13 +78,12 @@ class Desks:
         return len(self._desks)
 
     def find(self, grove: Grove, tree: str) -> _Desk:
-        """Blocking. Rights are looked at each time: a run that began with others is over."""
-        fresh = _session(grove, tree)
+        """Blocking. A run asks for its rights with every command, so it may be kept."""
         key = (grove.read.actor, tree)
         with self._finding:
             desk = self._desks.get(key)
-            if desk is None or desk.is_full or not _same_rights(desk.session, fresh):
-                desk = _Desk(fresh)
+            if desk is None or desk.is_full:
+                desk = _Desk(_session(grove, tree))
             self._desks[key] = desk
             self._desks.move_to_end(key)
             while len(self._desks) > MOST_DESKS:
@@ -198,7 +197,3 @@ def agent_of(grove: Grove) -> Agent:
 def _session(grove: Grove, tree: str) -> Session:
     gate = grove.leases.gate
     return Session(grove, tree, agent_of(grove), run=new_ulid(gate.clock(), gate.entropy))
-
-
-def _same_rights(one: Session, other: Session) -> bool:
-    return (one.permissions, one.crossing) == (other.permissions, other.crossing)
