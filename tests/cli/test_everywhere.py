@@ -128,7 +128,7 @@ EVERY = {
     "users revoke": "users revoke TOKEN",
     "users archive": "users archive ann",
 }
-ENDLESS = {"chat", "serve"}
+ENDLESS = {"chat", "mcp", "serve"}
 """End when they are told to; they are tried where models and servers are."""
 
 
