@@ -110,6 +110,10 @@ EVERY = {
     "records append": "records append notes VALUES",
     "records ls": "records ls notes",
     "records rm": "records rm --name notes --confirm 1",
+    "records index": "records index --session s --groups GROUPS",
+    "records open": "records open fog --session s",
+    "records close": "records close fog --session s",
+    "records forget": "records forget r --session s",
     "recipe": "recipe",
     "recipe ls": "recipe ls",
     "recipe show": "recipe show TopicContext",
@@ -163,6 +167,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("users", "add", "ann")
     token = desk.json("users", "token", "ann")["id"]
     (folder / "values.json").write_text("[1, 2]")
+    (folder / "groups.json").write_text('[{"name": "fog", "items": [{"type": "message", "id": "m"}]}]')
     desk.ok("export", "--out", str(folder / "exported.json"))
     here = str(Path(__file__).parents[1] / "data")
     values = str(folder / "values.json")
@@ -173,6 +178,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         "TRUST": trust,
         "FOLDER": here,
         "VALUES": values,
+        "GROUPS": str(folder / "groups.json"),
         "TOKEN": token,
     }
 

@@ -37,6 +37,7 @@ from weft.tree.wire import camel
 
 if TYPE_CHECKING:
     from weft.runtime.handles import NodeHandle
+    from weft.runtime.layering import Layering
 
 __all__ = ["ContextOptions", "ContextWishes", "Contexts", "options_from"]
 
@@ -126,10 +127,42 @@ class Contexts(Reading):
     cache: ContentCache
 
     def at(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
-        """The context at a node, or where the agent stands."""
+        """The context at a node, or where the agent stands: what a model would be sent from there.
+
+        In layers, where there is anything that only layers lay out.
+        """
         with self._tree(tree) as opened:
-            plan, reader = self._planned(opened, node, options)
-            return render_context(plan, _contents(plan, reader))
+            if self._calls_for_layers(opened, node, options):
+                return self._layering.context(opened, node, options)
+            return self._plain(opened, node, options)
+
+    def plain(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
+        """The path alone, whatever its turns brought along."""
+        with self._tree(tree) as opened:
+            return self._plain(opened, node, options)
+
+    def calls_for_layers(self, tree: str, node: str | None, options: ContextOptions) -> bool:
+        """Whether a request from here has anything that only layers lay out."""
+        with self._tree(tree) as opened:
+            return self._calls_for_layers(opened, node, options)
+
+    def _calls_for_layers(self, opened: Opened, node: str | None, options: ContextOptions) -> bool:
+        if opened.mode is not Mode.DIALOGUE:
+            return False
+        from weft.runtime.standing import calls_for_layers  # noqa: PLC0415 - vaults and documents come along
+
+        end = self._cursor_row(opened) if node is None else self._row(opened, node)
+        return calls_for_layers(opened, end, self.actor, options.preferences)
+
+    @property
+    def _layering(self) -> "Layering":
+        from weft.runtime.layering import Layering  # noqa: PLC0415 - it stands on this module
+
+        return Layering(self.store, self.actor, self.cache)
+
+    def _plain(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
+        plan, reader = self._planned(opened, node, options)
+        return render_context(plan, _contents(plan, reader))
 
     def preferences(self) -> dict[str, JsonValue]:
         """What the grove prefers, as far as it was set."""
@@ -141,6 +174,8 @@ class Contexts(Reading):
     def manifest(self, tree: str, node: str | None, options: ContextOptions) -> Manifest:
         """What would be kept and dropped, decided but not rendered: hardly any text is read."""
         with self._tree(tree) as opened:
+            if self._calls_for_layers(opened, node, options):
+                return self._layering.context(opened, node, options).manifest
             return planned_manifest(self._planned(opened, node, options)[0])
 
     def _planned(self, opened: Opened, node: str | None, options: ContextOptions) -> tuple[Plan, PathReader]:
