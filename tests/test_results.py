@@ -8,7 +8,9 @@ from tests.covers import covers
 from tests.test_requirements import RULES
 
 RESULTS = Path(__file__).parent.parent / "bench" / "RESULTS.md"
-ROW = re.compile(r"^\| (?P<bar>[^|]+) \| [^|]+ \| (?:[≥≤] |equal)[^|]* \| (?P<verdict>met|not met[^|]*) \|$", re.M)
+ROW = re.compile(
+    r"^\| (?P<bar>[^|]+) \| [^|]+ \| (?:[≥≤] |equal)[^|]* \| (?P<verdict>met|not met[^|]*) \|$", re.M
+)
 
 BARS = {
     "bar.fit-ten-thousand-messages": r"10,000 messages, rollingWindow: .* ÷ ours",
@@ -41,6 +43,17 @@ def test_every_bar_has_its_figure_in_one_report():
         assert [bar for bar in rows if re.match(pattern, bar)], rule
 
 
+@covers(
+    "bar.fit-ten-thousand-messages",
+    "bar.fit-growth-exponent",
+    "bar.growing-chat-extend",
+    "bar.prefix-reuse-middle",
+    "bar.window-use-middle",
+    "bar.prefix-reuse-rolling",
+    "bar.import-time",
+    "bar.group-commit-ratio",
+    "bar.postgres-tails-per-second",
+)
 @pytest.mark.parametrize("rule", BARS)
 def test_a_bar_is_called_built_if_and_only_if_the_report_shows_it_met(rule):
     rows = [met for bar, met in measured().items() if re.match(BARS[rule], bar)]
