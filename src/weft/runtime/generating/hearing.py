@@ -1,5 +1,6 @@
 """One call being heard: what came so far, written down as it comes, and what it is in the end."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -51,6 +52,8 @@ __all__ = [
 ]
 
 STOPPED = "stopped"
+_UNHOLDABLE = re.compile("[\0\ud800-\udfff]")
+"""Characters that no text in a database can hold."""
 _CUT = ProviderError(
     Trouble.NETWORK,
     "the answer ended without saying why",
@@ -288,15 +291,7 @@ def without_headings(content: Content) -> Content:
 
 
 def clean_text(text: str) -> str:
-    if "\0" in text:
-        text = text.replace("\0", "\ufffd")
-    if not text.isascii():
-        text = text.encode("utf-8", "replace" if _has_surrogate(text) else "strict").decode()
-    return text
-
-
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
+    return _UNHOLDABLE.sub("\ufffd", text)
 
 
 def choices_from(pieces: Sequence[str]) -> dict[int, Choice]:
