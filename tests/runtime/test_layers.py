@@ -573,6 +573,7 @@ def test_pages_queries_and_lines_come_with_their_text_and_nothing_is_fetched_or_
 def test_a_turn_of_many_messages_keeps_what_they_bring_along_and_its_budget(desk, placement, count):
     large = Item(id="large.md", type="note", content="word " * 10_000)
     first = Item(id="first.md", type="note", content="The very first.")
+    turn = desk.tree.root
     for number in range(count):
         items = [first, large] if number == 0 else [large] if number == count - 1 else []
         turn = desk.tree.say(f"Message {number}", attachments=items)
