@@ -540,3 +540,22 @@ def test_what_a_context_shows_is_what_is_sent_also_of_items_memory_and_projects(
         ]
         assert "The pot is blue." in attached.context().messages[-1].text
         assert "You keep the pots." in within.context().system
+
+
+@covers("context.as-the-model-is")
+def test_a_context_for_an_agent_is_what_its_model_is_sent(address):
+    model = Scripted(profile=profile_with(window=3_000, prefill=True, choices=1))
+    with grove_with(address, model) as grove:
+        agent = next(agent for agent in grove.agents() if agent.name == "Echo")
+        tree = grove.plant("Long", system_context="Be brief.")
+        node = before = tree.root
+        for number in range(120):
+            before = node
+            node = node.say(f"Number {number}. " + "word " * 30, author=agent.id if number % 2 else None)
+        for end in (node, before):
+            shown = end.context(agent=agent.id)
+            end.generate(agent=agent.id)
+            asked = model.requests[-1]
+            sent = [message.text for message in asked.messages] + [asked.prefill] * bool(asked.prefill)
+            assert [message.text for message in shown.messages] == sent
+            assert len(sent) < 120

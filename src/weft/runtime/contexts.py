@@ -1,7 +1,7 @@
 """Contexts over a store: from a place in a tree to exactly what a model would see there."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -38,6 +38,7 @@ from weft.tree.tree import Mode
 from weft.tree.wire import camel
 
 if TYPE_CHECKING:
+    from weft.providers.base import Profile as ModelProfile
     from weft.runtime.collaborating.seeing import InRun
     from weft.runtime.handles import NodeHandle
     from weft.runtime.layering import Layering
@@ -48,6 +49,10 @@ _WINDOW = "contextWindow"
 _LAYOUT = "loomLayout"
 
 
+def unknown(_model: str) -> None:
+    """Nobody knows what a model can do."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextOptions:
     """How a context is wanted. What is not given is as the tree, the grove or the default says."""
@@ -55,13 +60,14 @@ class ContextOptions:
     limit: int | None = None
     """The budget in tokens; else the window less what the response needs; else everything is kept."""
     window: int | None = None
-    """The model's; else the agent's own setting `contextWindow`."""
+    """The model's; else the agent's own setting `contextWindow`; else what its provider says."""
     max_tokens: int | None = None
     agent: str | None = None
     """Who would answer: its system prompt leads. The acting agent, where that is a model."""
     preferences: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     estimator: EstimatorLike | None = None
-    profile: Profile = field(default_factory=Profile)
+    profile: Profile | None = None
+    """What the model's provider can do; as it says, if not given."""
     annotations: Annotations = False
     """True includes the annotations on the path's nodes, a set those with these ids."""
     text: str | None = None
@@ -112,12 +118,18 @@ def options_from(wishes: ContextWishes, kind: type = ContextWishes) -> ContextOp
         agent=wishes.get("agent"),
         preferences=preferences,
         estimator=wishes.get("estimator"),
-        profile=Profile(prefix_cache=wishes.get("prefix_cache", False), prefill=wishes.get("prefill", False)),
+        profile=_wished_profile(wishes),
         annotations=annotations if isinstance(annotations, bool) else frozenset(_references(annotations)),
         text=wishes.get("text"),
         context=_references(wishes.get("context", ())),
         instructions=_references(wishes.get("instructions", ())),
     )
+
+
+def _wished_profile(wishes: ContextWishes) -> Profile | None:
+    if "prefix_cache" not in wishes and "prefill" not in wishes:
+        return None
+    return Profile(prefix_cache=wishes.get("prefix_cache", False), prefill=wishes.get("prefill", False))
 
 
 def _references(nodes: Iterable["NodeHandle | str"]) -> list[str]:
@@ -132,6 +144,8 @@ class Contexts(Reading):
 
     cache: ContentCache
     clock: Clock = system_clock
+    profiles: "Callable[[str], ModelProfile | None]" = unknown
+    """What a model can do, by its `provider:model`."""
 
     def at(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
         """The context at a node, or where the agent stands: what a model would be sent from there.
@@ -139,6 +153,7 @@ class Contexts(Reading):
         In layers, where there is anything that only layers lay out.
         """
         with self._tree(tree) as opened:
+            options = self._for_model(opened, options)
             agent = self._looking(opened, options.agent)
             if agent is None:
                 if self._calls_for_layers(opened, node, options):
@@ -151,6 +166,16 @@ class Contexts(Reading):
         from weft.runtime.collaborating.seeing import see  # noqa: PLC0415 - few agents are
 
         return see(self, agent, request, reader, options.run)
+
+    def _for_model(self, opened: Opened, options: ContextOptions) -> ContextOptions:
+        """With the window and the ways of the model that would answer, where nothing else is wished for."""
+        agent = self._agent(opened, options.agent)
+        known = None if agent is None or agent.model_ref is None else self.profiles(agent.model_ref)
+        if known is None:
+            return options
+        window = known.window if options.window is None and _window_of(agent) is None else options.window
+        ways = Profile(prefix_cache=known.prefix_cache, prefill=known.prefill)
+        return replace(options, window=window, profile=options.profile or ways)
 
     def _looking(self, opened: Opened, agent: str | None) -> Agent | None:
         """The agent, if it is a model that sees the tree around it."""
@@ -200,6 +225,7 @@ class Contexts(Reading):
     def manifest(self, tree: str, node: str | None, options: ContextOptions) -> Manifest:
         """What would be kept and dropped, decided but not rendered: hardly any text is read."""
         with self._tree(tree) as opened:
+            options = self._for_model(opened, options)
             if self._looking(opened, options.agent) is None:
                 if self._calls_for_layers(opened, node, options):
                     return self._layering.context(opened, node, options).manifest
@@ -242,7 +268,7 @@ class Contexts(Reading):
             buffer_system_context=told.buffer_system_context,
             preferences=preferences,
             estimator=estimator,
-            profile=options.profile,
+            profile=options.profile or Profile(),
             pending=self._pending(opened, reader, cursor, options),
             authors=_names(opened) if preferences.name_authors else {},
         )

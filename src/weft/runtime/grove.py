@@ -154,8 +154,10 @@ class Grove(GroveSpeaking, Keeping):
     def contexts(self) -> "Contexts":
         """What models would see."""
         from weft.runtime.contexts import Contexts  # noqa: PLC0415 - the engine is loaded by who asks it
+        from weft.runtime.profiles import profiles_of  # noqa: PLC0415 - as above
 
-        return Contexts(self._gate.store, self._actor, self._gate.contents, self._gate.clock)
+        gate = self._gate
+        return Contexts(gate.store, self._actor, gate.contents, gate.clock, profiles_of(gate))
 
     @property
     def vaults(self) -> "Vaults":

@@ -12,7 +12,7 @@ import socket
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import orjson
@@ -69,7 +69,7 @@ class Outcome:
     result: JsonValue
     is_repeated: bool
     """Whether it is the answer to an earlier call."""
-    since: int = 0
+    since: int = field(default=0, repr=False)
     """When that one claimed the key; whatever it made is younger."""
 
 

@@ -4,6 +4,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from weft.context.assemble import Profile
 from weft.context.layers.controls import CacheWay, cache_profile
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import ContextItem
@@ -183,10 +184,11 @@ class Layering(Reading):
     def _cached(self, opened: Opened, options: LayerOptions) -> ContextOptions:
         """Cuts move in steps where whoever answers has a cache for prefixes."""
         context, agent = options.context, self._answering(opened, options)
-        if context.profile.prefix_cache or agent is None:
+        profile = context.profile or Profile()
+        if profile.prefix_cache or agent is None:
             return context
         cached = cache_profile(agent.model_ref or "").way is not CacheWay.NONE
-        return replace(context, profile=replace(context.profile, prefix_cache=cached))
+        return replace(context, profile=replace(profile, prefix_cache=cached))
 
     def _contents(
         self, opened: Opened, plan: LayerPlan, reader: PathReader, legacy: dict[str, str]
