@@ -53,7 +53,7 @@ class CodeRow:
 
 
 CODES: dict[str, CodeRow] = {
-    "NOT_FOUND": CodeRow("no", 404, 3, -32002),
+    "NOT_FOUND": CodeRow("no", 404, 3, -32602),
     "PERMISSION_DENIED": CodeRow("no", 403, 4, -32003),
     "INVALID_SYNTAX": CodeRow("rephrase", 400, 2, -32602),
     "LIMIT_EXCEEDED": CodeRow("reduce", 413, 5, -32602),
@@ -61,12 +61,15 @@ CODES: dict[str, CodeRow] = {
     "CONFLICT": CodeRow("retry", 409, 6, -32009),
     "MODEL_ERROR": CodeRow("maybe", 502, 7, -32010),
     "INVALID_INPUT": CodeRow("no", 400, 2, -32602),
-    "UNAUTHENTICATED": CodeRow("no", 401, 4, -32001),
+    "UNAUTHENTICATED": CodeRow("no", 401, 4, -32004),
     "CONTEXT_LIMIT": CodeRow("reduce", 422, 5, -32602),
     "STORAGE": CodeRow("retry", 507, 8, -32011),
     "UNAVAILABLE": CodeRow("retry", 503, 9, -32012),
 }
-"""One table: retryability, HTTP status, exit code, MCP (JSON-RPC) code."""
+"""One table: retryability, HTTP status, exit code, MCP (JSON-RPC) code.
+
+Of JSON-RPC's codes, -32001 and -32002 mean other things to MCP clients: they are not used.
+"""
 
 
 class WeftError(Exception):

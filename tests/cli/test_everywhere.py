@@ -111,6 +111,10 @@ EVERY = {
     "records append": "records append notes VALUES",
     "records ls": "records ls notes",
     "records rm": "records rm --name notes --confirm 1",
+    "records index": "records index --session s --groups GROUPS",
+    "records open": "records open fog --session s",
+    "records close": "records close fog --session s",
+    "records forget": "records forget r --session s",
     "recipe": "recipe",
     "recipe ls": "recipe ls",
     "recipe show": "recipe show TopicContext",
@@ -124,7 +128,7 @@ EVERY = {
     "users revoke": "users revoke TOKEN",
     "users archive": "users archive ann",
 }
-ENDLESS = {"chat", "serve"}
+ENDLESS = {"chat", "mcp", "serve"}
 """End when they are told to; they are tried where models and servers are."""
 
 
@@ -165,6 +169,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("users", "add", "ann")
     token = desk.json("users", "token", "ann")["id"]
     (folder / "values.json").write_text("[1, 2]")
+    (folder / "groups.json").write_text('[{"name": "fog", "items": [{"type": "message", "id": "m"}]}]')
     desk.ok("export", "--out", str(folder / "exported.json"))
     here = str(Path(__file__).parents[1] / "data")
     values = str(folder / "values.json")
@@ -175,6 +180,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         "TRUST": trust,
         "FOLDER": here,
         "VALUES": values,
+        "GROUPS": str(folder / "groups.json"),
         "TOKEN": token,
     }
 

@@ -101,6 +101,15 @@ def test_stats_as_a_table_a_picture_and_json(marie: Desk, notes: Path):
     rows = [line.split("\t") for line in marie.ok("stats", "--turns", "0").splitlines()[1:]]
     assert rows[0][:2] == ["all", "2"]
     assert "## L2_LIBRARY" in marie.ok("context", turn, "--sent", "--payload")
+    assert "the cache was lost" not in shown
+    (notes / "Piano/spec.md").write_text("Another piano.")
+    third = marie.ok("say", "Three")
+    with weft.open(marie.address, clock=marie.clock) as grove:
+        grove.layers.keep(grove.node(third).prepare(agent="Muse"))
+    shown = marie("stats", "--turns", "0", width=110).out
+    assert "the cache was lost without a recorded reason" in shown
+    assert "Piano/spec.md" in shown
+    assert marie.json("stats", "--turns", "0")["unstable"][0]["layer"] == "L2_LIBRARY"
 
 
 @covers("cli.remember")

@@ -121,3 +121,37 @@ def test_users_are_let_in_and_shut_out(desk):
     assert desk.json("users") == []
     assert desk.json("users", "ls", "--archived")[0]["name"] == "ada"
     desk.ok("users", "archive", "ada", "--undo")
+
+
+@covers("cli.records-and-recipe", "collapse.removal", "collapse.state")
+def test_groups_are_indexed_opened_and_forgotten_on_the_command_line(desk, tmp_path):
+    place = ("-s", "night", "-u", "ada")
+    desk.ok(
+        "records", "append", "messages", "-", *place, "--id", "m1", "--time", "5", stdin=SAID.splitlines()[0]
+    )
+    groups = json.dumps({"groups": [{"name": "The fog", "items": [{"type": "message", "id": "m1"}]}]})
+    assert desk.ok("records", "append", "collapsed", "-", *place, "--id", "r1", stdin=groups) == "r1"
+    assert desk.ok("records", "index", "r1", *place) == "1\t1"
+    again = desk("records", "index", "r2", *place, "--groups", "-", stdin=groups, width=80)
+    assert "indexed 1 group of 1 message\n" in again.err
+    recipe = tmp_path / "night.json"
+    kala = {"kind": "SegKala", "sessionId": "night", "end": 9, "windowSeconds": 9}
+    model = {"components": [{"kind": "yoj", "name": "messages"}], "filters": ["collapseGroupReplacer"]}
+    recipe.write_text(json.dumps({"kala": kala, "model": model, "includeDocId": True}))
+
+    def shown() -> dict:
+        return json.loads(desk.ok("recipe", "run", str(recipe), "-u", "ada"))
+
+    assert json.loads(shown()["content"])["name"] == "THE_FOG"
+    desk.ok("records", "open", "the fog", *place)
+    assert shown()["collapsedGroup"]["expanded"] is True
+    assert desk.json("records", "close", "the fog", *place)["expanded"] is False
+    assert desk.ok("records", "forget", "r1", *place) == "1"
+    assert json.loads(shown()["content"])["responseId"] == "r2"
+    assert desk.ok("records", "forget", "r2", *place) == "1"
+    assert "collapsedGroup" not in shown()
+    desk.fail("INVALID_INPUT", "records", "index", *place)
+    desk.fail("INVALID_INPUT", "records", "index", *place, "--groups", "-", stdin="{")
+    desk.fail("INVALID_INPUT", "records", "index", "none", *place)
+    desk.fail("NOT_FOUND", "records", "index", *place, "--groups", str(tmp_path / "none.json"))
+    desk.fail("INVALID_INPUT", "records", "index", *place, "--groups", str(tmp_path))

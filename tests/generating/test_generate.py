@@ -446,7 +446,7 @@ def test_undoing_a_generation_hides_what_it_made_and_redoing_brings_it_back(addr
 def test_characters_that_no_store_takes_do_not_cost_the_answer(address):
     with grove_with(address, Scripted(["A\0b \ud800c"])) as grove:
         (kid,) = grove.plant("Marie").say("Well?").generate()
-        assert kid.text == "A\ufffdb ?c"
+        assert kid.text == "A\ufffdb \ufffdc"
         check_sound(grove)
 
 
@@ -510,3 +510,33 @@ def test_continuations_of_one_generation_are_undone_and_redone_together(address)
         tree.redo(3)
         assert {node.id for node in asked.children} == {node.id for node in [*first, *second]}
         check_sound(grove)
+
+
+@covers("generate.in-layers", "memory.user-memory-in-l1", "python.context")
+def test_what_a_context_shows_is_what_is_sent_also_of_items_memory_and_projects(address):
+    model = Scripted()
+    pot = Item(id="pot.md", type="note", content="The pot is blue.")
+    with grove_with(address, model) as grove:
+        plain, attached = grove.plant("Tea").say("Which pot?"), grove.plant("Pots").say("Which?").attach(pot)
+        project = grove.create_project("Kitchen", system_prompt="You keep the pots.")
+        within = project.add(grove.plant("Shelf")).say("And where?")
+        asked = [plain, attached, within]
+        for memory in (False, True):
+            if memory:
+                grove.remember("likes green tea")
+            for node in asked:
+                seen = node.context()
+                node.generate()
+                sent = model.requests[-1]
+                assert (sent.system_text, sent.messages) == (seen.system, seen.messages)
+                assert ("likes green tea" in sent.system_text) is memory
+                assert seen.tokens == node.manifest().tokens == sum(each.tokens for each in seen.manifest)
+        assert [
+            [layer.id.value[:2] for layer in each.context().layers if layer.tokens] for each in asked
+        ] == [
+            ["L1", "L5"],
+            ["L1", "L3", "L5"],
+            ["L1", "L5"],
+        ]
+        assert "The pot is blue." in attached.context().messages[-1].text
+        assert "You keep the pots." in within.context().system

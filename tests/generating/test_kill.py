@@ -25,7 +25,9 @@ ROOT = SCRIPT.parent.parent.parent
 EVERY_CHUNK = range(1, 201) if os.environ.get("WEFT_PROVE") else (1, 73, 200)
 
 
-def kill_after(address: str, node: str, chunks: int, *, durable: bool = True, key: str = "") -> None:
+def kill_after(
+    address: str, node: str, chunks: int, *, durable: bool = True, key: str = "", before=lambda: None
+) -> None:
     speaker = subprocess.Popen(
         [sys.executable, str(SCRIPT), address, node, str(chunks), "durable" if durable else "shown"]
         + [key] * bool(key),
@@ -34,6 +36,7 @@ def kill_after(address: str, node: str, chunks: int, *, durable: bool = True, ke
     )
     try:
         assert speaker.stdout.readline() == b"ready\n"
+        before()
     finally:
         os.kill(speaker.pid, signal.SIGKILL)
         speaker.stdout.close()

@@ -17,7 +17,6 @@ SPARED_TABLES = {
     *("cursors", "selections", "buffers"),  # where people stand, and what they have not said yet
     *("leases", "idempotency", "jobs", "memory", "group_index"),  # bookkeeping, not history
     *("calls", "pieces", "runs", "followers", "spending"),  # of the moment, and what was paid
-    *("users", "tokens", "memberships"),  # not part of any chain yet
 }
 SPARED = {
     # In which order followers were told of events; given by the database, after the hash.
@@ -32,6 +31,8 @@ SPARED = {
         ("projects", "key"),
         ("vaults", "key"),
         ("records", "key"),
+        ("users", "key"),
+        ("tokens", "key"),
     ),
     # May run ahead, because leases draw their tokens from it; behind the nodes it is found.
     ("trees", "next_key"),

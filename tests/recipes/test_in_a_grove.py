@@ -13,8 +13,10 @@ import weft
 from weft.context.groups import Shelf
 from weft.context.slices import week_end
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
-from weft.runtime.groups import StoredGroups
+from weft.runtime.operations import groups as operations
+from weft.runtime.shelves import StoredGroups
 from weft.store import schema
+from weft.tree.item import Item
 from weft.tree.record import RecordDraft, RecordPlace
 
 END = 1_700_000_000
@@ -57,7 +59,7 @@ def test_a_recorded_recipe_gives_the_same_over_a_grove(loom, row, user):
 @pytest.mark.parametrize("row", rows("collapseIndexer"), ids=label)
 def test_a_recorded_index_is_the_same_in_a_grove(fresh_loom, row, monkeypatch):
     grove = fresh_loom
-    object.__setattr__(grove._gate, "clock", lambda: row["now"] * 1_000_000)
+    monkeypatch.setattr(operations, "_seconds", lambda scope: row["now"])
     load(grove, row["store"])
     expected = row["output"]
     act = grove.groups.set_state if row["filter"] == "collapseState" else grove.groups.index
@@ -292,6 +294,29 @@ def test_groups_are_made_opened_and_taken_away_by_their_responses(loom, user):
     assert not [path for path in index_of(loom) if user in path]
 
 
+@covers("collapse.recorded-in-events")
+def test_every_change_of_the_index_is_in_the_log_and_undo_passes_over_it(fresh_loom):
+    loom = fresh_loom
+    loom.records.append("notes", 1)
+    body = {
+        "sessionId": "s",
+        "responseId": "r",
+        "groups": [{"name": "CANARY", "items": [{"type": "message", "id": "m"}]}],
+    }
+    loom.groups.index(body)
+    loom.groups.set_state({"sessionId": "s", "group": "CANARY", "expanded": True})
+    loom.groups.remove("s", "r")
+    before = len(loom.events().events)
+    assert loom.groups.remove("s", "r") == {"ok": True, "removed_groups": 0}
+    events = loom.events().events
+    assert len(events) == before
+    assert [event.kind for event in events][-4:] == ["record", "index-groups", "open-group", "forget-groups"]
+    assert "CANARY" not in "".join(str(event.payload) for event in events)
+    check_sound(loom)
+    loom.undo()
+    assert loom.records.list("notes") == []
+
+
 @covers("endpoint.indexer-batches")
 def test_a_thousand_messages_are_indexed_in_batches_of_four_hundred_or_not_at_all(loom, user):
     items = [{"type": "message", "id": f"m{number}"} for number in range(1_000)]
@@ -477,7 +502,13 @@ def test_a_folded_range_is_a_placeholder_in_contexts_and_in_recipes(loom, talk):
     context = nodes[-1].context()
     assert [message.text for message in context.messages] == [f"{placeholder}\n\nAnd now?\n\nIt lifts."]
     outcomes = {entry.id: entry.outcome for entry in context.manifest}
-    assert outcomes[nodes[1].local_id] == "collapsed"
+    assert [outcomes[node.local_id] for node in nodes[:2]] == ["collapsed"] * 2
+    (added,) = [entry for entry in context.manifest if entry.outcome == "added" and entry.id == "the fog"]
+    assert (added.reason, added.position) == ("stands for the folded range the fog", nodes[0].value.depth)
+    assert added.tokens == added.size >= len(placeholder) // 4
+    check_tokens(nodes[-1])
+    expanded = nodes[-1].context(preferences={"truncationStrategy": "rollingWindow"})
+    assert not context.diff(expanded)
     run = path_recipe(tree, nodes[-1], yoj("messages"), filters=["collapseGroupReplacer"])
     assert contents(loom.recipes.run(run)) == [placeholder, "And now?", "It lifts."]
     assert contents(loom.recipes.at(nodes[-1]))[1:] == [message.text for message in context.messages]
@@ -508,6 +539,24 @@ def test_a_folded_range_is_a_placeholder_in_requests_in_layers(loom):
     assert contents(loom.recipes.at(last, "layered"))[-1] == envelope.messages[-1].text
     tree.expand("the fog")
     assert "Not in this fog." in "".join(message.text for message in last.envelope().messages)
+
+
+@covers("collapse.range-of-a-path")
+def test_a_placeholder_costs_the_same_with_and_without_items_before_it(loom):
+    loom.add_agent("Muse", model_ref="local:small")
+    costs = []
+    for items in ([], [Item(id="tide.md", type="note", content="High at six.")]):
+        tree = loom.plant("Folds and items", "")
+        asked = tree.say("Can we cross?").attach(*items)
+        answer = asked.say("Not in this fog.", author="Muse")
+        tree.collapse(asked, answer, "the fog", "Whether to cross")
+        found = answer.say("And now?").envelope().manifest
+        entries = {entry.id: entry for entry in found}
+        assert entries["the fog"].outcome == "added"
+        assert entries[asked.local_id].outcome == entries[answer.local_id].outcome == "collapsed"
+        assert found.tokens == sum(entry.tokens for entry in found)
+        costs.append(entries["the fog"].tokens)
+    assert costs[0] == costs[1]
 
 
 def check_tokens(node):

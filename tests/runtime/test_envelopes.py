@@ -157,6 +157,17 @@ def test_a_lifetime_is_a_preference_and_counts_only_where_there_is_one(desk):
     assert turn.prepare(agent=desk.agent).controls.marks == ()
 
 
+@covers("cache.gemini")
+def test_gemini_is_asked_for_a_cache_of_its_own_where_a_lifetime_is_wanted(desk):
+    gemini = desk.grove.add_agent(f"g {desk.name}", model_ref="google:gemini-2.5-pro", system_prompt=LONG * 2)
+    turn = desk.ask("One")
+    assert turn.prepare(agent=gemini.id).controls.to_wire() == {}
+    desk.tree.prefer(cache_lifetime="1h")
+    cached = turn.prepare(agent=gemini.id).controls.cached_content
+    assert cached is not None
+    assert (cached["after"], cached["messages"], cached["ttl"]) == ("L1_SYSTEM", 0, "3600s")
+
+
 @covers("cache.monitor", "cache.monitor-names-the-segment")
 def test_a_prefix_that_changes_without_a_reason_is_told_on_the_turn_and_in_the_log(desk, caplog):
     path = desk.write("a.md", "first")
@@ -248,6 +259,36 @@ def test_stats_by_branch_and_what_other_settings_would_have_saved(desk):
     assert tree_stats(desk.grove.layers, desk.tree.id, turns=0).variants == ()
     with pytest.raises(InvalidInputError):
         tree_stats(desk.grove.layers, desk.grove.plant(mode="buffer").id)
+
+
+@covers("cache.monitor", "cache.monitor-names-the-segment", "stats.per-tree-and-branch")
+def test_stats_show_where_the_cache_was_lost_without_a_reason(desk):
+    path = desk.write("a.md", "one")
+    for text in ("Zero", "One"):
+        desk.send(desk.ask(text, path))
+    assert tree_stats(desk.grove.layers, desk.tree.id, turns=0).unstable == ()
+    desk.write("a.md", "two")
+    turn = desk.ask("Two")
+    desk.send(turn)
+    desk.send(desk.ask("Three"))
+    (found,) = tree_stats(desk.grove.layers, desk.tree.id, turns=0).unstable
+    assert (found.node, found.layer, found.segment) == (turn.local_id, "L2_LIBRARY", path)
+    assert "without a recorded reason" in found.message
+    check_sound(desk.grove)
+
+
+@covers("layer.tool-descriptions-after-l2", "cache.monitor")
+def test_descriptions_of_tools_are_fixed_for_an_agents_life(desk):
+    first, _ = desk.send(desk.ask("One"), tool_descriptions="Call search(query).")
+    assert first.envelope.system.endswith("Call search(query).")
+    same, _ = desk.send(desk.ask("Two"), tool_descriptions="Call search(query).")
+    other, _ = desk.send(desk.ask("Three"), tool_descriptions="Call find(query).")
+    assert [each.segment for each in other.instabilities] == ["tool descriptions"]
+    assert "fixed for an agent's life" in other.envelope.warnings[-1]
+    assert same.instabilities == ()
+    desk.grove.perform(ChangeAgent(agent=desk.agent, model_ref="openai:gpt-5"))
+    changed, _ = desk.send(desk.ask("Four"), tool_descriptions="Call look(query).")
+    assert changed.instabilities == ()
 
 
 @covers("envelope.same-everywhere")

@@ -1,5 +1,6 @@
 """Requests in layers over a store: the library of a path, notes read fresh, memory and projects."""
 
+import random
 import re
 
 import pytest
@@ -11,14 +12,17 @@ from tests.runtime.shelves import PNG, Desk, in_full, library, referenced
 from tests.soundness import check_sound
 
 import weft
+from weft.context.layers.items import query
 from weft.context.layers.names import LayerId
 from weft.errors import (
     ConflictError,
+    ContextLimitError,
     InvalidInputError,
     LimitExceededError,
     NotFoundError,
     PermissionDeniedError,
 )
+from weft.runtime.attaching import given_item
 from weft.runtime.operations.vaults import MountVault
 from weft.tree.access import MemberRole
 from weft.tree.item import Item
@@ -504,3 +508,118 @@ def test_whoever_may_enter_one_tree_alone_sees_no_memory_no_project_and_no_vault
 def test_a_text_in_buffer_mode_has_no_layers(loom):
     with pytest.raises(InvalidInputError, match="layers are made of dialogues"):
         loom.plant(mode="buffer", text="Once").envelope()
+
+
+@covers("python.context", "manifest.entry-for-every-candidate")
+def test_every_context_has_layers_and_items_are_told_wherever_one_looks(desk):
+    note = desk.write("tide.md", "High at six.")
+    before = desk.ask("Can we cross?")
+    plain = before.context(limit=500, agent=desk.agent)
+    assert {layer.id: layer.text for layer in plain.layers if layer.text} == {
+        LayerId.SYSTEM: "Be brief.",
+        LayerId.USER: "Can we cross?",
+    }
+    desk.answer(before)
+    asked = desk.ask("And now?", note)
+    wishes = {"limit": 500, "agent": desk.agent}
+    context, envelope = asked.context(**wishes), asked.envelope(**wishes)
+    assert context.layers == envelope.layers
+    assert context.messages == envelope.messages
+    assert (note, "kept") in [(entry.id, entry.outcome) for entry in context.manifest]
+    assert [line["tokens"] for line in context.to_wire()["layers"]] == [
+        each.tokens for each in context.layers
+    ]
+    assert context.diff(before.context(limit=500))
+    assert (
+        desk.grove.recipes.at(asked, "dialogue", **wishes).messages[-1]["content"]
+        == context.messages[-1].text
+    )
+    cut = asked.context(limit=60, strategy="rollingWindow")
+    assert cut.tokens <= 60
+    page = desk.grove.plant("A document", "Fog.", mode="buffer")
+    assert [layer.text for layer in page.context().layers if layer.text] == ["Fog."]
+
+
+@covers("item.id-url", "item.id-query", "item.id-selection", "item.from-vault-or-call")
+def test_pages_queries_and_lines_come_with_their_text_and_nothing_is_fetched_or_run(desk):
+    given = [
+        ("https://a.b/?x=1&y=2", "url", "https://a.b/?x=1&y=2"),
+        ("books.md#query: LIST FROM #book", "query", query("books.md", "LIST FROM #book", "").id),
+        ("a/b.md#L3-L9", "selection", "a/b.md#L3-L9"),
+        ("a/b.md#L4", "selection", "a/b.md#L4-L4"),
+        ("a/b.md", "note", "a/b.md"),
+    ]
+    turn = desk.ask("One")
+    for reference, kind, identity in given:
+        item = given_item(reference, "its text")
+        assert (item.type, item.id, item.recoverable) == (kind, identity, kind != "selection")
+        turn = turn.attach(item)
+    said = turn.envelope(agent=desk.agent).processed_user_text
+    assert "<query_block>" in said
+    assert "<url_content>" in said
+    for reference in ("https://a.b", "books.md#query: LIST"):
+        with pytest.raises(InvalidInputError, match="not"):
+            turn.attach(reference)
+    for reference in ("", "#query: LIST", "books.md#query: "):
+        with pytest.raises(InvalidInputError):
+            given_item(reference, "")
+    with pytest.raises(InvalidInputError):
+        given_item("a.md#L9-L3", "")
+
+
+@covers("envelope.hostile-content", "fit.budget-never-exceeded")
+@pytest.mark.parametrize("placement", ["system", "inline"])
+@pytest.mark.parametrize("count", [1, 4, 5, 7])
+def test_a_turn_of_many_messages_keeps_what_they_bring_along_and_its_budget(desk, placement, count):
+    large = Item(id="large.md", type="note", content="word " * 10_000)
+    first = Item(id="first.md", type="note", content="The very first.")
+    for number in range(count):
+        items = [first, large] if number == 0 else [large] if number == count - 1 else []
+        turn = desk.tree.say(f"Message {number}", attachments=items)
+    for limit in (900, 4_000, None):
+        found = turn.envelope(agent=desk.agent, limit=limit, library=placement)
+        assert found.tokens <= found.budget
+        assert found.tokens == sum(entry.tokens for entry in found.manifest)
+        said = found.system + "".join(message.text for message in found.messages)
+        assert "The very first." in said
+        assert "large.md" in said
+
+
+def random_path(desk, chance):
+    """A path of many shapes: runs of one speaker, items of all sizes, exclusions, a fold."""
+    nodes = []
+    for number in range(chance.randrange(1, 14)):
+        author = chance.choice([None, None, desk.agent])
+        items = {
+            f"n{chance.randrange(5)}.md": f"w{chance.randrange(3)} " * chance.choice([1, 50, 2_000])
+            for _ in range(0 if author else chance.choice([0, 0, 1, 2]))
+        }
+        attached = [Item(id=name, type="note", content=content) for name, content in items.items()]
+        text = f"m{number} " + "t " * chance.choice([0, 5, 200, 1_500])
+        nodes.append(desk.tree.say(text, author=author, attachments=attached))
+    for node in chance.sample(nodes, min(2, len(nodes))):
+        if chance.random() < 0.5:
+            node.exclude()
+    if len(nodes) > 4 and chance.random() < 0.4:
+        start = chance.randrange(len(nodes) - 2)
+        desk.tree.collapse(nodes[start], nodes[start + 1], "fold", "told")
+    return nodes[-1]
+
+
+@covers("envelope.hostile-content", "fit.budget-never-exceeded")
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_a_path_is_like_its_budget_holds_and_what_is_told_is_there(desk, seed):
+    node = random_path(desk, random.Random(seed))
+    for limit in (300, 1_500, 6_000):
+        for placement in ("system", "inline"):
+            for strategy in ("truncateMiddle", "rollingWindow"):
+                wishes = {"limit": limit, "library": placement, "strategy": strategy, "step": 0}
+                try:
+                    found = node.envelope(agent=desk.agent, **wishes)
+                except (ContextLimitError, InvalidInputError):
+                    # The system alone is too large, or all is excluded.
+                    continue
+                assert found.tokens == sum(entry.tokens for entry in found.manifest) <= limit
+                said = found.system + "".join(message.text for message in found.messages)
+                items = [entry for entry in found.manifest if entry.kind == "item" and entry.tokens]
+                assert all(entry.id in said for entry in items)

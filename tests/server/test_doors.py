@@ -10,12 +10,16 @@ from tests.server.conftest import KEY, LIMIT, Asker
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, PermissionDeniedError
 from weft.runtime.users import admit, digest_of_token
+from weft.server.settings import ServerSettings
 from weft.store import schema
 
 OPEN = {("GET", "/api/health"), ("GET", "/enter")}
 """Routes that ask for no token."""
 ROUTES = {
-    *(("POST", f"/context/{path}") for path in ("topicContextYoj/run", "collapse/state/set")),
+    *(
+        ("POST", f"/context/{path}")
+        for path in ("topicContextYoj/run", "collapse/state/set", "collapse/indexer/remove")
+    ),
     ("POST", "/jobs/context/collapse/indexer/run"),
     ("POST", "/api/recipes/run"),
     *((method, "/api/records") for method in ("GET", "POST")),
@@ -226,3 +230,31 @@ def test_our_own_mistakes_are_told_without_their_insides(loom, monkeypatch):
         answer = asked.get("/api/trees", headers={"Authorization": f"Bearer {KEY}"})
     assert answer.status_code == 500
     assert "secret" not in answer.text
+
+
+@covers("http.named-origins")
+def test_a_page_that_was_let_in_by_name_may_read_answers_and_no_other_may(owner, ask):
+    asker, friend = owner, "https://ours.example"
+    wanted = {"Origin": friend, "Access-Control-Request-Method": "POST"}
+    before = ask(None).client.options("/api/records", headers=wanted)
+    assert (before.status_code, before.content) == (204, b"")
+    assert before.headers["access-control-allow-origin"] == friend
+    assert "authorization" in before.headers["access-control-allow-headers"]
+    answer = asker.get("/api/trees", headers={"Origin": friend})
+    assert answer.headers["access-control-allow-origin"] == friend
+    assert answer.headers["vary"] == "Origin"
+    assert "access-control-allow-credentials" not in answer.headers
+    assert asker.get("/api/trees").headers.get("access-control-allow-origin") is None
+    for origin in ("https://theirs.example", "null", "http://ours.example", "https://ours.example.evil"):
+        refused = ask(None).client.options("/api/records", headers={**wanted, "Origin": origin})
+        assert refused.status_code == 403
+        assert "access-control-allow-origin" not in refused.headers
+    # A page of ours asks nobody before it calls; without a token nothing else is told.
+    assert ask(None).get("/api/trees", headers={"Origin": friend}).status_code == 401
+
+
+@covers("http.named-origins")
+@pytest.mark.parametrize("origin", ["*", "null", "example.org", "https://", "https://a.b/c", "https://a b"])
+def test_only_a_pages_origin_can_be_let_in(origin):
+    with pytest.raises(InvalidInputError, match="no page's origin"):
+        ServerSettings(origins=[origin])

@@ -130,6 +130,7 @@ JSON = st.recursive(
             "/api/records",
             "/api/trees",
             "/context/collapse/state/set",
+            "/context/collapse/indexer/remove",
         ]
     ),
 )

@@ -7,9 +7,12 @@ from tests.covers import covers
 from tests.recipes.loading import index_of, load
 from tests.recorded import label, rows
 
+from weft.runtime.operations import groups as operations
+
 RUN = "/context/topicContextYoj/run"
 INDEX = "/jobs/context/collapse/indexer/run"
 STATE = "/context/collapse/state/set"
+REMOVE = "/context/collapse/indexer/remove"
 END = 1_700_000_000
 SEG = {"kind": "SegKala", "sessionId": "s", "end": END, "windowSeconds": 3_600}
 
@@ -36,7 +39,7 @@ def test_the_first_endpoint_answers_as_recorded(loom, ask, row, request):
 @pytest.mark.parametrize("row", rows("collapseIndexer"), ids=label)
 def test_the_second_endpoint_answers_as_recorded(loom, ask, row, request, monkeypatch):
     user = request.node.name
-    monkeypatch.setattr(type(loom.groups), "_now", lambda self: row["now"])
+    monkeypatch.setattr(operations, "_seconds", lambda scope: row["now"])
     load(loom, of_user(row["store"], user))
     path = STATE if row["filter"] == "collapseState" else INDEX
     answer = ask("service").post(path, {**row["input"], "userId": user})
@@ -207,3 +210,17 @@ def test_half_a_character_comes_back_as_an_escape(loom, owner):
     answer = owner.post(RUN, body)
     assert b"\\ud83d" in answer.content
     assert answer.json()["yoj"][0]["content"] == "\ud83d"
+
+
+@covers("collapse.removal", "endpoint.indexer")
+def test_what_a_response_collapsed_is_taken_out_again_over_http(loom, ask, request):
+    user, asker = request.node.name, ask("service")
+    group = {"name": "the fog", "items": [{"type": "message", "id": "m1"}]}
+    body = {"userId": user, "sessionId": "s", "responseId": "r1"}
+    assert asker.post(INDEX, {**body, "groups": [group]}).json()["ok"]
+    assert asker.post(REMOVE, body).json() == {"ok": True, "removed_groups": 1}
+    assert not [path for path in index_of(loom) if f"users/{user}/" in path]
+    assert asker.post(REMOVE, body).json() == {"ok": True, "removed_groups": 0}
+    for name in ("sessionId", "responseId"):
+        refused = asker.post(REMOVE, {key: value for key, value in body.items() if key != name})
+        assert (refused.status_code, refused.json()["ok"], refused.json()["path"]) == (400, False, name)

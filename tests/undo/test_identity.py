@@ -15,6 +15,7 @@ from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.calibrations import Calibrate
 from weft.runtime.operations.documents import DeleteDocument
 from weft.runtime.operations.envelopes import KeepEnvelope, KeepLegacyText, ReportCached
+from weft.runtime.operations.groups import ForgetGroups, IndexGroups, OpenGroup
 from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.memory import KeepThought, RecallStash
 from weft.runtime.operations.records import DeleteRecords
@@ -35,8 +36,12 @@ NOT_UNDOABLE = {DeleteTree, DeleteDocument, DeleteRecords, Undo, Redo} | {
     Calibrate,
     *(KeepThought, RecallStash),
     *(AddUser, ArchiveUser, SetRole, AddToken, RevokeToken),
+    *(IndexGroups, OpenGroup, ForgetGroups),
 }
-"""Deleting destroys for good; a step is not itself stepped over; evidence is, and stays; so do doors."""
+"""Deleting destroys for good; a step is not itself stepped over; evidence is, and stays; so do doors.
+
+An index is made again by indexing again.
+"""
 
 
 def all_operations():

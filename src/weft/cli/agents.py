@@ -118,7 +118,7 @@ def change(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A further field of its requests, or contextWindow; NAME= takes it back.",
+            help="A further field of its requests, contextWindow or crossTree; NAME= takes it back.",
         ),
     ] = None,
 ) -> None:

@@ -22,6 +22,7 @@ from weft.cli import (
     generating,
     history,
     marking,
+    mcp,
     models,
     moving,
     places,
@@ -144,6 +145,7 @@ for family in (
     records,
     recipes,
     serving,
+    mcp,
     users,
 ):
     family.add_to(app)

@@ -11,8 +11,8 @@ from weft.cli.command import command, flag, group
 from weft.cli.completing import complete_nodes
 from weft.cli.contexts import read_setting
 from weft.cli.output import Column
-from weft.cli.records import Project, SessionName, User, read_text
-from weft.cli.texts import STDIN
+from weft.cli.records import Project, SessionName, User
+from weft.cli.texts import STDIN, read_text
 from weft.errors import InvalidInputError
 from weft.tree.marks import counted
 

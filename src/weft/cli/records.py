@@ -1,25 +1,25 @@
-"""Records: records append, ls, rm."""
+"""Records: records append, ls, rm, and the groups beside them."""
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from weft.cli import groups
 from weft.cli.call import Call
 from weft.cli.command import command, flag, group
 from weft.cli.output import Column
 from weft.cli.progress import progress_bar
-from weft.cli.texts import STDIN, read_stdin
+from weft.cli.texts import STDIN, read_text
 from weft.cli.wording import one_line
-from weft.errors import InvalidInputError, NotFoundError
+from weft.errors import InvalidInputError
 from weft.tree.marks import counted
 
 if TYPE_CHECKING:
     from weft.tree.json import JsonValue
     from weft.tree.record import RecordDraft
 
-__all__ = ["add_to", "read_text"]
+__all__ = ["add_to"]
 
 _PANEL = "Records and recipes"
 _PART = 1_000
@@ -28,18 +28,6 @@ User = Annotated[str | None, typer.Option("--user", "-u", metavar="ID", help="Wh
 Project = Annotated[str | None, typer.Option("--project", metavar="ID", help="Of which project.")]
 SessionName = Annotated[str | None, typer.Option("--session", "-s", metavar="ID", help="Of which session.")]
 Topic = Annotated[str | None, typer.Option("--topic", metavar="ID", help="Of which topic.")]
-
-
-def read_text(file: str) -> str:
-    """A file's text, or stdin's for -."""
-    if file == STDIN:
-        return read_stdin()
-    try:
-        return Path(file).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise NotFoundError(f"no file {file!r}") from None
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{file} is not UTF-8 at byte {error.start}") from None
 
 
 def streams(call: Call) -> None:
@@ -261,3 +249,4 @@ def add_to(app: typer.Typer) -> None:
     command(family, "append", append, creates=True)
     for function in (ls, rm):
         command(family, function.__name__, function)
+    groups.add_to(family)

@@ -28,6 +28,14 @@ def serve(
         list[str] | None,
         typer.Option("--host-name", metavar="NAME", help="A name that it also answers to; may be repeated."),
     ] = None,
+    origins: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--origin",
+            metavar="ORIGIN",
+            help="A page elsewhere that may call it, such as https://example.org; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the grove over HTTP until it is stopped.
 
@@ -36,6 +44,9 @@ def serve(
     """
     from weft.runtime.grove import open_grove  # noqa: PLC0415 - help and completion do without
     from weft.server.serving import serve as serve_grove  # noqa: PLC0415
+    from weft.server.settings import ServerSettings  # noqa: PLC0415
+
+    chosen = ServerSettings(origins=origins or ())
 
     def ready(address: "Address") -> None:
         if call.out.as_json:
@@ -54,7 +65,7 @@ def serve(
         accept_clock=call.choices.accept_clock,
     ) as opened:
         grove = opened if call.choices.agent is None else opened.acting_as(call.choices.agent)
-        serve_grove(grove, host=host, port=port, names=names or (), ready=ready)
+        serve_grove(grove, host=host, port=port, names=names or (), settings=chosen, ready=ready)
     call.out.talk("stopped")
 
 

@@ -51,7 +51,8 @@ def stats(
     """Show what a tree's requests were made of, and how much of them was cached.
 
     For the tree and each branch: tokens by layer, the share that was expected to be cached and
-    the share that providers reported. Then what the same turns would have cost with other
+    the share that providers reported; and the turns at which L1 or L2 changed without a recorded
+    reason. Then what the same turns would have cost with other
     settings, in tokens at the full price (reading from a cache costs 0.1, writing to it 1.25).
     """
     from weft.runtime.layer_options import layer_options_from  # noqa: PLC0415 - the engine
@@ -112,6 +113,10 @@ def _draw(call: Call, found: "TreeStats") -> None:
         )
     else:
         call.out.talk("nothing was sent from this tree yet")
+    if found.unstable:
+        lines = [(f"[{each.node}]", each.layer, each.segment) for each in found.unstable]
+        call.out.line([Piece("the cache was lost without a recorded reason", "yellow")])
+        call.out.table((Column("turn"), Column("layer"), Column("from", gives=True)), lines, lines)
     if found.variants:
         lines = [
             (

@@ -9,10 +9,10 @@ import tempfile
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from weft.errors import InvalidInputError, LimitExceededError, UnavailableError
+from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, UnavailableError
 from weft.tree.content import CONTENT_LIMIT
 
-__all__ = ["STDIN", "is_answered", "person_is_there", "read_stdin", "text_given"]
+__all__ = ["STDIN", "is_answered", "person_is_there", "read_stdin", "read_text", "text_given"]
 
 STDIN = "-"
 _BYTES_LIMIT = 4 * CONTENT_LIMIT
@@ -61,6 +61,20 @@ def read_stdin() -> str:
             f"stdin has more than {CONTENT_LIMIT:,} characters", hint="split it into several nodes"
         )
     return _decoded(data, "stdin")
+
+
+def read_text(file: str) -> str:
+    """A file's text, or stdin's for -."""
+    if file == STDIN:
+        return read_stdin()
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NotFoundError(f"no file {file!r}") from None
+    except OSError as error:
+        raise InvalidInputError(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{file} is not UTF-8 at byte {error.start}") from None
 
 
 def _decoded(data: bytes, what: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 
 from weft.context.assemble import INPUT, Plan
 from weft.context.dialogue import CLOSING, OPENING, Composed, Joined, Part
-from weft.context.manifest import Facts, Gap, Kind, Manifest, Outcome, Piece, Run
+from weft.context.manifest import ABSENT, Facts, Gap, Kind, Manifest, Outcome, Piece, Run
 from weft.context.reference import frame_tokens
 from weft.context.select import Candidate, ExtraSource, Reason
 from weft.context.system import Instruction
@@ -97,14 +97,33 @@ class _Account:
     def pieces(self, levels: Sequence[Level], marker: Part | None) -> list[Piece]:
         runs, gaps = _Runs(), self._gaps()
         sources: list[Piece] = []
+        added: list[Piece] = []
         for level in levels:
             while gaps and level.number > gaps[0].position:
                 runs.close(gaps.pop(0))
-            runs.add(level, *self._entry(level))
+            entry = self._entry(level)
+            if level.row.instead is not None and entry[0] not in ABSENT:
+                added.append(self._stand_in(level, entry))
+                entry = Outcome.COLLAPSED, Reason.COLLAPSED.value, 0, level.row.instead.tokens
+            runs.add(level, *entry)
             sources += [self._reference(each) for each in level.references]
         runs.close(*gaps)
         sources += self._sources_left_out({level.number for level in levels})
-        return [*self.plan.system.pieces, *runs.pieces, *sources, *self._additions(marker)]
+        return [*self.plan.system.pieces, *runs.pieces, *sources, *added, *self._additions(marker)]
+
+    def _stand_in(self, level: Level, entry: tuple[Outcome, str, int, int]) -> Run:
+        """The placeholder of a folded range: nobody wrote it, and the node in whose place it stands is folded."""
+        name = "" if level.row.instead is None else level.row.instead.group
+        _, _, tokens, size = entry
+        return Run(
+            kind=Kind.MESSAGE,
+            outcome=Outcome.ADDED,
+            reason=f"stands for the folded range {name}",
+            ids=(name,),
+            sizes=(size,),
+            tokens=(tokens,),
+            position=level.number,
+        )
 
     def _sources_left_out(self, kept: set[int]) -> list[Piece]:
         """Sources that were known and are not there, each with its reason."""

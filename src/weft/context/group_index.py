@@ -24,6 +24,7 @@ __all__ = [
     "plan_removal",
     "plan_state",
     "read_index_request",
+    "read_removal_request",
     "read_state_request",
 ]
 
@@ -202,6 +203,13 @@ def plan_state(request: StateRequest, *, user_id: str | None, now: float) -> Ind
         upserts=[Upsert(shelf=Shelf.GROUP_STATE, key=request.group, document=document)],
         answer={"ok": True, "group": request.group, "expanded": request.expanded, "updated_at": now},
     )
+
+
+def read_removal_request(body: JsonValue) -> tuple[str, str]:
+    """The session, and the response whose groups are to be forgotten."""
+    fields = _object(body)
+    session_id, response_id = (_id(fields, name, needed=True) for name in ("sessionId", "responseId"))
+    return session_id or "", response_id or ""
 
 
 def plan_removal(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from weft.context.comparing import Changes
 
 __all__ = [
+    "ABSENT",
     "NO_LIMIT",
     "RENDERER",
     "Change",
@@ -57,7 +58,8 @@ class Kind(StrEnum):
     BUFFER = "buffer"
 
 
-_ABSENT = (Outcome.DROPPED, Outcome.COLLAPSED)
+ABSENT = (Outcome.DROPPED, Outcome.COLLAPSED)
+"""What is not in the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,10 +121,10 @@ class Run:
     def cost(self) -> int:
         if self.tokens is not None:
             return sum(self.tokens)
-        return 0 if self.outcome in _ABSENT else self.size
+        return 0 if self.outcome in ABSENT else self.size
 
     def entries(self) -> Iterator[Entry]:
-        absent = self.outcome in _ABSENT
+        absent = self.outcome in ABSENT
         for index, (each, size) in enumerate(zip(self.ids, self.sizes, strict=True)):
             cost = self.tokens[index] if self.tokens is not None else 0 if absent else size
             yield Entry(

@@ -98,6 +98,8 @@ def lines_of(manifest: Manifest) -> list[Line]:
             piece.reason,
         )
         for piece in pieces
+        # A layer is told where it has words of its own: a heading, the lines around references.
+        if piece.kind is not Kind.LAYER or piece.cost
     ]
 
 

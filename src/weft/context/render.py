@@ -46,6 +46,7 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
         removed_nodes=plan.fit.removed,
         removed_tokens=sum(piece.size for piece in pieces if isinstance(piece, Gap)),
         shortened=tuple(_shortened(levels)),
+        estimator=plan.request.estimator,
     )
 
 

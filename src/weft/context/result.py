@@ -1,11 +1,16 @@
 """What an assembly gives: the request, and the account of it."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from weft.context.comparing import Changes
 from weft.context.manifest import NO_LIMIT, Manifest
+from weft.context.tokens import DEFAULT, Estimator
 from weft.tree.content import JsonObject
 from weft.tree.message import Message, message_to_wire
+
+if TYPE_CHECKING:
+    from weft.context.layers.envelope import Layer
 
 __all__ = ["AssembledContext"]
 
@@ -28,6 +33,18 @@ class AssembledContext:
     """By the ruler: what was cut was never read."""
     shortened: tuple[str, ...]
     """Ids of nodes whose own text had to be shortened."""
+    warnings: tuple[str, ...] = ()
+    """What could not be read of what its turns brought along."""
+    estimator: Estimator = DEFAULT
+    laid_out: "tuple[Layer, ...]" = ()
+    """The layers that it was made of, where it was made in layers."""
+
+    @property
+    def layers(self) -> "tuple[Layer, ...]":
+        """L1 to L5. Where nothing had to be laid out they are what stands in their places."""
+        from weft.context.layers.whole import layers_in  # noqa: PLC0415 - few who assemble look at layers
+
+        return self.laid_out or layers_in(self)
 
     def __repr__(self) -> str:
         cut = f", {self.removed_nodes:,} left out" if self.truncated else ""
@@ -52,5 +69,7 @@ class AssembledContext:
             "removedNodes": self.removed_nodes,
             "removedTokens": self.removed_tokens,
             "shortened": list(self.shortened),
+            "layers": [layer.to_line() for layer in self.layers],
+            "warnings": list(self.warnings),
             "manifest": self.manifest.to_wire(),
         }

@@ -17,6 +17,7 @@ __all__ = [
     "Annotations",
     "Candidate",
     "ExtraSource",
+    "Instead",
     "Outline",
     "Prices",
     "Reason",
@@ -78,6 +79,14 @@ class ExtraSource(NamedTuple):
     """As a candidate's."""
 
 
+class Instead(NamedTuple):
+    """A placeholder in a node's place: it speaks for a whole folded range."""
+
+    group: str
+    tokens: int
+    """What the node's own words would cost."""
+
+
 class Candidate(NamedTuple):
     """One level of a path as planning reads it, without its text."""
 
@@ -100,6 +109,8 @@ class Candidate(NamedTuple):
     """Whether it calls tools; None: as its kind says, and anything mixed by an assistant may."""
     answers: bool | None = None
     """Whether it holds results of tools; None: as its kind says, and anything mixed by others may."""
+    instead: "Instead | None" = None
+    """Where its words are not its own: what they stand for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,11 +34,14 @@ __all__ = [
     "response_fact",
     "response_name",
     "revision_fact",
+    "role_fact",
     "summary_fact",
     "tag_fact",
     "timestamp_fact",
+    "token_fact",
     "tree_facts",
     "typing_fact",
+    "user_fact",
     "vault_fact",
 ]
 
@@ -134,6 +137,23 @@ def project_revision_fact(project: str, row: Row, author: str) -> Fact:
 def record_fact(row: Row) -> Fact:
     fields = ("user", "project", "session", "topic", "stream", "id", "create_time", "document", "hidden")
     return Fact(f"record:{row['ulid']}", fingerprint(*(row[name] for name in fields)))
+
+
+def user_fact(row: Row, agent: str) -> Fact:
+    """Who may enter is this machine's own: where a grove is moved, users stay behind."""
+    values = row["name"], agent, row["created_at"], row["archived_at"]
+    return Fact(f"user:{row['ulid']}", fingerprint(*values))
+
+
+def token_fact(row: Row, user: str) -> Fact:
+    fields = ("hash", "label", "created_at", "expires_at", "revoked_at")
+    values = [row[name] for name in fields]
+    return Fact(f"token:{row['ulid']}", fingerprint(user, bool(row["service"]), *values))
+
+
+def role_fact(user: str, tree: str | None, role: int | None) -> Fact:
+    """On a tree, or without one on the grove."""
+    return Fact(f"role:{user}:{tree or 'grove'}", None if role is None else fingerprint(role))
 
 
 def summary_fact(ulid: str, summary: str | None) -> Fact:

@@ -83,8 +83,8 @@ def tell_left_over(inspection: Inspection) -> None:
         if recorded is None or not rest or name in inspection.chain.used:
             continue
         parts = rest.split(":")
-        if kind == "vault":
-            # A folder of another machine: it stayed behind when the grove was moved.
+        if kind in {"vault", "user", "token", "role"}:
+            # Of another machine, its folders and who may enter there: they stayed behind when the grove was moved.
             continue
         if kind == "link" and not all(_exists(session, end) for end in parts[1:]):
             continue

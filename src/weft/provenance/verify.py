@@ -13,6 +13,7 @@ from sqlalchemy import func, select
 
 from weft.errors import InvalidInputError
 from weft.provenance.columns import Columns, Neighbours
+from weft.provenance.entering import check_users
 from weft.provenance.envelopes import check_envelopes
 from weft.provenance.events import Chain, read_chain
 from weft.provenance.facts import (
@@ -172,6 +173,7 @@ class _Check:
             vouch(mine, "vault", row.ulid, "name, folder or times", vault_fact(row._asdict()))
         check_revised(mine)
         check_records(mine)
+        check_users(mine)
         check_references(mine)
         check_all_stamps(mine, {})
         tell_left_over(mine)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from weft.context.layers.items import ContextItem, document, node, note, url
+from weft.context.layers.items import ContextItem, document, node, note, query, selection, url
 from weft.errors import InvalidInputError
 from weft.knowledge.notes import Mounted
 from weft.runtime.operations.base import Editing
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AttachAll", "Attachable", "attach_all", "given_item", "read_items"]
 
-_LINES = re.compile(r"#L\d+(-L?\d+)?\Z")
+_LINES = re.compile(r"#L(\d{1,9})(?:-L?(\d{1,9}))?\Z")
+_QUERY = "#query:"
 _WEB = ("http://", "https://")
 
 
@@ -80,6 +81,10 @@ def _read(
             f"{text[:200]} is not fetched: nothing leaves the machine unasked",
             hint="give its text with it: --text, or an item of type url",
         )
+    if _QUERY in text:
+        raise InvalidInputError(
+            "queries are not run here", hint="give what it gave with it: --text, or an item of type query"
+        )
     if text.startswith("[") and text.endswith("]"):
         name = text[1:-1]
         said = grove.read.node(tree, name) if tree is not None else grove.read.find(name)
@@ -118,8 +123,23 @@ class AttachAll(Editing):
 
 
 def given_item(reference: str, content: str) -> Item:
-    """Something whose text comes in the call: a page by its address, or a note by its path."""
+    """Something whose text comes in the call: nothing is fetched, and nobody's query is run.
+
+    A page by its address, a note by its path, `PATH#L3-L9` lines of one, and `PATH#query: QUESTION`
+    what a query block of it gave.
+    """
     text = reference.strip()
     if not text:
         raise InvalidInputError("what is the text of?", hint="an address or a path")
-    return item_of(url(text, content) if text.lower().startswith(_WEB) else note(text, content))
+    if text.lower().startswith(_WEB):
+        return item_of(url(text, content))
+    path, asked, question = text.partition(_QUERY)
+    if asked:
+        if not path or not question.strip():
+            raise InvalidInputError("a query is asked in a note", hint="PATH#query: QUESTION")
+        return item_of(query(path, question, content))
+    lines = _LINES.search(text)
+    if lines is not None:
+        start, end = (int(each) for each in (lines[1], lines[2] or lines[1]))
+        return item_of(selection(text[: lines.start()], start, end, content))
+    return item_of(note(text, content))

@@ -40,6 +40,7 @@ from weft.tree.wire import camel
 if TYPE_CHECKING:
     from weft.runtime.collaborating.seeing import InRun
     from weft.runtime.handles import NodeHandle
+    from weft.runtime.layering import Layering
 
 __all__ = ["ContextOptions", "ContextWishes", "Contexts", "contents_for", "options_from"]
 
@@ -133,12 +134,16 @@ class Contexts(Reading):
     clock: Clock = system_clock
 
     def at(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
-        """The context at a node, or where the agent stands."""
+        """The context at a node, or where the agent stands: what a model would be sent from there.
+
+        In layers, where there is anything that only layers lay out.
+        """
         with self._tree(tree) as opened:
-            agent = self._agent(opened, options.agent)
-            if agent is None or agent.type is not AgentType.MODEL or not agent.loom_aware:
-                plan, reader = self._planned(opened, node, options)
-                return render_context(plan, contents_for(plan.wanted, reader))
+            agent = self._looking(opened, options.agent)
+            if agent is None:
+                if self._calls_for_layers(opened, node, options):
+                    return self._layering.context(opened, node, options)
+                return self._plain(opened, node, options)
             request, reader = self.request(opened, node, options)
             request = replace(request, outline=reader.outline(request))
         # Whoever sees the tree around it is shown more, which is read one after another: a reader who
@@ -147,9 +152,43 @@ class Contexts(Reading):
 
         return see(self, agent, request, reader, options.run)
 
+    def _looking(self, opened: Opened, agent: str | None) -> Agent | None:
+        """The agent, if it is a model that sees the tree around it."""
+        found = self._agent(opened, agent)
+        aware = found is not None and found.type is AgentType.MODEL and found.loom_aware
+        return found if aware else None
+
     def opened(self, tree: str) -> AbstractContextManager[Opened]:
         """A tree for whoever reads more than one thing of it."""
         return self._tree(tree)
+
+    def plain(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
+        """The path alone, whatever its turns brought along."""
+        with self._tree(tree) as opened:
+            return self._plain(opened, node, options)
+
+    def calls_for_layers(self, tree: str, node: str | None, options: ContextOptions) -> bool:
+        """Whether a request from here has anything that only layers lay out."""
+        with self._tree(tree) as opened:
+            return self._calls_for_layers(opened, node, options)
+
+    def _calls_for_layers(self, opened: Opened, node: str | None, options: ContextOptions) -> bool:
+        if opened.mode is not Mode.DIALOGUE:
+            return False
+        from weft.runtime.standing import calls_for_layers  # noqa: PLC0415 - vaults and documents come along
+
+        end = self._cursor_row(opened) if node is None else self._row(opened, node)
+        return calls_for_layers(opened, end, self.actor, options.preferences)
+
+    @property
+    def _layering(self) -> "Layering":
+        from weft.runtime.layering import Layering  # noqa: PLC0415 - it stands on this module
+
+        return Layering(self.store, self.actor, self.cache)
+
+    def _plain(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
+        plan, reader = self._planned(opened, node, options)
+        return render_context(plan, contents_for(plan.wanted, reader))
 
     def preferences(self) -> dict[str, JsonValue]:
         """What the grove prefers, as far as it was set."""
@@ -161,8 +200,9 @@ class Contexts(Reading):
     def manifest(self, tree: str, node: str | None, options: ContextOptions) -> Manifest:
         """What would be kept and dropped, decided but not rendered: hardly any text is read."""
         with self._tree(tree) as opened:
-            agent = self._agent(opened, options.agent)
-            if agent is None or agent.type is not AgentType.MODEL or not agent.loom_aware:
+            if self._looking(opened, options.agent) is None:
+                if self._calls_for_layers(opened, node, options):
+                    return self._layering.context(opened, node, options).manifest
                 return planned_manifest(self._planned(opened, node, options)[0])
         return self.at(tree, node, options).manifest
 

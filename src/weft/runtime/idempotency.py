@@ -38,7 +38,7 @@ from weft.store.idempotency import (
 from weft.store.transaction import Transaction
 from weft.tree.content import JsonObject, JsonValue, check_text
 
-__all__ = ["Idempotency", "Outcome", "OutcomeState"]
+__all__ = ["Idempotency", "Outcome", "OutcomeState", "error_from_wire", "error_to_wire"]
 
 _SECOND = 1_000_000
 _KEPT = 24 * 3_600 * _SECOND
@@ -69,6 +69,8 @@ class Outcome:
     result: JsonValue
     is_repeated: bool
     """Whether it is the answer to an earlier call."""
+    since: int = 0
+    """When that one claimed the key; whatever it made is younger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class Idempotency:
     actor: Actor
     hold: float = 30.0
     patience: float = 60.0
+    given_up: Callable[[], bool] = lambda: False
+    """Asked now and then by who waits for another: whether there is still any use."""
 
     def once(
         self, operation: str, key: str | None, body: JsonObject, work: Callable[[], JsonValue]
@@ -133,7 +137,7 @@ class Idempotency:
             self._settle(
                 mine,
                 ClaimState.REFUSED if error.code in _ALWAYS else ClaimState.RELEASED,
-                _kept(error),
+                error_to_wire(error),
             )
             raise
         except BaseException:
@@ -165,7 +169,7 @@ class Idempotency:
                 )
             if found.holder == first.holder and found.state is not ClaimState.CLAIMED:
                 return _answer(found)
-            if time.monotonic() >= end:
+            if time.monotonic() >= end or self.given_up():
                 raise ConflictError(
                     f"the first call with the idempotency key {wanted.key!r} is still under way",
                     hint="ask again in a moment, with the same key",
@@ -192,13 +196,13 @@ class Idempotency:
             self.gate.store.write(lambda transaction: sweep_claims(transaction, self.gate.clock()))
 
 
-def _kept(error: WeftError) -> JsonObject:
+def error_to_wire(error: WeftError) -> JsonObject:
     """An error as whoever asks again is told it."""
     told: JsonObject = {"code": error.code, "message": redact(error.message), "hint": error.hint}
     return {**told, "trouble": error.trouble.value} if isinstance(error, ProviderError) else told
 
 
-def _raised_again(kept: JsonObject) -> WeftError:
+def error_from_wire(kept: JsonObject) -> WeftError:
     message, hint = str(kept["message"]), kept.get("hint")
     said = None if hint is None else str(hint)
     if "trouble" in kept:
@@ -213,11 +217,18 @@ def _answer(row: ClaimRow) -> Outcome:
     kept: dict[str, JsonValue] = {} if row.result is None else orjson.loads(row.result)
     match row.state:
         case ClaimState.DONE:
-            return Outcome(state=OutcomeState.DONE, result=kept.get("value"), is_repeated=True)
+            return Outcome(
+                state=OutcomeState.DONE, result=kept.get("value"), is_repeated=True, since=row.created_at
+            )
         case ClaimState.INTERRUPTED:
-            return Outcome(state=OutcomeState.INTERRUPTED, result=kept.get("value"), is_repeated=True)
+            return Outcome(
+                state=OutcomeState.INTERRUPTED,
+                result=kept.get("value"),
+                is_repeated=True,
+                since=row.created_at,
+            )
         case ClaimState.REFUSED | ClaimState.RELEASED if kept:
-            raise _raised_again(kept)
+            raise error_from_wire(kept)
         case _:
             raise ConflictError(
                 "the first call with this idempotency key failed", hint="ask again with the same key"

@@ -11,9 +11,11 @@ from weft.context.layers.library import Attached
 from weft.context.layers.plan import LayerPlan, plan_layers
 from weft.context.layers.render import render_layers
 from weft.context.layers.request import LayeredRequest
-from weft.context.layers.settings import Changed, LayerSettings, resolve_layer_settings
+from weft.context.layers.settings import Changed, LayerSettings, Placement, resolve_layer_settings
 from weft.context.layers.stored import load_envelope, named_snapshots
+from weft.context.layers.whole import context_of
 from weft.context.marker import JOINT
+from weft.context.result import AssembledContext
 from weft.context.select import Candidate, Outline
 from weft.context.tokens import DEFAULT
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from weft.runtime.grove import Grove
     from weft.runtime.operations.envelopes import Kept
 
-__all__ = ["Assembly", "Layers"]
+__all__ = ["Assembly", "Gathered", "Layering", "Layers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +71,46 @@ class Assembly:
 
 
 @dataclass(frozen=True, slots=True)
-class Layers(Reading):
-    """What models would be sent of a grove's dialogues, layer by layer."""
+class Gathered:
+    """What was read for a request, before anything is decided."""
+
+    layered: LayeredRequest
+    reader: PathReader
+    legacy: dict[str, str]
+    stood: Stood
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def way(self) -> tuple[Placement, float]:
+        """Where items stand, and how far a cut moves at a time."""
+        return self.layered.settings.library, self.layered.context.rules.step
+
+    def with_way(self, library: Placement, step: float) -> "Gathered":
+        """The same with other settings; only what the cut asks for is read again."""
+        context = self.layered.context
+        if step != context.rules.step:
+            request = replace(context, preferences=replace(context.preferences, truncation_step=step))
+            outline = _with_legacy(self.reader.outline(request), self.reader, self.legacy)
+            context = replace(request, outline=outline)
+        settings = replace(self.layered.settings, library=library)
+        return replace(self, layered=replace(self.layered, context=context, settings=settings))
+
+
+@dataclass(frozen=True, slots=True)
+class Layering(Reading):
+    """From a place in a dialogue to its request in layers."""
 
     cache: ContentCache
-    clock: Clock
-    grove: "Grove"
 
     def at(self, tree: str, node: str | None, options: LayerOptions | None = None) -> Envelope:
         """The envelope of a request from a node, or from where the agent stands."""
         with self._tree(tree) as opened:
             return self.assemble(opened, node, options or LayerOptions()).envelope
+
+    def context(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
+        """The same as any context is given, with its layers."""
+        assembly = self.assemble(opened, node, LayerOptions(context=options))
+        return context_of(assembly.plan, assembly.envelope)
 
     def opened(self, tree: str) -> AbstractContextManager[Opened]:
         """A tree for whoever reads more than one thing of it."""
@@ -87,6 +118,93 @@ class Layers(Reading):
 
     def end_of(self, opened: Opened, node: str | None) -> NodeRow:
         return self._cursor_row(opened) if node is None else self._row(opened, node)
+
+    def _answering(self, opened: Opened, options: LayerOptions | None) -> Agent | None:
+        """Who will answer: the agent that is named, or the one that acts, if it is a model."""
+        named = None if options is None else options.context.agent
+        key = self.actor.agent if named is None else find_agent(opened.session, named)
+        agent = agent_value(agent_row(opened.session, key))
+        return agent if agent.model_ref is not None else None
+
+    def assemble(self, opened: Opened, node: str | None, options: LayerOptions) -> Assembly:
+        """Plan and render, with everything that has to be read for it."""
+        return self.render(opened, self.gather(opened, node, options))
+
+    def gather(self, opened: Opened, node: str | None, options: LayerOptions) -> "Gathered":
+        """All that has to be read for a request from a node."""
+        contexts = Contexts(self.store, self.actor, self.cache)
+        request, reader = contexts.request(opened, node, self._cached(opened, options))
+        grove, tree = preferences_of(opened)
+        settings = resolve_layer_settings(
+            cast("dict[str, JsonValue]", grove),
+            cast("dict[str, JsonValue]", tree),
+            options.context.preferences,
+        )
+        mounted = Mounted(load_vaults(opened.session) if self._sees_grove(opened) else [])
+        stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
+        attached = attached_on_path(opened, reader.end, reader.annotations)
+        legacy = legacy_texts(opened.session, opened.key)
+        layered = LayeredRequest(
+            context=replace(request, outline=_with_legacy(reader.outline(request), reader, legacy)),
+            conversation_id=opened.ulid,
+            message_id="" if request.pending.text else reader.end.ulid,
+            attached=attached,
+            items=options.items,
+            fresh=_fresh(opened, mounted, attached, settings, options),
+            standing=stood.standing,
+            tool_outputs=options.tool_outputs,
+            tool_descriptions=options.tool_descriptions,
+            memory_block=options.memory_block,
+            loom_context=options.loom_context,
+            strip=strip_of(opened, reader.end, settings, options.summary),
+            settings=settings,
+        )
+        warnings = (*stood.warnings, *mounted.warnings)
+        return Gathered(layered, reader, legacy, stood, tuple(dict.fromkeys(warnings)))
+
+    def render(self, opened: Opened, gathered: "Gathered") -> Assembly:
+        """The envelope of what was read."""
+        plan = plan_layers(gathered.layered)
+        envelope = render_layers(plan, self._contents(opened, plan, gathered.reader, gathered.legacy))
+        warnings = tuple(dict.fromkeys([*envelope.warnings, *gathered.warnings]))
+        settings = gathered.layered.settings
+        return Assembly(
+            replace(envelope, warnings=warnings), plan, gathered.reader.end, settings, gathered.stood
+        )
+
+    def _sees_grove(self, opened: Opened) -> bool:
+        """Whether vaults may be looked into: they are the grove's, and not one tree's."""
+        try:
+            require_access(opened.session, self.actor, MemberRole.READER)
+        except PermissionDeniedError:
+            return False
+        return True
+
+    def _cached(self, opened: Opened, options: LayerOptions) -> ContextOptions:
+        """Cuts move in steps where whoever answers has a cache for prefixes."""
+        context, agent = options.context, self._answering(opened, options)
+        if context.profile.prefix_cache or agent is None:
+            return context
+        cached = cache_profile(agent.model_ref or "").way is not CacheWay.NONE
+        return replace(context, profile=replace(context.profile, prefix_cache=cached))
+
+    def _contents(
+        self, opened: Opened, plan: LayerPlan, reader: PathReader, legacy: dict[str, str]
+    ) -> dict[str, Content]:
+        rows = {ulid: reader.seen[ulid] for ulid in (*plan.wanted, *_turn_ids(plan))}
+        contents = self.cache.contents(opened.session, opened.key, rows.values())
+        found: dict[str, Content] = {
+            ulid: Text(legacy[ulid]) if ulid in legacy else contents[row.key] for ulid, row in rows.items()
+        }
+        return found | reader.folds.texts
+
+
+@dataclass(frozen=True, slots=True)
+class Layers(Layering):
+    """What models would be sent of a grove's dialogues, and what they were sent."""
+
+    clock: Clock
+    grove: "Grove"
 
     def prepare(self, tree: str, node: str, options: LayerOptions | None = None) -> Prepared:
         """All that sending takes: messages, cache controls, a prediction, and what to keep of it.
@@ -98,13 +216,6 @@ class Layers(Reading):
             assembly = self.assemble(opened, node, options or LayerOptions())
             now = self.clock()
             return prepare(opened, assembly, self._answering(opened, options), now)
-
-    def _answering(self, opened: Opened, options: LayerOptions | None) -> Agent | None:
-        """Who will answer: the agent that is named, or the one that acts, if it is a model."""
-        named = None if options is None else options.context.agent
-        key = self.actor.agent if named is None else find_agent(opened.session, named)
-        agent = agent_value(agent_row(opened.session, key))
-        return agent if agent.model_ref is not None else None
 
     def keep(self, prepared: Prepared, *, attempt: str | None = None) -> "Kept":
         """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
@@ -151,67 +262,6 @@ class Layers(Reading):
         contents = self.cache.contents(session, tree, rows)
         words = JOINT.join(spoken_text(contents[row.key]) for row in rows)
         return load_envelope(record, shelf.text, user_text=words, estimator=DEFAULT)
-
-    def assemble(self, opened: Opened, node: str | None, options: LayerOptions) -> Assembly:
-        """Plan and render, with everything that has to be read for it."""
-        contexts = Contexts(self.store, self.actor, self.cache)
-        request, reader = contexts.request(opened, node, self._cached(opened, options))
-        grove, tree = preferences_of(opened)
-        settings = resolve_layer_settings(
-            cast("dict[str, JsonValue]", grove),
-            cast("dict[str, JsonValue]", tree),
-            options.context.preferences,
-        )
-        mounted = Mounted(load_vaults(opened.session) if self._sees_grove(opened) else [])
-        stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
-        attached = attached_on_path(opened, reader.end, reader.annotations)
-        legacy = legacy_texts(opened.session, opened.key)
-        outline = _with_legacy(reader.outline(request), reader, legacy)
-        layered = LayeredRequest(
-            context=replace(request, outline=outline),
-            conversation_id=opened.ulid,
-            message_id="" if request.pending.text else reader.end.ulid,
-            attached=attached,
-            items=options.items,
-            fresh=_fresh(opened, mounted, attached, settings, options),
-            standing=stood.standing,
-            tool_outputs=options.tool_outputs,
-            tool_descriptions=options.tool_descriptions,
-            memory_block=options.memory_block,
-            loom_context=options.loom_context,
-            strip=strip_of(opened, reader.end, settings, options.summary),
-            settings=settings,
-        )
-        plan = plan_layers(layered)
-        envelope = render_layers(plan, self._contents(opened, plan, reader, legacy))
-        warnings = dict.fromkeys([*envelope.warnings, *stood.warnings, *mounted.warnings])
-        return Assembly(replace(envelope, warnings=tuple(warnings)), plan, reader.end, settings, stood)
-
-    def _sees_grove(self, opened: Opened) -> bool:
-        """Whether vaults may be looked into: they are the grove's, and not one tree's."""
-        try:
-            require_access(opened.session, self.actor, MemberRole.READER)
-        except PermissionDeniedError:
-            return False
-        return True
-
-    def _cached(self, opened: Opened, options: LayerOptions) -> ContextOptions:
-        """Cuts move in steps where whoever answers has a cache for prefixes."""
-        context, agent = options.context, self._answering(opened, options)
-        if context.profile.prefix_cache or agent is None:
-            return context
-        cached = cache_profile(agent.model_ref or "").way is not CacheWay.NONE
-        return replace(context, profile=replace(context.profile, prefix_cache=cached))
-
-    def _contents(
-        self, opened: Opened, plan: LayerPlan, reader: PathReader, legacy: dict[str, str]
-    ) -> dict[str, Content]:
-        rows = {ulid: reader.seen[ulid] for ulid in (*plan.wanted, *_turn_ids(plan))}
-        contents = self.cache.contents(opened.session, opened.key, rows.values())
-        found: dict[str, Content] = {
-            ulid: Text(legacy[ulid]) if ulid in legacy else contents[row.key] for ulid, row in rows.items()
-        }
-        return found | reader.folds.texts
 
 
 class Shelf:

@@ -11,6 +11,7 @@ from weft.context.select import (
     Annotations,
     Candidate,
     ExtraSource,
+    Instead,
     Outline,
     Reason,
     answers_of,
@@ -280,6 +281,7 @@ class PathReader:
             sources=(),
             notes=(),
             least=None,
+            instead=None if text is None else Instead(fold.name, level.candidate.tokens),
         )
         return _Level(level.row, found)
 

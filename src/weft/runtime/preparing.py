@@ -4,7 +4,13 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from weft.context.layers.controls import CacheControls, CacheProfile, cache_controls, cache_profile
+from weft.context.layers.controls import (
+    CacheControls,
+    CacheProfile,
+    CacheWay,
+    cache_controls,
+    cache_profile,
+)
 from weft.context.layers.envelope import Envelope, RequestBlock
 from weft.context.layers.monitor import Instability
 from weft.context.layers.prediction import Prediction, predict
@@ -78,7 +84,8 @@ def prepare(opened: Opened, assembly: "Assembly", agent: Agent | None, now: int)
     if lifetime is not None and lifetime not in profile.lifetimes:
         # A preference for one provider says nothing about another.
         lifetime = None
-    kept = lifetime or (profile.lifetimes[0] if profile.lifetimes else "1h")
+    # Where nobody asks for a lifetime, only marks end soon.
+    kept = lifetime or (profile.lifetimes[0] if profile.way is CacheWay.MARKS else "1h")
     since = max(0, now - _SECONDS[kept] * _MICROSECONDS)
     unexplained = watch_turn(opened, assembly, agent)
     if unexplained:
@@ -91,7 +98,8 @@ def prepare(opened: Opened, assembly: "Assembly", agent: Agent | None, now: int)
         node_id=assembly.end.ulid,
         agent=agent,
         envelope=envelope,
-        controls=cache_controls(envelope, profile, lifetime=lifetime),
+        # A cache of its own costs as long as it lasts: whoever wants one says how long.
+        controls=cache_controls(envelope, profile, lifetime=lifetime, explicit=lifetime is not None),
         prediction=_predicted(opened, envelope, profile, provider, since),
         instabilities=tuple(unexplained),
         turn=tuple(assembly.turn),
@@ -137,7 +145,11 @@ def keeping(prepared: Prepared, attempt: str | None = None) -> KeepEnvelope:
         node=prepared.node_id,
         agent=prepared.agent.id,
         provider=prepared.provider,
-        record={**stored.record, "turn": list(prepared.turn)},
+        record={
+            **stored.record,
+            "turn": list(prepared.turn),
+            "instabilities": [each.to_wire() for each in prepared.instabilities],
+        },
         snapshots=stored.snapshots,
         prefix=prefix_of(prepared.envelope),
         total=prepared.prediction.total,

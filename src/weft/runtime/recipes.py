@@ -17,9 +17,9 @@ from weft.context.slices import Path, Span, slice_of
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.runtime.contexts import options_from
 from weft.runtime.folding import TreeGroups
-from weft.runtime.groups import StoredGroups
 from weft.runtime.layer_options import LayerWishes, layer_options_from
 from weft.runtime.records import require_records
+from weft.runtime.shelves import StoredGroups
 from weft.store.records import Window, has_stream, read_window
 from weft.store.session import Session
 from weft.tree.json import JsonObject, JsonValue

@@ -1,13 +1,14 @@
 """What stands in L1 besides the system context: the user's memory, and the blocks of the tree's project."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from weft.context.layers.blocks import Form, render_item
 from weft.context.layers.items import ContextItem, document, url
-from weft.context.layers.settings import LayerSettings
+from weft.context.layers.settings import LayerSettings, resolve_layer_settings
 from weft.context.layers.standing import Standing
 from weft.context.marker import JOINT
 from weft.errors import PermissionDeniedError, WeftError
@@ -18,16 +19,29 @@ from weft.runtime.operations.projects import load_project
 from weft.runtime.reading import Opened
 from weft.runtime.values import agent_value
 from weft.store import schema
+from weft.store.attachments import attaching, attachments_on
+from weft.store.rows import Flag, NodeRow
 from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType
 from weft.tree.document import Document
+from weft.tree.json import JsonValue
 from weft.tree.project import Project, ProjectItem, ProjectItemKind
 
-__all__ = ["USER_MEMORY", "Stood", "memory_name", "standing_of"]
+__all__ = ["USER_MEMORY", "Stood", "calls_for_layers", "memory_name", "preferences_of", "standing_of"]
 
 USER_MEMORY = "userMemory"
 """The setting, in preferences and among a person's own."""
+
+
+_trees, _envelopes = schema.trees, schema.envelopes
+_LEGACY = select(_envelopes.c.node).where(_envelopes.c.tree == _trees.c.key, _envelopes.c.legacy.is_(True))
+_STANDING = select(
+    select(schema.grove.c.preferences).scalar_subquery(),
+    _trees.c.preferences,
+    _trees.c.project.is_not(None),
+    _LEGACY.exists(),
+).where(_trees.c.key == bindparam("the_tree"))
 
 
 @dataclass(slots=True)
@@ -138,6 +152,32 @@ def _as_item(found: Document) -> ContextItem:
 
 def _timeless(item: ContextItem) -> ContextItem:
     return ContextItem(item=item.item, title=item.title)
+
+
+def calls_for_layers(
+    opened: Opened, end: NodeRow, actor: Actor, wished: Mapping[str, JsonValue] | None = None
+) -> bool:
+    """Whether a request from a node has anything that only layers lay out.
+
+    Items on its path, a project, a memory, a strip, or messages that were saved elsewhere as
+    they had been sent. Without any of these the request is the same either way.
+    """
+    there = opened.session.rows(_STANDING, {"the_tree": opened.key})[0]
+    if there[2] or there[3] or (end.near_attachments is not None and _has_items(opened, end)):
+        return True
+    levels = (json.loads(there[0]), json.loads(there[1]), wished or {})
+    settings = resolve_layer_settings(*levels)
+    if settings.strip_turns is not None:
+        return True
+    return memory_name(opened.session, actor, settings) is not None
+
+
+def _has_items(opened: Opened, end: NodeRow) -> bool:
+    rows = attaching(opened.session, opened.key, end.position)
+    held = attachments_on(
+        opened.session, opened.key, [row.key for row in rows if row.flags & Flag.HAS_ATTACHMENTS]
+    )
+    return any(held.values())
 
 
 def preferences_of(opened: Opened) -> tuple[dict[str, object], dict[str, object]]:

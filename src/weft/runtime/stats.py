@@ -16,23 +16,23 @@ from weft.runtime.layer_options import LayerOptions
 from weft.runtime.reading import Opened
 from weft.store import schema
 from weft.store.envelopes import record_of
-from weft.store.queries import walk_up
+from weft.store.queries import node_rows, walk_up
 from weft.store.rows import ROLES, NodeRow
-from weft.tree.json import JsonValue
 from weft.tree.node import Role
 from weft.tree.progress import Progress, silent
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.runtime.layering import Layers
+    from weft.runtime.layering import Gathered, Layers
 
-__all__ = ["BranchStats", "LayerTokens", "Requests", "TreeStats", "Variant", "tree_stats"]
+__all__ = ["BranchStats", "LayerTokens", "Requests", "TreeStats", "Unstable", "Variant", "tree_stats"]
 
 _envelopes = schema.envelopes
 _READ, _WRITE = 0.1, 1.25
 """What a token costs that is read from a cache, or written to it, in prices of one that is neither."""
 _STEP = 0.25
 _BRANCHES = 20
+_UNSTABLE = 20
 _TURNS = 30
 """Turns from the end over which other settings are tried."""
 
@@ -99,11 +99,25 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unstable:
+    """A turn whose request had lost the cache, and nobody knows why."""
+
+    node: str
+    """Its local id."""
+    layer: str
+    segment: str
+    """The first that differs."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TreeStats:
     tree_id: str
     title: str
     requests: Requests
     branches: tuple[BranchStats, ...]
+    unstable: tuple[Unstable, ...]
+    """The last changes of a stable layer that nothing recorded explains."""
     turns: int
     """How many turns of the branch where you stand the variants were tried on."""
     variants: tuple[Variant, ...]
@@ -125,26 +139,28 @@ def tree_stats(
     if value.mode is not Mode.DIALOGUE:
         raise InvalidInputError("requests in layers are made of dialogues", hint="a buffer has no turns")
     leaves = layers.leaves(value.id)
+    notes = [f"{len(leaves) - _BRANCHES:,} more branches are not listed"] if len(leaves) > _BRANCHES else []
     with layers.opened(value.id) as opened:
         rows = _rows(opened)
         whole = _added(rows.values())
         branches = [_branch(opened, leaf.id, rows) for leaf in leaves[-_BRANCHES:]]
         end = layers.end_of(opened, node)
         asked = _turns(walk_up(opened.session, opened.key, end.position), turns)
-    notes = [f"{len(leaves) - _BRANCHES:,} more branches are not listed"] if len(leaves) > _BRANCHES else []
-    profile = _profile(layers, options, rows.values())
-    try:
-        # As it was attached: what a note says today did not cost anything then.
-        trial = _Trial(layers, value.id, asked, replace(options, fresh=False), profile, progress)
-        variants = _variants(trial)
-    except WeftError as error:
-        notes.append(f"other settings could not be tried: {error.message}")
-        variants = []
+        unstable = _unstable(opened, rows)
+        profile = _profile(layers, options, rows.values())
+        try:
+            # As it was attached: what a note says today did not cost anything then.
+            trial = _Trial(layers, opened, asked, replace(options, fresh=False), profile)
+            variants = _variants(trial, progress)
+        except WeftError as error:
+            notes.append(f"other settings could not be tried: {error.message}")
+            variants = []
     return TreeStats(
         tree_id=value.id,
         title=value.title,
         requests=whole,
         branches=tuple(branches),
+        unstable=tuple(unstable[-_UNSTABLE:]),
         turns=len(asked),
         variants=tuple(variants),
         notes=tuple(notes),
@@ -160,6 +176,7 @@ class _Sent:
     predicted: int
     reported: int | None
     layers: Mapping[str, int]
+    instabilities: Sequence[Mapping[str, str]] = ()
 
 
 def _rows(opened: Opened) -> dict[tuple[int, int], _Sent]:
@@ -176,9 +193,14 @@ def _rows(opened: Opened) -> dict[tuple[int, int], _Sent]:
     )
     found: dict[tuple[int, int], _Sent] = {}
     for row in opened.session.execute(there.execution_options(yield_per=200)):
-        tokens = cast("Mapping[str, int]", record_of(row)["tokens"])
+        record = record_of(row)
+        tokens = cast("Mapping[str, int]", record["tokens"])
+        # Requests of an earlier Weft told of it in their warnings alone.
+        odd = cast("Sequence[Mapping[str, str]]", record.get("instabilities", ()))
         reported = row.cached_read if row.cached is None else row.cached
-        found[row.node, row.ordinal] = _Sent(row.provider, row.total, row.predicted, reported, dict(tokens))
+        found[row.node, row.ordinal] = _Sent(
+            row.provider, row.total, row.predicted, reported, dict(tokens), odd
+        )
     return found
 
 
@@ -206,6 +228,21 @@ def _added(sent: Iterable[_Sent]) -> Requests:
         reported_of=reported_of,
         reported_predicted=expected,
     )
+
+
+def _unstable(opened: Opened, rows: Mapping[tuple[int, int], _Sent]) -> list[Unstable]:
+    odd = {place: each for place, each in rows.items() if each.instabilities}
+    nodes = node_rows(opened.session, opened.key, [node for node, _ in odd])
+    return [
+        Unstable(
+            node=nodes[node].local_id,
+            layer=told["layer"],
+            segment=told["segment"],
+            message=told["message"],
+        )
+        for (node, _), each in odd.items()
+        for told in each.instabilities
+    ]
 
 
 def _branch(opened: Opened, leaf: str, rows: Mapping[tuple[int, int], _Sent]) -> BranchStats:
@@ -240,59 +277,73 @@ def _profile(layers: "Layers", options: LayerOptions, sent: Iterable[_Sent]) -> 
 
 
 @dataclass(slots=True)
-class _Trial:
+class _Way:
     """Turns, one after the other, as some settings would have sent them."""
 
+    profile: CacheProfile
+    before: Sequence[RequestBlock] | None = None
+    cost: float = 0.0
+    """Tokens at the full price."""
+    cached: int = 0
+    total: int = 0
+
+    def send(self, blocks: Sequence[RequestBlock]) -> None:
+        found = predict(blocks, [] if self.before is None else [self.before], self.profile)
+        self.before = blocks
+        self.cost += found.cached * _READ + (found.total - found.cached) * _WRITE
+        self.cached += found.cached
+        self.total += found.total
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """Turns of one branch, each read once and laid out in every way."""
+
     layers: "Layers"
-    tree: str
+    opened: Opened
     asked: Sequence[str]
     options: LayerOptions
     profile: CacheProfile
-    progress: Progress
-    ways: int = 1
-    done: int = 0
 
-    def present(self) -> tuple[Placement, float]:
-        """The settings as they are."""
-        settings = self.layers.at(self.tree, self.asked[-1], self.options).manifest.facts.settings
-        return Placement(str(settings["library"])), float(cast("float", settings["truncationStep"]))
-
-    def cost(self, library: Placement, step: float) -> tuple[float, float]:
-        """Tokens at the full price, and the share that is read from the cache."""
-        told: dict[str, JsonValue] = {"library": library.value, "truncationStep": step}
-        context = replace(self.options.context, preferences={**self.options.context.preferences, **told})
-        options = replace(self.options, context=context)
-        before: list[Sequence[RequestBlock]] = []
-        cost = cached = total = 0.0
-        for node in self.asked:
-            blocks = self.layers.at(self.tree, node, options).prefix()
-            found = predict(blocks, before, self.profile)
-            before = [blocks]
-            cost += found.cached * _READ + (found.total - found.cached) * _WRITE
-            cached += found.cached
-            total += found.total
-            self.done += 1
-            self.progress(self.done, self.ways * len(self.asked))
-        return cost, cached / total if total else 0.0
+    def laid_out(
+        self, gathered: "Gathered", ways: Iterable[tuple[Placement, float]]
+    ) -> dict[tuple[Placement, float], list[RequestBlock]]:
+        found: dict[tuple[Placement, float], list[RequestBlock]] = {}
+        whole: dict[Placement, list[RequestBlock]] = {}
+        for library, step in ways:
+            # Where nothing is cut it does not matter how.
+            if library not in whole:
+                envelope = self.layers.render(self.opened, gathered.with_way(library, step)).envelope
+                found[library, step] = envelope.prefix()
+                if not envelope.truncated:
+                    whole[library] = found[library, step]
+            else:
+                found[library, step] = whole[library]
+        return found
 
 
-def _variants(trial: _Trial) -> list[Variant]:
+def _variants(trial: "_Trial", progress: Progress) -> list[Variant]:
     """The settings as they are, and each placement with exact and with stepped cuts."""
-    if not trial.asked:
-        return []
-    current = trial.present()
-    wanted = list(dict.fromkeys([current, *((each, step) for each in Placement for step in (0.0, _STEP))]))
-    trial.ways = len(wanted)
-    costs = {way: trial.cost(*way) for way in wanted}
-    base = costs[current][0]
+    ways: dict[tuple[Placement, float], _Way] = {}
+    current = Placement.SYSTEM, 0.0
+    for number, node in enumerate(trial.asked, start=1):
+        gathered = trial.layers.gather(trial.opened, node, trial.options)
+        if not ways:
+            current = gathered.way
+            wanted = [current, *((each, step) for each in Placement for step in (0.0, _STEP))]
+            ways = {way: _Way(trial.profile) for way in wanted}
+        for way, blocks in trial.laid_out(gathered, ways).items():
+            ways[way].send(blocks)
+        progress(number, len(trial.asked))
+    base = ways[current].cost if ways else 0.0
     return [
         Variant(
             library=library.value,
             step=step,
-            cost=round(cost),
-            cached=cached,
-            saved=1 - cost / base if base else 0.0,
+            cost=round(way.cost),
+            cached=way.cached / way.total if way.total else 0.0,
+            saved=1 - way.cost / base if base else 0.0,
             current=(library, step) == current,
         )
-        for (library, step), (cost, cached) in costs.items()
+        for (library, step), way in ways.items()
     ]

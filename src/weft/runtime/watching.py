@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import select
 
-from weft.context.layers.envelope import Layer
-from weft.context.layers.monitor import Instability, Trigger, expected_triggers, watch
+from weft.context.layers.envelope import Layer, sha256_of
+from weft.context.layers.monitor import (
+    Instability,
+    Trigger,
+    expected_triggers,
+    watch,
+    watch_descriptions,
+)
 from weft.context.layers.names import LayerId
 from weft.context.layers.stored import load_layer
 from weft.runtime.reading import Opened
@@ -58,7 +64,11 @@ def watch_turn(opened: Opened, assembly: "Assembly", agent: Agent | None) -> lis
     before = _layers(opened, record)
     triggers = set(_triggers(opened, row, record, assembly, agent))
     triggers |= expected_triggers(before, assembly.envelope)
-    return watch(before, assembly.envelope, triggers)
+    descriptions = [sha256_of(text) for text in assembly.envelope.descriptions]
+    return [
+        *watch(before, assembly.envelope, triggers),
+        *watch_descriptions(cast("list[str]", record["toolDescriptions"]), descriptions, triggers),
+    ]
 
 
 def _last_on_path(opened: Opened, end: NodeRow, agent: Agent) -> Any | None:

@@ -26,6 +26,13 @@ _HEADERS: Iterable[tuple[bytes, bytes]] = (
 )
 
 
+_CORS: Iterable[tuple[bytes, bytes]] = (
+    (b"access-control-allow-methods", b"GET, POST"),
+    (b"access-control-allow-headers", b"authorization, content-type, x-user-id, last-event-id"),
+    (b"access-control-max-age", b"600"),
+)
+
+
 class _TooLargeError(Exception):
     """More came than may."""
 
@@ -45,9 +52,13 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
-        answered = _Headers(send)
+        answered = _Headers(send, self._friend(scope))
         try:
             self._check(scope)
+            if answered.friend is not None and _is_preflight(scope):
+                # What a browser asks before a page that may call us does: it brings no token.
+                await answered.allow()
+                return
             await self.app(scope, _Counted(receive, self.settings.body_limit), answered)
         except WeftError as error:
             await answer_error(error)(scope, receive, answered)
@@ -76,6 +87,12 @@ class Guard:
         parts = urlsplit(origin)
         return parts.scheme in {"http", "https"} and parts.netloc.lower() == host.lower()
 
+    def _friend(self, scope: Scope) -> bytes | None:
+        """The page that asks, if it is another's that was let in by name."""
+        found = [value for key, value in scope["headers"] if key.lower() == b"origin"]
+        named = len(found) == 1 and found[0].decode("latin-1").strip().lower() in self.origins
+        return found[0].strip() if named else None
+
     def _too_large(self) -> LimitExceededError:
         return LimitExceededError(
             f"the body is larger than {self.settings.body_limit:,} bytes", hint="send it in parts"
@@ -101,17 +118,35 @@ class _Counted:
 class _Headers:
     """Puts what every answer says where the answer does not say otherwise."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, friend: bytes | None = None) -> None:
         self.send = send
+        self.friend = friend
+        """The origin of a page that may read the answer; cookies never come along."""
         self.started = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
             given = list(message.get("headers", ()))
+            if self.friend is not None:
+                given += [
+                    (b"access-control-allow-origin", self.friend),
+                    (b"vary", b"Origin"),
+                    (b"cross-origin-resource-policy", b"cross-origin"),
+                ]
             names = {name.lower() for name, _ in given}
             message = {**message, "headers": [*given, *(each for each in _HEADERS if each[0] not in names)]}
         await self.send(message)
+
+    async def allow(self) -> None:
+        """Answer a browser that asks whether the page may call."""
+        await self({"type": "http.response.start", "status": 204, "headers": list(_CORS)})
+        await self.send({"type": "http.response.body", "body": b""})
+
+
+def _is_preflight(scope: Scope) -> bool:
+    asked = b"access-control-request-method"
+    return scope["method"] == "OPTIONS" and any(key.lower() == asked for key, _ in scope["headers"])
 
 
 def _only(scope: Scope, name: bytes) -> str | None:

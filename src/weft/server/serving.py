@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from types import FrameType
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from weft.errors import UnavailableError
 from weft.runtime.grove import Grove
@@ -18,7 +18,7 @@ from weft.runtime.users import new_token
 from weft.server.app import create_app
 from weft.server.settings import LOOPBACK, ServerSettings
 
-__all__ = ["PORT", "Address", "serve"]
+__all__ = ["PORT", "Address", "run_app", "serve"]
 
 PORT = 7370
 _ASKED = (signal.SIGINT, signal.SIGTERM)
@@ -53,11 +53,21 @@ def serve(
     token, entrance = new_token(), secrets.token_urlsafe(24)
     given = settings or ServerSettings()
     chosen = replace(given, hosts=(*given.hosts, host, *names), keys=(*given.keys, token), entrance=entrance)
+
+    def tell(url: str) -> None:
+        ready(Address(url=url, link=f"{url}/enter?key={entrance}", token=token))
+
+    run_app(create_app(grove, chosen), host=host, port=port, ready=tell)
+
+
+def run_app(app: Starlette, *, host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serve an application until the process is told to stop; `ready` is told where, when it answers.
+
+    The application's `state.stopping` is set when it is about to end.
+    """
     with _listening(host, port) as listening:
         number = listening.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
-        url = f"http://{shown}:{number}"
-        app = create_app(grove, chosen)
         config = uvicorn.Config(
             app,
             log_level="warning",
@@ -68,7 +78,7 @@ def serve(
             ws="none",
         )
         server = _Server(config, app)
-        server.when_ready = lambda: ready(Address(url=url, link=f"{url}/enter?key={entrance}", token=token))
+        server.when_ready = lambda: ready(f"http://{shown}:{number}")
         server.run(sockets=[listening])
 
 
@@ -96,7 +106,7 @@ class _Server(uvicorn.Server):
 
     when_ready: Callable[[], None] | None = None
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+    def __init__(self, config: uvicorn.Config, app: Starlette) -> None:
         super().__init__(config)
         self._app = app
 

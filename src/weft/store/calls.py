@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, delete, func, select, update
+from sqlalchemy import and_, delete, select, update
 
 from weft.store import schema
 from weft.store.rows import OUTCOMES
@@ -15,11 +15,11 @@ __all__ = [
     "CallRow",
     "OpenCall",
     "PieceRow",
-    "add_piece",
     "calls_under_way",
     "drop_call",
     "hold_calls",
     "pieces_of",
+    "put_piece",
 ]
 
 _calls, _pieces, _attempts = schema.calls, schema.pieces, schema.attempts
@@ -88,14 +88,17 @@ def hold_calls(transaction: Transaction, tree: int, attempts: Sequence[int], hel
     transaction.execute(update(_calls).where(*here).values(held_until=held_until))
 
 
-def add_piece(transaction: Transaction, tree: int, attempt: int, said: str, wire: bytes) -> None:
-    """What came since the last one. Nothing, if the call was closed meanwhile."""
+def put_piece(transaction: Transaction, tree: int, attempt: int, piece: PieceRow) -> None:
+    """What came since the last one. Nothing, if the call was closed meanwhile.
+
+    The same one again is written over: whoever was told that it failed may have been told wrongly.
+    """
     here = _calls.c.tree == tree, _calls.c.attempt == attempt
     if transaction.execute(select(_calls.c.attempt).where(*here)).first() is None:
         return
-    last = select(func.max(_pieces.c.ordinal)).where(_pieces.c.tree == tree, _pieces.c.attempt == attempt)
-    ordinal = (transaction.execute(last).scalar() or 0) + 1
-    row: dict[str, Any] = {"tree": tree, "attempt": attempt, "ordinal": ordinal, "said": said, "wire": wire}
+    same = _pieces.c.tree == tree, _pieces.c.attempt == attempt, _pieces.c.ordinal == piece.ordinal
+    transaction.execute(delete(_pieces).where(*same))
+    row: dict[str, Any] = {"tree": tree, "attempt": attempt, **piece._asdict()}
     transaction.add(_pieces, row)
 
 

@@ -102,6 +102,34 @@ def test_others_are_told_in_their_own_way_or_not_at_all():
     assert cache_controls(envelope, NONE).to_wire() == {}
     named = [cache_profile(name) for name in ("anthropic:claude", "openai", "google:gemini", "local:smollm2")]
     assert named == [ANTHROPIC, OPENAI, GEMINI, NONE]
+    assert cache_controls(envelope, GEMINI, explicit=True, lifetime="1h").cached_content == {
+        **(explicit or {}),
+        "ttl": "3600s",
+    }
+
+
+@covers("cache.anthropic", "cache.gemini")
+@pytest.mark.parametrize(
+    ("model", "minimum"),
+    [
+        ("anthropic:claude-sonnet-4-5-20250929", 1_024),
+        ("anthropic:claude-opus-4-20250514", 1_024),
+        ("anthropic:claude-opus-4-1", 1_024),
+        ("anthropic:claude-sonnet-4-6", 2_048),
+        ("anthropic:claude-3-5-haiku-latest", 2_048),
+        ("anthropic:claude-haiku-4-5", 4_096),
+        ("anthropic:claude-opus-4-6", 4_096),
+        ("google:gemini-2.5-pro", 2_048),
+        ("gemini:gemini-3.1-pro-preview", 4_096),
+        ("openai:gpt-5", 1_024),
+    ],
+)
+def test_models_of_one_provider_want_prefixes_of_different_sizes(model, minimum):
+    profile = cache_profile(model)
+    assert profile.minimum == minimum
+    talk = Talk(system=SystemParts(agent="x" * 4 * (minimum - 200)))
+    envelope = talk.look("One?")
+    assert predict(envelope.prefix(), [envelope.prefix()], profile).cached == 0
 
 
 @covers("cache.prediction")

@@ -146,6 +146,9 @@ class _Account:
 
     def _level(self, run: Run, level: int) -> Run:
         """One level's own words."""
+        if run.outcome is Outcome.COLLAPSED:
+            # Its words are not there, and what stands before them is told with the placeholder.
+            return run
         costs = self.costs.get(level)
         preface = 0 if costs is None else costs.total
         tokens = [] if run.tokens is None else [max(0, each - preface) for each in run.tokens]

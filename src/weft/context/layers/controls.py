@@ -1,7 +1,8 @@
 """What a provider is told about caching, as data that an adapter puts into its request."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from weft.context.layers.envelope import Envelope, RequestBlock, sha256_of
@@ -54,14 +55,31 @@ class CacheProfile:
 
 ANTHROPIC = CacheProfile(name="anthropic", way=CacheWay.MARKS, marks=4, look_back=20, lifetimes=("5m", "1h"))
 OPENAI = CacheProfile(name="openai", way=CacheWay.KEY, grain=128)
-GEMINI = CacheProfile(name="google", way=CacheWay.CONTENT)
+GEMINI = CacheProfile(name="google", way=CacheWay.CONTENT, lifetimes=("5m", "1h"))
 NONE = CacheProfile(name="none", way=CacheWay.NONE)
 _PROFILES = {"anthropic": ANTHROPIC, "openai": OPENAI, "google": GEMINI, "gemini": GEMINI}
+_MINIMA: Mapping[str, Sequence[tuple[re.Pattern[str], int]]] = {
+    "anthropic": (
+        (re.compile(r"(opus|haiku)-(4-[5-9]|[5-9])"), 4_096),
+        (re.compile(r"sonnet-(4-[6-9]|[5-9])|haiku"), 2_048),
+    ),
+    "google": (
+        (re.compile(r"gemini-([3-9]|1\.|2\.0)"), 4_096),
+        (re.compile(r"gemini-2\.5"), 2_048),
+    ),
+}
+"""What a prefix needs for a model to cache it, where that is not the provider's usual. As far as is published."""
+_TTL = {"5m": "300s", "1h": "3600s"}
 
 
 def cache_profile(provider: str) -> CacheProfile:
     """The profile of a provider by name, or of `provider:model`; nothing is known of others."""
-    return _PROFILES.get(provider.partition(":")[0].lower(), NONE)
+    name, _, model = provider.partition(":")
+    found = _PROFILES.get(name.lower(), NONE)
+    for pattern, minimum in _MINIMA.get(found.name, ()):
+        if pattern.search(model.lower()):
+            return replace(found, minimum=minimum)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,5 +204,5 @@ def _content(envelope: Envelope, profile: CacheProfile, lifetime: str | None) ->
         "after": last.after,
         "messages": 0 if block.message is None else block.message + 1,
         "tokens": last.tokens,
-        "ttl": lifetime or "300s",
+        "ttl": _TTL.get(lifetime or "5m", lifetime or ""),
     }

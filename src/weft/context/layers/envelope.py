@@ -100,6 +100,16 @@ class Layer:
             "hash": self.hash,
         }
 
+    def to_line(self) -> JsonObject:
+        """What a bar of the window needs of it."""
+        return {
+            "id": self.id.value,
+            "label": self.label,
+            "tokens": self.tokens,
+            "stable": self.stable,
+            "hash": self.hash,
+        }
+
 
 def _text_of(layer: LayerId, segments: Sequence[Segment]) -> str:
     texts = [segment.content for segment in segments]
@@ -113,7 +123,9 @@ def _text_of(layer: LayerId, segments: Sequence[Segment]) -> str:
             find = FIND_ABOVE if inline else FIND_IN_LIBRARY
             return JOINT.join(["\n".join([REFERENCES, *lines, find]), *given] if lines else given)
         case LayerId.HISTORY:
-            return JOINT.join(f"{segment.metadata.get('role')}: {segment.content}" for segment in segments)
+            # A document is nobody's turn.
+            spoken = ((segment.metadata.get("role"), segment.content) for segment in segments)
+            return JOINT.join(f"{role}: {said}" if role else said for role, said in spoken)
         case LayerId.SYSTEM | LayerId.USER:
             return JOINT.join(texts)
 

@@ -40,6 +40,8 @@ class Inline:
     extra: Mapping[int, Preface] = field(default_factory=dict[int, Preface])
     """What else stands before a level's words."""
     _by_level: dict[int, list[Placed]] = field(init=False)
+    _earlier: list[Placed] = field(init=False)
+    """What messages of the current turn bring along that are not certain to be sent."""
     _origins: dict[tuple[str, int], Placed] = field(init=False)
     _left_out: dict[str, int] = field(init=False)
     _sizes: dict[tuple[str, str, str], int] = field(init=False)
@@ -59,28 +61,50 @@ class Inline:
                 item = each.item if before is None else attached_twice(before.item, each.item)
                 here[each.item.id] = replace(each, item=item)
         object.__setattr__(self, "_by_level", {level: list(items.values()) for level, items in found.items()})
+        first = self.path.first_live
+        unsure = range(self.path.turn, first) if first is not None else range(0)
+        object.__setattr__(
+            self, "_earlier", [each for level in unsure for each in self._by_level.get(level, ())]
+        )
         object.__setattr__(self, "_origins", origins)
         object.__setattr__(self, "_left_out", left_out)
         object.__setattr__(self, "_sizes", {})
 
+    def _items(self, level: int, kept: Collection[int]) -> list[Placed]:
+        """What a level brings along; the turn's first one that is always sent also what others of it would."""
+        own = self._by_level.get(level, [])
+        if level != self.path.first_live or not self._earlier:
+            return own
+        known = {each.item.id for each in own}
+        lost = {each.item.id: each for each in self._earlier if each.level not in kept}
+        return [*own, *(replace(each, first=False) for name, each in lost.items() if name not in known)]
+
     def layout(self, kept: Iterable[int]) -> dict[int, Preface]:
         """What each kept level says before its words."""
+        levels = list(kept)
+        there = frozenset(levels)
         above: set[tuple[str, int]] = set()
         found: dict[int, Preface] = {}
-        for level in kept:
+        for level in levels:
             given: list[Given] = []
             references: list[Reference] = []
-            for each in self._by_level.get(level, ()):
+            items = self._items(level, there)
+            for each in items:
                 key = (each.item.id, each.revision)
                 if key in above:
                     references.append(Reference(each.item, each.revision))
                 else:
                     given.append(self._given(each))
                     above.add(key)
-            preface = self._preface(level, references, given)
+            preface = self._preface(level, items, references, given)
             if preface:
                 found[level] = preface
         return found
+
+    def unsure(self) -> dict[int, Preface]:
+        """What the turn's first level that is always sent says, if none of the turn's others is."""
+        first = self.path.first_live
+        return self.layout([first]) if first is not None and self._earlier else {}
 
     def compacted(self, prefaces: Mapping[int, Preface], shortened: Collection[int]) -> dict[int, Preface]:
         """The same with what earlier turns give brought within the library's share.
@@ -142,14 +166,15 @@ class Inline:
             self._sizes[key] = given.costs(self.estimator, asked=False).total
         return self._sizes[key]
 
-    def _preface(self, level: int, references: Sequence[Reference], given: Sequence[Given]) -> Preface:
+    def _preface(
+        self,
+        level: int,
+        items: Sequence[Placed],
+        references: Sequence[Reference],
+        given: Sequence[Given],
+    ) -> Preface:
         extra = self.extra.get(level, Preface())
-        images = tuple(
-            image
-            for each in self._by_level.get(level, ())
-            if level >= self.path.turn
-            for image in each.item.images
-        )
+        images = tuple(image for each in items if level >= self.path.turn for image in each.item.images)
         return Preface(
             tools=extra.tools,
             loom=extra.loom,
@@ -161,13 +186,13 @@ class Inline:
 
     def charged_last(self, head: int) -> dict[int, int]:
         """Tokens of each level's items, if those before `head` are kept and a tail from anywhere after it."""
-        levels = sorted(self._by_level.keys() | self.extra.keys())
+        levels = sorted(self._levels())
         beginning = self.layout(level for level in levels if level < head)
         costs = {level: self._cost(preface) for level, preface in beginning.items()}
         there = {(each.item.id, each.revision) for preface in beginning.values() for each in preface.given}
         charged: set[tuple[str, int]] = set()
         for level in sorted((level for level in levels if level >= head), reverse=True):
-            items = self._by_level.get(level, ())
+            items = self._items(level, ())
             costs[level] = self._most(level, [each for each in items if self._new(each, there, charged)])
         return costs
 
@@ -181,14 +206,19 @@ class Inline:
 
     def charged_everywhere(self) -> dict[int, int]:
         """As if every mention were in full: more than any cut can cost."""
-        levels = self._by_level.keys() | self.extra.keys()
-        return {level: self._most(level, self._by_level.get(level, ())) for level in levels}
+        return {level: self._most(level, self._items(level, ())) for level in self._levels()}
+
+    def _levels(self) -> set[int]:
+        """Those that may say something before their words."""
+        first = self.path.first_live
+        always = {first} if first is not None and self._earlier else set[int]()
+        return self._by_level.keys() | self.extra.keys() | always
 
     def _most(self, level: int, full: Sequence[Placed]) -> int:
         """What a level costs at most: a reference for each of its items, and the full text of these."""
-        items = self._by_level.get(level, ())
+        items = self._items(level, ())
         references = [Reference(each.item, each.revision) for each in items]
-        frame = self._cost(self._preface(level, references, ()))
+        frame = self._cost(self._preface(level, items, references, ()))
         return frame + sum(self._size(each.item, self._form(each), each.revision) for each in full)
 
     def _cost(self, preface: Preface) -> int:

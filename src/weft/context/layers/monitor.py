@@ -1,6 +1,6 @@
 """Watching the stable layers: a prefix that changes without a reason costs money, and somebody should know."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -10,7 +10,18 @@ from weft.context.layers.envelope import Layer, Segment
 from weft.context.layers.names import LayerId
 from weft.tree.json import JsonObject
 
-__all__ = ["HasLayers", "Instability", "Trigger", "expected_triggers", "watch"]
+__all__ = [
+    "DESCRIPTIONS",
+    "HasLayers",
+    "Instability",
+    "Trigger",
+    "expected_triggers",
+    "watch",
+    "watch_descriptions",
+]
+
+DESCRIPTIONS = "tool descriptions"
+"""What stands behind the library where an agent needs it."""
 
 
 class Trigger(StrEnum):
@@ -46,6 +57,11 @@ class Instability:
 
     @property
     def message(self) -> str:
+        if self.segment == DESCRIPTIONS:
+            return (
+                "the descriptions of tools changed in mid-conversation without a recorded reason: they are fixed "
+                "for an agent's life, and the provider's cache is lost from there"
+            )
         return (
             f"{self.layer.value} changed in mid-conversation without a recorded reason, from {self.segment} on: "
             "the provider's cache is lost from there"
@@ -76,6 +92,16 @@ def watch(before: HasLayers, after: HasLayers, triggers: Collection[Trigger] = (
         if where is not None:
             found.append(Instability(layer=layer, segment=where, before=old.hash, after=new.hash))
     return found
+
+
+def watch_descriptions(
+    before: Sequence[str], after: Sequence[str], triggers: Collection[Trigger] = ()
+) -> list[Instability]:
+    """Whether descriptions of tools, by their hashes, are what they were: only another agent has others."""
+    if list(before) == list(after) or {Trigger.AGENT, Trigger.SETTINGS} & set(triggers):
+        return []
+    one, other = ("+".join(each) for each in (before, after))
+    return [Instability(layer=LayerId.LIBRARY, segment=DESCRIPTIONS, before=one, after=other)]
 
 
 def expected_triggers(before: HasLayers, after: HasLayers) -> frozenset[Trigger]:

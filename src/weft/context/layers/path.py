@@ -119,6 +119,8 @@ def read_path(request: LayeredRequest) -> LayeredPath:
         outline = _with_input(outline, context)
         live.append(count)
     spoken = [level for level in live if outline.at(level).tokens]
+    # Of a turn of many messages only the recent ones are always sent: what it brings along must stand there.
+    spoken = spoken[-max(1, context.preferences.minimum_recent_nodes) :]
     path = LayeredPath(
         outline=_with_start(outline),
         offset=0,

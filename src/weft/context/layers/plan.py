@@ -232,12 +232,13 @@ def _plan_inline(
     plan = planned(whole)
     if not plan.fit.truncated and not plan.fit.shortened:
         return plan, inline.compacted(whole, ())
+    bearing = whole | inline.unsure()
     tries: list[Callable[[], Plan]] = [
-        lambda: planned(whole, inline.charged_last(path.offset + plan.fit.head)),
+        lambda: planned(bearing, inline.charged_last(path.offset + plan.fit.head)),
         # The head may have grown or shrunk with other prices.
-        lambda: planned(whole, inline.charged_last(path.offset + plan.fit.head)),
+        lambda: planned(bearing, inline.charged_last(path.offset + plan.fit.head)),
         lambda: planned(inline.layout(_kept(path, plan))),
-        lambda: planned(whole, inline.charged_everywhere()),
+        lambda: planned(bearing, inline.charged_everywhere()),
     ]
     found = whole
     for again in tries:

@@ -48,7 +48,8 @@ class LayerSettings:
     user_memory: str | None = None
     """The title or id of the document that every request begins with, after the system context."""
     cache_lifetime: str | None = None
-    """How long a provider keeps what it cached, where it can be told: `5m` or `1h`."""
+    """How long a provider keeps what it cached, where it can be told: `5m` or `1h`. Gemini is then asked for
+    a cache of its own for what is stable."""
 
 
 LAYER_FIELDS = frozenset(field.name for field in fields(LayerSettings))

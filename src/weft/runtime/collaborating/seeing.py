@@ -25,8 +25,8 @@ from weft.runtime.commanding.remembered import Remembered
 from weft.runtime.commanding.seeing import Seeing
 from weft.runtime.contexts import Contexts, contents_for
 from weft.runtime.generating.assembly import Ask, Assembled, options_of
-from weft.runtime.generating.starting import has_items
 from weft.runtime.outlines import PathReader
+from weft.runtime.standing import calls_for_layers
 from weft.runtime.summarising.extracting import EXTRACT, extract
 from weft.store import schema
 from weft.store.memory import MemoryKind, live_memory
@@ -75,7 +75,7 @@ def see(
         # Nodes never change: what was read of the path before holds here too.
         reader.tree = opened
         brought: dict[str, Content] = {}
-        if has_items(opened):
+        if calls_for_layers(opened, reader.end, contexts.actor):
             request, brought = with_brought(request, reader, contexts.actor)
         loom = LoomAware(
             permissions=permissions_of(opened.session, found.actor),

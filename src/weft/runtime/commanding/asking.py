@@ -32,6 +32,9 @@ def ask(desk: Desk, action: v.Continue) -> Outcome:
         if session.is_stopped:
             stream.stop()
         try:
+            for event in stream:
+                if session.heard is not None:
+                    session.heard(event)
             made = stream.result()
         finally:
             session.stream = None

@@ -8,7 +8,7 @@ results_message(results)      # goes back to the model
 session.memory(), session.facts(ids), session.place()   # for its next turn
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from weft.commands.catalog import CATALOG
@@ -50,6 +50,7 @@ from weft.tree.agent import Agent, AgentType, Permission, parse_permissions
 if TYPE_CHECKING:
     from weft.runtime.gate import Gate
     from weft.runtime.generate import Stream
+    from weft.runtime.generating.telling import GenerationEvent
     from weft.runtime.grove import Grove
 
 __all__ = ["Session"]
@@ -96,6 +97,8 @@ class Session:
         """Document id → the revision that this run has seen."""
         self.stream: Stream | None = None
         """The generation that a `→ continue` waits for, so that it can be stopped."""
+        self.heard: Callable[[GenerationEvent], None] | None = None
+        """Who is told what a `→ continue` hears, in the thread that waits for it."""
         with self.gate.store.read() as session:
             tree = find_tree(session, tree_id)
             require_access(session, self.see.actor, MemberRole.READER, tree)

@@ -102,7 +102,7 @@ def options_of(ask: Ask) -> ContextOptions:
 
 def assemble_plainly(ask: Ask) -> Assembled:
     """The path as messages or as one document, by the engine."""
-    found = ask.contexts.at(ask.tree, ask.node, options_of(ask))
+    found = ask.contexts.plain(ask.tree, ask.node, options_of(ask))
     messages, prefill = with_prefill(ask.profile, found.messages)
     return Assembled(
         system=(found.system,) if found.system else (),

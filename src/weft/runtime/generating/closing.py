@@ -73,6 +73,7 @@ def _close(gate: Gate, actor: Actor, dead: OpenCall) -> None:
         lease=(call.run, call.token),
         releases=True,
         only_if_running=True,
+        though_gone=True,
         beside=None if turn is None else turn.note,
     )
     gate.perform(actor, operation)

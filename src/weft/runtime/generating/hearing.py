@@ -1,12 +1,14 @@
 """One call being heard: what came so far, written down as it comes, and what it is in the end."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import orjson
 
 from weft.context.loomaware.headings import strip_headings
+from weft.context.tokens import DEFAULT
 from weft.errors import ProviderError, Trouble, WeftError
 from weft.providers.collecting import Answer, Choice
 from weft.providers.events import (
@@ -32,6 +34,7 @@ from weft.tree.content import (
     Thinking,
     content_from_wire,
     content_to_wire,
+    plain_text,
 )
 from weft.tree.json import JsonValue
 from weft.tree.node import Status
@@ -40,6 +43,7 @@ from weft.tree.wire import from_microseconds
 __all__ = [
     "STOPPED",
     "Heard",
+    "News",
     "choices_from",
     "clean_text",
     "keepable",
@@ -48,6 +52,8 @@ __all__ = [
 ]
 
 STOPPED = "stopped"
+_UNHOLDABLE = re.compile("[\0\ud800-\udfff]")
+"""Characters that no text in a database can hold."""
 _CUT = ProviderError(
     Trouble.NETWORK,
     "the answer ended without saying why",
@@ -69,11 +75,16 @@ class Heard:
     responded_at: int | None = None
     tries: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     """Index of each exchange that was answered with an error before the last, and that error."""
+    written: int = 0
+    """How many pieces of it are durable."""
     _said: list[JsonValue] = field(default_factory=list[JsonValue])
     _wire: list[bytes] = field(default_factory=list[bytes])
     _characters: int = 0
 
     def add(self, event: Event, now: int) -> None:
+        if isinstance(event, TextDelta | ThinkingDelta):
+            # Before it is taken in: what is kept stays within what a node can hold.
+            self._grow(len(event.text))
         self.answer.add(event)
         match event:
             case Sent():
@@ -86,14 +97,13 @@ class Heard:
                 self._wire.append(event.data)
                 self.responded_at = now
             case TextDelta() | ThinkingDelta():
-                self._grow(len(event.text))
                 self._said.append(
                     ["t" if isinstance(event, TextDelta) else "h", event.choice, clean_text(event.text)]
                 )
             case ThinkingDone():
-                self._said.append(["b", event.choice, content_to_wire(event.block)])
+                self._said.append(["b", event.choice, _clean(content_to_wire(event.block))])
             case ToolCalled():
-                self._said.append(["b", event.choice, content_to_wire(event.call)])
+                self._said.append(["b", event.choice, _clean(content_to_wire(event.call))])
             case Retried():
                 self.tries.append((len(self.answer.recording.exchanges) - 1, told_error(event.error)))
             case _:
@@ -113,10 +123,15 @@ class Heard:
         """Whether somebody was shown something that is not written down yet."""
         return bool(self._said)
 
-    def take_news(self) -> Piece:
+    def take_news(self) -> "News":
         said, self._said = self._said, []
         wire, self._wire = self._wire, []
-        return Piece(orjson.dumps(said).decode(), b"".join(wire))
+        return News(self.written + 1, said, wire)
+
+    def put_back(self, news: "News") -> None:
+        """It could not be written down: it goes with the next that comes."""
+        self._said[:0] = news.said
+        self._wire[:0] = news.wire
 
     @property
     def segments(self) -> Sequence[bytes] | None:
@@ -136,6 +151,17 @@ class Heard:
             number in choices and choices[number].finished is not None
             for number in range(len(self.call.slots))
         )
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether every choice came to its end, so that what the provider counted is all of it."""
+        return self.error is None and not self.stopped and not self.cut and self._is_whole()
+
+    @property
+    def tokens_said(self) -> int:
+        """By the estimator, of what came."""
+        choices = self.answer.choices.values()
+        return sum(DEFAULT.of_text(plain_text(block)) for choice in choices for block in choice.blocks)
 
     def said(self) -> list[Continuation]:
         """The choices that become nodes: all that came to an end, and all that said anything."""
@@ -211,6 +237,19 @@ class Heard:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class News:
+    """What came since the last piece was written down."""
+
+    ordinal: int
+    said: list[JsonValue]
+    wire: list[bytes]
+
+    @property
+    def piece(self) -> Piece:
+        return Piece(self.ordinal, orjson.dumps(self.said).decode(), b"".join(self.wire))
+
+
 def told_error(error: WeftError) -> str:
     kind = f"{error.trouble}: " if isinstance(error, ProviderError) else ""
     return redact(f"{kind}{error.message}")
@@ -221,17 +260,22 @@ def _moment(microseconds: int | None) -> datetime | None:
 
 
 def keepable(content: Content) -> Content:
-    """What a store takes: a model may say characters that no text can hold."""
-    match content:
-        case Text():
-            return Text(clean_text(content.text))
-        case Thinking():
-            return replace(content, text=clean_text(content.text))
-        case Mixed():
-            kept = tuple(keepable(block) for block in content.blocks)
-            return Mixed(kept)  # pyright: ignore[reportArgumentType] - a block stays a block
+    """What a store takes: a model may say characters that no text can hold, in an argument too."""
+    wire = content_to_wire(content)
+    kept = _clean(wire)
+    return content if kept == wire else content_from_wire(kept)
+
+
+def _clean(value: JsonValue) -> JsonValue:
+    match value:
+        case str():
+            return clean_text(value)
+        case Mapping():
+            return {clean_text(name): _clean(each) for name, each in value.items()}
+        case Sequence():
+            return [_clean(each) for each in value]
         case _:
-            return content
+            return value
 
 
 def without_headings(content: Content) -> Content:
@@ -247,15 +291,7 @@ def without_headings(content: Content) -> Content:
 
 
 def clean_text(text: str) -> str:
-    if "\0" in text:
-        text = text.replace("\0", "\ufffd")
-    if not text.isascii():
-        text = text.encode("utf-8", "replace" if _has_surrogate(text) else "strict").decode()
-    return text
-
-
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
+    return _UNHOLDABLE.sub("\ufffd", text)
 
 
 def choices_from(pieces: Sequence[str]) -> dict[int, Choice]:

@@ -40,7 +40,7 @@ def assemble_in_layers(ask: Ask) -> Assembled:
     )
 
 
-def assembly_for(ask: Ask, *, dialogue: bool, has_items: bool) -> Assembly:
+def assembly_for(ask: Ask, *, dialogue: bool) -> Assembly:
     """The one that was wished for; else layers where there is something to lay out or to mark.
 
     A loom-aware agent's surroundings have an order of their own.
@@ -51,5 +51,8 @@ def assembly_for(ask: Ask, *, dialogue: bool, has_items: bool) -> Assembly:
         from weft.runtime.collaborating.seeing import assemble_loom_aware  # noqa: PLC0415 - few agents are
 
         return assemble_loom_aware
-    layered = dialogue and (has_items or ask.profile.cache is CacheKind.MARKS)
+    if not dialogue:
+        return assemble_plainly
+    marked = ask.profile.cache is CacheKind.MARKS
+    layered = marked or ask.contexts.calls_for_layers(ask.tree, ask.node, options_of(ask))
     return assemble_in_layers if layered else assemble_plainly

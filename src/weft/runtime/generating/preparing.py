@@ -153,7 +153,7 @@ class _Preparing:
             wishes=wishes,
             text=self.text,
         )
-        assembly = assembly_for(ask, dialogue=here.dialogue, has_items=here.has_items)
+        assembly = assembly_for(ask, dialogue=here.dialogue)
         assembled = assembly(ask)
         request = request_of(ask, assembled, _within(parameters_for(agent, wishes), profile), store.blobs)
         return _Asked(

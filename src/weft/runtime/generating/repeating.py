@@ -1,55 +1,76 @@
 """A call that was made before: what it made is told again."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
 from sqlalchemy import and_, select
 
 from weft.errors import ConflictError
 from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
-from weft.runtime.generating.telling import Channel, Ended, GenerationEvent
-from weft.runtime.idempotency import Outcome, OutcomeState
+from weft.runtime.generating.telling import Channel, Ended, Failed, GenerationEvent
+from weft.runtime.idempotency import Outcome, OutcomeState, error_from_wire
 from weft.runtime.reading import Reading
 from weft.store import schema
+from weft.store.references import find_tree
 
-__all__ = ["answer_again"]
+__all__ = ["FirstCall", "answer_again"]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstCall:
+    """Where a call was made before, and under which key."""
+
+    tree: str
+    key: str
 
 
 def answer_again(
-    gate: Gate, actor: Actor, channel: Channel[GenerationEvent], outcome: Outcome, key: str
+    gate: Gate, actor: Actor, channel: Channel[GenerationEvent], outcome: Outcome, first: FirstCall
 ) -> None:
-    """The nodes of the first call; of one whose process died, those that were kept of it."""
+    """What the first call came to; of one whose process died, what was kept of it."""
     read = Reading(gate.store, actor)
     if outcome.state is OutcomeState.INTERRUPTED or not isinstance(outcome.result, dict):
         from weft.runtime.generating.closing import close_dead_calls  # noqa: PLC0415 - it stands on this package
 
         close_dead_calls(gate, actor)
-        found = _nodes_of(gate, key)
+        found = _nodes_of(gate, first, outcome.since)
         if not found:
             raise ConflictError(
                 "the first call with this idempotency key was interrupted before anything came",
                 hint="draw a new key to ask again",
             )
-    else:
-        tree = str(outcome.result["tree"])
-        found = [(tree, str(node)) for node in outcome.result["nodes"]]  # pyright: ignore[reportGeneralTypeIssues, reportOptionalIterable, reportUnknownVariableType, reportUnknownArgumentType] - as it was kept
-    for slot, (tree, node) in enumerate(found):
-        channel.put(Ended(slot, read.node(tree, node)))
+        for slot, (tree, node) in enumerate(found):
+            channel.put(Ended(slot, read.node(tree, node)))
+        return
+    told = cast("Mapping[str, Any]", outcome.result)
+    for slot, node in told["nodes"]:
+        channel.put(Ended(slot, read.node(told["tree"], node)))
+    for failed in told["failures"]:
+        channel.put(Failed(tuple(failed["slots"]), error_from_wire(failed["error"])))
 
 
-def _nodes_of(gate: Gate, key: str) -> list[tuple[str, str]]:
+def _nodes_of(gate: Gate, first: FirstCall, since: int) -> list[tuple[str, str]]:
+    """Made in that tree under that key, by nobody who used it before."""
     attempts, choices, nodes, trees = (
         schema.attempts,
         schema.node_responses,
         schema.nodes,
         schema.trees,
     )
-    statement = (
-        select(trees.c.ulid, nodes.c.ulid.label("node"))
-        .select_from(attempts)
-        .join(choices, and_(choices.c.tree == attempts.c.tree, choices.c.response == attempts.c.response))
-        .join(nodes, and_(nodes.c.tree == choices.c.tree, nodes.c.key == choices.c.node))
-        .join(trees, trees.c.key == attempts.c.tree)
-        .where(attempts.c.idempotency_key == key)
-        .order_by(nodes.c.key)
-    )
     with gate.store.read() as session:
+        statement = (
+            select(trees.c.ulid, nodes.c.ulid.label("node"))
+            .select_from(attempts)
+            .join(choices, and_(choices.c.tree == attempts.c.tree, choices.c.response == attempts.c.response))
+            .join(nodes, and_(nodes.c.tree == choices.c.tree, nodes.c.key == choices.c.node))
+            .join(trees, trees.c.key == attempts.c.tree)
+            .where(
+                attempts.c.tree == find_tree(session, first.tree),
+                attempts.c.idempotency_key == first.key,
+                attempts.c.started_at >= since,
+            )
+            .order_by(nodes.c.key)
+        )
         return [(row.ulid, row.node) for row in session.execute(statement)]

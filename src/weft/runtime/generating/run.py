@@ -9,8 +9,6 @@ from functools import partial
 from typing import TypeVar
 
 from weft.errors import (
-    ConflictError,
-    NotFoundError,
     ProviderError,
     StorageError,
     Trouble,
@@ -23,11 +21,11 @@ from weft.providers.retrying import stream_retrying
 from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
 from weft.runtime.generating.caps import micros_of
-from weft.runtime.generating.hearing import Heard
+from weft.runtime.generating.hearing import Heard, News
 from weft.runtime.generating.listening import Listener
 from weft.runtime.generating.loop import Hearing, hearing
 from weft.runtime.generating.preparing import HOLD_SECONDS, Call, Prepared, prepare
-from weft.runtime.generating.repeating import answer_again
+from weft.runtime.generating.repeating import FirstCall, answer_again
 from weft.runtime.generating.settling import KeepRequest, SettleCall
 from weft.runtime.generating.telling import (
     Called,
@@ -41,9 +39,9 @@ from weft.runtime.generating.telling import (
     Thought,
 )
 from weft.runtime.generating.wishes import Wishes
-from weft.runtime.idempotency import Idempotency
+from weft.runtime.idempotency import Idempotency, error_to_wire
 from weft.runtime.redaction import redact
-from weft.store.calls import add_piece, hold_calls
+from weft.store.calls import PieceRow, hold_calls, put_piece
 from weft.store.leases import lease_at, put_lease
 from weft.store.spending import MICROS
 from weft.store.transaction import Transaction
@@ -98,9 +96,13 @@ class Run:
         self._stopping = False
         self._left = 0
         """Calls that have not ended."""
-        self._moved = False
-        self._nodes: list[Node] = []
+        self._stood: tuple[int, str] | None = None
+        """The continuation that whoever asked was moved to: its slot and its id."""
+        self._moving = asyncio.Lock()
+        self._nodes: dict[int, Node] = {}
+        """By slot."""
         self._errors: list[WeftError] = []
+        self._failed: list[Failed] = []
         self._future: Future[None] | None = None
 
     def start(self) -> None:
@@ -137,13 +139,16 @@ class Run:
 
     def _once(self) -> None:
         """The work, unless a call with the same key did it: then what that one made is told again."""
-        calls = Idempotency(self._gate, self._actor, patience=_PATIENCE)
+        calls = Idempotency(self._gate, self._actor, patience=_PATIENCE, given_up=lambda: self._stopping)
         place = {"tree": self._place.tree, "node": self._place.node}
         outcome = calls.once(
             "generate", self._wishes.idempotency_key, {**place, **self._wishes.body()}, self._work_here
         )
         if outcome.is_repeated:
-            answer_again(self._gate, self._actor, self.channel, outcome, self._wishes.idempotency_key or "")
+            answer_again(self._gate, self._actor, self.channel, outcome, self._first_call())
+
+    def _first_call(self) -> FirstCall:
+        return FirstCall(tree=self._place.tree, key=self._wishes.idempotency_key or "")
 
     def _work_here(self) -> JsonValue:
         return self._hearing.submit(self._work()).result()
@@ -170,7 +175,13 @@ class Run:
         if not self._nodes and self._errors:
             # Nothing to show: the error is the answer, also for whoever asks again with the same key.
             raise self._errors[0]
-        return {"tree": prepared.tree_id, "nodes": [node.id for node in self._nodes]}
+        return {
+            "tree": prepared.tree_id,
+            "nodes": [[slot, node.id] for slot, node in sorted(self._nodes.items())],
+            "failures": [
+                {"slots": list(failed.slots), "error": error_to_wire(failed.error)} for failed in self._failed
+            ],
+        }
 
     async def _call(self, prepared: Prepared, call: Call) -> None:
         heard = Heard(call)
@@ -199,7 +210,7 @@ class Run:
             return
         nodes = dict(settled)
         for number, node in settled:
-            self._nodes.append(node)
+            self._nodes[call.slots[number]] = node
             self.channel.put(Ended(call.slots[number], node))
         if heard.error is not None:
             whole = {number for number, node in nodes.items() if node.status is Status.COMPLETE}
@@ -212,7 +223,9 @@ class Run:
     def _fail(self, call: Call, slots: tuple[int, ...], error: WeftError) -> None:
         self._errors.append(error)
         if slots or not call.slots:
-            self.channel.put(Failed(slots, error))
+            failed = Failed(slots, error)
+            self._failed.append(failed)
+            self.channel.put(failed)
 
     async def _listen(self, call: Call, heard: Heard) -> None:
         if self._listener is not None:
@@ -250,21 +263,25 @@ class Run:
         self, prepared: Prepared, heard: Heard, *, last: bool
     ) -> list[tuple[int, Node]]:
         """A full disk or a lost server may be back in a moment; the words are here as long as this waits."""
-        for wait in _WAITS:
-            try:
-                return await self._hearing.in_thread(partial(self._settle, prepared, heard, last=last))
-            except (StorageError, UnavailableError):
-                await asyncio.sleep(wait)
-        return await self._hearing.in_thread(partial(self._settle, prepared, heard, last=last))
+        work = partial(self._settle, prepared, heard, last=last)
+        # One after the other, because each may move whoever asked on from where the one before did.
+        async with self._moving:
+            for wait in _WAITS:
+                try:
+                    return await self._hearing.in_thread(work)
+                except (StorageError, UnavailableError):
+                    await asyncio.sleep(wait)
+            return await self._hearing.in_thread(work)
 
     def _settle(self, prepared: Prepared, heard: Heard, *, last: bool) -> list[tuple[int, Node]]:
         """Write the end of a call; returns each node with its choice's number."""
         said, outcome = heard.said(), None
         if self._listener is not None:
             said, outcome = self._listener.reply(heard, said), heard.outcome_of_turn()
-        moves = self._wishes.moves and bool(said) and not self._moved
-        self._moved = self._moved or bool(said)
         call, begun = heard.call, prepared.begun
+        slot = min((call.slots[each.choice] for each in said), default=None)
+        # The first continuation is where one stands in the end, whichever call ended first.
+        moves = self._wishes.moves and slot is not None and (self._stood is None or slot < self._stood[0])
         operation = SettleCall(
             tree=prepared.tree_id,
             attempt=call.attempt,
@@ -282,20 +299,30 @@ class Run:
             releases=last and not begun.is_borrowed,
             spent=_spent(heard),
             moves=moves,
-            cursor=prepared.cursor if self._listener is None else self._listener.cursor,
+            cursor=self._cursor(prepared),
             idempotency_key=self._wishes.idempotency_key,
             beside=None if self._listener is None else self._listener.note,
         )
         try:
             settled = self._gate.perform(self._actor, operation)
-        except (ConflictError, NotFoundError) as error:
+        except (StorageError, UnavailableError):
+            raise
+        except WeftError as error:
             if not said:
                 raise
-            # The place is gone or another's: the answer is kept with its attempt, and nobody is surprised.
+            # The place is gone or another's, or no node can hold this: the answer is kept with its attempt.
             kept = replace(operation, said=(), outcome=Outcome.FAILED, error=redact(error.message))
             self._gate.perform(self._actor, kept)
             raise
+        if moves and slot is not None:
+            self._stood = slot, settled.nodes[0].id
         return [(each.choice, node) for each, node in zip(said, settled.nodes, strict=True)]
+
+    def _cursor(self, prepared: Prepared) -> str | None:
+        """Where whoever asked has to stand still, to be moved on."""
+        if self._stood is not None:
+            return self._stood[1]
+        return prepared.cursor if self._listener is None else self._listener.cursor
 
     async def _beat(self, prepared: Prepared) -> None:
         """Say that this process is alive, for as long as it listens."""
@@ -317,17 +344,17 @@ class Run:
             put_lease(transaction, state, held._replace(expires_at=until))
         hold_calls(transaction, begun.tree, [key for key, _ in begun.attempts], until)
 
-    def keep_so_far(self, prepared: Prepared, heard: Heard, *, first: bool) -> Callable[[], None]:
+    def keep_so_far(self, prepared: Prepared, heard: Heard, news: News) -> Callable[[], None]:
         """Write down what came since the last time; with the first of it, what was sent."""
-        piece, call = heard.take_news(), heard.call
+        piece, call = news.piece, heard.call
         segments = heard.segments
-        if first and segments is not None:
+        if news.ordinal == 1 and segments is not None:
             operation = KeepRequest(
                 tree=prepared.tree_id, attempt=call.attempt, segments=segments, piece=piece
             )
             return partial(self._gate.perform, self._actor, operation)
-        work = partial(_add_piece, prepared.begun.tree, call.key, piece.said, piece.wire)
-        return partial(self._gate.store.write, work)
+        row = PieceRow(piece.ordinal, piece.said, piece.wire)
+        return partial(self._gate.store.write, partial(_put_piece, prepared.begun.tree, call.key, row))
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         return await self._hearing.in_thread(work)
@@ -340,25 +367,26 @@ class _Flusher:
         self._run = run
         self._prepared = prepared
         self._heard = heard
-        self._first = True
 
     async def run(self) -> None:
         """Until it is cancelled: then the call has ended, and its end writes the rest."""
+        heard = self._heard
         while True:
-            await asyncio.sleep(FLUSH_SECONDS / 5 if self._first else FLUSH_SECONDS)
-            if not self._heard.has_news:
+            await asyncio.sleep(FLUSH_SECONDS if heard.written else FLUSH_SECONDS / 5)
+            if not heard.has_news:
                 continue
-            work = self._run.keep_so_far(self._prepared, self._heard, first=self._first)
-            self._first = False
+            news = heard.take_news()
+            work = self._run.keep_so_far(self._prepared, heard, news)
             try:
                 await _to_its_end(self._run.in_thread(work))
-            except WeftError:
-                # A full disk or a lost server: the end of the call tells, and holds everything.
-                continue
+            except Exception:  # noqa: BLE001 - a full disk, a lost server: the next piece has it all, or the end of the call
+                heard.put_back(news)
+            else:
+                heard.written += 1
 
 
-def _add_piece(tree: int, attempt: int, said: str, wire: bytes, transaction: Transaction) -> None:
-    add_piece(transaction, tree, attempt, said, wire)
+def _put_piece(tree: int, attempt: int, piece: PieceRow, transaction: Transaction) -> None:
+    put_piece(transaction, tree, attempt, piece)
 
 
 def _spent(heard: Heard) -> int | None:
@@ -367,6 +395,10 @@ def _spent(heard: Heard) -> int | None:
     if prices is None or (usage.prompt is None and usage.completion is None):
         untouched = heard.answer.recording.last is None or heard.answer.recording.last.answered is None
         return 0 if untouched else None
+    if not heard.is_counted:
+        # It was stopped or cut: what was told in the beginning counts no words that came afterwards.
+        came = max(usage.completion or 0, heard.tokens_said)
+        usage = replace(usage, completion=came)
     return micros_of(prices.cost(usage))
 
 

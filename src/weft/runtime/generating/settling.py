@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from weft.errors import ConflictError
@@ -23,7 +23,7 @@ from weft.runtime.generating.attempts import (
 from weft.runtime.places import move_cursor, undo_cursor
 from weft.runtime.scope import Scope
 from weft.store.bodies import save_manifest
-from weft.store.calls import add_piece, drop_call
+from weft.store.calls import PieceRow, drop_call, put_piece
 from weft.store.leases import drop_lease, lease_at
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
 from weft.store.spending import settle
@@ -39,6 +39,7 @@ __all__ = ["Continuation", "KeepRequest", "Piece", "SettleCall", "Settled"]
 class Piece:
     """What came since the last one."""
 
+    ordinal: int
     said: str
     wire: bytes
 
@@ -61,7 +62,7 @@ class KeepRequest(Generating):
             put_request(scope, tree, row, self.segments)
             note_attempt(scope, tree, row)
             scope.record(tree, "attempt", {"attempt": self.attempt}, {})
-        add_piece(scope.transaction, tree.key, row["key"], self.piece.said, self.piece.wire)
+        put_piece(scope.transaction, tree.key, row["key"], PieceRow(*astuple(self.piece)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,8 @@ class SettleCall(Generating):
     idempotency_key: str | None = None
     only_if_running: bool = False
     """Whether somebody else may have ended it."""
+    though_gone: bool = False
+    """Whether it ends also where its place was pruned or undone: then without nodes, the answer kept with it."""
     beside: Callable[[Scope, TreeState, Sequence[NodeRow]], None] | None = None
     """What is to be noted in the same transaction, given the nodes that were written."""
 
@@ -125,9 +128,10 @@ class SettleCall(Generating):
         parent = scope.transaction.node(tree.key, row["parent"])
         if self.segments is not None and row["request"] is None:
             put_request(scope, tree, row, self.segments)
-        nodes = self._write_nodes(scope, tree, parent, row) if self.said else ()
+        said = self.said if parent.live or not self.though_gone else ()
+        nodes = self._write_nodes(scope, tree, parent, row) if said else ()
         row = attempt_row(scope, tree, row["ulid"])
-        if not self.said and self.response is not None:
+        if not said and self.response is not None:
             digest = hashlib.sha256(self.response.body).digest()
             row["response"] = add_response(scope, tree, Answer(self.response, digest, 0))["key"]
         row |= {"outcome": OUTCOMES.index(self.outcome), "error": self.error, "ended_at": scope.now}

@@ -14,7 +14,7 @@ from weft.tree.agent import Permission
 from weft.tree.tree import Mode
 from weft.tree.wire import iso_moment
 
-__all__ = ["Here", "Starts", "has_items"]
+__all__ = ["Here", "Starts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +29,6 @@ class Here:
     typed_here: bool
     """And it stands at the end of just this path."""
     dialogue: bool
-    has_items: bool
-    """Whether something is attached in the tree, or it belongs to a project."""
     cursor: str | None
     """Where whoever asks stands; None: it has never moved from the root."""
 
@@ -61,7 +59,6 @@ class Starts(Reading):
                 typed=typed,
                 typed_here=typed and at.position == row.position,
                 dialogue=opened.mode is Mode.DIALOGUE,
-                has_items=has_items(opened),
                 cursor=self._cursor_id(opened),
             )
 
@@ -73,12 +70,3 @@ class Starts(Reading):
             .where(cursors.c.tree == opened.key, cursors.c.agent == self.actor.agent)
         )
         return opened.session.execute(statement).scalar_one_or_none()
-
-
-def has_items(opened: Opened) -> bool:
-    """Whether anything is attached in the tree, or it belongs to a project."""
-    items, trees = schema.attachments, schema.trees
-    attached = select(items.c.id).where(items.c.tree == opened.key, items.c.detached_by.is_(None)).limit(1)
-    project = select(trees.c.key).where(trees.c.key == opened.key, trees.c.project.is_not(None))
-    session = opened.session
-    return session.execute(attached).first() is not None or session.execute(project).first() is not None

@@ -8,7 +8,7 @@ from sqlalchemy import delete, func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.ids import is_ulid
-from weft.provenance.facts import agent_fact
+from weft.provenance.facts import agent_fact, role_fact, token_fact, user_fact
 from weft.runtime.actor import ROLE_RANKS
 from weft.runtime.operations.agents import require_free_name, require_person
 from weft.runtime.operations.base import Editing
@@ -105,6 +105,8 @@ class AddUser(_Letting):
         if self.role is not None:
             rank = ROLE_RANKS.index(self.role)
             transaction.add(_memberships, {"tree": GROVE, "user": key, "role": rank})
+            scope.note(role_fact(ulid, None, rank))
+        scope.note(user_fact(row, transaction.agent(agent).ulid))
         role = None if self.role is None else self.role.value
         scope.record(None, "user", {"user": ulid, "agent": transaction.agent(agent).ulid, "role": role}, {})
         return user_value(find_user(transaction, ulid))
@@ -146,6 +148,8 @@ class ArchiveUser(_Letting):
             scope.transaction.execute(
                 update(_users).where(_users.c.key == row.key).values(archived_at=moment)
             )
+            agent = scope.transaction.agent(row.agent).ulid
+            scope.note(user_fact({**row._asdict(), "archived_at": moment}, agent))
             kind = "restore-user" if self.restore else self.verb
             scope.record(None, kind, {"user": row.ulid}, {})
         return user_value(find_user(scope.transaction, row.ulid))
@@ -171,6 +175,14 @@ class SetRole(_Letting):
         if self.role is not None:
             rank = ROLE_RANKS.index(self.role)
             transaction.add(_memberships, {"tree": tree, "user": row.key, "role": rank})
+        ulid = (
+            None
+            if tree == GROVE
+            else transaction.execute(
+                select(schema.trees.c.ulid).where(schema.trees.c.key == tree)
+            ).scalar_one()
+        )
+        scope.note(role_fact(row.ulid, ulid, None if self.role is None else ROLE_RANKS.index(self.role)))
         told = {"user": row.ulid, "role": None if self.role is None else self.role.value}
         scope.record(None, self.verb, told, {})
 
@@ -208,6 +220,7 @@ class AddToken(_Letting):
             "revoked_at": None,
         }
         scope.transaction.add(_tokens, row)
+        scope.note(token_fact(row, user.ulid))
         scope.record(None, self.verb, {"token": ulid, "user": user.ulid, "service": self.service}, {})
         found = scope.transaction.execute(select(_tokens).where(_tokens.c.ulid == ulid)).one()
         return token_value(found, user.ulid)
@@ -224,11 +237,12 @@ class RevokeToken(_Letting):
         require_person(scope)
         scope.open_grove()
         ulid = check_text(self.token, what="token", limit=100).strip().upper()
-        columns = select(_tokens.c.key, _tokens.c.revoked_at).where(_tokens.c.ulid == ulid)
-        row = scope.transaction.execute(columns).one_or_none()
+        owned = select(_tokens, _users.c.ulid.label("user_id")).join(_users, _users.c.key == _tokens.c.user)
+        row: Any = scope.transaction.execute(owned.where(_tokens.c.ulid == ulid)).one_or_none()
         if row is None:
             raise NotFoundError(f"no token {ulid[:40]!r}", hint="weft users tokens lists them by id")
         if row.revoked_at is None:
             here = _tokens.c.key == row.key
             scope.transaction.execute(update(_tokens).where(here).values(revoked_at=scope.now))
+            scope.note(token_fact({**row._asdict(), "revoked_at": scope.now}, row.user_id))
             scope.record(None, self.verb, {"token": ulid}, {})

@@ -18,7 +18,10 @@ from weft.tree.content import JsonObject
 __all__ = ["EVIDENCE", "REDO", "UNDO", "Recorded", "Tops", "event_at", "tops_before", "tops_now"]
 
 UNDO, REDO = "undo", "redo"
-EVIDENCE = ("attempt", "envelope", "timestamp", "certify", "prefer", "summarise", "recall", "think")
+EVIDENCE = (
+    *("attempt", "envelope", "timestamp", "certify", "prefer", "summarise", "recall", "think"),
+    *("index-groups", "open-group", "forget-groups"),
+)
 """Kinds that are no step of an agent's work: a call that was made stays made. Undo passes over them."""
 _events = schema.events
 

@@ -7,7 +7,9 @@ from fastapi import APIRouter
 from starlette.requests import Request
 
 from weft.context.filters.running import FilterError
+from weft.context.group_index import read_removal_request
 from weft.errors import InvalidInputError, WeftError
+from weft.runtime.groups import GroupIndex
 from weft.server.asking import ERRORS, Asking, answer_of, answered, body_of
 from weft.server.wire import JsonAnswer, answer_error, error_body, read_object
 from weft.tree.json import JsonObject, JsonValue
@@ -110,6 +112,15 @@ _STATE: dict[str, Any] = {
         "responseId": {"type": "string"},
     },
 }
+_REMOVAL: dict[str, Any] = {
+    "type": "object",
+    "required": ["sessionId", "responseId"],
+    "properties": {
+        "userId": {"type": "string"},
+        "sessionId": {"type": "string", "minLength": 1},
+        "responseId": {"type": "string", "minLength": 1},
+    },
+}
 _EXAMPLE = {
     "kala": {"kind": "SegKala", "sessionId": "s1", "end": 1700000000, "windowSeconds": 3600},
     "presetId": "TopicContext",
@@ -177,14 +188,14 @@ async def explain_recipe(request: Request, caller: Asking) -> JsonAnswer:
     return await _followed(request, work)
 
 
-async def _indexed(request: Request, caller: Asking, what: str) -> JsonAnswer:
+async def _indexed(
+    request: Request, caller: Asking, act: Callable[[GroupIndex, JsonObject, str | None], JsonObject]
+) -> JsonAnswer:
     """Answers of the index say `ok`, also where they are errors."""
     try:
         body = await read_object(request)
         user = caller.known_user(_named(request, body))
-        groups = caller.grove.groups
-        act = groups.set_state if what == "state" else groups.index
-        return await answered(request, lambda: act(body, user=user))
+        return await answered(request, lambda: act(caller.grove.groups, body, user))
     except WeftError as error:
         return answer_error(error, {"ok": False})
 
@@ -204,7 +215,7 @@ async def _indexed(request: Request, caller: Asking, what: str) -> JsonAnswer:
 )
 async def index_groups(request: Request, caller: Asking) -> JsonAnswer:
     """Index the groups given, or those of a response kept in the session's stream `collapsed`."""
-    return await _indexed(request, caller, "index")
+    return await _indexed(request, caller, lambda groups, body, user: groups.index(body, user=user))
 
 
 @router.post(
@@ -218,4 +229,21 @@ async def index_groups(request: Request, caller: Asking) -> JsonAnswer:
 )
 async def set_group_state(request: Request, caller: Asking) -> JsonAnswer:
     """An open group's messages are shown themselves; a closed one's placeholder is."""
-    return await _indexed(request, caller, "state")
+    return await _indexed(request, caller, lambda groups, body, user: groups.set_state(body, user=user))
+
+
+@router.post(
+    "/context/collapse/indexer/remove",
+    operation_id="removeGroups",
+    summary="Take a response's groups out of the index",
+    openapi_extra=body_of(_REMOVAL),
+    responses=answer_of("How many groups it had.", ok="boolean", removed_groups="integer"),
+)
+async def remove_groups(request: Request, caller: Asking) -> JsonAnswer:
+    """As far as they still are its own: the last response to index a name has it."""
+
+    def remove(groups: GroupIndex, body: JsonObject, user: str | None) -> JsonObject:
+        session, response = read_removal_request(body)
+        return groups.remove(session, response, user=user)
+
+    return await _indexed(request, caller, remove)

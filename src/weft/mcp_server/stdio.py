@@ -1,0 +1,103 @@
+"""Speaking with the one program that started us, over its pipes."""
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+from collections.abc import AsyncGenerator, Generator, Iterator
+from typing import IO, cast
+
+import anyio
+import anyio.from_thread
+import anyio.lowlevel
+from anyio.abc import ObjectSendStream
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+from weft.mcp_server.face import Face
+
+__all__ = ["LONGEST_LINE", "serve_stdio"]
+
+LONGEST_LINE = 64 * 1024 * 1024
+"""Bytes of one message. Whoever sends more is not spoken with any longer."""
+_CHUNK = 65_536
+_log = logging.getLogger("weft.mcp")
+
+
+def serve_stdio(face: Face) -> None:
+    """Answer until the other side goes away. Only the protocol is on stdout; talk is on stderr."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="weft mcp: %(message)s")
+    with _own_pipes() as (incoming, outgoing):
+        try:
+            anyio.run(_serve, face.server(), incoming, outgoing)
+        except* BrokenPipeError:
+            # Nobody reads any more: as good an end as any.
+            with contextlib.suppress(BrokenPipeError):
+                outgoing.close()
+
+
+async def _serve(server: Server[object], incoming: int, outgoing: IO[str]) -> None:
+    lines = cast("anyio.AsyncFile[str]", _Lines(incoming))
+    async with stdio_server(lines, anyio.wrap_file(outgoing)) as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+@contextlib.contextmanager
+def _own_pipes() -> Generator[tuple[int, IO[str]]]:
+    """The two pipes, for the protocol alone: whatever else is printed meanwhile goes to stderr."""
+    sys.stdout.flush()
+    incoming, outgoing = os.dup(0), os.dup(1)
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - a device
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    writer = os.fdopen(outgoing, "w", encoding="utf-8", closefd=False)
+    try:
+        yield incoming, writer
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            writer.flush()
+        os.dup2(incoming, 0)
+        os.dup2(outgoing, 1)
+
+
+class _Lines:
+    """What comes in, line by line. The thread that waits for it keeps nobody from ending."""
+
+    def __init__(self, source: int) -> None:
+        self._source = source
+
+    async def __aiter__(self) -> AsyncGenerator[str]:
+        send, receive = anyio.create_memory_object_stream[str]()
+        token = anyio.lowlevel.current_token()
+        threading.Thread(target=_read, args=(self._source, send, token), daemon=True).start()
+        async with receive:
+            async for line in receive:
+                yield line
+
+
+def _read(source: int, send: ObjectSendStream[str], token: anyio.lowlevel.EventLoopToken) -> None:
+    """In its own thread, until there is no more, or nobody takes it."""
+    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.RunFinishedError):
+        for line in _lines_of(source):
+            anyio.from_thread.run(send.send, line.decode("utf-8", "replace"), token=token)
+        anyio.from_thread.run(send.aclose, token=token)
+
+
+def _lines_of(source: int) -> Iterator[bytes]:
+    begun = bytearray()
+    while True:
+        try:
+            chunk = os.read(source, _CHUNK)
+        except OSError:
+            chunk = b""
+        if not chunk:
+            return
+        begun += chunk
+        if b"\n" in chunk:
+            *whole, rest = begun.split(b"\n")
+            begun = bytearray(rest)
+            yield from (bytes(line) for line in whole if line.strip())
+        elif len(begun) > LONGEST_LINE:
+            _log.error("a message of more than %s bytes: the connection is closed", f"{LONGEST_LINE:,}")
+            return
