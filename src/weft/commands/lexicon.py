@@ -1,10 +1,12 @@
 """The words of the language, learned from the catalog: verbs, what stands before them, and misspellings."""
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from weft.commands.catalog import ROWS, Row
 from weft.commands.pieces import FILLER, NUMBERS
+from weft.commands.templates import TEMPLATES, WORDS
 from weft.commands.words import Option, Quoted, Token, Word
 
 __all__ = [
@@ -84,12 +86,15 @@ _MANNERS = _sayings(
     "i'd like you to|i would like you to|i need to|i will|i'll|i shall|i am going to|i'm going to|let me|"
     "let's|lets|let us|go ahead and|ok|okay|hey|hi|hello|so|alright|right|well|and|first|next up|kindly|"
     "please|pls|plz|now|just|be so kind and|be so kind as to|feel free to|try to|time to|it's time to|"
-    "quickly|weft|command|do"
+    "quickly|weft|command|do|also|let me just|i wanna|lemme|i need you to|we need to|i am gonna|i'm gonna|"
+    "can i|could i|may i|can we|could we|should i|shall i|should we|shall we"
 )
 _THANKS = _sayings(
-    "please|thanks|thank you|for me|right away|now|right now|at once|ok|okay|pls|plz|thx|cheers"
+    "please|thanks|thank you|for me|right away|now|right now|at once|ok|okay|pls|plz|thx|cheers|first|as well|too|"
+    "for now|for a moment|thanks a lot|thank you very much|if you please|would you|will you|quickly"
 )
 _LONG = 7
+_SAID = re.compile(r"(?<!\$)\b[A-Za-z][A-Za-z'-]*")
 
 
 @lru_cache(maxsize=1)
@@ -117,6 +122,8 @@ def known_words() -> frozenset[str]:
         found |= set(each)
     for row in ROWS:
         found |= phrase_words(row)
+    for said in (*WORDS.values(), *(template.said for template in TEMPLATES)):
+        found |= {word for word in _SAID.findall(said) if word.islower()}
     return frozenset(found)
 
 
@@ -131,7 +138,11 @@ _SMALL = listed(
     "context contexts memory document doc group range sibling one content contents text words word "
     "starting down out off over saying says said say reads called name label item end only about recent each "
     "hello thanks thank what which where who why how does is are was were will shall would could should can may "
-    "i you we he she they us them him her mine yours some any more less"
+    "i you we he she they us them him her mine yours some any more less "
+    "temp temperature tokens token max maximum most least hundred model stop stopping sequence reaches "
+    "continuous flowing running plain stitched individual distinct number numbers no nr entirety length along "
+    "including plus throughout across within everywhere instruction instructions given taking description "
+    "insert inserting replacing overwrite overwriting sections document documents docs beginning start top bottom"
 )
 
 

@@ -37,7 +37,7 @@ def _view(pieces: Pieces) -> v.Action:
     result = pieces.number("result", "result")
     if result is not None:
         pieces.word(*_WHOLE)
-        pieces.done("at", "of", "in")
+        pieces.done("at", "of", "in", "rest", "all", "everything")
         return v.ViewResult(result)
     if "branch" in pieces.options or any(item.text == "branch" for item in pieces.items):
         return _view_branch(pieces)
@@ -56,6 +56,8 @@ def _view(pieces: Pieces) -> v.Action:
         )
         if annotations:
             pieces.word("with")
+    if not full:
+        pieces.word("summary", "brief", "briefly", "short", "summarised")
     pieces.done("at", "in", "and", "its")
     return v.View(node, full=full, annotations=annotations)
 
@@ -65,7 +67,8 @@ def _listing_before_id(pieces: Pieces) -> bool:
     named = [item.place for item in pieces.items if item.kind == "word" and item.text in _LISTINGS]
     ids = [item.place for item in pieces.items if item.kind == "id"]
     small = any(item.kind == "word" and item.text in _OF for item in pieces.items)
-    return bool(named) and bool(ids) and max(named) < min(ids) and small
+    owned = any(item.kind == "id" and item.raw.endswith(("'s", "’s")) for item in pieces.items)
+    return bool(named) and bool(ids) and (owned or (max(named) < min(ids) and small))
 
 
 def _view_branch(pieces: Pieces) -> v.Action:
@@ -97,7 +100,7 @@ def _tree(pieces: Pieces) -> v.Action:
     depth = pieces.number("depth", "depth", "levels", "level", "deep")
     summary = pieces.word("summary", "summaries", "summarised", "summarized", "brief", "briefly")
     pieces.done(
-        "from", "at", "under", "below", "with", "of", "to", "as", "levels", "in", "starting", "down", "deep"
+        "from", "at", "under", "below", "with", "of", "to", "as", "in", "starting", "down", "only"
     )
     return v.Tree(start, v.Tree().depth if depth is None else depth, summary)
 
@@ -112,6 +115,12 @@ def _switch(pieces: Pieces) -> v.Action:
     return v.Switch(node)
 
 
+_NOT_SOUGHT = frozenset(
+    "tree grove branch everything anything something nothing it this that them these those all here again nodes "
+    "not whole".split()
+)
+
+
 def _search(pieces: Pieces) -> v.Action:
     query = pieces.maybe_string("query", "text")
     if query is None and not pieces.verb:
@@ -123,6 +132,8 @@ def _search(pieces: Pieces) -> v.Action:
             words.pop(0)
         if len(words) > 1:
             raise Unfit("several words to look for must be in quotes")
+        if words and (words[0].text in _NOT_SOUGHT or (words[0].kind == "id" and pieces.verb[:1] == ("look",))):
+            raise Unfit("the words to look for must be in quotes", "view")
         query = " ".join(item.raw or item.text for item in words)
     if not query.strip():
         raise Unfit("what for?")
@@ -133,7 +144,8 @@ def _search(pieces: Pieces) -> v.Action:
 
 
 def _think(pieces: Pieces) -> v.Action:
-    return v.Think(" ".join(item.raw or item.text for item in pieces.items))
+    # A thought is told by its beginning, before there are any pieces.
+    raise Unfit("a thought begins with the word think")
 
 
 def _help(pieces: Pieces) -> v.Action:
@@ -165,28 +177,42 @@ def _target(pieces: Pieces) -> v.NodeTarget | v.DocumentTarget | v.ResultTarget:
 
 def _pin(pieces: Pieces) -> v.Action:
     target = _target(pieces)
-    pieces.done("in", "to", "of", "memory", "number", "document", "doc", "section")
+    pieces.done("in", "to", "of", "from", "memory", "block", "number", "document", "doc")
     return v.Pin(target)
+
+
+_LABELS = ("as", "under", "called", "named", "labelled", "labeled", "label", "name", "titled")
 
 
 def _stash(pieces: Pieces) -> v.Action:
     what: v.Literal | v.ContentOf | v.SummaryOf
+    label = pieces.option("label") or pieces.option("name") or pieces.option("as")
+    if label is None:
+        label = pieces.string_after(*_LABELS)
+    text = pieces.option("text")
+    if text is None and any(item.kind == "string" for item in pieces.items):
+        text = pieces.string_after("text", "containing", "saying", "content", "words")
     node, between = pieces.option_id("content-of"), pieces.range("summary-of")
-    if node is None and between is None:
+    if node is None and between is None and text is None:
         if pieces.word("content", "contents", "text"):
             node = pieces.id()
         elif pieces.word("summary", "summaries"):
             between = pieces.range() or _two_ids(pieces)
-    label = pieces.string("label", "name", what="a stash needs a label in quotes")
+        elif label is not None or pieces.word("from", "of"):
+            node = pieces.maybe_id()
+    if label is None:
+        if text is None and pieces.words_between_strings():
+            raise Unfit("which is the label, and which the text?")
+        label = pieces.string(what="a stash needs a label in quotes")
     if node is not None:
         what = v.ContentOf(node)
     elif between is not None:
         what = v.SummaryOf(*between)
+    elif text is not None:
+        what = v.Literal(text)
     else:
-        what = v.Literal(
-            pieces.string("text", what="stash what: a text in quotes, content-of: or summary-of:?")
-        )
-    pieces.done("of", "as", "under", "for", "later", "to", "label", "name", "called", "with")
+        what = v.Literal(pieces.string(what="stash what: a text in quotes, content-of: or summary-of:?"))
+    pieces.done("of", "for", "later", "with", "this", "note", "away", "and", "full", "from")
     return v.Stash(label, what)
 
 
@@ -264,6 +290,8 @@ def _edit(pieces: Pieces) -> v.Action:
 
 
 def _merge(pieces: Pieces) -> v.Action:
+    if _leads_to_id(pieces, "into"):
+        raise Unfit("one node into another, or both into a new one?", "respond")
     nodes = pieces.ids()
     if len(nodes) < 2:
         raise Unfit("merge takes two nodes or more")
@@ -272,10 +300,18 @@ def _merge(pieces: Pieces) -> v.Action:
     return v.Merge(nodes, text)
 
 
+def _leads_to_id(pieces: Pieces, word: str) -> bool:
+    pairs = zip(pieces.items, pieces.items[1:], strict=False)
+    return any(one.text == word and other.kind == "id" for one, other in pairs)
+
+
 def _split(pieces: Pieces) -> v.Action:
     node = pieces.id()
     at = pieces.string("at", what='split where? at:"…" takes the words it is split before')
-    pieces.done("at", "before", "up", "apart", "off", "in")
+    pieces.done(
+        "at", "before", "up", "apart", "off", "in", "into", "two", "parts", "words", "word", "phrase", "where", "it",
+        "says", "right", "point"
+    )
     if not at:
         raise Unfit('split where? at:"…" takes the words it is split before')
     return v.Split(node, at)
@@ -295,7 +331,21 @@ def _attach(pieces: Pieces) -> v.Action:
 
 
 def _ends(pieces: Pieces) -> tuple[str, v.NodeTarget | v.DocumentTarget | v.TreeTarget]:
-    node = pieces.id("link which node?")
+    """What a link goes from, and where to: in the order in which it is said, unless words say otherwise."""
+    source, target = pieces.option_id("from"), None
+    for index, item in enumerate(pieces.items):
+        before = pieces.items[index - 1] if index else None
+        told = before.text if before is not None and before.kind == "word" else ""
+        if item.kind == "id" and told == "to" and target is None:
+            target = item
+    first = next((item for item in pieces.items if item.kind == "id"), None)
+    others = sum(item.kind == "id" for item in pieces.items) > 1
+    if source is None and target is not None and first is target and others:
+        # `link to b3k9 from a7x2`
+        pieces.items.remove(target)
+        node = pieces.id("link which node?")
+        return node, v.NodeTarget(target.text)
+    node = source or pieces.id("link which node?")
     title, tree = pieces.option("doc"), pieces.option("tree")
     if title is not None:
         return node, v.DocumentTarget(title, pieces.option("section"))
@@ -305,6 +355,11 @@ def _ends(pieces: Pieces) -> tuple[str, v.NodeTarget | v.DocumentTarget | v.Tree
 
 
 def _link(pieces: Pieces) -> v.Action:
+    ids = [item.place for item in pieces.items if item.kind == "id"]
+    if any(item.text == "from" and min(ids, default=0) < item.place for item in pieces.items) and not any(
+        item.text == "to" for item in pieces.items
+    ):
+        raise Unfit("from which, and to which?", "unlink")
     node, other = _ends(pieces)
     note = pieces.maybe_string("note", "text", "label") or ""
     pieces.done("to", "with", "and", "together", "up", "between", "from", "document", "doc", "tree")
@@ -317,12 +372,15 @@ def _unlink(pieces: Pieces) -> v.Action:
     return v.Unlink(node, other)
 
 
-_NO_NAMES = frozenset({"everything", "all", "nothing", "it", "this", "that", "them", "these", "those", "not"})
+_NO_NAMES = frozenset(
+    "everything all nothing it this that them these those not later tomorrow soon again too also first instead "
+    "maybe next here there".split()
+)
 
 
 def _named(pieces: Pieces) -> tuple[str, str]:
     """A node and a tag's name, which may be bare."""
-    name = pieces.maybe_string("tag", "name", "label")
+    name = pieces.maybe_string("tag", "name", "label", "as")
     if name is not None:
         return pieces.id(), name
     bare = [
@@ -339,7 +397,7 @@ def _named(pieces: Pieces) -> tuple[str, str]:
     if node.kind != "id" or other.kind == "range" or other.text in _NO_NAMES:
         raise Unfit("tag takes a node and a name")
     pieces.items = [item for item in pieces.items if item is not node and item is not other]
-    return node.text, other.raw
+    return node.text, other.raw.lstrip("#")
 
 
 def _tag(pieces: Pieces) -> v.Action:
@@ -363,7 +421,8 @@ def _bookmark(pieces: Pieces) -> v.Action:
 
 def _only_node(make: Callable[[str], v.Action], *small: str) -> Reader:
     def read(pieces: Pieces) -> v.Action:
-        node = pieces.id()
+        node = pieces.option_id("branch") if "branch" in small else None
+        node = node or pieces.id()
         pieces.done(*small)
         return make(node)
 
@@ -377,15 +436,17 @@ def _restore(pieces: Pieces) -> v.Action:
 
 
 def _collapse(pieces: Pieces) -> v.Action:
-    between = pieces.range() or _two_ids(pieces)
-    name = pieces.string("name", "label", what="a collapsed range needs a name in quotes")
+    between = pieces.range("range") or pieces.range() or _two_ids(pieces)
+    name = pieces.option("as") or pieces.string_after(*_LABELS)
+    if name is None:
+        name = pieces.string("name", "label", what="a collapsed range needs a name in quotes")
     description = pieces.maybe_string("description", "note") or ""
     pieces.done("from", "as", "into", "called", "to", "under", "range", "between", "with")
     return v.Collapse(*between, name, description)
 
 
 def _expand(pieces: Pieces) -> v.Action:
-    name = pieces.maybe_string("name", "label")
+    name = pieces.maybe_string("name", "label", "range")
     if name is None and "expand" in pieces.verb and any(item.kind == "id" for item in pieces.items):
         return _continue(pieces)
     if name is None:
@@ -458,23 +519,63 @@ def _read(pieces: Pieces) -> v.Action:
     return v.Read(title, parts[0] if parts else None)
 
 
+_NO_PLACES = frozenset(
+    "beginning start top bottom front end once first last least all home section line lines of the and".split()
+)
+
+
 def _write(pieces: Pieces) -> v.Action:
     title = pieces.option("doc")
     if title is None:
         raise Unfit('to which document? doc:"…"', "respond", "edit")
     places: list[v.Append | v.At | v.Replace] = []
-    if "append" in pieces.verb or pieces.word("append", "appending"):
-        places.append(v.Append())
+    appends = "append" in pieces.verb or pieces.word("append", "appending")
+    replaces = bool({"replace", "overwrite"} & set(pieces.verb)) or pieces.word("replace", "replacing", "overwriting")
     at, replaced = pieces.option("at"), pieces.option("replace")
     if at is not None:
         places.append(v.At(int(at)) if at.isdecimal() and 0 < len(at) < 10 and int(at) else v.At(at))
     if replaced is not None:
         places.append(v.Replace(_replaced(replaced)))
+    spoken = _spoken_place(pieces, appends=appends, replaces=replaces)
+    if spoken is not None:
+        places.append(spoken)
+    elif appends:
+        places.append(v.Append())
     if len(places) != 1:
         raise Unfit("write where: append, at:… or replace:…?")
     text = pieces.string("text")
-    pieces.done("to", "in", "into", "with", "document", "doc", "end", "of")
+    pieces.done("to", "in", "into", "with", "by", "document", "doc", "of", "text")
     return v.Write(title, places[0], text)
+
+
+def _spoken_place(pieces: Pieces, *, appends: bool, replaces: bool) -> v.Append | v.At | v.Replace | None:
+    """`at line 12`, `replacing lines 3-4`, `at the end of section motivation`, `at the end`."""
+    section, lines = pieces.option("section"), pieces.option("lines")
+    if section is not None and lines is not None:
+        raise Unfit("lines or a section, not both")
+    if replaces:
+        if lines is not None:
+            return v.Replace(v.Lines(*lines_of(lines)))
+        return None if section is None else v.Replace(section)
+    if lines is not None:
+        first, last = lines_of(lines)
+        if appends or first != last or not pieces.word("at", "before"):
+            raise Unfit("at one line, or in place of lines? at:12, or replace:12-20")
+        return v.At(first)
+    at_end = any(item.text == "end" for item in pieces.items) and pieces.word("end")
+    if section is not None:
+        if not (pieces.word("at", "in", "under", "to", "into") or appends):
+            raise Unfit("at the end of the section, or in its place? at:…, or replace:…")
+        return v.At(section)
+    if at_end:
+        pieces.word("at")
+        return v.Append()
+    for place, following in zip(pieces.items, pieces.items[1:], strict=False):
+        named = following.kind in {"word", "id"} and following.raw.isalpha() and following.text not in _NO_PLACES
+        if place.text == "at" and named:
+            pieces.items = [item for item in pieces.items if item is not place and item is not following]
+            return v.At(following.raw)
+    return None
 
 
 def _replaced(value: str) -> v.Lines | str:
