@@ -361,7 +361,7 @@ _OTHERS = (
         synonyms=_words(
             "generate, extend, complete, carry on, keep going, write on, sample, go on, proceed, generate from, "
             "expand, make continuation, make continuations, generate continuation, generate continuations, "
-            "request continuation, request continuations, get continuation, get continuations, roll"
+            "request continuation, request continuations, get continuation, roll"
         ),
         phrases=PHRASES["continue"],
     ),

@@ -25,6 +25,9 @@ _MARGIN = 0.12
 _SAME = 0.9
 """From here on it is the phrase itself: even small words tell then."""
 _ASKING = frozenset({"can", "may", "could", "should", "shall", "must", "might", "do", "did"})
+_MODAL = listed("can could would may might should shall must will")
+"""What could, would or should be done is not yet asked for."""
+_LOOKING = frozenset({"view", "list", "tree", "search", "help", "memory", "read", "recall"})
 _NEUTRAL = listed(
     "i i'd i'm i'll you we us to can could would will like want need of in on at for with that it is are does do "
     "my your this here there what which who where how be and some any have has say says said text"
@@ -86,7 +89,8 @@ def classify(tokens: Sequence[Token]) -> Reading:
         word not in _NEUTRAL and word not in DOUBTFUL and not word.endswith("ed") for word in said
     )
     asking = CATALOG[names[0]].permission is not Permission.LOOM_AWARE and _asks(said)
-    settled = sure and told and not asking and _all_explained(said, names[0], explained)
+    unsure = CATALOG[names[0]].name not in _LOOKING and best < _SAME and bool(_MODAL & words)
+    settled = sure and told and not asking and not unsure and _all_explained(said, names[0], explained)
     return Reading(names, explained, settled)
 
 

@@ -87,7 +87,7 @@ _MANNERS = _sayings(
     "let's|lets|let us|go ahead and|ok|okay|hey|hi|hello|so|alright|right|well|and|first|next up|kindly|"
     "please|pls|plz|now|just|be so kind and|be so kind as to|feel free to|try to|time to|it's time to|"
     "quickly|weft|command|do|also|let me just|i wanna|lemme|i need you to|we need to|i am gonna|i'm gonna|"
-    "can i|could i|may i|can we|could we|should i|shall i|should we|shall we"
+    "i'd love to|i would love to|can i|could i|may i|can we|could we|should i|shall i|should we|shall we"
 )
 _THANKS = _sayings(
     "please|thanks|thank you|for me|right away|now|right now|at once|ok|okay|pls|plz|thx|cheers|first|as well|too|"
@@ -142,6 +142,7 @@ _SMALL = listed(
     "temp temperature tokens token max maximum most least hundred model stop stopping sequence reaches "
     "continuous flowing running plain stitched individual distinct number numbers no nr entirety length along "
     "including plus throughout across within everywhere instruction instructions given taking description "
+    "reach form begins starts once bottom "
     "insert inserting replacing overwrite overwriting sections document documents docs beginning start top bottom"
 )
 

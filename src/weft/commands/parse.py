@@ -29,7 +29,9 @@ _GENERAL = frozenset(
 _MAY_I = ("can i ", "may i ", "could i ", "should i ", "shall i ", "can we ", "could we ", "should we ", "shall we ")
 _LOOKING = frozenset({"view", "list", "tree", "search", "help", "memory", "read", "recall", "switch", "think"})
 """Commands that change nothing for anybody: a question may be one of these."""
-_WRITING = frozenset({"insert", "replace", "overwrite", "add", "put", "place", "write", "append"})
+_WRITING = frozenset(
+    "insert replace overwrite add put place write append change rewrite edit update revise".split()
+)
 _HELP = "→ help shows what there is"
 
 
@@ -105,7 +107,7 @@ class _Unsettled(NamedTuple):
 
 def _heard(tokens: Sequence[Token]) -> Command | _Unsettled:
     """A line with its options spelt out: by patterns, by whole sentences, spelt right, by the classifier."""
-    said, reach = _read_words(tokens)
+    said, reach = _read_words(_verb_first(tokens))
     first = _by_pattern(said)
     if isinstance(first, Command):
         return _reaching(first, reach)
@@ -131,6 +133,25 @@ def _heard(tokens: Sequence[Token]) -> Command | _Unsettled:
     return _reaching(Command(_name_of(name, action), action), reach)
 
 
+def _verb_first(tokens: Sequence[Token]) -> list[Token]:
+    """`with agent:"…", continue` and `on a7x2, comment "…"`: what stands before the verb goes to the end."""
+    found = list(tokens)
+    ahead: list[Token] = []
+    while len(found) > 1 and isinstance(found[0], Option) and found[0].name != "doc":
+        ahead.append(found.pop(0))
+    first, second = (found[0], found[1]) if len(found) > 2 else (None, None)
+    if (
+        isinstance(first, Word)
+        and first.text in {"from", "on", "to", "for", "at", "under"}
+        and isinstance(second, Word)
+        and second.after == ","
+        and (second.bracketed or second.text not in known_words())
+    ):
+        ahead += found[:2]
+        found = found[2:]
+    return [*found, *ahead]
+
+
 def _by_sentence(tokens: Sequence[Token]) -> Command | None:
     """What it means as a whole sentence; None if it is none, or if two such readings differ."""
     found: list[Command] = []
@@ -149,7 +170,7 @@ def _into_document(tokens: Sequence[Token]) -> Command | None:
     said = list(tokens)
     if len(said) > 2 and _is(said[0], "in") and isinstance(said[1], Option) and said[1].name == "doc":
         said = [*said[2:], said[1]]
-    verb = said[0]
+    verb = said[0] if said else None
     if not isinstance(verb, Word) or verb.text not in _WRITING:
         return None
     if not any(isinstance(token, Option) and token.name == "doc" for token in said):

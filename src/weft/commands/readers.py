@@ -191,7 +191,9 @@ def _stash(pieces: Pieces) -> v.Action:
         label = pieces.string_after(*_LABELS)
     text = pieces.option("text")
     if text is None and any(item.kind == "string" for item in pieces.items):
-        text = pieces.string_after("text", "containing", "saying", "content", "words")
+        text = pieces.string_after(
+            "text", "containing", "saying", "content", "words", "phrase", "sentence", "line", "following", "idea"
+        )
     node, between = pieces.option_id("content-of"), pieces.range("summary-of")
     if node is None and between is None and text is None:
         if pieces.word("content", "contents", "text"):
@@ -212,7 +214,7 @@ def _stash(pieces: Pieces) -> v.Action:
         what = v.Literal(text)
     else:
         what = v.Literal(pieces.string(what="stash what: a text in quotes, content-of: or summary-of:?"))
-    pieces.done("of", "for", "later", "with", "this", "note", "away", "and", "full", "from")
+    pieces.done("of", "for", "later", "with", "this", "note", "away", "and", "full", "from", "as", "under")
     return v.Stash(label, what)
 
 
@@ -296,7 +298,7 @@ def _merge(pieces: Pieces) -> v.Action:
     if len(nodes) < 2:
         raise Unfit("merge takes two nodes or more")
     text = pieces.string("text")
-    pieces.done("and", "with", "into", "as", "to", "together")
+    pieces.done("and", "with", "into", "as", "to", "together", "both", "saying")
     return v.Merge(nodes, text)
 
 
@@ -310,7 +312,7 @@ def _split(pieces: Pieces) -> v.Action:
     at = pieces.string("at", what='split where? at:"…" takes the words it is split before')
     pieces.done(
         "at", "before", "up", "apart", "off", "in", "into", "two", "parts", "words", "word", "phrase", "where", "it",
-        "says", "right", "point"
+        "says", "right", "point", "begins", "starts", "just"
     )
     if not at:
         raise Unfit('split where? at:"…" takes the words it is split before')
@@ -362,7 +364,7 @@ def _link(pieces: Pieces) -> v.Action:
         raise Unfit("from which, and to which?", "unlink")
     node, other = _ends(pieces)
     note = pieces.maybe_string("note", "text", "label") or ""
-    pieces.done("to", "with", "and", "together", "up", "between", "from", "document", "doc", "tree")
+    pieces.done("to", "with", "and", "together", "up", "between", "from", "both")
     return v.Link(node, other, note)
 
 
@@ -519,6 +521,7 @@ def _read(pieces: Pieces) -> v.Action:
     return v.Read(title, parts[0] if parts else None)
 
 
+_REPLACING = frozenset({"replace", "overwrite", "change", "rewrite", "edit", "update", "revise"})
 _NO_PLACES = frozenset(
     "beginning start top bottom front end once first last least all home section line lines of the and".split()
 )
@@ -530,7 +533,7 @@ def _write(pieces: Pieces) -> v.Action:
         raise Unfit('to which document? doc:"…"', "respond", "edit")
     places: list[v.Append | v.At | v.Replace] = []
     appends = "append" in pieces.verb or pieces.word("append", "appending")
-    replaces = bool({"replace", "overwrite"} & set(pieces.verb)) or pieces.word("replace", "replacing", "overwriting")
+    replaces = bool(_REPLACING & set(pieces.verb)) or pieces.word("replace", "replacing", "overwriting")
     at, replaced = pieces.option("at"), pieces.option("replace")
     if at is not None:
         places.append(v.At(int(at)) if at.isdecimal() and 0 < len(at) < 10 and int(at) else v.At(at))
@@ -544,7 +547,7 @@ def _write(pieces: Pieces) -> v.Action:
     if len(places) != 1:
         raise Unfit("write where: append, at:… or replace:…?")
     text = pieces.string("text")
-    pieces.done("to", "in", "into", "with", "by", "document", "doc", "of", "text")
+    pieces.done("to", "in", "into", "with", "by", "of", "text", "this", "following", "sentence", "line")
     return v.Write(title, places[0], text)
 
 
@@ -562,7 +565,7 @@ def _spoken_place(pieces: Pieces, *, appends: bool, replaces: bool) -> v.Append 
         if appends or first != last or not pieces.word("at", "before"):
             raise Unfit("at one line, or in place of lines? at:12, or replace:12-20")
         return v.At(first)
-    at_end = any(item.text == "end" for item in pieces.items) and pieces.word("end")
+    at_end = pieces.word("end", "bottom")
     if section is not None:
         if not (pieces.word("at", "in", "under", "to", "into") or appends):
             raise Unfit("at the end of the section, or in its place? at:…, or replace:…")

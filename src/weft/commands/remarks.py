@@ -33,7 +33,7 @@ def without_remark(tokens: Sequence[Token], *, looks: bool) -> list[Token] | Non
         rest = tokens[place + 1 :]
         if token.text in _DASHES and _is_reason(rest):
             return list(tokens[:place])
-        if token.text in _CAUSES and _is_clause(rest):
+        if token.text in _CAUSES and _is_clause(rest, caused=True):
             return list(tokens[:place])
         if token.text == "so" and _is_purpose(rest):
             return list(tokens[:place])
@@ -62,20 +62,20 @@ def _is_sure(kind: str, text: str) -> bool:
 def _is_reason(tokens: Sequence[Token]) -> bool:
     first = tokens[0] if tokens else None
     if isinstance(first, Word) and first.text in _CAUSES:
-        return _is_clause(tokens[1:])
+        return _is_clause(tokens[1:], caused=True)
     if isinstance(first, Word) and first.text == "so":
         return _is_purpose(tokens[1:])
     return _is_clause(tokens)
 
 
-def _is_clause(tokens: Sequence[Token]) -> bool:
+def _is_clause(tokens: Sequence[Token], *, caused: bool = False) -> bool:
     """`it leads nowhere`: who does something, and nothing that turns it or asks for more."""
     words = _words(tokens)
     return (
         words is not None
-        and len(words) >= _FEWEST
+        and len(words) >= (2 if caused else _FEWEST)
         and words[0] in _SUBJECTS
-        and not any(word in _TURNS or word in DOUBTFUL or _is_verb(word) for word in words)
+        and not any((word in _TURNS and not (caused and word == "only")) or word in DOUBTFUL or _is_verb(word) for word in words)
     )
 
 

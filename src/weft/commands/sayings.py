@@ -15,11 +15,16 @@ from weft.commands.words import Option, Quoted, Token, Word, tokens_of
 __all__ = ["readings"]
 
 _PARTS = re.compile(r"\$\w+|[A-Z]+\d?(?![a-z])|[\[\]()|]|[^\s\[\]()|$]+")
-_SLOT = re.compile(r"(ID|OWNER|RANGE|TEXT|DOC|NAME|COMMAND|N)(\d?)\Z")
-_GIVEN = re.compile(r"(?:ID|OWNER|RANGE|TEXT|DOC|NAME|COMMAND|N)\d?(?![A-Za-z])")
+_SLOT = re.compile(r"(ID|OWNER|RANGE|TEXT|DOC|NAME|HASH|COMMAND|N)(\d?)\Z")
+_GIVEN = re.compile(r"(?:ID|OWNER|RANGE|TEXT|DOC|NAME|HASH|COMMAND|N)\d?(?![A-Za-z])")
 _NODES = frozenset({"node", "nodes"})
 _LEFT_OUT = FILLER - _NODES
 _LONGEST = 2_000
+_NO_TAGS = (
+    "new another second third first last next previous other old same this that these those its it their every each all "
+    "any some no both wrong right current existing tag tags of to on from off as called named such own and or not only"
+).split()
+"""Words that say which tag, and are none."""
 
 
 class _Sentence(NamedTuple):
@@ -42,7 +47,8 @@ def _slots() -> dict[str, str]:
         "RANGE": "RANGE",
         "TEXT": "TEXT",
         "DOC": "DOC",
-        "NAME": r"#?[^\W\d_][\w-]*",
+        "NAME": rf"(?!(?:{'|'.join(_NO_TAGS)}) )#?[^\W\d_A-Z][\w-]*",
+        "HASH": r"#[^\W\d_][\w-]*",
         "COMMAND": commands,
         "N": rf"\d{{1,9}}|{'|'.join(NUMBERS)}",
     }
@@ -113,7 +119,7 @@ def _written(kind: str, said: str, token: Token) -> str:
                 return str(NUMBERS.get(said, said))
             if kind == "COMMAND":
                 return verbs()[(text,)]
-            if kind == "NAME":
+            if kind in {"NAME", "HASH"}:
                 return written(raw.lstrip("#"))
             if kind == "RANGE":
                 return raw

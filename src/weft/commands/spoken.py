@@ -187,12 +187,17 @@ _ANSWERS = r"TEXT .*(?:context|instruction)|(?:context|instruction).* TEXT"
 _GROVE: list[Token] = [Option("in", ("grove",), quoted=False)]
 
 _RULES: tuple[_Rule, ...] = (
+    _rule(r"this (?:node|one) (?=ID)", lambda _, __: []),
+    _rule(r"once (?:more|again) |one more time ", _words("again")),
+    _rule(r"(?:\+|plus|&) (?:its )?(?:annotations|notes|comments) ", _words("with-annotations")),
+    _rule(r"in place of (?=lines? |section |\S+ section )", _words("replacing")),
+    _rule(r"but (?:only|just) summary ", _words("summary"), "doc"),
     _rule(r"(?<=ID )(?:\+|&) (?=ID|DOC)", _words("and")),
     _rule(r"(?<=ID )(?:→|->|=>|⟶|-|–|—) (?=ID|DOC|:tree)", _words("to")),
     _rule(r"(?<=\S )(?:-|–|—|=|:) (?=TEXT)", lambda _, __: []),
     _rule(
-        r"(?:as|in) (?:(?:continuous|flowing|running|plain|stitched|readable|one|single|separate|individual|"
-        r"distinct|separated|stitched-together) )*(?P<shape>prose|nodes) ",
+        r"(?:as|in|into) (?:list of )?(?:(?:continuous|flowing|running|plain|stitched|readable|one|single|separate|individual|"
+        r"distinct|separated|stitched-together) )*(?P<shape>prose|nodes) (?:(?:form|text) )?",
         _shaped,
         r"(?<!\S):?branch ",
     ),
@@ -211,6 +216,12 @@ _RULES: tuple[_Rule, ...] = (
         "DOC ",
     ),
     _rule(r"(?P<before>\S+ )?lines? (?:numbers? )?(?P<lines>\S+) ", _lines),
+    _rule(r"(?<=:lines )(?P<word>of|in|from) (?P<text>TEXT) ", _after_word("doc")),
+    _rule(r"(?<=section )(?P<word>of|in|from) (?P<text>TEXT) ", _after_word("doc")),
+    _rule(
+        r"(?<=section )(?P<word>[a-z]\S*|ID) (?:of|in|from) (?P<text>TEXT) ",
+        lambda match, given: None if match["word"] in _NO_SECTION else _after_word("doc")(match, given),
+    ),
     _rule(r"(?:(?P<before>\S+) )?section (?:(?:called|named|on|about) )?(?:(?P<after>\S+) )?", _section, "DOC "),
     _rule(
         r"(?:(?:and )?(?:at|with|and|using|in) )?(?:temperature|temp) (?:(?:of|at|to|set to|=|is) )?"
@@ -219,7 +230,7 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _rule(
         r"(?:(?:and )?(?:with|for|in|and|using) )?(?:(?:at most|up to|max|maximum|maximum of|max of|no more than|"
-        r"not more than|limit of|limited to) )?"
+        r"not more than|limit of|limited to|a maximum of) )?"
         rf"(?P<n>\d{{1,3}}(?:,\d{{3}}){{1,3}}|\d{{1,9}}|{'|'.join(NUMBERS)}) (?P<hundred>hundred )?"
         r"tokens (?:(?:each|max|maximum|at most|per continuation|long) )?",
         _many_tokens,
@@ -233,12 +244,13 @@ _RULES: tuple[_Rule, ...] = (
         r"(?P<text>TEXT) (?:or (?P<more>TEXT) )?",
         _stops,
     ),
-    _rule(rf"(?:(?:using|with|by|via|through) )?(?:agent|model) {_CALLED}(?P<name>\S+) ", _agent),
+    _rule(rf"(?:(?:using|with|by|via|through|as) )?(?:agent|model) {_CALLED}(?P<name>\S+) ", _agent),
     _rule(r"(?:(?:using|with|by|via|through) )(?P<name>TEXT) (?:agent|model) ", _agent),
     _rule(rf"results? (?:(?:number|no|nr) )?{_N} ", _counted("result")),
     _rule(rf"(?P<n>{'|'.join(_ORDINALS)}) result ", _counted("result")),
+    _rule(r"(?P<n>\d{1,3})(?:st|nd|rd|th) result ", _counted("result")),
     _rule(
-        rf"(?:(?:down|up|to|with|at|of|and|in|max|maximum) ){{0,3}}depth (?:(?:of|=|is) )?{_N} ",
+        rf"(?:(?:down|up|limited|to|with|at|of|and|in|max|maximum) ){{0,3}}depth (?:(?:of|=|is) )?{_N} ",
         _counted("depth"),
         _TREES,
     ),
@@ -286,7 +298,7 @@ _RULES: tuple[_Rule, ...] = (
     _rule(r"(?:(?:with|and) )?n (?:= )?(?P<n>\d{1,9}) ", _counted("n")),
     _rule(r"(?:x(?P<n>\d{1,3})|(?P<m>\d{1,3})x) ", lambda match, _: _value("n", match["n"] or match["m"])),
     _rule(
-        r"(?:(?:and|with) )?(?:with )?note (?:saying |that says )?(?P<text>TEXT) ",
+        r"(?:(?:and|with) )?(?:with )?(?:note|comment|remark|saying|noting) (?:saying |that says )?(?P<text>TEXT) ",
         _quoted("note"),
         r"(?<!\S)(?:link|links|connect|connection|relate|cross-reference) ",
     ),

@@ -29,7 +29,7 @@ WORDS: Mapping[str, str] = {
     "whole": "(full|whole|complete|entire|fully|completely|entirely|all)",
     "make": "(add|put|set|place|leave|make|create|attach|write|give|stick|apply|assign|post|record|draw|establish)",
     "remove": "(remove|delete|drop|take away|take off|take|clear|get rid of|discard|strip|erase|throw away|"
-    "do away with|let go of|release|forget|cut|break|sever|dissolve)",
+    "do away with|dispose of|let go of|release|forget|cut|break|sever|dissolve)",
     "note": "[new|short|quick|brief|little] (annotation|note|comment|remark)",
     "saying": "[saying|that says|which says|that reads|reading|with text|with words|with|stating|:|to say]",
     "reply": "[new|short|quick|brief] (reply|response|answer)",
@@ -52,8 +52,8 @@ WORDS: Mapping[str, str] = {
     "take_back": "(undo|take back|revert|reverse|roll back|rollback|cancel|withdraw)",
     "found": "(mention|mentions|contain|contains|talk about|say|says|include|use|have|refer to|speak of|mentioning|"
     "containing|with|about|that mention|that contain|that say|that mentions|that talk about|which mention|"
-    "where)",
-    "hits": "(mentions|mention|occurrences|nodes|node|places|instances|passages|uses|references|everything|anything|text)",
+    "where|that mentions|which mentions|that says|that contains)",
+    "hits": "(mentions|mention|occurrences|nodes|places|instances|passages|uses|node|everything|anything)",
 }
 
 _LISTED = {
@@ -65,7 +65,7 @@ _LISTED = {
 
 
 def _listing() -> Iterator[Template]:
-    some = "[all|every|any|each|other|different|existing|various|all of]"
+    some = "[all|every|any|each|other|different|existing|various|all of|earlier|previous|older|past|current]"
     on = "(of|on|for|from|to|at|under|in|belonging to|attached to|that belong to|that hang on|there are for)"
     for what, words in _LISTED.items():
         meant = f"list ID {what}"
@@ -83,6 +83,35 @@ def _listing() -> Iterator[Template]:
 
 
 _LOOKING = [
+    ("(zoom in on|zoom into|revisit|reread|re-read|reopen|go over|go through|get|grab|fetch|return|recheck) ID", "view ID"),
+    ("return (text|content|contents) of ID", "view ID"),
+    ("(pull|bring) ID up", "view ID"),
+    ("$see ID (all of it|verbatim|unabridged|in all detail|in detail|word for word|every word of it)", "view ID full"),
+    ("$show (unabridged|verbatim) ID", "view ID full"),
+    ("$show full (for|of|in) ID", "view ID full"),
+    ("$show ID [in] full not [just|only] summary", "view ID full"),
+    ("$show ID (annotations included|with annotations (attached|included))", "view ID with-annotations"),
+    ("[$show|read] [whole|entire|full|complete] branch (ending at|ending in|that ends at|up to|down to|leading to|through) ID",
+     "view branch:ID", "as"),
+    ("($show|read|list) [whole|entire|full|complete] branch [at|of|from|to] ID", "view branch:ID", "as"),
+    ("$show branch [at|of|from|to] ID node by node", "view branch:ID as:nodes"),
+    ("(stitch|stitch together) branch [at|of|from|to] ID", "view branch:ID", "as"),
+    ("[$show|expand|open|full|whole] [in full|in whole|full|again]", "view", "result"),
+    ("what (was|is) [in]", "view", "result"),
+    ("(what|which) (replies|continuations|responses) did ID get", "list ID continuations"),
+    ("[$listing] everything that (continues|follows) ID", "list ID continuations"),
+    ("what (has been|was|is) annotated on ID", "list ID annotations"),
+    ("[$listing] (what|where) (does ID link to|ID2 links to)", "list ID links"),
+    ("print out (tree|whole tree|entire tree)", "tree"),
+    ("$show (below|under|from) ID in tree", "tree from:ID", "depth"),
+    ("$show (below|under|from) ID", "tree from:ID", "depth"),
+    ("(set|change|switch|make) current (node|position) (to|be) ID", "switch to ID"),
+    ("(return|relocate|come back|get back|walk|shift) to ID", "switch to ID"),
+    ("position at ID", "switch to ID"),
+    ("[$go] up (one level|level|one|one node|a level)", "switch parent"),
+    ("up", "switch parent"),
+    ("($go|back) $way to parent of this (node|one)", "switch parent"),
+    ("$go (all way|right|straight) down to (leaf|tip)", "switch leaf"),
     ("what (is|are) ID linked (to|with)", "list ID links"),
     ("(what|which nodes) (is|are) linked (to|with) ID", "list ID links"),
     ("gimme ID", "view ID"),
@@ -161,7 +190,16 @@ _LOOKING = [
         "(in|within|across|through|throughout|anywhere in) [this|whole|entire|current] tree",
         "search TEXT",
     ),
-    ("(find|search for|look for|list|locate|$see) [all|any|every] $hits [of|to|for] [$found] TEXT", "search TEXT"),
+    ("(find|search for|look for|locate) [all|any|every] $hits [of|to|for] [$found] TEXT", "search TEXT"),
+    ("(list|list all|$see) [all|any|every] $hits (of|$found) TEXT", "search TEXT"),
+    ("(who|who else) (mentions|says|talks about|speaks of) TEXT", "search TEXT"),
+    ("where (do|did) (we|they|you|i) (talk about|mention|say|discuss|speak of) TEXT", "search TEXT"),
+    ("[$show] where TEXT (is mentioned|appears|occurs|comes up|is used|is said|shows up)", "search TEXT"),
+    ("(any|any other) (mention|mentions|occurrences) of TEXT", "search TEXT"),
+    ("(search|search for|find|look for) TEXT here [in this tree]", "search TEXT"),
+    ("grove-wide search for TEXT", "search TEXT in:grove"),
+    ("(search|search for|find|look for) TEXT (grove-wide|in all trees of grove|in all trees|in every tree)",
+     "search TEXT in:grove"),
     (
         "(find|list|$see) [all|any] nodes where TEXT (is mentioned|appears|occurs|comes up|is used|is said)",
         "search TEXT",
@@ -182,6 +220,14 @@ _LOOKING = [
 
 _COMMAND = "[command] COMMAND [command]"
 _HELPING = [
+    ("what are [all|available] commands", "help"),
+    ("($show|give|get) list of [all|available] commands", "help"),
+    ("how (do|can) i use this", "help"),
+    ("how does (this|it|all this) work", "help"),
+    ("help out", "help"),
+    ("how (do|can|would|should) i COMMAND", "help COMMAND"),
+    ("how (do|can|would|should) i COMMAND (node|something|things|nodes|branch|text|one)", "help COMMAND"),
+    ("[$show|tell|explain] how to use " + _COMMAND, "help COMMAND"),
     ("(how|tell how|explain how) (do|can|should|would|to) [i|you|one|we] use " + _COMMAND, "help COMMAND"),
     ("how to use " + _COMMAND, "help COMMAND"),
     (f"how (does|do) {_COMMAND} work", "help COMMAND"),
@@ -217,6 +263,23 @@ _HELPING = [
 ]
 
 _REMEMBERING = [
+    ("what is (currently|now|presently) in memory [block]", "memory"),
+    ("what (am i remembering|is pinned|do i keep in memory|have i in memory|is remembered)", "memory"),
+    ("what (were|are) [last|recent|latest] (actions|steps|commands)", "memory trace"),
+    ("what is in (stash|stashes)", "memory stashed"),
+    ("(what|which) (things|texts|items) have i stashed", "memory stashed"),
+    ("make ID pinned", "pin ID"),
+    ("ID should (be|stay|remain) pinned", "pin ID"),
+    ("pin ID (into|to|in|onto) (memory|memory block)", "pin ID"),
+    ("(keep|hold|leave) TEXT (in|inside) [new] stash $called TEXT2", "stash TEXT2 TEXT"),
+    ("stash what ID says (as|under|called|named) [label|name] TEXT", "stash TEXT content-of:ID"),
+    ("stash OWNER (text|content|contents|words) (as|under|called|named) [label|name] TEXT", "stash TEXT content-of:OWNER"),
+    ("recall what is (in|under|stashed as|stashed under|stashed in) [stash] TEXT", "recall TEXT"),
+    ("(get|fetch|take|pull|bring) TEXT [back] (from|out of) stash", "recall TEXT"),
+    ("$remove ID from (pins|pinned list|pinned nodes|memory pins)", "drop pin:ID"),
+    ("ID (no longer needs to|doesn't need to|need not|does not need to) be pinned [anymore|any more]", "drop pin:ID"),
+    ("let (stash TEXT|TEXT2 stash) go", "drop stash:TEXT"),
+    ("let pin (on|of|for|at) ID go", "drop pin:ID"),
     ("$show [operational|working|current|own] memory [block|contents]", "memory"),
     ("[$show] (contents|content) of [operational] memory [block]", "memory"),
     ("what (is|do i have|have i got) in [operational] memory [block]", "memory"),
@@ -320,6 +383,18 @@ _PINNING = [
 ]
 
 _MAKING = [
+    ("(give|send|write|post) ID $reply $saying TEXT", "respond ID TEXT"),
+    ("say (this|following) to ID TEXT", "respond ID TEXT"),
+    ("(mark|provide|supply) ID with $note TEXT", "annotate ID TEXT"),
+    ("(jot|jot down|scribble|scribble down) TEXT (on|at|beside|next to|in margin of) ID", "annotate ID TEXT"),
+    ("$make to ID $note TEXT", "annotate ID TEXT"),
+    ("$make (this|following) $note (to|on|for) ID TEXT", "annotate ID TEXT"),
+    ("set ID to [read|say] TEXT", "edit ID TEXT"),
+    ("(edit|change|revise|rewrite|update) ID [with] new (text|content|wording|version) TEXT", "edit ID TEXT"),
+    ("(bring|put) ID and ID2 together (as|into|in) [one] [node] TEXT", "merge ID ID2 TEXT"),
+    ("(split|cut|break|divide) ID (so|so that) second (part|half|node|one) (starts|begins) with TEXT", "split ID at:TEXT"),
+    ("(split|cut|break|divide) ID (where|at where|just before|right before|directly before) TEXT [begins|starts]",
+     "split ID at:TEXT"),
     ("(create|$make|send|post) $reply (to|for|on|under|at) ID $saying TEXT", "respond ID TEXT"),
     ("(create|$make|send|post) $reply TEXT (to|for|on|under|at) ID", "respond ID TEXT"),
     ("(create|$make|send|post|write|say) TEXT (as|in) $reply (to|for) ID", "respond ID TEXT"),
@@ -377,6 +452,19 @@ _MAKING = [
 ]
 
 _MARKING = [
+    ("link ID (onto|towards|over to) ID2", "link ID to ID2"),
+    ("(sever|detach|separate|decouple) ID (from|and) ID2", "unlink ID from ID2"),
+    ("(remove|delete|drop|cut|break) link ID ID2", "unlink ID from ID2"),
+    ("(add|put|set|stick|apply) HASH (to|on|onto) ID", "tag ID HASH"),
+    ("(remove|delete|drop|take|strip|clear|pull) HASH (from|off|off of) ID", "untag ID HASH"),
+    ("prune everything from ID (down|on|onwards|downwards)", "prune ID"),
+    ("prune ID and (everything|all|all that is|all nodes|anything) (below|under|after|beneath|that follows) [it]", "prune ID"),
+    ("(bring|get) ID back", "restore ID"),
+    ("(exclude|leave out|keep out|leave|keep|take|drop|remove) ID (from|out of) context window [from now on]", "exclude ID"),
+    ("(keep|leave) ID out of $contexts (from now on|for now)", "exclude ID"),
+    ("stop leaving ID out [of $contexts]", "include ID"),
+    ("ID should be (included|part of context|in context) again", "include ID"),
+    ("(collapse|fold) everything from ID to ID2 (as|into|under|called|named) [label|name] TEXT", "collapse ID-ID2 TEXT"),
     ("[$make] [new] (link|connection|reference|cross-reference) [from|between] ID (to|and|with) ID2", "link ID to ID2"),
     ("[$make] [new] (link|connection|reference|cross-reference) [from|between] ID (to|and|with) DOC", "link ID to DOC"),
     ("[$make] [new] (link|connection|reference) [from|between] ID (to|and|with)", "link ID to", "tree"),
@@ -466,6 +554,11 @@ _TAGGING = [
 ]
 
 _GOING_ON = [
+    ("(let|have|make|ask|get|use|tell) TEXT [to] $goes_on [on] [from|at|after] ID", "continue from ID using agent:TEXT"),
+    ("(let|have|make|ask|get|use|tell) TEXT [to] $goes_on [from here]", "continue using agent:TEXT"),
+    ("(let|have|make|ask|get|use|tell) TEXT [to] (generate|write|make|produce) N $kind ($many|$one) $on ID",
+     "continue from ID n:N using agent:TEXT"),
+    ("$goes_on [from|at|after] ID with TEXT as stop [sequence|word|string]", "continue from ID stop:TEXT"),
     ("$ask [another|one|one more|single] $kind $one", "continue"),
     ("$ask [another|one|one more|single] $kind $one from here", "continue"),
     ("[$ask] [another|one|one more|single] $kind $one $on ID", "continue from ID"),
@@ -495,6 +588,11 @@ _GOING_ON = [
 ]
 
 _DOCUMENTS = [
+    ("append [text|line|words|following|this|sentence] TEXT to [end of] TEXT2", "write doc:TEXT2 append TEXT"),
+    ("append to [end of] TEXT [text|line|words|following|this|sentence] TEXT2", "write doc:TEXT append TEXT2"),
+    ("[$show|read] summary of TEXT", "read doc:TEXT summary"),
+    ("brief on DOC", "read DOC summary"),
+    ("(skim|sum up|skim through) DOC", "read DOC summary"),
     ("read TEXT", "read doc:TEXT"),
     ("(summarise|summarize) DOC", "read DOC summary"),
     ("[$show|read|tell] [short|brief|quick] (summary|overview) of DOC", "read DOC summary"),

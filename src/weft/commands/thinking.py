@@ -16,9 +16,10 @@ _BEGINS = re.compile(
         |(?:(?:open|use|start|begin)[ ])?(?:(?:a|the|my)[ ])?(?:private[ ])?scratch-?pad
         |(?:start|begin)[ ](?:a[ ])?(?:private[ ])?thought
     )(?![\w'’-])
+    (?:[ ]about[ ](?:it|this)(?=[ ]?:))?
     (?:[ ](?:privately|quietly|silently|(?:for[ ])?(?:a|one)[ ](?:moment|second|minute|bit|while)|please)
         (?=[ \t]*+(?:[.…:]|\Z)))?
-    [ \t]*+(?:[:.…!]++|[—–-]++(?=[ \t]|\Z))?""",
+    [ \t]*+(?:[:.,…!]++|[—–-]++(?=[ \t]|\Z))?""",
     re.IGNORECASE | re.VERBOSE,
 )
 _LOOKED_AT = 120
