@@ -117,7 +117,7 @@ def phrase_words(row: Row) -> frozenset[str]:
 def known_words() -> frozenset[str]:
     """All words that are no ids unless they stand in brackets."""
     found = set(FILLER) | set(NUMBERS) | GUARDED | set(DOUBTFUL)
-    found |= _SMALL
+    found |= _SMALL | _COMMON
     for each in (*_MANNERS, *_THANKS):
         found |= set(each)
     for row in ROWS:
@@ -145,6 +145,26 @@ _SMALL = listed(
     "reach form begins starts once bottom "
     "insert inserting replacing overwrite overwriting sections document documents docs beginning start top bottom"
 )
+
+
+_COMMON = listed(
+    "area army badge bare base beat beds beef been began best beta better brave bread breath came camera "
+    "camp case cases cast catch cave center chance change chapter chart chat cheap dark darker data date "
+    "dates dead dear debate deep degree dense desert draft drafts drama dream dress each ears east easy edge "
+    "ever exact extra face fact facts fade fake fame fast fear fears feet frame france free fresh game "
+    "garden gate gave gear gems germany gets grand grant grass grave gray great green grew hand hands hard "
+    "harsh hate have head hear heard heart heat hence here hers keep kept made make manner mark marker mars "
+    "mass master match matter matters maybe mean means meant meet member mere mess name names narrate near "
+    "neat need never news next pace pack page pages paper park part parts party pass passage past path phase "
+    "phrase prefer press pretty rage range rank rare rate rather read ready rest scare scene scenes seam "
+    "seat secret seed seek seem seems seen send sense sent sentence serve seven shade shape share sharp shed "
+    "stage stake stand stands stanza star stars start state stay stays step steps strange street stress take "
+    "taken tame tape task taste team tear tears tend tense tent term terms test text texts than thank that "
+    "them theme themes then there these they thread threat three trade trap treat tree trees trend verse "
+    "very wake want wants warm waste watch water wave waves weak weaker wear weather week went were west "
+    "what when where whether yard yeah year years zebra"
+)
+"""English words that have the look of an id: `prune weak branches` names no node. In brackets they may be one."""
 
 
 def manners_off(tokens: Sequence[Token]) -> list[Token]:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from weft.commands.catalog import CATALOG
 from weft.commands.classify import Reading, classify
-from weft.commands.lexicon import DOUBTFUL, corrected, known_words, manners_off, verbs
+from weft.commands.lexicon import DOUBTFUL, corrected, known_words, listed, manners_off, verbs
 from weft.commands.pieces import FILLER, Pieces, Unfit
 from weft.commands.readers import READERS
 from weft.commands.remarks import after_question, without_pronoun, without_remark
@@ -26,12 +26,22 @@ _POLITE = ("could you", "can you", "would you", "will you", "please")
 _GENERAL = frozenset(
     {"show", "see", "look", "open", "display", "print", "list", "write", "change", "go", "take"}
 )
-_MAY_I = ("can i ", "may i ", "could i ", "should i ", "shall i ", "can we ", "could we ", "should we ", "shall we ")
-_LOOKING = frozenset({"view", "list", "tree", "search", "help", "memory", "read", "recall", "switch", "think"})
-"""Commands that change nothing for anybody: a question may be one of these."""
-_WRITING = frozenset(
-    "insert replace overwrite add put place write append change rewrite edit update revise".split()
+_MAY_I = (
+    "can i ",
+    "may i ",
+    "could i ",
+    "should i ",
+    "shall i ",
+    "can we ",
+    "could we ",
+    "should we ",
+    "shall we ",
 )
+_LOOKING = frozenset(
+    {"view", "list", "tree", "search", "help", "memory", "read", "recall", "switch", "think"}
+)
+"""Commands that change nothing for anybody: a question may be one of these."""
+_WRITING = listed("insert replace overwrite add put place write append change rewrite edit update revise")
 _HELP = "→ help shows what there is"
 
 

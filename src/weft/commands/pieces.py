@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from weft.commands.words import Option, Quoted, Token, Word, as_reference
 from weft.ids import LOCAL_ID_LIMIT
 
-__all__ = ["FILLER", "NUMBERS", "Pieces", "Unfit", "lines_of", "node_id", "read_bare"]
+__all__ = ["FILLER", "NUMBERS", "WHOLE", "Pieces", "Unfit", "lines_of", "node_id", "read_bare"]
 
 FILLER = frozenset(
     {"a", "an", "the", "node", "nodes", "me", "please", "kindly", "now", "just", "pls", "plz", "my"}
@@ -26,6 +26,7 @@ NUMBERS = {
     "once": 1,
     "twice": 2,
 }
+WHOLE = ("full", "complete", "whole", "entire", "fully", "completely", "in-full", "entirely")
 _RANGE = re.compile(
     r"(\[?[0-9a-z]{4,26}['’′]*\]?)(?:-|–|—|\.{2,3}|…)(\[?[0-9a-z]{4,26}['’′]*\]?)\Z", re.IGNORECASE
 )

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from weft.commands import values as v
-from weft.commands.lexicon import verbs
-from weft.commands.pieces import Pieces, Unfit, lines_of, node_id
+from weft.commands.lexicon import listed, verbs
+from weft.commands.pieces import WHOLE, Pieces, Unfit, node_id
+from weft.commands.readers_documents import read_document, write_document
 
 __all__ = ["READERS", "Reader"]
 
@@ -28,15 +29,14 @@ _DIRECTIONS = {
     "tip": "leaf",
 }
 _OF = ("of", "for", "on", "to", "from", "at", "under", "all", "its", "out", "that", "has")
-_WHOLE = ("full", "complete", "whole", "entire", "fully", "completely", "in-full", "entirely")
 
 
 def _view(pieces: Pieces) -> v.Action:
     if "doc" in pieces.options:
-        return _read(pieces)
+        return read_document(pieces)
     result = pieces.number("result", "result")
     if result is not None:
-        pieces.word(*_WHOLE)
+        pieces.word(*WHOLE)
         pieces.done("at", "of", "in", "rest", "all", "everything")
         return v.ViewResult(result)
     if "branch" in pieces.options or any(item.text == "branch" for item in pieces.items):
@@ -48,7 +48,7 @@ def _view(pieces: Pieces) -> v.Action:
         i.text == "with" for i in pieces.items
     ):
         raise Unfit("the node with them, or a list of them?", "list")
-    full = pieces.word(*_WHOLE)
+    full = pieces.word(*WHOLE)
     annotations = pieces.word("with-annotations", "with-notes")
     if not annotations and any(item.text == "with" for item in pieces.items):
         annotations = (
@@ -99,9 +99,7 @@ def _tree(pieces: Pieces) -> v.Action:
     start = pieces.option_id("from") or pieces.maybe_id()
     depth = pieces.number("depth", "depth", "levels", "level", "deep")
     summary = pieces.word("summary", "summaries", "summarised", "summarized", "brief", "briefly")
-    pieces.done(
-        "from", "at", "under", "below", "with", "of", "to", "as", "in", "starting", "down", "only"
-    )
+    pieces.done("from", "at", "under", "below", "with", "of", "to", "as", "in", "starting", "down", "only")
     return v.Tree(start, v.Tree().depth if depth is None else depth, summary)
 
 
@@ -115,9 +113,9 @@ def _switch(pieces: Pieces) -> v.Action:
     return v.Switch(node)
 
 
-_NOT_SOUGHT = frozenset(
+_NOT_SOUGHT = listed(
     "tree grove branch everything anything something nothing it this that them these those all here again nodes "
-    "not whole".split()
+    "not whole"
 )
 
 
@@ -132,7 +130,9 @@ def _search(pieces: Pieces) -> v.Action:
             words.pop(0)
         if len(words) > 1:
             raise Unfit("several words to look for must be in quotes")
-        if words and (words[0].text in _NOT_SOUGHT or (words[0].kind == "id" and pieces.verb[:1] == ("look",))):
+        if words and (
+            words[0].text in _NOT_SOUGHT or (words[0].kind == "id" and pieces.verb[:1] == ("look",))
+        ):
             raise Unfit("the words to look for must be in quotes", "view")
         query = " ".join(item.raw or item.text for item in words)
     if not query.strip():
@@ -143,7 +143,7 @@ def _search(pieces: Pieces) -> v.Action:
     return v.Search(query)
 
 
-def _think(pieces: Pieces) -> v.Action:
+def _think(_: Pieces) -> v.Action:
     # A thought is told by its beginning, before there are any pieces.
     raise Unfit("a thought begins with the word think")
 
@@ -182,40 +182,53 @@ def _pin(pieces: Pieces) -> v.Action:
 
 
 _LABELS = ("as", "under", "called", "named", "labelled", "labeled", "label", "name", "titled")
+_TEXTS = (
+    "text",
+    "containing",
+    "saying",
+    "content",
+    "words",
+    "phrase",
+    "sentence",
+    "line",
+    "following",
+    "idea",
+)
 
 
 def _stash(pieces: Pieces) -> v.Action:
-    what: v.Literal | v.ContentOf | v.SummaryOf
     label = pieces.option("label") or pieces.option("name") or pieces.option("as")
     if label is None:
         label = pieces.string_after(*_LABELS)
     text = pieces.option("text")
-    if text is None and any(item.kind == "string" for item in pieces.items):
-        text = pieces.string_after(
-            "text", "containing", "saying", "content", "words", "phrase", "sentence", "line", "following", "idea"
-        )
+    if text is None:
+        text = pieces.string_after(*_TEXTS)
+    what = v.Literal(text) if text is not None else _stashed_of(pieces, named=label is not None)
+    if label is None:
+        if what is None and pieces.words_between_strings():
+            raise Unfit("which is the label, and which the text?")
+        label = pieces.string(what="a stash needs a label in quotes")
+    if what is None:
+        what = v.Literal(pieces.string(what="stash what: a text in quotes, content-of: or summary-of:?"))
+    pieces.done("of", "with", "this", "note", "away", "and", "full", "from", "as", "under")
+    return v.Stash(label, what)
+
+
+def _stashed_of(pieces: Pieces, *, named: bool) -> v.ContentOf | v.SummaryOf | None:
+    """What is stashed if it is of nodes: the content of one, or the summary of a range."""
     node, between = pieces.option_id("content-of"), pieces.range("summary-of")
-    if node is None and between is None and text is None:
+    if between is not None and node is not None:
+        raise Unfit("content-of: or summary-of:, not both")
+    if between is None and node is None:
         if pieces.word("content", "contents", "text"):
             node = pieces.id()
         elif pieces.word("summary", "summaries"):
             between = pieces.range() or _two_ids(pieces)
-        elif label is not None or pieces.word("from", "of"):
+        elif named or pieces.word("from", "of"):
             node = pieces.maybe_id()
-    if label is None:
-        if text is None and pieces.words_between_strings():
-            raise Unfit("which is the label, and which the text?")
-        label = pieces.string(what="a stash needs a label in quotes")
-    if node is not None:
-        what = v.ContentOf(node)
-    elif between is not None:
-        what = v.SummaryOf(*between)
-    elif text is not None:
-        what = v.Literal(text)
-    else:
-        what = v.Literal(pieces.string(what="stash what: a text in quotes, content-of: or summary-of:?"))
-    pieces.done("of", "for", "later", "with", "this", "note", "away", "and", "full", "from", "as", "under")
-    return v.Stash(label, what)
+    if between is not None:
+        return v.SummaryOf(*between)
+    return None if node is None else v.ContentOf(node)
 
 
 def _two_ids(pieces: Pieces) -> tuple[str, str]:
@@ -267,7 +280,14 @@ def _memory(pieces: Pieces) -> v.Action:
     return v.Memory(v.MemoryView(view or "all"))
 
 
+def _check_after(pieces: Pieces) -> None:
+    """`after a7x2` is a place; any other `after` puts it off."""
+    if any(item.text == "after" for item in pieces.items) and not _leads_to_id(pieces, "after"):
+        raise Unfit("after what?")
+
+
 def _respond(pieces: Pieces) -> v.Action:
+    _check_after(pieces)
     context, instruction = pieces.option_ids("context"), pieces.option_ids("instruction")
     node = pieces.id()
     text = pieces.string("text")
@@ -308,11 +328,32 @@ def _leads_to_id(pieces: Pieces, word: str) -> bool:
 
 
 def _split(pieces: Pieces) -> v.Action:
+    pairs = zip(pieces.items, [*pieces.items[1:], None], strict=False)
+    if any(one.text == "before" and (other is None or other.kind == "id") for one, other in pairs):
+        raise Unfit("before which words?")
     node = pieces.id()
     at = pieces.string("at", what='split where? at:"…" takes the words it is split before')
     pieces.done(
-        "at", "before", "up", "apart", "off", "in", "into", "two", "parts", "words", "word", "phrase", "where", "it",
-        "says", "right", "point", "begins", "starts", "just"
+        "at",
+        "before",
+        "up",
+        "apart",
+        "off",
+        "in",
+        "into",
+        "two",
+        "parts",
+        "words",
+        "word",
+        "phrase",
+        "where",
+        "it",
+        "says",
+        "right",
+        "point",
+        "begins",
+        "starts",
+        "just",
     )
     if not at:
         raise Unfit('split where? at:"…" takes the words it is split before')
@@ -374,9 +415,9 @@ def _unlink(pieces: Pieces) -> v.Action:
     return v.Unlink(node, other)
 
 
-_NO_NAMES = frozenset(
+_NO_NAMES = listed(
     "everything all nothing it this that them these those not later tomorrow soon again too also first instead "
-    "maybe next here there".split()
+    "maybe next here there"
 )
 
 
@@ -417,7 +458,7 @@ def _untag(pieces: Pieces) -> v.Action:
 def _bookmark(pieces: Pieces) -> v.Action:
     node = pieces.id()
     label = pieces.maybe_string("label", "name", "note")
-    pieces.done("as", "with", "at", "label", "called", "under", "for", "later")
+    pieces.done("as", "with", "at", "label", "called", "under", "for")
     return v.Bookmark(node, label)
 
 
@@ -480,6 +521,7 @@ _COUNTED = (
 
 
 def _continue(pieces: Pieces) -> v.Action:
+    _check_after(pieces)
     start = pieces.option_id("from") or pieces.maybe_id()
     n, tokens = pieces.number("n", *_COUNTED), pieces.number("tokens", "tokens")
     temperature = _temperature(pieces.option("temp"))
@@ -500,92 +542,6 @@ def _temperature(value: str | None) -> float | None:
     if not 0 <= found <= 10:
         raise Unfit("temp: is a number between 0 and 10")
     return found
-
-
-def _read(pieces: Pieces) -> v.Action:
-    title = pieces.option("doc")
-    if title is None:
-        raise Unfit('which document? doc:"…"', "view")
-    section, lines = pieces.option("section"), pieces.option("lines")
-    parts: list[v.SummaryOnly | v.Lines | v.SectionOf] = []
-    if section is not None:
-        parts.append(v.SectionOf(section))
-    if lines is not None:
-        parts.append(v.Lines(*lines_of(lines)))
-    if pieces.word("summary", "summarised", "summarized", "briefly"):
-        parts.append(v.SummaryOnly())
-    if len(parts) > 1:
-        raise Unfit("one of summary, lines: and section:, not several")
-    pieces.word(*_WHOLE)
-    pieces.done("of", "from", "in", "only", "at", "up", "out", "document", "doc")
-    return v.Read(title, parts[0] if parts else None)
-
-
-_REPLACING = frozenset({"replace", "overwrite", "change", "rewrite", "edit", "update", "revise"})
-_NO_PLACES = frozenset(
-    "beginning start top bottom front end once first last least all home section line lines of the and".split()
-)
-
-
-def _write(pieces: Pieces) -> v.Action:
-    title = pieces.option("doc")
-    if title is None:
-        raise Unfit('to which document? doc:"…"', "respond", "edit")
-    places: list[v.Append | v.At | v.Replace] = []
-    appends = "append" in pieces.verb or pieces.word("append", "appending")
-    replaces = bool(_REPLACING & set(pieces.verb)) or pieces.word("replace", "replacing", "overwriting")
-    at, replaced = pieces.option("at"), pieces.option("replace")
-    if at is not None:
-        places.append(v.At(int(at)) if at.isdecimal() and 0 < len(at) < 10 and int(at) else v.At(at))
-    if replaced is not None:
-        places.append(v.Replace(_replaced(replaced)))
-    spoken = _spoken_place(pieces, appends=appends, replaces=replaces)
-    if spoken is not None:
-        places.append(spoken)
-    elif appends:
-        places.append(v.Append())
-    if len(places) != 1:
-        raise Unfit("write where: append, at:… or replace:…?")
-    text = pieces.string("text")
-    pieces.done("to", "in", "into", "with", "by", "of", "text", "this", "following", "sentence", "line")
-    return v.Write(title, places[0], text)
-
-
-def _spoken_place(pieces: Pieces, *, appends: bool, replaces: bool) -> v.Append | v.At | v.Replace | None:
-    """`at line 12`, `replacing lines 3-4`, `at the end of section motivation`, `at the end`."""
-    section, lines = pieces.option("section"), pieces.option("lines")
-    if section is not None and lines is not None:
-        raise Unfit("lines or a section, not both")
-    if replaces:
-        if lines is not None:
-            return v.Replace(v.Lines(*lines_of(lines)))
-        return None if section is None else v.Replace(section)
-    if lines is not None:
-        first, last = lines_of(lines)
-        if appends or first != last or not pieces.word("at", "before"):
-            raise Unfit("at one line, or in place of lines? at:12, or replace:12-20")
-        return v.At(first)
-    at_end = pieces.word("end", "bottom")
-    if section is not None:
-        if not (pieces.word("at", "in", "under", "to", "into") or appends):
-            raise Unfit("at the end of the section, or in its place? at:…, or replace:…")
-        return v.At(section)
-    if at_end:
-        pieces.word("at")
-        return v.Append()
-    for place, following in zip(pieces.items, pieces.items[1:], strict=False):
-        named = following.kind in {"word", "id"} and following.raw.isalpha() and following.text not in _NO_PLACES
-        if place.text == "at" and named:
-            pieces.items = [item for item in pieces.items if item is not place and item is not following]
-            return v.At(following.raw)
-    return None
-
-
-def _replaced(value: str) -> v.Lines | str:
-    try:
-        return v.Lines(*lines_of(value.lower().removeprefix("lines ").removeprefix("lines:")))
-    except Unfit:
-        return value
 
 
 READERS: Mapping[str, Reader] = {
@@ -623,6 +579,6 @@ READERS: Mapping[str, Reader] = {
     "undo": _step(v.Undo()),
     "redo": _step(v.Redo()),
     "continue": _continue,
-    "read": _read,
-    "write": _write,
+    "read": read_document,
+    "write": write_document,
 }

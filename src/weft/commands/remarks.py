@@ -13,8 +13,16 @@ __all__ = ["after_question", "without_pronoun", "without_remark"]
 
 _DASHES = frozenset({"—", "–", "-", "--"})
 _CAUSES = frozenset({"because", "since"})
-_SUBJECTS = listed("i we you he she it they this that there these those the a human someone everybody it's i'm that's")
-_AIMS = listed("see check understand learn know compare remember verify find get refresh remind read look decide")
+_SUBJECTS = listed(
+    "i we you he she it they this that there these those the a human someone everybody it's i'm that's"
+)
+_ASKING = listed("how what which who where when why are is does do did has have any what's")
+_UNCALM = _ASKING | listed(
+    "nobody nothing none hardly would should could can may must said says asked wants want told"
+)
+_AIMS = listed(
+    "see check understand learn know compare remember verify find get refresh remind read look decide"
+)
 _TURNS = (GUARDED | listed("tomorrow soon later instead only")) - listed(
     "because every each everything all both others rest might too also"
 )
@@ -75,7 +83,10 @@ def _is_clause(tokens: Sequence[Token], *, caused: bool = False) -> bool:
         words is not None
         and len(words) >= (2 if caused else _FEWEST)
         and words[0] in _SUBJECTS
-        and not any((word in _TURNS and not (caused and word == "only")) or word in DOUBTFUL or _is_verb(word) for word in words)
+        and not any(
+            (word in _TURNS and not (caused and word == "only")) or word in DOUBTFUL or _is_verb(word)
+            for word in words
+        )
     )
 
 
@@ -90,11 +101,28 @@ def _is_purpose(tokens: Sequence[Token]) -> bool:
         return False
     words = words[1:] if words[0] == "that" else words
     inner = words[1:4]
-    may = {"can", "could", "will", "may", "doesn't", "don't", "won't", "stays", "remains", "isn't", "is", "know", "knows"}
+    may = {
+        "can",
+        "could",
+        "will",
+        "may",
+        "doesn't",
+        "don't",
+        "won't",
+        "stays",
+        "remains",
+        "isn't",
+        "is",
+        "know",
+        "knows",
+    }
     return (
         words[0] in _SUBJECTS
         and any(word in may for word in inner)
-        and not any(word in {"and", "or", "but", "unless", "if", "then", "not", "no", "says", "reads"} for word in words)
+        and not any(
+            word in {"and", "or", "but", "unless", "if", "then", "not", "no", "says", "reads"}
+            for word in words
+        )
     )
 
 
@@ -104,12 +132,17 @@ def _is_aim(tokens: Sequence[Token]) -> bool:
         words is not None
         and len(words) >= 2
         and words[0] in _AIMS
-        and not any(word in {"and", "or", "but", "unless", "if", "then", "not", "before", "after"} for word in words)
+        and not any(
+            word in {"and", "or", "but", "unless", "if", "then", "not", "before", "after"} for word in words
+        )
     )
 
 
 def after_question(tokens: Sequence[Token]) -> list[Token] | None:
     """What follows a question in the same line: `how many are there? list a7x2 versions`."""
+    first = tokens[0]
+    if not isinstance(first, Word) or first.text not in _ASKING:
+        return None
     for place in range(len(tokens) - 2, -1, -1):
         token = tokens[place]
         if isinstance(token, Word) and "?" in token.after:
@@ -145,9 +178,7 @@ def without_pronoun(tokens: Sequence[Token]) -> list[Token] | None:
             nodes.append(token)
         else:
             told.append(token.text.replace("’", "'"))
-    calm = not any(
-        (word in GUARDED and word != "no") or word in {"would", "should", "could", "can", "said", "says"} for word in told
-    )
+    calm = not any(word in GUARDED or word in _UNCALM for word in told)
     if len(nodes) != 1 or not calm or not told or (told[0],) in verbs() or told[0] in DOUBTFUL:
         return None
     return [verb, nodes[0]]
@@ -155,4 +186,3 @@ def without_pronoun(tokens: Sequence[Token]) -> list[Token] | None:
 
 def _says(token: Token, text: str) -> bool:
     return isinstance(token, Word) and not token.bracketed and token.text == text
-

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from weft.commands.lexicon import known_words, verbs
+from weft.commands.lexicon import known_words, listed, verbs
 from weft.commands.pieces import FILLER, NUMBERS, read_bare
 from weft.commands.shape import Shape, shape_of
 from weft.commands.strings import written
@@ -15,15 +15,17 @@ from weft.commands.words import Option, Quoted, Token, Word, tokens_of
 __all__ = ["readings"]
 
 _PARTS = re.compile(r"\$\w+|[A-Z]+\d?(?![a-z])|[\[\]()|]|[^\s\[\]()|$]+")
-_SLOT = re.compile(r"(ID|OWNER|RANGE|TEXT|DOC|NAME|HASH|COMMAND|N)(\d?)\Z")
-_GIVEN = re.compile(r"(?:ID|OWNER|RANGE|TEXT|DOC|NAME|HASH|COMMAND|N)\d?(?![A-Za-z])")
+_SLOT = re.compile(r"(ID|OWNER|RANGE|TEXT|DOC|WHAT|TAG|HASH|COMMAND|N)(\d?)\Z")
+_GIVEN = re.compile(r"(?:ID|OWNER|RANGE|TEXT|DOC|WHAT|TAG|HASH|COMMAND|N)\d?(?![A-Za-z])")
 _NODES = frozenset({"node", "nodes"})
 _LEFT_OUT = FILLER - _NODES
 _LONGEST = 2_000
-_NO_TAGS = (
-    "new another second third first last next previous other old same this that these those its it their every each all "
-    "any some no both wrong right current existing tag tags of to on from off as called named such own and or not only"
-).split()
+_NO_TAGS = sorted(
+    listed(
+        "new another second third first last next previous other old same this that these those its it their every each all "
+        "any some no both wrong right current existing tag tags of to on from off as called named such own and or not only"
+    )
+)
 """Words that say which tag, and are none."""
 
 
@@ -47,7 +49,8 @@ def _slots() -> dict[str, str]:
         "RANGE": "RANGE",
         "TEXT": "TEXT",
         "DOC": "DOC",
-        "NAME": rf"(?!(?:{'|'.join(_NO_TAGS)}) )#?[^\W\d_A-Z][\w-]*",
+        "WHAT": r"ID|\d{4,26}|DOC",
+        "TAG": rf"TEXT|(?!(?:{'|'.join(_NO_TAGS)}) )#?[^\W\d_A-Z][\w-]*",
         "HASH": r"#[^\W\d_][\w-]*",
         "COMMAND": commands,
         "N": rf"\d{{1,9}}|{'|'.join(NUMBERS)}",
@@ -86,7 +89,7 @@ def readings(tokens: Sequence[Token]) -> Iterator[list[Token]]:
             continue
         match = sentence.pattern.fullmatch(shape.text)
         if match is not None:
-            yield [*tokens_of(_filled(sentence.meant, match, said, shape)), *options]
+            yield [*_meant(sentence.meant, match, said, shape), *options]
 
 
 def _is_left_out(tokens: Sequence[Token], place: int) -> bool:
@@ -99,19 +102,33 @@ def _is_left_out(tokens: Sequence[Token], place: int) -> bool:
     return token.text in _LEFT_OUT
 
 
-def _filled(meant: str, match: re.Match[str], tokens: Sequence[Token], shape: Shape) -> str:
+def _meant(meant: str, match: re.Match[str], tokens: Sequence[Token], shape: Shape) -> Iterator[Token]:
+    """The catalog's form with what was given in its places. Texts are put in last: they may be long."""
+    texts: dict[str, str] = {}
+
     def given(slot: re.Match[str]) -> str:
         name = slot[0]
         group = name if match.groupdict().get(name) is not None else f"{name}2"
-        return _written(name.rstrip("0123456789"), match[group], tokens[shape.place(match.start(group))])
+        token = tokens[shape.place(match.start(group))]
+        if isinstance(token, Quoted):
+            texts[f"\0{name}"] = token.text
+            return f'"\0{name}"'
+        return _written(name.rstrip("0123456789"), match[group], token)
 
-    return _GIVEN.sub(given, meant)
+    for token in tokens_of(_GIVEN.sub(given, meant)):
+        match token:
+            case Quoted(text):
+                yield Quoted(texts.get(text, text))
+            case Option(name, values, True):
+                yield Option(name, tuple(texts.get(value, value) for value in values), quoted=True)
+            case _:
+                yield token
 
 
 def _written(kind: str, said: str, token: Token) -> str:
     match token:
-        case Quoted(text):
-            return written(text)
+        case Quoted():
+            raise AssertionError(kind)
         case Option(_, values, _):
             return f"doc:{written(values[0] if values else '')}"
         case Word(text, raw, _):
@@ -119,7 +136,7 @@ def _written(kind: str, said: str, token: Token) -> str:
                 return str(NUMBERS.get(said, said))
             if kind == "COMMAND":
                 return verbs()[(text,)]
-            if kind in {"NAME", "HASH"}:
+            if kind in {"TAG", "HASH"}:
                 return written(raw.lstrip("#"))
             if kind == "RANGE":
                 return raw

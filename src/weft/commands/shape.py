@@ -13,7 +13,11 @@ from weft.commands.lexicon import known_words
 from weft.commands.pieces import read_bare
 from weft.commands.words import Option, Quoted, Token, Word
 
-__all__ = ["ARTICLES", "Shape", "rewritten", "shape_of"]
+__all__ = ["ARTICLES", "Build", "Given", "Shape", "rewritten", "shape_of", "without_articles"]
+
+Given = Callable[[str], Token]
+"""The token that a group of a match is."""
+Build = Callable[[re.Match[str], Given], list[Token] | None]
 
 ARTICLES = frozenset({"a", "an", "the"})
 _LONGEST = 60
@@ -84,13 +88,14 @@ def _word(token: Word, text: str, raw: str, *, bracketed: bool, article: bool) -
     return _SPELT.get(text, f"_{text}" if text.startswith(":") else text)
 
 
+def without_articles(tokens: Sequence[Token]) -> Shape:
+    return shape_of(tokens, lambda place: _is_article(tokens[place]))
+
+
 def rewritten(
-    tokens: list[Token],
-    pattern: re.Pattern[str],
-    build: Callable[[re.Match[str], Callable[[str], Token]], list[Token] | None],
-) -> list[Token]:
-    """The tokens with every stretch of this shape replaced by what `build` makes of it; articles do not count."""
-    shape = shape_of(tokens, lambda place: _is_article(tokens[place]))
+    tokens: Sequence[Token], shape: Shape, pattern: re.Pattern[str], build: Build
+) -> list[Token] | None:
+    """The tokens with every stretch of this shape replaced by what `build` makes of it; None if there is none."""
     found: list[Token] = []
     done = 0
     for match in pattern.finditer(shape.text):
@@ -107,7 +112,7 @@ def rewritten(
         found += tokens[done:start]
         found += made
         done = end
-    return [*found, *tokens[done:]]
+    return [*found, *tokens[done:]] if done else None
 
 
 def _is_article(token: Token) -> bool:

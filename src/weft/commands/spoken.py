@@ -5,47 +5,49 @@ refuses it, so nothing that was said is lost on the way.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from weft.commands.lexicon import verbs
+from weft.commands.lexicon import listed, verbs
 from weft.commands.pieces import NUMBERS, Unfit, lines_of
-from weft.commands.shape import rewritten, shape_of
+from weft.commands.shape import Build, Given, rewritten, without_articles
 from weft.commands.words import Option, Quoted, Token, Word
 
 __all__ = ["spelt_out"]
 
-Given = Callable[[str], Token]
-Build = Callable[[re.Match[str], Given], list[Token] | None]
-
 _ORDINALS = {
-    word: number
-    for number, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth".split(), start=1
-    )
+    "first": 1,
+    "second": 2,
+    "third": 3,
+    "fourth": 4,
+    "fifth": 5,
+    "sixth": 6,
+    "seventh": 7,
+    "eighth": 8,
+    "ninth": 9,
+    "tenth": 10,
 }
 _N = rf"(?P<n>\d{{1,9}}|{'|'.join(NUMBERS)})"
 _CALLED = r"(?:(?:called|named|titled|entitled) )?"
-_NO_SECTION = frozenset(
+_NO_SECTION = listed(
     "of in from to at for with and replace replacing overwrite insert add put into by on document doc this that "
     "whole entire full new each every other same only as under before after end text append appending last next "
-    "previous then but not section sections it its".split()
+    "previous then but not section sections it its"
 ) | frozenset(_ORDINALS)
-_OPEN_ENDED = frozenset(
-    "from after until till past beyond since to through above below under last up onwards not except "
-    "without".split()
+_OPEN_ENDED = listed(
+    "from after until till past beyond since to through above below under last up onwards not except without"
 )
 
 
 class _Rule(NamedTuple):
     pattern: re.Pattern[str]
     build: Build
-    needs: str = ""
-    """What must be somewhere in the line, as an expression; without it the words mean something else."""
+    needs: re.Pattern[str] | None
+    """What must be somewhere in the line; without it the words mean something else."""
 
 
 def _rule(pattern: str, build: Build, needs: str = "") -> _Rule:
-    return _Rule(re.compile(rf"(?<!\S){pattern}"), build, needs)
+    return _Rule(re.compile(rf"(?<!\S)(?:{pattern})"), build, re.compile(needs) if needs else None)
 
 
 def _quoted(name: str) -> Build:
@@ -187,6 +189,12 @@ _ANSWERS = r"TEXT .*(?:context|instruction)|(?:context|instruction).* TEXT"
 _GROVE: list[Token] = [Option("in", ("grove",), quoted=False)]
 
 _RULES: tuple[_Rule, ...] = (
+    _rule(
+        r"for later (?:(?:use|reference|on) )?",
+        lambda _, __: [],
+        r"\A(?:please )?(?:stash|bookmark|star|pin|(?:put|set|lay) aside) ",
+    ),
+    _rule(r"(?:doc|document) (?=DOC )", lambda _, __: []),
     _rule(r"this (?:node|one) (?=ID)", lambda _, __: []),
     _rule(r"once (?:more|again) |one more time ", _words("again")),
     _rule(r"(?:\+|plus|&) (?:its )?(?:annotations|notes|comments) ", _words("with-annotations")),
@@ -206,9 +214,9 @@ _RULES: tuple[_Rule, ...] = (
     _rule(
         rf"(?:from |between )?lines? (?:from |numbers? )?{_N} (?:to|through|until|till|up to|-|–|—|and) (?:lines? )?"
         rf"(?P<last>\d{{1,9}}|{'|'.join(NUMBERS)}) ",
-        lambda match, given: None
-        if " and " in match[0] and not match[0].startswith("between")
-        else _line_range(match, given),
+        lambda match, given: (
+            None if " and " in match[0] and not match[0].startswith("between") else _line_range(match, given)
+        ),
     ),
     _rule(
         rf"first {_N} lines ",
@@ -222,7 +230,9 @@ _RULES: tuple[_Rule, ...] = (
         r"(?<=section )(?P<word>[a-z]\S*|ID) (?:of|in|from) (?P<text>TEXT) ",
         lambda match, given: None if match["word"] in _NO_SECTION else _after_word("doc")(match, given),
     ),
-    _rule(r"(?:(?P<before>\S+) )?section (?:(?:called|named|on|about) )?(?:(?P<after>\S+) )?", _section, "DOC "),
+    _rule(
+        r"(?:(?P<before>\S+) )?section (?:(?:called|named|on|about) )?(?:(?P<after>\S+) )?", _section, "DOC "
+    ),
     _rule(
         r"(?:(?:and )?(?:at|with|and|using|in) )?(?:temperature|temp) (?:(?:of|at|to|set to|=|is) )?"
         r"(?P<n>\d{0,3}\.\d{1,9}|\d{1,3}) ",
@@ -236,7 +246,8 @@ _RULES: tuple[_Rule, ...] = (
         _many_tokens,
     ),
     _rule(
-        rf"(?:(?:with|and) )?(?:(?:max|maximum) )?tokens (?:(?:of|=) )?{_N} (?P<hundred>hundred )?", _many_tokens
+        rf"(?:(?:with|and) )?(?:(?:max|maximum) )?tokens (?:(?:of|=) )?{_N} (?P<hundred>hundred )?",
+        _many_tokens,
     ),
     _rule(
         r"(?:(?:and|then|to) )?(?:stop|stopping|until|till) "
@@ -312,12 +323,12 @@ _RULES: tuple[_Rule, ...] = (
 def spelt_out(tokens: Sequence[Token]) -> list[Token]:
     """The tokens with options that are said in words as options, and hyphens out of verbs."""
     found = [_joined(token) for token in tokens]
+    shape = without_articles(found)
     for rule in _RULES:
-        if rule.needs:
-            shape = shape_of(found, lambda _: False)
-            if re.search(rule.needs, shape.text) is None:
-                continue
-        found = rewritten(found, rule.pattern, rule.build)
+        if rule.needs is None or rule.needs.search(shape.text) is not None:
+            again = rewritten(found, shape, rule.pattern, rule.build)
+            if again is not None:
+                found, shape = again, without_articles(again)
     return found
 
 

@@ -17,7 +17,9 @@ _BARE = re.compile(r'[^\s"“]++(?:(?<![:=,])["“][^\s"“]*+)*+')
 _SPACE = re.compile(r"\s*+")
 _AFTER = re.compile(r"[,;:.!?)\]]*+")
 _DASHED = re.compile(r"--(?=[A-Za-z])")
-_FLAG = re.compile(r"(full|summary|append|with-annotations|annotations)[:=](?:true|yes|on|1)[,;.]?\Z", re.IGNORECASE)
+_FLAG = re.compile(
+    r"(full|summary|append|with-annotations|annotations)[:=](?:true|yes|on|1)[,;.]?\Z", re.IGNORECASE
+)
 _RESULT = re.compile(r"\[(result[:=]\d{1,9})\][,;.!?]*\Z", re.IGNORECASE)
 _OPTION = re.compile(r"([A-Za-z][A-Za-z_-]{0,20})[:=](.*)\Z", re.DOTALL)
 _EDGES = "`*()<>"
@@ -182,18 +184,18 @@ def _bare(text: str, position: int, before: list[Token]) -> tuple[Token | None, 
     if result is not None:
         raw = result[1]
     option = _OPTION.match(raw)
-    if option is not None and not option[2] and raw[:-1].lower() in _ALSO_SMALL and text[end : end + 1].isspace():
+    if (
+        option is not None
+        and not option[2]
+        and raw[:-1].lower() in _ALSO_SMALL
+        and text[end : end + 1].isspace()
+    ):
         return _word(raw), end
     begins_command = not before and not (option and option[2]) and raw[:-1].lower() in _ALSO_VERBS
     if option is not None and option[1].lower() in OPTIONS and not begins_command:
         return _option(text, OPTIONS[option[1].lower()], option[2], end)
     last = before[-1] if before else None
-    if (
-        isinstance(last, Option)
-        and last.name in _LISTS
-        and not last.quoted
-        and last.values[-1:] == ("",)
-    ):
+    if isinstance(last, Option) and last.name in _LISTS and not last.quoted and last.values[-1:] == ("",):
         # `context:a7x2, b3k9`: the list goes on.
         before.pop()
         return Option(last.name, (*last.values[:-1], *raw.split(",")), quoted=False), end
