@@ -42,7 +42,8 @@ _LOOKING = (
         help="see a node in short or in full, a branch, or a result",
         synonyms=_words(
             "show, look, look at, open, inspect, see, display, examine, take look at, have look at, peek at, "
-            "peek, check, check on, check out, glance at, glance over, pull up, bring up, open up, print, have peek at, take peek at"
+            "peek, check, check on, check out, glance at, glance over, pull up, bring up, open up, print, "
+            "have peek at, take peek at"
         ),
         phrases=PHRASES["view"],
     ),
