@@ -4,6 +4,7 @@ __all__ = ["CHANGING"]
 
 CHANGING = """
 = respond ID TEXT
+    as $reply to ID TEXT
     (give|send|write|post) ID $reply $saying TEXT
     say (this|following) to ID TEXT
     (create|$make|send|post) $reply (to|for|on|under|at) ID $saying TEXT
@@ -14,6 +15,8 @@ CHANGING = """
     (reply|respond|answer) [to] ID (with|by) (saying|text|words|message) TEXT
     tell ID [that] TEXT
 = annotate ID TEXT
+    (put|write|jot|scribble|note) TEXT in margin of ID
+    annotate ID with $note (saying|that says|that reads|reading) TEXT
     (mark|provide|supply) ID with $note TEXT
     (jot|jot down|scribble|scribble down) TEXT (on|at|beside|next to|in margin of) ID
     $make to ID $note TEXT
@@ -27,6 +30,7 @@ CHANGING = """
     annotate ID (as|with|by|to say|saying) [note|comment|remark|text|words|annotation|saying] TEXT
     (comment|remark|note) (on|about|for) ID (that|as|with|saying) TEXT
 = edit ID TEXT
+    turn ID into TEXT
     set ID to [read|say] TEXT
     (edit|change|revise|rewrite|update) ID [with] new (text|content|wording|version) TEXT
     (write|make|create|add|save) new (version|revision) of ID $saying TEXT
@@ -108,6 +112,7 @@ CHANGING = """
     ID should (be excluded|be left out|not be included|be kept out|stay out|be omitted|not be)
         [from|of|in|out of] $contexts
 = include ID
+    make ID part of $contexts again
     stop leaving ID out [of $contexts]
     ID should be (included|part of context|in context) again
     stop (excluding|leaving out|omitting|skipping|muting) ID [from $contexts]
@@ -117,6 +122,7 @@ CHANGING = """
     include ID (in|into) $contexts
     ID should be (included|back|part of) [in] $contexts again
 = collapse ID-ID2 TEXT
+    (collapse|fold) [range|from] ID (to|through|until) ID2 (under|with|as) (heading|title|name|label) TEXT
     (collapse|fold) everything from ID to ID2 (as|into|under|called|named) [label|name] TEXT
     (collapse|fold) [range|from] ID (to|through|until) ID2 [and] (call|name|label|calling|
         naming) [it|them|that|this|range] TEXT
@@ -129,6 +135,7 @@ CHANGING = """
 = unlink ID from ? tree
     $remove (link|connection|reference) [from|between] ID (to|and|with|from)
 = bookmark ID TEXT
+    (bookmark|star|favourite|favorite) ID (under|with|as) (name|label|title|heading) TEXT
     (bookmark|star|favourite|favorite) ID (and|then) (call|name|label) it TEXT
     (bookmark|star|favourite|favorite) ID (labelled|labeled|named|titled|called|with name|with
         label|and label) TEXT
@@ -150,6 +157,7 @@ CHANGING = """
 = prune ? branch
     prune
 = collapse RANGE TEXT
+    (collapse|fold) [range|from] RANGE (under|with|as) (heading|title|name|label) TEXT
     (collapse|fold) [range|from] RANGE [and] (call|name|label|calling|naming) [it|them|that|
         this|range] TEXT
 = expand ? range
@@ -159,6 +167,7 @@ CHANGING = """
         nodes) $called TEXT [again]
     (expand|unfold|uncollapse|open up) (TEXT (range|group)|collapsed TEXT2)
 = undo
+    take (that|this|my|last|that last) [last] (action|step|change|operation) back
     $take_back $last $deed $i_did
     $take_back what i [just|last] (did|made|changed)
     (undo|take back|revert) (that|it|this)
@@ -214,6 +223,8 @@ CHANGING = """
     $ask N $kind ($many|$one) [from|at] here
     $goes_on with N $kind ($many|$one)
 = continue from ID n:N
+    generate N from ID
+    generate N $kind (from|after) ID
     [$ask] N $kind ($many|$one) $on ID
     $ask ID N $kind ($many|$one)
     $goes_on (from|at|after) ID with N $kind ($many|$one)

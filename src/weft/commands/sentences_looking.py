@@ -4,6 +4,10 @@ __all__ = ["LOOKING"]
 
 LOOKING = """
 = view ID
+    (look into|would you mind opening|mind opening|take through|walk through) ID
+    $quick (look|peek|glance) (at|into) ID
+    [$see] what (was|is) (written|said|told) (in|at) ID
+    what do (we|i|you) have (in|at) ID
     (zoom in on|zoom into|revisit|reread|re-read|reopen|go over|go through|get|grab|fetch|
         return|recheck) ID
     return (text|content|contents) of ID
@@ -21,6 +25,8 @@ LOOKING = """
     [$see] (short|brief) (view|version) of ID
     mind showing ID
 = view ID full
+    $see (every word|all words) of ID
+    $show (untruncated|uncut|unshortened) ID
     $see ID (all of it|verbatim|unabridged|in all detail|in detail|word for word|every word of it)
     $show (unabridged|verbatim) ID
     $show full (for|of|in) ID
@@ -52,6 +58,8 @@ LOOKING = """
     what (was|is) [in]
     $show [again] [rest of|all of|whole|full|everything of] [again]
 = list ID continuations
+    what (comes after|follows|continues) ID
+    where does ID lead [to]
     (what|which) (replies|continuations|responses) did ID get
     [$listing] everything that (continues|follows) ID
 = list ID annotations
@@ -71,6 +79,8 @@ LOOKING = """
     $show (below|under|from) ID in tree
     $show (below|under|from) ID
 = switch to ID
+    i'm going to ID
+    change to ID
     (set|change|switch|make) current (node|position) (to|be) ID
     (return|relocate|come back|get back|walk|shift) to ID
     position at ID
@@ -114,8 +124,13 @@ LOOKING = """
         below|rooted at|starting at|starting from|beginning at|that starts at|beginning with) ID
         [down|downwards|on|onwards]
 = switch previous
+    ($go|back) [one] back to previous (sibling|branch)
+    back to previous (sibling|branch)
     [$go] $way [to] previous (node|one|sibling|branch)
 = search TEXT
+    where (have|has) (we|i|you|anyone|anybody) mentioned TEXT
+    (look|check|see) (whether|if) TEXT (appears|occurs|comes up|is mentioned) [anywhere|somewhere]
+    [full text|full-text|text] search TEXT
     TEXT search
     (search|look|find|grep|look through|search through|search in|search within) [in] [this|
         whole|entire|current] tree for [text|words|phrase|word|string|mentions of] TEXT
@@ -218,6 +233,7 @@ LOOKING = """
     pin ID (into|to|in|onto) (memory|memory block)
     make sure [that] ID (stays|remains|is|is kept|keeps) pinned
 = stash TEXT2 TEXT
+    stash TEXT and (call|name|label) it TEXT2
     (keep|hold|leave) TEXT (in|inside) [new] stash $called TEXT2
     (put|store|save|add) TEXT (in|into|to|inside) [new] stash $called TEXT2
 = stash TEXT content-of:ID

@@ -202,7 +202,7 @@ _RULES: tuple[_Rule, ...] = (
     _rule(r"but (?:only|just) summary ", _words("summary"), "doc"),
     _rule(r"(?<=ID )(?:\+|&) (?=ID|DOC)", _words("and")),
     _rule(r"(?<=ID )(?:→|->|=>|⟶|-|–|—) (?=ID|DOC|:tree)", _words("to")),
-    _rule(r"(?<=\S )(?:-|–|—|=|:) (?=TEXT)", lambda _, __: []),
+    _rule(r"(?<=\S )(?:-|–|—|=|:|→|->|=>) (?=TEXT)", lambda _, __: []),
     _rule(
         r"(?:as|in|into) (?:list of )?(?:(?:continuous|flowing|running|plain|stitched|readable|one|single|separate|individual|"
         r"distinct|separated|stitched-together) )*(?P<shape>prose|nodes) (?:(?:form|text) )?",
@@ -307,6 +307,7 @@ _RULES: tuple[_Rule, ...] = (
         _words("from", "here"),
     ),
     _rule(r"(?:(?:with|and) )?n (?:= )?(?P<n>\d{1,9}) ", _counted("n")),
+    _rule(r"twice ", lambda _, __: _value("n", "2"), r"\A(?:continue|generate|sample|extend) .*ID "),
     _rule(r"(?:x(?P<n>\d{1,3})|(?P<m>\d{1,3})x) ", lambda match, _: _value("n", match["n"] or match["m"])),
     _rule(
         r"(?:(?:and|with) )?(?:with )?(?:note|comment|remark|saying|noting) (?:saying |that says )?(?P<text>TEXT) ",
