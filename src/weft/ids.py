@@ -93,14 +93,28 @@ def local_id_candidates(ulid: str) -> Iterator[str]:
 _WORDS = frozenset(
     re.findall(
         r"\w+",
-        "after agent ahead amend answer anywhere apart appear append attach away back between branch "
-        "branches break cant carry change check cheers create deep depth deserves detach draw each erase "
-        "every except expand expanded extend fetch free generate gets grep hang happens have head here "
-        "keep make many mark maybe merge name need never next parent part parts peek perhaps prev range "
-        "rather read reads recent refer remark remember rephrase rest revert save says search seek send "
-        "separate seven sever shape stand star starts stash stashed stashes step take text thank thanks "
-        "that them then there these they three trace tree trees want weave weft were what when where "
-        "whether",
+        "after agent ahead amend answer anywhere apart appear appears append area army attach attached away "
+        "back badge bare base beat beds beef been began beneath best beta better between branch branches "
+        "brave bread break breath came camera camp cant carry case cases cast catch cave center chance "
+        "change changed chapter chart chat cheap check cheers create dark darker data date dates dead dear "
+        "debate deep degree dense depth descend desert deserves detach draft drafts drama draw dream dress "
+        "each ears east easy edge ends erase ever every exact except expand expanded extend extra face fact "
+        "facts fade fake fame fast fear fears feet fetch frame france free fresh game garden gate gave gear "
+        "gems generate germany gets grab grand grant grass grave gray great green grep grew hand hands hang "
+        "happens hard harsh hate have head hear heard heart heat hence here hers keep keeps kept made make "
+        "manner many mark marker mars mass master match matter matters maybe mean means meant meet member "
+        "mere merge mess message name named names narrate near neat need needed needs never news next pace "
+        "pack page pages paper parent park part parts party pass passage passages past path peek perhaps "
+        "phase phrase prefer present press pretty prev rage range rank rare rate rather reach reaches read "
+        "reads ready recent recheck refer remark remarks remember repeat rephrase reread rest reverse "
+        "revert reverted save saved says scare scene scenes seam search seat secret seed seek seem seems "
+        "seen send sense sent sentence separate serve seven sever shade shape share sharp shed speak speaks "
+        "stage stake stand stands stanza star stars start starts stash stashed stashes state stay stays "
+        "step steps strange street stress syntax take taken tame tape task taste team tear tears temp tend "
+        "tense tent term terms test text texts than thank thanks that them theme themes then there these "
+        "they thread threat three trace trade trap treat tree trees trend verse very wake wanna want wants "
+        "warm waste watch water wave waves weak weaker wear weather weave week weft went were west what "
+        "whatever when where whether yard yeah year years zebra",
     )
 )
 """Words of the commands that models speak: as an id, each of them could only be said in brackets."""

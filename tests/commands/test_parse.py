@@ -11,8 +11,9 @@ from tests.covers import covers
 from weft.commands import values as v
 from weft.commands.catalog import CATALOG, ROWS
 from weft.commands.lexicon import DOUBTFUL, is_misspelt, verbs
-from weft.commands.parse import check_limits, parse, parse_strictly
+from weft.commands.parse import check_limits, parse, parse_found, parse_strictly
 from weft.commands.readers import READERS
+from weft.commands.scan import scan
 from weft.commands.words import tokens_of
 from weft.commands.writing import write_command
 from weft.errors import CrossTreeError, InvalidSyntaxError, LimitExceededError, WeftError
@@ -291,21 +292,148 @@ def test_a_slip_of_the_fingers_is_put_right_and_another_word_is_not():
     assert not is_misspelt("excluded", "exclude")
 
 
-@covers("command.classifier")
-def test_of_a_thousand_ways_of_asking_none_does_anything_else_than_meant():
-    said = phrases("phrases.txt")
+@covers("command.classifier", "command.never-guesses")
+@pytest.mark.parametrize(
+    ("name", "least", "share"),
+    [
+        ("phrases.txt", 1_000, 0.99),
+        ("heldout.txt", 1_000, 0.98),
+        ("fresh.txt", 700, 0.95),
+        ("unseen.txt", 150, 0.95),
+    ],
+)
+def test_of_thousands_of_ways_of_asking_none_does_anything_else_than_meant(name, least, share):
+    said = phrases(name)
     found = tally(said)
-    assert len(said) >= 500
+    assert len(said) >= least
     assert found.wrong == []
-    assert found.right / len(said) > 0.95
+    assert found.right / len(said) > share
+
+
+TURNS = [
+    "not",
+    "never",
+    "don't",
+    "except",
+    "without",
+    "unless",
+    "if",
+    "maybe",
+    "tomorrow",
+    "nobody",
+    "parent",
+    "almost",
+    "half",
+]
+
+
+@covers("command.never-guesses")
+def test_a_word_that_turns_what_is_said_is_never_passed_over():
+    said = [each for each in phrases("heldout.txt") if each.meant and each.meant.split()[0] in CHANGING]
+    said = [each for each in said if " so " not in each.said and " — " not in each.said]
+    assert len(said) > 400
+    for place, each in enumerate(said[::2]):
+        words = each.said.split(" ")
+        for where in {0, 1, len(words)}:
+            turn = TURNS[(place + where) % len(TURNS)]
+            turned = " ".join([*words[:where], turn, *words[where:]])
+            if "don't include" not in turned:  # which is an exclude, as it is said
+                assert isinstance(outcome(turned), WeftError), turned
+
+
+CHANGING = set(CATALOG) - {
+    "view",
+    "list",
+    "tree",
+    "switch",
+    "search",
+    "think",
+    "help",
+    "memory",
+    "recall",
+    "read",
+}
+
+
+@covers("command.never-guesses")
+@pytest.mark.parametrize(
+    "frame",
+    ["how to", "do you want me to", "I could", "should I", "let's not", "after I", "the human asked me to"],
+)
+def test_what_is_only_spoken_about_is_not_done(frame):
+    for each in phrases("heldout.txt")[::4]:
+        if each.meant and each.meant.split()[0] in CHANGING:
+            found = outcome(f"{frame} {each.said}")
+            assert isinstance(found, WeftError) or found.name == "help", each.said
 
 
 @covers("command.classifier")
-def test_ways_of_asking_that_it_was_not_written_for_are_refused_rather_than_guessed():
-    said = phrases("unseen.txt")
-    found = tally(said)
-    assert found.wrong == []
-    assert found.right / len(said) > 0.8
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    {
+        'stash "loss" as "theme"': 'stash "theme" "loss"',
+        'stash under "theme" the text "loss"': 'stash "theme" "loss"',
+        'collapse r001-a7x2 "how they met" as "opening"': 'collapse r001-a7x2 "opening" "how they met"',
+        "link to b3k9 from a7x2": "link a7x2 to b3k9",
+        'read lines 10 to 20 of the document "notes"': 'read doc:"notes" lines:10-20',
+        'read the motivation section of "notes"': 'read doc:"notes" section:motivation',
+        'insert "He limps." before line 12 of doc “notes”': 'write doc:"notes" at:12 "He limps."',
+        'add "more" to the end of the motivation section of doc:"notes"': 'write doc:"notes" at:motivation "more"',
+        "continue from a7x2 up to two hundred tokens at a temperature of 0.9": "continue from a7x2 tokens:200 temp:0.9",
+        'have "Base" write 3 continuations of a7x2': 'continue from a7x2 n:3 using agent:"Base"',
+        "prune c4m2 — it leads nowhere": "prune c4m2",
+        "bookmark a7x2 so I can find it later": "bookmark a7x2",
+        'on a7x2, comment "hm"': 'annotate a7x2 "hm"',
+        "I pruned c4m2 by mistake, restore it": "restore c4m2",
+        "search “sea” across the whole grove": 'search "sea" in:grove',
+        "un-prune c4m2": "restore c4m2",
+        "undo the undo": "redo",
+        "how do I use stash?": "help stash",
+    }.items(),
+)
+def test_options_places_and_reasons_may_be_said_in_words(said, meant):
+    assert parse(said) == parse_strictly(meant)
+
+
+@covers("command.never-guesses")
+@pytest.mark.parametrize(
+    "said",
+    [
+        'stash "a" for "b"',
+        'stash "a" to "b"',
+        "link b3k9 from a7x2",
+        'merge a7x2 into b3k9 "x"',
+        'read from line 10 of doc:"x"',
+        'insert "a" after line 12 of doc:"x"',
+        "continue from a7x2 with at least 200 tokens",
+        "join a7x2 with the one before it",
+        "prune c4m2 — later",
+        "prune c4m2 because it is weak, unless b3k9 is worse",
+        "bookmark a7x2 later",
+        "add a new tag to a7x2",
+        "prune weak branch",
+        "if a7x2 is weak, prune it",
+        "view a7x2, prune it",
+    ],
+)
+def test_what_could_mean_something_else_is_asked_about(said):
+    assert isinstance(outcome(said), InvalidSyntaxError)
+
+
+@covers("command.unclosed-think")
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("think — she lies", "she lies"),
+        ("let me think for a moment", ""),
+        ("open the scratchpad", ""),
+        ("Think: the house", "the house"),
+    ],
+)
+def test_a_thought_begins_for_the_parser_where_it_begins_for_the_scanner(said, text):
+    assert action(said) == v.Think(text)
+    (found,) = scan(f"→ {said}\n→ prune a7x2\n←").commands
+    assert parse_found(found).action == v.Think(f"{text}\n→ prune a7x2".strip())
 
 
 WORDS = st.lists(

@@ -42,7 +42,8 @@ _LOOKING = (
         help="see a node in short or in full, a branch, or a result",
         synonyms=_words(
             "show, look, look at, open, inspect, see, display, examine, take look at, have look at, peek at, "
-            "peek, check out, pull up, bring up, open up, print, have peek at, take peek at"
+            "peek, check, check on, check out, glance at, glance over, pull up, bring up, open up, print, "
+            "have peek at, take peek at"
         ),
         phrases=PHRASES["view"],
     ),
@@ -361,7 +362,7 @@ _OTHERS = (
         synonyms=_words(
             "generate, extend, complete, carry on, keep going, write on, sample, go on, proceed, generate from, "
             "expand, make continuation, make continuations, generate continuation, generate continuations, "
-            "request continuation, request continuations, get continuation, get continuations, roll"
+            "request continuation, request continuations, get continuation, roll"
         ),
         phrases=PHRASES["continue"],
     ),

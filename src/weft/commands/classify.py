@@ -12,10 +12,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from weft.commands.catalog import CATALOG, ROWS
+from weft.commands.catalog import CATALOG, ROWS, Row
 from weft.commands.lexicon import DOUBTFUL, GUARDED, known_words, listed, phrase_words, verbs
 from weft.commands.pieces import FILLER, NUMBERS, Pieces
-from weft.commands.words import Token
+from weft.commands.words import Token, Word
 from weft.tree.agent import Permission
 
 __all__ = ["Reading", "classify"]
@@ -25,6 +25,12 @@ _MARGIN = 0.12
 _SAME = 0.9
 """From here on it is the phrase itself: even small words tell then."""
 _ASKING = frozenset({"can", "may", "could", "should", "shall", "must", "might", "do", "did"})
+_MODAL = listed("can could would may might should shall must will")
+"""What could, would or should be done is not yet asked for."""
+_FRAMES = listed(
+    "how what which who where when why want need like do does did you he she they is are was were"
+)
+_LOOKING = frozenset({"view", "list", "tree", "search", "help", "memory", "read", "recall"})
 _NEUTRAL = listed(
     "i i'd i'm i'll you we us to can could would will like want need of in on at for with that it is are does do "
     "my your this here there what which who where how be and some any have has say says said text"
@@ -86,8 +92,20 @@ def classify(tokens: Sequence[Token]) -> Reading:
         word not in _NEUTRAL and word not in DOUBTFUL and not word.endswith("ed") for word in said
     )
     asking = CATALOG[names[0]].permission is not Permission.LOOM_AWARE and _asks(said)
-    settled = sure and told and not asking and _all_explained(said, names[0], explained)
+    framed = best < _SAME and _is_framed(tokens, said, CATALOG[names[0]])
+    settled = sure and told and not asking and not framed and _all_explained(said, names[0], explained)
     return Reading(names, explained, settled)
+
+
+def _is_framed(tokens: Sequence[Token], said: Sequence[str], row: Row) -> bool:
+    """Whether it is spoken about rather than asked for: how to do it, who wants it, after what."""
+    parted = any(isinstance(token, Word) and set(token.after) & set(";.?!") for token in tokens[:-1])
+    if parted or (said and said[0] in GUARDED):
+        return True
+    own = phrase_words(row)
+    return row.name not in _LOOKING and any(
+        word in _MODAL or word == "stop" or (word in _FRAMES and word not in own) for word in said
+    )
 
 
 def _asks(said: Sequence[str]) -> bool:

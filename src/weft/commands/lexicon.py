@@ -1,10 +1,12 @@
 """The words of the language, learned from the catalog: verbs, what stands before them, and misspellings."""
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from weft.commands.catalog import ROWS, Row
 from weft.commands.pieces import FILLER, NUMBERS
+from weft.commands.templates import TEMPLATES, WORDS
 from weft.commands.words import Option, Quoted, Token, Word
 
 __all__ = [
@@ -84,12 +86,15 @@ _MANNERS = _sayings(
     "i'd like you to|i would like you to|i need to|i will|i'll|i shall|i am going to|i'm going to|let me|"
     "let's|lets|let us|go ahead and|ok|okay|hey|hi|hello|so|alright|right|well|and|first|next up|kindly|"
     "please|pls|plz|now|just|be so kind and|be so kind as to|feel free to|try to|time to|it's time to|"
-    "quickly|weft|command|do"
+    "quickly|weft|command|do|also|let me just|i wanna|lemme|i need you to|we need to|i am gonna|i'm gonna|"
+    "i'd love to|i would love to|can i|could i|may i|can we|could we|should i|shall i|should we|shall we"
 )
 _THANKS = _sayings(
-    "please|thanks|thank you|for me|right away|now|right now|at once|ok|okay|pls|plz|thx|cheers"
+    "please|thanks|thank you|for me|right away|now|right now|at once|ok|okay|pls|plz|thx|cheers|first|as well|too|"
+    "for now|for a moment|thanks a lot|thank you very much|if you please|would you|will you|quickly"
 )
 _LONG = 7
+_SAID = re.compile(r"(?<!\$)\b[A-Za-z][A-Za-z'-]*")
 
 
 @lru_cache(maxsize=1)
@@ -112,11 +117,13 @@ def phrase_words(row: Row) -> frozenset[str]:
 def known_words() -> frozenset[str]:
     """All words that are no ids unless they stand in brackets."""
     found = set(FILLER) | set(NUMBERS) | GUARDED | set(DOUBTFUL)
-    found |= _SMALL
+    found |= _SMALL | _COMMON
     for each in (*_MANNERS, *_THANKS):
         found |= set(each)
     for row in ROWS:
         found |= phrase_words(row)
+    for said in (*WORDS.values(), *(template.said for template in TEMPLATES)):
+        found |= {word for word in _SAID.findall(said) if word.islower()}
     return frozenset(found)
 
 
@@ -131,8 +138,33 @@ _SMALL = listed(
     "context contexts memory document doc group range sibling one content contents text words word "
     "starting down out off over saying says said say reads called name label item end only about recent each "
     "hello thanks thank what which where who why how does is are was were will shall would could should can may "
-    "i you we he she they us them him her mine yours some any more less"
+    "i you we he she they us them him her mine yours some any more less "
+    "temp temperature tokens token max maximum most least hundred model stop stopping sequence reaches "
+    "continuous flowing running plain stitched individual distinct number numbers no nr entirety length along "
+    "including plus throughout across within everywhere instruction instructions given taking description "
+    "reach form begins starts once bottom "
+    "insert inserting replacing overwrite overwriting sections document documents docs beginning start top bottom"
 )
+
+
+_COMMON = listed(
+    "area army badge bare base beat beds beef been began best beta better brave bread breath came camera "
+    "camp case cases cast catch cave center chance change chapter chart chat cheap dark darker data date "
+    "dates dead dear debate deep degree dense desert draft drafts drama dream dress each ears east easy edge "
+    "ever exact extra face fact facts fade fake fame fast fear fears feet frame france free fresh game "
+    "garden gate gave gear gems germany gets grand grant grass grave gray great green grew hand hands hard "
+    "harsh hate have head hear heard heart heat hence here hers keep kept made make manner mark marker mars "
+    "mass master match matter matters maybe mean means meant meet member mere mess name names narrate near "
+    "neat need never news next pace pack page pages paper park part parts party pass passage past path phase "
+    "phrase prefer press pretty rage range rank rare rate rather read ready rest scare scene scenes seam "
+    "seat secret seed seek seem seems seen send sense sent sentence serve seven shade shape share sharp shed "
+    "stage stake stand stands stanza star stars start state stay stays step steps strange street stress take "
+    "taken tame tape task taste team tear tears tend tense tent term terms test text texts than thank that "
+    "them theme themes then there these they thread threat three trade trap treat tree trees trend verse "
+    "very wake want wants warm waste watch water wave waves weak weaker wear weather week went were west "
+    "what when where whether yard yeah year years zebra"
+)
+"""English words that have the look of an id: `prune weak branches` names no node. In brackets they may be one."""
 
 
 def manners_off(tokens: Sequence[Token]) -> list[Token]:

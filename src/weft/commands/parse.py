@@ -1,19 +1,22 @@
-"""From a line to what it asks for: patterns first, then misspellings, then the classifier; never a guess."""
+"""From a line to what it asks for: patterns, whole sentences, misspellings, the classifier; never a guess."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from weft.commands.catalog import CATALOG
 from weft.commands.classify import Reading, classify
-from weft.commands.lexicon import DOUBTFUL, corrected, known_words, manners_off, verbs
+from weft.commands.lexicon import DOUBTFUL, corrected, known_words, listed, manners_off, verbs
 from weft.commands.pieces import FILLER, Pieces, Unfit
 from weft.commands.readers import READERS
+from weft.commands.remarks import after_question, without_pronoun, without_remark
+from weft.commands.sayings import readings
 from weft.commands.scan import Found
+from weft.commands.spoken import spelt_out
+from weft.commands.thinking import thought_start
 from weft.commands.values import Action, Command, Continue, Think, ViewBranch
 from weft.commands.words import Option, Quoted, Token, Word, tokens_of
 from weft.commands.writing import write_command
 from weft.errors import CrossTreeError, InvalidSyntaxError, LimitExceededError
-from weft.tree.agent import Permission
 
 __all__ = ["MOST_CONTINUATIONS", "check_limits", "cross_tree", "parse", "parse_found", "parse_strictly"]
 
@@ -23,6 +26,22 @@ _POLITE = ("could you", "can you", "would you", "will you", "please")
 _GENERAL = frozenset(
     {"show", "see", "look", "open", "display", "print", "list", "write", "change", "go", "take"}
 )
+_MAY_I = (
+    "can i ",
+    "may i ",
+    "could i ",
+    "should i ",
+    "shall i ",
+    "can we ",
+    "could we ",
+    "should we ",
+    "shall we ",
+)
+_LOOKING = frozenset(
+    {"view", "list", "tree", "search", "help", "memory", "read", "recall", "switch", "think"}
+)
+"""Commands that change nothing for anybody: a question may be one of these."""
+_WRITING = listed("insert replace overwrite add put place write append change rewrite edit update revise")
 _HELP = "→ help shows what there is"
 
 
@@ -44,39 +63,136 @@ def parse(text: str) -> Command:
     Who says it and whether they may is not looked at here: that is for the operations.
     """
     found = _settle(text)
-    if _is_question(text) and CATALOG[found.name].permission is not Permission.LOOM_AWARE:
+    if _is_question(text) and found.name not in _LOOKING:
         raise InvalidSyntaxError("a question changes nothing", hint=f"→ {write_command(found)}")
     return found
 
 
 def _is_question(text: str) -> bool:
     """Whether it is asked, and not asked for: "could you" and its like are polite commands."""
-    return text.rstrip().endswith("?") and not text.lower().lstrip().startswith(_POLITE)
+    said = text.lower().lstrip()
+    return said.startswith(_MAY_I) or (text.rstrip().endswith("?") and not said.startswith(_POLITE))
 
 
 def _settle(text: str) -> Command:
-    said, reach = _read_words(text)
+    thought = thought_start(text)
+    if thought is not None:
+        return Command("think", Think(text[thought:].strip()))
+    tokens = tokens_of(text)
+    said = spelt_out(tokens)
+    first = _heard(said)
+    if isinstance(first, Command):
+        return first
+    for other in _without_remarks(said):
+        again = _heard(other.tokens)
+        if isinstance(again, Command) and (not other.looks or again.name in _LOOKING):
+            return again
+    _refuse_unflagged(first.tokens)
+    raise first.error
+
+
+class _Attempt(NamedTuple):
+    tokens: list[Token]
+    looks: bool = False
+    """Whether only a command that looks is taken."""
+
+
+def _without_remarks(tokens: Sequence[Token]) -> Iterator[_Attempt]:
+    for looks in (False, True):
+        bare = without_remark(tokens, looks=looks)
+        if bare is not None:
+            yield _Attempt(bare, looks)
+    asked = after_question(tokens)
+    if asked is not None:
+        yield _Attempt(asked, looks=True)
+    meant = without_pronoun(tokens)
+    if meant is not None:
+        yield _Attempt(meant)
+
+
+class _Unsettled(NamedTuple):
+    tokens: list[Token]
+    error: InvalidSyntaxError
+
+
+def _heard(tokens: Sequence[Token]) -> Command | _Unsettled:
+    """A line with its options spelt out: by patterns, by whole sentences, spelt right, by the classifier."""
+    said, reach = _read_words(_verb_first(tokens))
     first = _by_pattern(said)
     if isinstance(first, Command):
         return _reaching(first, reach)
-    _refuse_unflagged(said)
     spelt = corrected(said)
-    if spelt is not None:
-        again = _by_pattern(spelt)
+    for words in (said, None if spelt is None else spelt_out(spelt)):
+        found = None if words is None else _by_sentence(words)
+        if found is not None:
+            return _reaching(found, reach)
+        again = None if words is None or words is said else _by_pattern(words)
         if isinstance(again, Command):
             return _reaching(again, reach)
     try:
-        found = classify(spelt or said)
+        guess = classify(spelt or said)
     except Unfit as unfit:
-        raise InvalidSyntaxError(str(unfit), hint=_forms([first.name or "help"])) from None
-    name = found.names[0] if found.names else ""
-    if not found.settled or not _may_mean(first, name):
-        raise _which(first, found, said)
+        return _Unsettled(said, InvalidSyntaxError(str(unfit), hint=_forms([first.name or "help"])))
+    name = guess.names[0] if guess.names else ""
+    if not guess.settled or not _may_mean(first, name):
+        return _Unsettled(said, _which(first, guess, said))
     try:
-        action = READERS[name](Pieces.of(spelt or said, known_words(), explained=found.explained))
+        action = READERS[name](Pieces.of(spelt or said, known_words(), explained=guess.explained))
     except Unfit as unfit:
-        raise InvalidSyntaxError(f"{name}: {unfit}", hint=_forms([name, *unfit.others])) from None
+        return _Unsettled(said, InvalidSyntaxError(f"{name}: {unfit}", hint=_forms([name, *unfit.others])))
     return _reaching(Command(_name_of(name, action), action), reach)
+
+
+def _verb_first(tokens: Sequence[Token]) -> list[Token]:
+    """`with agent:"…", continue` and `on a7x2, comment "…"`: what stands before the verb goes to the end."""
+    found = list(tokens)
+    ahead: list[Token] = []
+    while len(found) > 1 and isinstance(found[0], Option) and found[0].name != "doc":
+        ahead.append(found.pop(0))
+    first, second = (found[0], found[1]) if len(found) > 2 else (None, None)
+    if (
+        isinstance(first, Word)
+        and first.text in {"from", "on", "to", "for", "at", "under"}
+        and isinstance(second, Word)
+        and second.after == ","
+        and (second.bracketed or second.text not in known_words())
+    ):
+        ahead += found[:2]
+        found = found[2:]
+    return [*found, *ahead]
+
+
+def _by_sentence(tokens: Sequence[Token]) -> Command | None:
+    """What it means as a whole sentence; None if it is none, or if two such readings differ."""
+    found: list[Command] = []
+    for each in readings(tokens):
+        meant = _by_pattern(each)
+        if isinstance(meant, Command) and meant not in found:
+            found.append(meant)
+    writing = _into_document(tokens)
+    if writing is not None and writing not in found:
+        found.append(writing)
+    return found[0] if len(found) == 1 else None
+
+
+def _into_document(tokens: Sequence[Token]) -> Command | None:
+    """`insert "…" at line 12 of doc:"…"`: with a document, verbs are plain that would be doubtful without."""
+    said = list(tokens)
+    if len(said) > 2 and _is(said[0], "in") and isinstance(said[1], Option) and said[1].name == "doc":
+        said = [*said[2:], said[1]]
+    verb = said[0] if said else None
+    if not isinstance(verb, Word) or verb.text not in _WRITING:
+        return None
+    if not any(isinstance(token, Option) and token.name == "doc" for token in said):
+        return None
+    try:
+        return Command("write", READERS["write"](Pieces.of(said[1:], known_words(), verb=(verb.text,))))
+    except Unfit:
+        return None
+
+
+def _is(token: Token, text: str) -> bool:
+    return isinstance(token, Word) and token.text == text
 
 
 def _may_mean(first: "_Misfit", name: str) -> bool:
@@ -86,7 +202,10 @@ def _may_mean(first: "_Misfit", name: str) -> bool:
 
 def parse_strictly(text: str) -> Command:
     """The same by patterns alone, without correcting or classifying."""
-    said, reach = _read_words(text)
+    thought = thought_start(text)
+    if thought is not None:
+        return Command("think", Think(text[thought:].strip()))
+    said, reach = _read_words(tokens_of(text))
     found = _by_pattern(said)
     if isinstance(found, Command):
         return _reaching(found, reach)
@@ -120,8 +239,7 @@ def cross_tree(what: str, flagged: str) -> CrossTreeError:
     return CrossTreeError(f"{what} is outside of this tree", hint=f"→ {flagged}")
 
 
-def _read_words(text: str) -> tuple[list[Token], _Reach]:
-    tokens = tokens_of(text)
+def _read_words(tokens: Sequence[Token]) -> tuple[list[Token], _Reach]:
     if not tokens:
         raise InvalidSyntaxError("nothing follows the arrow", hint=_HELP)
     kept, reach = _without_reach(tokens)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from weft.commands.words import Option, Quoted, Token, Word, as_reference
 from weft.ids import LOCAL_ID_LIMIT
 
-__all__ = ["FILLER", "NUMBERS", "Pieces", "Unfit", "lines_of", "node_id"]
+__all__ = ["FILLER", "NUMBERS", "WHOLE", "Pieces", "Unfit", "lines_of", "node_id", "read_bare"]
 
 FILLER = frozenset(
     {"a", "an", "the", "node", "nodes", "me", "please", "kindly", "now", "just", "pls", "plz", "my"}
@@ -26,6 +26,7 @@ NUMBERS = {
     "once": 1,
     "twice": 2,
 }
+WHOLE = ("full", "complete", "whole", "entire", "fully", "completely", "in-full", "entirely")
 _RANGE = re.compile(
     r"(\[?[0-9a-z]{4,26}['’′]*\]?)(?:-|–|—|\.{2,3}|…)(\[?[0-9a-z]{4,26}['’′]*\]?)\Z", re.IGNORECASE
 )
@@ -87,7 +88,7 @@ class Pieces:
                     options.setdefault(token.name, []).append(token)
                 case Word() if token.bracketed or token.text not in known:
                     named = isinstance(before, Word) and before.text in _ARTICLES
-                    items += _bare(token, place, known, article=named)
+                    items += read_bare(token, place, known, article=named)
                 case Word():
                     if token.text not in FILLER:
                         items.append(Item("word", token.text, place, token.raw))
@@ -130,6 +131,26 @@ class Pieces:
         if found is None:
             raise Unfit(what)
         return found.text
+
+    def string_after(self, *words: str) -> str | None:
+        """The string that one of these words announces, `as "…"`; the words are taken with it."""
+        for index, item in enumerate(self.items):
+            first = index
+            while first and (one := self.items[first - 1]).kind == "word" and one.text in words:
+                first -= 1
+            if item.kind == "string" and first < index:
+                if first and (one := self.items[first - 1]).kind == "word" and one.text in {"with", "and"}:
+                    first -= 1
+                del self.items[first : index + 1]
+                return item.text
+        return None
+
+    def words_between_strings(self) -> bool:
+        """Whether two strings have more than `with` between them: then their order says nothing."""
+        places = [item.place for item in self.items if item.kind == "string"]
+        return len(places) > 1 and any(
+            places[0] < item.place < places[1] and item.text != "with" for item in self.items
+        )
 
     def maybe_string(self, *names: str) -> str | None:
         try:
@@ -212,7 +233,10 @@ class Pieces:
         left = [
             item
             for item in self.items
-            if not (item.kind == "word" and (item.text in connecting or item.text in self.explained))
+            if not (
+                item.kind == "word"
+                and (item.text in connecting or item.text in self.explained or item.text == "again")
+            )
         ]
         if left:
             raise Unfit(f"{(left[0].raw or left[0].text)[:40]!r} was not expected")
@@ -236,7 +260,8 @@ def lines_of(value: str) -> tuple[int, int]:
     return first, last
 
 
-def _bare(token: Word, place: int, known: frozenset[str], *, article: bool) -> list[Item]:
+def read_bare(token: Word, place: int, known: frozenset[str], *, article: bool) -> list[Item]:
+    """A word that is none of the language: an id, several, a range, a number, or just a word."""
     text = token.raw
     if not token.bracketed and text.isalpha() and (article or not _is_shown(text)):
         # `open the door` speaks of a door, and ids are never shown with the letters i, l, o or u.

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from weft.commands import values as v
-from weft.commands.lexicon import verbs
-from weft.commands.pieces import Pieces, Unfit, lines_of, node_id
+from weft.commands.lexicon import listed, verbs
+from weft.commands.pieces import WHOLE, Pieces, Unfit, node_id
+from weft.commands.readers_documents import read_document, write_document
 
 __all__ = ["READERS", "Reader"]
 
@@ -28,16 +29,15 @@ _DIRECTIONS = {
     "tip": "leaf",
 }
 _OF = ("of", "for", "on", "to", "from", "at", "under", "all", "its", "out", "that", "has")
-_WHOLE = ("full", "complete", "whole", "entire", "fully", "completely", "in-full", "entirely")
 
 
 def _view(pieces: Pieces) -> v.Action:
     if "doc" in pieces.options:
-        return _read(pieces)
+        return read_document(pieces)
     result = pieces.number("result", "result")
     if result is not None:
-        pieces.word(*_WHOLE)
-        pieces.done("at", "of", "in")
+        pieces.word(*WHOLE)
+        pieces.done("at", "of", "in", "rest", "all", "everything")
         return v.ViewResult(result)
     if "branch" in pieces.options or any(item.text == "branch" for item in pieces.items):
         return _view_branch(pieces)
@@ -48,7 +48,7 @@ def _view(pieces: Pieces) -> v.Action:
         i.text == "with" for i in pieces.items
     ):
         raise Unfit("the node with them, or a list of them?", "list")
-    full = pieces.word(*_WHOLE)
+    full = pieces.word(*WHOLE)
     annotations = pieces.word("with-annotations", "with-notes")
     if not annotations and any(item.text == "with" for item in pieces.items):
         annotations = (
@@ -56,6 +56,8 @@ def _view(pieces: Pieces) -> v.Action:
         )
         if annotations:
             pieces.word("with")
+    if not full:
+        pieces.word("summary", "brief", "briefly", "short", "summarised")
     pieces.done("at", "in", "and", "its")
     return v.View(node, full=full, annotations=annotations)
 
@@ -65,7 +67,8 @@ def _listing_before_id(pieces: Pieces) -> bool:
     named = [item.place for item in pieces.items if item.kind == "word" and item.text in _LISTINGS]
     ids = [item.place for item in pieces.items if item.kind == "id"]
     small = any(item.kind == "word" and item.text in _OF for item in pieces.items)
-    return bool(named) and bool(ids) and max(named) < min(ids) and small
+    owned = any(item.kind == "id" and item.raw.endswith(("'s", "’s")) for item in pieces.items)
+    return bool(named) and bool(ids) and (owned or (max(named) < min(ids) and small))
 
 
 def _view_branch(pieces: Pieces) -> v.Action:
@@ -96,9 +99,7 @@ def _tree(pieces: Pieces) -> v.Action:
     start = pieces.option_id("from") or pieces.maybe_id()
     depth = pieces.number("depth", "depth", "levels", "level", "deep")
     summary = pieces.word("summary", "summaries", "summarised", "summarized", "brief", "briefly")
-    pieces.done(
-        "from", "at", "under", "below", "with", "of", "to", "as", "levels", "in", "starting", "down", "deep"
-    )
+    pieces.done("from", "at", "under", "below", "with", "of", "to", "as", "in", "starting", "down", "only")
     return v.Tree(start, v.Tree().depth if depth is None else depth, summary)
 
 
@@ -112,6 +113,12 @@ def _switch(pieces: Pieces) -> v.Action:
     return v.Switch(node)
 
 
+_NOT_SOUGHT = listed(
+    "tree grove branch everything anything something nothing it this that them these those all here again nodes "
+    "not whole"
+)
+
+
 def _search(pieces: Pieces) -> v.Action:
     query = pieces.maybe_string("query", "text")
     if query is None and not pieces.verb:
@@ -123,6 +130,10 @@ def _search(pieces: Pieces) -> v.Action:
             words.pop(0)
         if len(words) > 1:
             raise Unfit("several words to look for must be in quotes")
+        if words and (
+            words[0].text in _NOT_SOUGHT or (words[0].kind == "id" and pieces.verb[:1] == ("look",))
+        ):
+            raise Unfit("the words to look for must be in quotes", "view")
         query = " ".join(item.raw or item.text for item in words)
     if not query.strip():
         raise Unfit("what for?")
@@ -132,8 +143,9 @@ def _search(pieces: Pieces) -> v.Action:
     return v.Search(query)
 
 
-def _think(pieces: Pieces) -> v.Action:
-    return v.Think(" ".join(item.raw or item.text for item in pieces.items))
+def _think(_: Pieces) -> v.Action:
+    # A thought is told by its beginning, before there are any pieces.
+    raise Unfit("a thought begins with the word think")
 
 
 def _help(pieces: Pieces) -> v.Action:
@@ -165,29 +177,58 @@ def _target(pieces: Pieces) -> v.NodeTarget | v.DocumentTarget | v.ResultTarget:
 
 def _pin(pieces: Pieces) -> v.Action:
     target = _target(pieces)
-    pieces.done("in", "to", "of", "memory", "number", "document", "doc", "section")
+    pieces.done("in", "to", "of", "from", "memory", "block", "number", "document", "doc")
     return v.Pin(target)
 
 
+_LABELS = ("as", "under", "called", "named", "labelled", "labeled", "label", "name", "titled")
+_TEXTS = (
+    "text",
+    "containing",
+    "saying",
+    "content",
+    "words",
+    "phrase",
+    "sentence",
+    "line",
+    "following",
+    "idea",
+)
+
+
 def _stash(pieces: Pieces) -> v.Action:
-    what: v.Literal | v.ContentOf | v.SummaryOf
+    label = pieces.option("label") or pieces.option("name") or pieces.option("as")
+    if label is None:
+        label = pieces.string_after(*_LABELS)
+    text = pieces.option("text")
+    if text is None:
+        text = pieces.string_after(*_TEXTS)
+    what = v.Literal(text) if text is not None else _stashed_of(pieces, named=label is not None)
+    if label is None:
+        if what is None and pieces.words_between_strings():
+            raise Unfit("which is the label, and which the text?")
+        label = pieces.string(what="a stash needs a label in quotes")
+    if what is None:
+        what = v.Literal(pieces.string(what="stash what: a text in quotes, content-of: or summary-of:?"))
+    pieces.done("of", "with", "this", "note", "away", "and", "full", "from", "as", "under")
+    return v.Stash(label, what)
+
+
+def _stashed_of(pieces: Pieces, *, named: bool) -> v.ContentOf | v.SummaryOf | None:
+    """What is stashed if it is of nodes: the content of one, or the summary of a range."""
     node, between = pieces.option_id("content-of"), pieces.range("summary-of")
-    if node is None and between is None:
+    if between is not None and node is not None:
+        raise Unfit("content-of: or summary-of:, not both")
+    if between is None and node is None:
         if pieces.word("content", "contents", "text"):
             node = pieces.id()
         elif pieces.word("summary", "summaries"):
             between = pieces.range() or _two_ids(pieces)
-    label = pieces.string("label", "name", what="a stash needs a label in quotes")
-    if node is not None:
-        what = v.ContentOf(node)
-    elif between is not None:
-        what = v.SummaryOf(*between)
-    else:
-        what = v.Literal(
-            pieces.string("text", what="stash what: a text in quotes, content-of: or summary-of:?")
-        )
-    pieces.done("of", "as", "under", "for", "later", "to", "label", "name", "called", "with")
-    return v.Stash(label, what)
+        elif named or pieces.word("from", "of"):
+            node = pieces.maybe_id()
+    if between is not None:
+        return v.SummaryOf(*between)
+    return None if node is None else v.ContentOf(node)
 
 
 def _two_ids(pieces: Pieces) -> tuple[str, str]:
@@ -239,7 +280,14 @@ def _memory(pieces: Pieces) -> v.Action:
     return v.Memory(v.MemoryView(view or "all"))
 
 
+def _check_after(pieces: Pieces) -> None:
+    """`after a7x2` is a place; any other `after` puts it off."""
+    if any(item.text == "after" for item in pieces.items) and not _leads_to_id(pieces, "after"):
+        raise Unfit("after what?")
+
+
 def _respond(pieces: Pieces) -> v.Action:
+    _check_after(pieces)
     context, instruction = pieces.option_ids("context"), pieces.option_ids("instruction")
     node = pieces.id()
     text = pieces.string("text")
@@ -264,18 +312,49 @@ def _edit(pieces: Pieces) -> v.Action:
 
 
 def _merge(pieces: Pieces) -> v.Action:
+    if _leads_to_id(pieces, "into"):
+        raise Unfit("one node into another, or both into a new one?", "respond")
     nodes = pieces.ids()
     if len(nodes) < 2:
         raise Unfit("merge takes two nodes or more")
     text = pieces.string("text")
-    pieces.done("and", "with", "into", "as", "to", "together")
+    pieces.done("and", "with", "into", "as", "to", "together", "both", "saying")
     return v.Merge(nodes, text)
 
 
+def _leads_to_id(pieces: Pieces, word: str) -> bool:
+    pairs = zip(pieces.items, pieces.items[1:], strict=False)
+    return any(one.text == word and other.kind == "id" for one, other in pairs)
+
+
 def _split(pieces: Pieces) -> v.Action:
+    pairs = zip(pieces.items, [*pieces.items[1:], None], strict=False)
+    if any(one.text == "before" and (other is None or other.kind == "id") for one, other in pairs):
+        raise Unfit("before which words?")
     node = pieces.id()
     at = pieces.string("at", what='split where? at:"…" takes the words it is split before')
-    pieces.done("at", "before", "up", "apart", "off", "in")
+    pieces.done(
+        "at",
+        "before",
+        "up",
+        "apart",
+        "off",
+        "in",
+        "into",
+        "two",
+        "parts",
+        "words",
+        "word",
+        "phrase",
+        "where",
+        "it",
+        "says",
+        "right",
+        "point",
+        "begins",
+        "starts",
+        "just",
+    )
     if not at:
         raise Unfit('split where? at:"…" takes the words it is split before')
     return v.Split(node, at)
@@ -295,7 +374,21 @@ def _attach(pieces: Pieces) -> v.Action:
 
 
 def _ends(pieces: Pieces) -> tuple[str, v.NodeTarget | v.DocumentTarget | v.TreeTarget]:
-    node = pieces.id("link which node?")
+    """What a link goes from, and where to: in the order in which it is said, unless words say otherwise."""
+    source, target = pieces.option_id("from"), None
+    for index, item in enumerate(pieces.items):
+        before = pieces.items[index - 1] if index else None
+        told = before.text if before is not None and before.kind == "word" else ""
+        if item.kind == "id" and told == "to" and target is None:
+            target = item
+    first = next((item for item in pieces.items if item.kind == "id"), None)
+    others = sum(item.kind == "id" for item in pieces.items) > 1
+    if source is None and target is not None and first is target and others:
+        # `link to b3k9 from a7x2`
+        pieces.items.remove(target)
+        node = pieces.id("link which node?")
+        return node, v.NodeTarget(target.text)
+    node = source or pieces.id("link which node?")
     title, tree = pieces.option("doc"), pieces.option("tree")
     if title is not None:
         return node, v.DocumentTarget(title, pieces.option("section"))
@@ -305,9 +398,14 @@ def _ends(pieces: Pieces) -> tuple[str, v.NodeTarget | v.DocumentTarget | v.Tree
 
 
 def _link(pieces: Pieces) -> v.Action:
+    ids = [item.place for item in pieces.items if item.kind == "id"]
+    if any(item.text == "from" and min(ids, default=0) < item.place for item in pieces.items) and not any(
+        item.text == "to" for item in pieces.items
+    ):
+        raise Unfit("from which, and to which?", "unlink")
     node, other = _ends(pieces)
     note = pieces.maybe_string("note", "text", "label") or ""
-    pieces.done("to", "with", "and", "together", "up", "between", "from", "document", "doc", "tree")
+    pieces.done("to", "with", "and", "together", "up", "between", "from", "both")
     return v.Link(node, other, note)
 
 
@@ -317,12 +415,15 @@ def _unlink(pieces: Pieces) -> v.Action:
     return v.Unlink(node, other)
 
 
-_NO_NAMES = frozenset({"everything", "all", "nothing", "it", "this", "that", "them", "these", "those", "not"})
+_NO_NAMES = listed(
+    "everything all nothing it this that them these those not later tomorrow soon again too also first instead "
+    "maybe next here there"
+)
 
 
 def _named(pieces: Pieces) -> tuple[str, str]:
     """A node and a tag's name, which may be bare."""
-    name = pieces.maybe_string("tag", "name", "label")
+    name = pieces.maybe_string("tag", "name", "label", "as")
     if name is not None:
         return pieces.id(), name
     bare = [
@@ -339,7 +440,7 @@ def _named(pieces: Pieces) -> tuple[str, str]:
     if node.kind != "id" or other.kind == "range" or other.text in _NO_NAMES:
         raise Unfit("tag takes a node and a name")
     pieces.items = [item for item in pieces.items if item is not node and item is not other]
-    return node.text, other.raw
+    return node.text, other.raw.lstrip("#")
 
 
 def _tag(pieces: Pieces) -> v.Action:
@@ -357,13 +458,14 @@ def _untag(pieces: Pieces) -> v.Action:
 def _bookmark(pieces: Pieces) -> v.Action:
     node = pieces.id()
     label = pieces.maybe_string("label", "name", "note")
-    pieces.done("as", "with", "at", "label", "called", "under", "for", "later")
+    pieces.done("as", "with", "at", "label", "called", "under", "for")
     return v.Bookmark(node, label)
 
 
 def _only_node(make: Callable[[str], v.Action], *small: str) -> Reader:
     def read(pieces: Pieces) -> v.Action:
-        node = pieces.id()
+        node = pieces.option_id("branch") if "branch" in small else None
+        node = node or pieces.id()
         pieces.done(*small)
         return make(node)
 
@@ -377,15 +479,17 @@ def _restore(pieces: Pieces) -> v.Action:
 
 
 def _collapse(pieces: Pieces) -> v.Action:
-    between = pieces.range() or _two_ids(pieces)
-    name = pieces.string("name", "label", what="a collapsed range needs a name in quotes")
+    between = pieces.range("range") or pieces.range() or _two_ids(pieces)
+    name = pieces.option("as") or pieces.string_after(*_LABELS)
+    if name is None:
+        name = pieces.string("name", "label", what="a collapsed range needs a name in quotes")
     description = pieces.maybe_string("description", "note") or ""
     pieces.done("from", "as", "into", "called", "to", "under", "range", "between", "with")
     return v.Collapse(*between, name, description)
 
 
 def _expand(pieces: Pieces) -> v.Action:
-    name = pieces.maybe_string("name", "label")
+    name = pieces.maybe_string("name", "label", "range")
     if name is None and "expand" in pieces.verb and any(item.kind == "id" for item in pieces.items):
         return _continue(pieces)
     if name is None:
@@ -417,6 +521,7 @@ _COUNTED = (
 
 
 def _continue(pieces: Pieces) -> v.Action:
+    _check_after(pieces)
     start = pieces.option_id("from") or pieces.maybe_id()
     n, tokens = pieces.number("n", *_COUNTED), pieces.number("tokens", "tokens")
     temperature = _temperature(pieces.option("temp"))
@@ -437,51 +542,6 @@ def _temperature(value: str | None) -> float | None:
     if not 0 <= found <= 10:
         raise Unfit("temp: is a number between 0 and 10")
     return found
-
-
-def _read(pieces: Pieces) -> v.Action:
-    title = pieces.option("doc")
-    if title is None:
-        raise Unfit('which document? doc:"…"', "view")
-    section, lines = pieces.option("section"), pieces.option("lines")
-    parts: list[v.SummaryOnly | v.Lines | v.SectionOf] = []
-    if section is not None:
-        parts.append(v.SectionOf(section))
-    if lines is not None:
-        parts.append(v.Lines(*lines_of(lines)))
-    if pieces.word("summary", "summarised", "summarized", "briefly"):
-        parts.append(v.SummaryOnly())
-    if len(parts) > 1:
-        raise Unfit("one of summary, lines: and section:, not several")
-    pieces.word(*_WHOLE)
-    pieces.done("of", "from", "in", "only", "at", "up", "out", "document", "doc")
-    return v.Read(title, parts[0] if parts else None)
-
-
-def _write(pieces: Pieces) -> v.Action:
-    title = pieces.option("doc")
-    if title is None:
-        raise Unfit('to which document? doc:"…"', "respond", "edit")
-    places: list[v.Append | v.At | v.Replace] = []
-    if "append" in pieces.verb or pieces.word("append", "appending"):
-        places.append(v.Append())
-    at, replaced = pieces.option("at"), pieces.option("replace")
-    if at is not None:
-        places.append(v.At(int(at)) if at.isdecimal() and 0 < len(at) < 10 and int(at) else v.At(at))
-    if replaced is not None:
-        places.append(v.Replace(_replaced(replaced)))
-    if len(places) != 1:
-        raise Unfit("write where: append, at:… or replace:…?")
-    text = pieces.string("text")
-    pieces.done("to", "in", "into", "with", "document", "doc", "end", "of")
-    return v.Write(title, places[0], text)
-
-
-def _replaced(value: str) -> v.Lines | str:
-    try:
-        return v.Lines(*lines_of(value.lower().removeprefix("lines ").removeprefix("lines:")))
-    except Unfit:
-        return value
 
 
 READERS: Mapping[str, Reader] = {
@@ -519,6 +579,6 @@ READERS: Mapping[str, Reader] = {
     "undo": _step(v.Undo()),
     "redo": _step(v.Redo()),
     "continue": _continue,
-    "read": _read,
-    "write": _write,
+    "read": read_document,
+    "write": write_document,
 }

@@ -12,15 +12,12 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from weft.commands.strings import end_of_closed, string_end
+from weft.commands.thinking import thought_start
 
 __all__ = ["ARROW", "BACK", "Found", "Ignored", "Scan", "Scanner", "Span", "Why", "scan"]
 
 ARROW, BACK = "→", "←"
 _BLANKS = re.compile("[ \t\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]*")
-_THINK = re.compile(
-    r"[ \t]*+(?:(?:please|now|just|let|me|let's|i|will)[ \t]+){0,4}think(?:ing)?\b[ \t]*+[:.…]*+",
-    re.IGNORECASE,
-)
 _FENCE = re.compile(r"([ \t]*+(?:(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])[ \t]*+){0,32}+)(`{3,}+|~{3,}+)(.*)")
 _TAG = re.compile(
     r"[ \t]*+<(think|thinking|reasoning|scratchpad|pre|code|blockquote|quote|!--)", re.IGNORECASE
@@ -266,7 +263,7 @@ class Scanner:
 
     def _begin(self, line: str, first: int) -> None:
         after = first + 1
-        thinking = _THINK.match(line[after : after + 100])
+        thinking = thought_start(line, after)
         opened = _Open(
             start=self._place + first,
             byte_start=self._bytes + _size(line[:first]),
@@ -275,7 +272,7 @@ class Scanner:
             parts=[],
         )
         if thinking is not None:
-            self._think(opened, line, after + thinking.end())
+            self._think(opened, line, thinking)
         else:
             self._read(opened, line, after, after)
 

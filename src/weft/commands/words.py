@@ -15,12 +15,32 @@ _MOST = 200
 _LONGEST_REFERENCE = 40
 _BARE = re.compile(r'[^\s"“]++(?:(?<![:=,])["“][^\s"“]*+)*+')
 _SPACE = re.compile(r"\s*+")
-_AFTER = re.compile(r"[,;.!?)\]]*+")
+_AFTER = re.compile(r"[,;:.!?)\]]*+")
+_DASHED = re.compile(r"--(?=[A-Za-z])")
+_FLAG = re.compile(
+    r"(full|summary|append|with-annotations|annotations)[:=](?:true|yes|on|1)[,;.]?\Z", re.IGNORECASE
+)
+_RESULT = re.compile(r"\[(result[:=]\d{1,9})\][,;.!?]*\Z", re.IGNORECASE)
 _OPTION = re.compile(r"([A-Za-z][A-Za-z_-]{0,20})[:=](.*)\Z", re.DOTALL)
 _EDGES = "`*()<>"
 _ENDS = ".,;:!?…"
 
+_LISTS = frozenset({"context", "instruction", "id"})
+"""Options whose values may be parted by a comma and a blank."""
+_ALSO_SMALL = frozenset({"with", "using", "as", "in", "node", "nodes"})
+"""Before a blank, a colon after one of these only announces what follows: `reply with: "…"`."""
+_ALSO_VERBS = frozenset({"note", "pin", "stash", "tag", "tree", "replace"})
+
 OPTIONS = {
+    "docs": "doc",
+    "summary": "summary-of",
+    "nodes": "id",
+    "ids": "id",
+    "levels": "depth",
+    "group": "range",
+    "range": "range",
+    "text-of": "content-of",
+    "contents-of": "content-of",
     "agent": "agent",
     "as": "as",
     "at": "at",
@@ -78,6 +98,8 @@ class Word:
     """Lower case, without what is around it."""
     raw: str
     bracketed: bool = False
+    after: str = ""
+    """The punctuation that follows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +177,25 @@ def _shown(text: str) -> str:
 def _bare(text: str, position: int, before: list[Token]) -> tuple[Token | None, int]:
     match = _BARE.match(text, position)
     end = position + 1 if match is None else match.end()
-    raw = text[position:end]
+    raw = _DASHED.sub("", text[position:end], count=1)
+    flag, result = _FLAG.match(raw[:_LONGEST_REFERENCE]), _RESULT.match(raw[:_LONGEST_REFERENCE])
+    if flag is not None:
+        return Word(flag[1].lower(), flag[1]), end
+    if result is not None:
+        raw = result[1]
     option = _OPTION.match(raw)
-    if option is not None and option[1].lower() in OPTIONS:
+    if (
+        option is not None
+        and not option[2]
+        and raw[:-1].lower() in _ALSO_SMALL
+        and text[end : end + 1].isspace()
+    ):
+        return _word(raw), end
+    begins_command = not before and not (option and option[2]) and raw[:-1].lower() in _ALSO_VERBS
+    if option is not None and option[1].lower() in OPTIONS and not begins_command:
         return _option(text, OPTIONS[option[1].lower()], option[2], end)
     last = before[-1] if before else None
-    if isinstance(last, Option) and not last.quoted and last.values[-1:] == ("",):
+    if isinstance(last, Option) and last.name in _LISTS and not last.quoted and last.values[-1:] == ("",):
         # `context:a7x2, b3k9`: the list goes on.
         before.pop()
         return Option(last.name, (*last.values[:-1], *raw.split(",")), quoted=False), end
@@ -176,7 +211,7 @@ def _option(text: str, name: str, value: str, end: int) -> tuple[Option, int]:
         elif start < len(text):
             match = _BARE.match(text, start)
             if match is not None and _OPTION.match(match[0]) is None:
-                return Option(name, tuple(match[0].rstrip(";").split(",")), quoted=False), match.end()
+                return Option(name, _values(name, match[0]), quoted=False), match.end()
             return Option(name, (), quoted=False), end
     if end < len(text) and text[end] in MARKS and not value:
         said: list[str] = []
@@ -184,7 +219,17 @@ def _option(text: str, name: str, value: str, end: int) -> tuple[Option, int]:
             one, end = _string(text, end)
             said.append(one)
         return Option(name, tuple(said), quoted=True), end
-    return Option(name, tuple(value.rstrip(";").split(",")), quoted=False), end
+    return Option(name, _values(name, value), quoted=False), end
+
+
+def _values(name: str, value: str) -> tuple[str, ...]:
+    """The values of an option, without the punctuation of the sentence around it."""
+    if name in _LISTS:
+        return tuple(value.rstrip(";").split(","))
+    bare = value.rstrip(",;")
+    if name != "stop" and bare[-2:-1].isalnum() and bare[-1] in ".!?)":
+        bare = bare[:-1]
+    return tuple(bare.split(","))
 
 
 def _word(raw: str) -> Word | None:
@@ -192,7 +237,9 @@ def _word(raw: str) -> Word | None:
     bracketed = bare.startswith("[") and bare.rstrip("'’′").endswith("]")
     if bracketed:
         bare = bare.replace("[", "", 1).replace("]", "", 1)
-    return Word(bare.lower(), bare, bracketed) if bare else None
+    # Only what ends it, and not what is inside of a long one.
+    tail = raw[-3:]
+    return Word(bare.lower(), bare, bracketed, tail[len(tail.rstrip(_ENDS)) :]) if bare else None
 
 
 def as_reference(text: str) -> str | None:
