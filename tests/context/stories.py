@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 from tests.context.conversations import texts
 
 from weft.context.assemble import ContextRequest, Pending
+from weft.context.pairing import tools_of
 from weft.context.select import Candidate, ExtraSource, Outline, Reason
 from weft.context.settings import resolve_preferences
 from weft.context.sizes import least_of_content, tokens_of_content
@@ -52,6 +53,7 @@ class Story:
             least=least_of_content(content, DEFAULT) if isinstance(content, Mixed) else None,
             asks=makes_calls(content),
             answers=holds_results(content),
+            tools=tools_of(content),
         )
         self.rows.append(row)
         self.contents[name] = content

@@ -7,6 +7,7 @@ import pytest
 from tests.covers import covers
 
 from weft.context.assemble import ContextRequest, Pending, Profile, assemble
+from weft.context.pairing import tools_of
 from weft.context.result import AssembledContext
 from weft.context.select import (
     Candidate,
@@ -113,6 +114,7 @@ def read_by_hand(grove, tree, leaf, *, estimator="default"):
                 least=least_of(node.content, estimator),
                 asks=makes_calls(node.content),
                 answers=holds_results(node.content),
+                tools=tools_of(node.content),
             )
         )
     return rows, contents, tuple(instructions)

@@ -194,3 +194,29 @@ def test_blank_input_is_no_input_unknown_wishes_are_refused_and_what_never_cuts_
     merged = one.merge(two, content="both")
     found = merged.context(limit=400, strategy="stopAtLimit")
     assert not found.shortened
+
+
+@covers("fit.tool-groups-whole", "fit.recent-nodes-always-there", "dialogue.tool-results-follow-calls")
+def test_a_call_that_nobody_answered_takes_no_room_and_is_not_recent(loom):
+    loom.add_agent("caller", model_ref="local:any")
+    tree = loom.plant("Weather", "What is the weather?")
+    asked = ToolCall(id="c", name="look", arguments={"town": "x" * 4_000})
+    alone = tree.root.say(asked, author="caller")
+    for strategy in ("truncateMiddle", "rollingWindow", "stopAtLimit"):
+        found = alone.context(limit=100, strategy=strategy)
+        assert [message.text for message in found.messages] == ["What is the weather?"]
+        assert found.tokens == 5
+    # The words beside it are sent, and they alone are paid for.
+    said = tree.root.say(Mixed((Text("Let me look."), asked)), author="caller")
+    assert said.context(limit=100).tokens == said.context().tokens < 20
+    assert said.context(limit=100).messages[1].text == "Let me look."
+    node = tree.root
+    for number in range(60):
+        node = node.say(f"line {number} " * 10, author="caller" if number % 2 == 0 else None)
+    last = node
+    for number in range(6):
+        node = node.say(ToolCall(id=f"d{number}", name="look", arguments="y" * 400), author="caller")
+    node = node.say(ToolResult(call_id="nobody", content="z" * 4_000))
+    # Read from both ends: the chat before it stands as if the calls had never been made.
+    assert node.context(limit=500).messages == last.context(limit=500).messages
+    assert node.context(limit=500).tokens == last.context(limit=500).tokens

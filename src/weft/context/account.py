@@ -151,12 +151,7 @@ class _Account:
             return gone, reason.value, 0, level.row.tokens
         joined = self.by_level.get(level.number)
         if self.composed is not None and joined is None:
-            return (
-                Outcome.DROPPED,
-                "a tool call without its result, or a result without its call or with a newer one",
-                0,
-                level.row.tokens,
-            )
+            return Outcome.DROPPED, Reason.UNPAIRED.value, 0, level.row.tokens
         added = self._joint(joined) if self.composed is not None else self._boundary(level)
         tokens, size = level.tokens + added, level.row.tokens + added
         if level.shortened:

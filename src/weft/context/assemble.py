@@ -7,6 +7,7 @@ from functools import partial
 from weft.context.dialogue import CLOSING, OPENING, heading_of
 from weft.context.fit import Columns, Fit, Room, Rules, Sketch, fit, head_reach, water_level
 from weft.context.marker import JOINT, Marker
+from weft.context.pairing import settled
 from weft.context.reference import frame_tokens
 from weft.context.result import AssembledContext
 from weft.context.select import (
@@ -169,7 +170,10 @@ class Plan:
 def plan_context(request: ContextRequest) -> Plan:
     """Decide what is kept. Reads no texts but those of the system context and the pending input."""
     system = request.system_context()
-    rows = _with_input(request if request.dialogue else replace(request, outline=_as_words(request.outline)))
+    if request.dialogue:
+        rows = settled(_with_input(request), request.estimator)
+    else:
+        rows = _with_input(replace(request, outline=_as_words(request.outline)))
     prices = _prices(request)
     beside = _beside(rows, request.pending.sources)
     sketch, reasons = _sketch(rows, prices, request, beside)

@@ -9,6 +9,7 @@ from weft.context.assemble import INPUT, Plan
 from weft.context.buffer import document_of
 from weft.context.dialogue import Composed, Part, compose, pair_up
 from weft.context.manifest import Facts, Gap, Manifest
+from weft.context.pairing import without_unpaired
 from weft.context.reference import frame_tokens, reference_blocks
 from weft.context.result import AssembledContext
 from weft.context.select import Candidate, ExtraSource
@@ -116,6 +117,8 @@ class _Rendering:
         content = self._content(row.id)
         if not self.plan.request.dialogue:
             content = Text(spoken_text(content))
+        elif row.tools is not None:
+            content = without_unpaired(content, row.tools)
         content, level.shortened = self._fitted(content, row.tokens, most)
         level.tokens = tokens_of_content(content, self.estimator) if level.shortened else row.tokens
         role = Role(row.role) if row.role in {"assistant", "tool"} else Role.USER

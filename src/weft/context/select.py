@@ -10,6 +10,7 @@ from weft.context.fit import Columns, Stretch
 from weft.context.marker import JOINT
 from weft.context.shorten import least_tokens
 from weft.context.tokens import Estimator
+from weft.tree.content import Mixed
 from weft.tree.edge import SourceRole
 from weft.tree.node import Metadata
 
@@ -21,6 +22,7 @@ __all__ = [
     "Outline",
     "Prices",
     "Reason",
+    "Tools",
     "answers_of",
     "asks_of",
     "bound_of",
@@ -43,10 +45,13 @@ class Reason(StrEnum):
     ANNOTATION = "annotation"
     EMPTY = "empty"
     TOOL_GROUP = "its tool call or result is left out"
+    UNPAIRED = "a tool call without its result, or a result without its call or with a newer one"
     IN_SYSTEM = "part of the system context"
     NO_WORDS = "no words, and a document is words"
     COLLAPSED = "in a folded range"
 
+
+_OWN = frozenset({None, Reason.UNPAIRED})
 
 Annotations: TypeAlias = bool | frozenset[str]
 """True includes all annotations, a set those with these ids."""
@@ -87,6 +92,15 @@ class Instead(NamedTuple):
     """What the node's own words would cost."""
 
 
+class Tools(NamedTuple):
+    """The tool traffic of one level: calls it makes, results it holds, by the calls' ids."""
+
+    calls: tuple[str, ...]
+    results: tuple[str, ...]
+    content: Mixed | None = None
+    """All of it, where words or media stand beside the traffic: they are sent without it, too."""
+
+
 class Candidate(NamedTuple):
     """One level of a path as planning reads it, without its text."""
 
@@ -111,6 +125,8 @@ class Candidate(NamedTuple):
     """Whether it holds results of tools; None: as its kind says, and anything mixed by others may."""
     instead: "Instead | None" = None
     """Where its words are not its own: what they stand for."""
+    tools: Tools | None = None
+    """Its tool traffic; None: there is none, or nobody looked, and then it is taken to be whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +233,8 @@ def left_out_of(rows: Sequence[Candidate], bound: bytes) -> list[Reason | None]:
     for index in range(1, len(rows) + 1):
         if index < len(rows) and bound[index]:
             continue
-        if index - start > 1 and any(reasons[start:index]):
+        # A half without its other half is nobody else's reason.
+        if index - start > 1 and any(reason not in _OWN for reason in reasons[start:index]):
             for level in range(start, index):
                 reasons[level] = reasons[level] or Reason.TOOL_GROUP
         start = index

@@ -1,12 +1,13 @@
 """A path as the context engine plans with it: read from both ends, never further than the budget."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from weft.context.assemble import ContextRequest
 from weft.context.fit import Stretch
 from weft.context.manifest import NO_LIMIT
+from weft.context.pairing import paired_rows, tools_of
 from weft.context.select import (
     Annotations,
     Candidate,
@@ -14,6 +15,7 @@ from weft.context.select import (
     Instead,
     Outline,
     Reason,
+    Tools,
     answers_of,
     bound_of,
     left_out_of,
@@ -49,6 +51,9 @@ _AT_ONCE = 20_000
 _FOR_A_USER = 4_096
 """How many levels further to look for a user's message, after a long run of tools."""
 _MEDIA = frozenset({"image", "audio"})
+_TOOLS = frozenset({"tool_call", "tool_result"})
+_TOOLS_AT_ONCE = 500
+"""Of a long path's tools never more than this many are held at a time."""
 _SPOKEN = frozenset({"text", "mixed"})
 """Kinds that may have words for a document."""
 
@@ -170,7 +175,7 @@ class PathReader:
             floor = top.ruler - most
 
     def _reaches(self, levels: Sequence["_Level"], room: int, least: int) -> bool:
-        rows = _plain(levels)
+        rows = paired_rows(_plain(levels), self.estimator)
         bound = bound_of(rows)
         live = [index for index, reason in enumerate(left_out_of(rows, bound)) if reason is None]
         # The first is only there to tell whether the next one is joined to it.
@@ -192,10 +197,14 @@ class PathReader:
             beyond = first_beyond(session, tree, self.end.position, min(amount, NO_LIMIT))
             rows = walk_up(session, tree, self.end.position if beyond is None else beyond)
             levels = self._levels(rows)
-            live = sum(each.tokens for each in _live(_whole_groups(_plain(levels))))
+            live = sum(each.tokens for each in _live(self._sendable(_plain(levels))))
             if beyond is None or (live and (on_ruler or live > reach)):
                 return levels
             amount = max(1, 2 * amount)
+
+    def _sendable(self, rows: Sequence[Candidate]) -> Sequence[Candidate]:
+        """What of the path's beginning can be sent, as far as what was read tells."""
+        return paired_rows(_whole_groups(rows), self.estimator)
 
     def _between(self, last: int, start: NodeRow) -> tuple[Stretch, str]:
         """What lies between the level `last` and the tail: a count, two ids, two marks on the ruler.
@@ -260,6 +269,7 @@ class PathReader:
                     least=sizes[row.key].least,
                     asks=sizes[row.key].asks,
                     answers=sizes[row.key].answers,
+                    tools=sizes[row.key].tools,
                 ),
             )
             for row in seen
@@ -282,6 +292,7 @@ class PathReader:
             notes=(),
             least=None,
             instead=None if text is None else Instead(fold.name, level.candidate.tokens),
+            tools=None,
         )
         return _Level(level.row, found)
 
@@ -318,6 +329,18 @@ class PathReader:
         if unsaid:
             contents = self.cache.contents(self.tree.session, self.tree.key, unsaid)
             found |= {key: self._size(content) for key, content in contents.items()}
+        return found | self._with_tools(rows, found)
+
+    def _with_tools(self, rows: Sequence[NodeRow], sizes: Mapping[int, "_Size"]) -> dict[int, "_Size"]:
+        """Calls and results with their ids: only contents tell which belong together, so these are read."""
+        if not self.dialogue:
+            return {}
+        found: dict[int, _Size] = {}
+        tools = [row for row in rows if KINDS[row.kind] in _TOOLS and sizes[row.key].tools is None]
+        for start in range(0, len(tools), _TOOLS_AT_ONCE):
+            part = tools[start : start + _TOOLS_AT_ONCE]
+            for key, content in self.cache.contents(self.tree.session, self.tree.key, part).items():
+                found[key] = sizes[key]._replace(tools=tools_of(content))
         return found
 
     def _size(self, content: Content) -> "_Size":
@@ -325,9 +348,9 @@ class PathReader:
             return _Size(tokens_of_content(Text(spoken_text(content)), self.estimator))
         tokens = tokens_of_content(content, self.estimator)
         if not isinstance(content, Mixed):
-            return _Size(tokens)
+            return _Size(tokens, tools=tools_of(content))
         least = least_of_content(content, self.estimator)
-        return _Size(tokens, least, makes_calls(content), holds_results(content))
+        return _Size(tokens, least, makes_calls(content), holds_results(content), tools_of(content))
 
 
 class _Size(NamedTuple):
@@ -336,6 +359,7 @@ class _Size(NamedTuple):
     """What a content of several parts can be brought down to."""
     asks: bool | None = None
     answers: bool | None = None
+    tools: Tools | None = None
 
 
 @dataclass(frozen=True, slots=True)
