@@ -6,6 +6,7 @@ import pytest
 from tests.covers import covers
 from tests.runtime.test_contexts import from_history, picture
 
+from weft.context.tokens import estimator_of
 from weft.errors import InvalidInputError
 from weft.tree.content import Mixed, Text, Thinking, ToolCall, ToolResult
 from weft.tree.node import Role
@@ -220,3 +221,23 @@ def test_a_call_that_nobody_answered_takes_no_room_and_is_not_recent(loom):
     # Read from both ends: the chat before it stands as if the calls had never been made.
     assert node.context(limit=500).messages == last.context(limit=500).messages
     assert node.context(limit=500).tokens == last.context(limit=500).tokens
+
+
+@covers("fit.budget-never-exceeded", "tokens.exact-where-installed")
+@pytest.mark.parametrize(
+    ("mode", "pieces"),
+    [("buffer", ("{}   ",)), ("buffer", ("\ndon'tAAA", "don't \t -")), ("dialogue", ("{} \n", " x\t{}"))],
+)
+def test_an_exact_count_of_the_whole_stays_within_the_budget(loom, mode, pieces):
+    tree = loom.plant("Table", "0   ", mode=mode)
+    node = tree.root
+    for number in range(80):
+        node = node.say(pieces[number % len(pieces)].format(number))
+    exact = estimator_of("openai:o200k_base")
+    for strategy in ("rollingWindow", "truncateMiddle"):
+        found = node.context(limit=60, estimator="openai:o200k_base", strategy=strategy)
+        sent = found.document if mode == "buffer" else found.messages[0].text
+        assert exact.of_text(sent) <= 60
+        assert found.tokens == found.manifest.tokens <= 60
+    whole = node.context(estimator="openai:o200k_base")
+    assert whole.tokens >= exact.of_text(whole.document if mode == "buffer" else whole.messages[0].text)

@@ -163,7 +163,8 @@ class _Account:
 
     def _boundary(self, level: Level) -> int:
         said = self.plan.request.headings.get(level.row.id, "")
-        return self.plan.request.estimator.of_text(said) if said else 0
+        estimator = self.plan.request.estimator
+        return self.plan.prices.seam + (estimator.of_text(said) + estimator.seam if said else 0)
 
     def _why(self, number: int) -> str:
         found = self.plan.fit
@@ -179,7 +180,8 @@ class _Account:
         """What a blank line and a heading add to a part."""
         if joined is None:
             return 0
-        heading = self.plan.request.estimator.of_text(joined.heading) if joined.heading else 0
+        estimator = self.plan.request.estimator
+        heading = estimator.of_text(joined.heading) + estimator.seam if joined.heading else 0
         return heading + (self.plan.prices.joint if joined.joint else 0)
 
     def _reference(self, each: Reference) -> Run:
@@ -206,7 +208,12 @@ class _Account:
         of_text, found = self.plan.request.estimator.of_text, self.plan.fit
         pieces: list[Piece] = []
         if marker is not None:
-            tokens = of_text(found.marker) + self._joint(self.by_part.get(id(marker)))
+            joined = self.by_part.get(id(marker))
+            tokens = (
+                found.marker_tokens
+                if not self.plan.request.dialogue
+                else of_text(found.marker) + self._joint(joined)
+            )
             pieces.append(_added("marker", tokens, "stands for what was left out"))
         if self.preface is not None:
             tokens = of_text(self.plan.request.preface) + self._joint(self.by_part.get(id(self.preface)))

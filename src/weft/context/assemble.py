@@ -76,6 +76,8 @@ class ContextRequest:
     """By node id, what stands before its words: a loom-aware agent's headings, or boundaries in prose."""
     preface: str = ""
     """What stands before the current turn: a loom-aware agent's context."""
+    held_back: int = 0
+    """Tokens of the budget that are not used: an exact count of the whole was larger than of its parts."""
 
     @property
     def dialogue(self) -> bool:
@@ -210,9 +212,9 @@ def _beside(rows: Outline, pending: tuple[ExtraSource, ...]) -> dict[int, tuple[
 
 def assemble(request: ContextRequest, contents: Mapping[str, Content]) -> AssembledContext:
     """Plan and render at once, where all contents are at hand."""
-    from weft.context.render import render_context  # noqa: PLC0415 - rendering stands on the plan
+    from weft.context.render import write_context  # noqa: PLC0415 - rendering stands on the plan
 
-    return render_context(plan_context(request), contents)
+    return write_context(plan_context(request), lambda _: contents)
 
 
 def _with_input(request: ContextRequest) -> Outline:
@@ -256,11 +258,11 @@ def _prices(request: ContextRequest) -> Prices:
 
 def _given_tokens(headings: Mapping[str, str], estimator: Estimator, row: Candidate) -> int:
     said = headings.get(row.id, "")
-    return estimator.of_text(said) if said else 0
+    return estimator.of_text(said) + estimator.seam if said else 0
 
 
 def _heading_tokens(names: Mapping[str, str], estimator: Estimator, row: Candidate) -> int:
-    return estimator.of_text(heading_of(row.author, names)) if row.author else 0
+    return estimator.of_text(heading_of(row.author, names)) + estimator.seam if row.author else 0
 
 
 def _sketch(
@@ -310,14 +312,14 @@ def _last_user(rows: Outline, reasons: Mapping[int, Reason], tail: Columns) -> t
 
 
 def _room(request: ContextRequest, system: SystemContext, rows: Outline, sketch: Sketch) -> Room:
-    of_text, reserve, repair = request.estimator.of_text, 0, 0
+    of_text, reserve, repair = request.estimator.of_text, request.held_back, 0
     if request.preface:
-        reserve += of_text(request.preface) + 2 * of_text(JOINT)
+        reserve += of_text(request.preface) + 2 * request.estimator.joint
     if request.dialogue:
         if not request.profile.prefill and not _by_user(reversed(rows.tail), reversed(sketch.tail.lives)):
             reserve += of_text(CLOSING)
         # A marker between two users is joined to both.
-        repair = 2 * of_text(JOINT)
+        repair = 2 * request.estimator.joint
         if _by_user(rows.tail if sketch.between is None else rows.head, sketch.start.lives):
             repair += of_text(OPENING)
         else:

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from weft.context.tokens import DEFAULT, Estimator
+from weft.context.tokens import DEFAULT, JOINT, Estimator
 
 __all__ = ["JOINT", "SHORT", "Marker"]
 
-JOINT = "\n\n"
 SHORT = "[…]"
 _WIDEST = ("9,999,999", "999,999,999", "0" * 26, "0" * 26)
 _NAMES = ("{levels}", "{tokens}", "{first}", "{last}")
@@ -42,7 +41,9 @@ class Marker:
         if not text:
             return 0
         joint = self.estimator.of_text(self.joint) if self.joint else 0
-        return self.estimator.of_text(text) + joint
+        # Two ends of its own, and two of each blank line: a joint is as many characters as it has ends.
+        seams = max(2, len(self.joint)) * self.estimator.seam
+        return self.estimator.of_text(text) + joint + seams
 
 
 def _filled(template: str, values: tuple[str, ...]) -> str:

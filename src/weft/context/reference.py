@@ -15,7 +15,7 @@ def _frame(local_id: str) -> tuple[str, str]:
 
 
 def frame_tokens(local_id: str, estimator: Estimator) -> int:
-    return sum(estimator.of_text(side) for side in _frame(local_id))
+    return sum(estimator.of_text(side) + estimator.seam for side in _frame(local_id))
 
 
 def reference_blocks(local_id: str, content: Content) -> tuple[Block, ...]:

@@ -2,10 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from weft.context.account import Level, Reference, account_for, settings_of
-from weft.context.assemble import INPUT, Plan
+from weft.context.assemble import INPUT, Plan, plan_context
 from weft.context.buffer import document_of
 from weft.context.dialogue import Composed, Part, compose, pair_up
 from weft.context.manifest import Facts, Gap, Manifest
@@ -20,7 +21,31 @@ from weft.tree.content import Block, Content, JsonValue, Text, blocks_of, spoken
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
 
-__all__ = ["digest_of", "render_context"]
+__all__ = ["digest_of", "render_context", "write_context"]
+
+
+def write_context(plan: Plan, read: Callable[[Plan], Mapping[str, Content]]) -> AssembledContext:
+    """The request that was planned, within its budget for certain. `read` gets the contents of `plan.wanted`.
+
+    An exact count of the whole may pass that of its parts by more than the seams allow for,
+    if only with words made for it: then a little less is planned.
+    """
+    found = render_context(plan, read(plan))
+    while plan.request.estimator.seam:
+        over = measured(found, plan.request.estimator) - plan.request.budget
+        if over <= 0:
+            break
+        plan = plan_context(replace(plan.request, held_back=plan.request.held_back + over))
+        found = render_context(plan, read(plan))
+    return found
+
+
+def measured(context: AssembledContext, estimator: Estimator) -> int:
+    """What a request costs as it is sent."""
+    texts = [context.system, context.document or ""]
+    tokens = sum(estimator.of_text(text) for text in texts if text)
+    blocks = (block for message in context.messages for block in message.blocks)
+    return tokens + sum(tokens_of_content(block, estimator) for block in blocks)
 
 
 def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledContext:

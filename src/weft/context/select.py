@@ -7,7 +7,6 @@ from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 from weft.context.fit import Columns, Stretch
-from weft.context.marker import JOINT
 from weft.context.shorten import least_tokens
 from weft.context.tokens import Estimator
 from weft.tree.content import Mixed
@@ -170,7 +169,12 @@ class Prices:
 
     @property
     def joint(self) -> int:
-        return self.estimator.of_text(JOINT) if self.joined else 0
+        return self.estimator.joint if self.joined else 0
+
+    @property
+    def seam(self) -> int:
+        """Where a document's nodes meet, there is nothing between them."""
+        return 0 if self.joined else self.estimator.seam
 
     def of_source(self, source: ExtraSource) -> int:
         """A reference with its frame and the joint after it."""
@@ -262,7 +266,7 @@ def columns_of(
         extras = rows[index + 1].sources if index + 1 < len(rows) else pending
         cost = sum(prices.of_source(extra) for extra in (*row.notes, *extras))
         if reasons[index] is None:
-            cost += row.tokens
+            cost += row.tokens + prices.seam
             if spoken in {row.role, "?", "tool"}:
                 cost += prices.joint
             if prices.heading is not None:

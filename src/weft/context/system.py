@@ -52,7 +52,7 @@ def build_system(
     parts: SystemParts, wanted: Instructions, estimator: Estimator, *, budget: int
 ) -> SystemContext:
     """Trim, skip what is empty, join by a blank line; never cut, so too much of it is an error."""
-    joint, texts = estimator.of_text(JOINT), list[str]()
+    joint, texts = estimator.joint, list[str]()
     sizes: list[tuple[str, int]] = []
     pieces: list[Piece] = []
 

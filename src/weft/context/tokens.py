@@ -13,6 +13,7 @@ from weft.tree.measure import default_tokens, measure
 __all__ = [
     "CHARS",
     "DEFAULT",
+    "JOINT",
     "UTF16",
     "Calibration",
     "Estimator",
@@ -22,6 +23,8 @@ __all__ = [
     "estimator_of",
 ]
 
+JOINT = "\n\n"
+"""What stands between texts that become one."""
 _ENOUGH = 8
 _QUANTILE = 0.95
 _THOUSAND = 1000
@@ -35,11 +38,18 @@ class Estimator:
     of_text: Callable[[str], int]
     of_counts: Callable[[int, int], int] | None = None
     """From a node's narrow and wide characters; None if only the text will do."""
+    seam: int = 1
+    """What two texts may cost more as one than apart. A vocabulary may split a word otherwise where they meet."""
 
     @property
     def linear(self) -> bool:
         """Whether planning can do without texts."""
         return self.of_counts is not None
+
+    @property
+    def joint(self) -> int:
+        """A blank line between two texts, with the seam on either side."""
+        return self.of_text(JOINT) + 2 * self.seam
 
 
 EstimatorLike: TypeAlias = Estimator | Callable[[str], int] | str
@@ -65,9 +75,9 @@ def _utf16_quarter(text: str) -> int:
     return (len(text.encode("utf-16-le", "surrogatepass")) // 2 + 3) >> 2
 
 
-DEFAULT = Estimator("default", _default_of_text, default_tokens)
-CHARS = Estimator("chars/4", _quarter, _quarter_of_counts)
-UTF16 = Estimator("utf16/4", _utf16_quarter)
+DEFAULT = Estimator("default", _default_of_text, default_tokens, seam=0)
+CHARS = Estimator("chars/4", _quarter, _quarter_of_counts, seam=0)
+UTF16 = Estimator("utf16/4", _utf16_quarter, seam=0)
 """What JavaScript's `length` counts; narrow and wide do not say which characters take two units."""
 
 _NAMED = {each.name: each for each in (DEFAULT, CHARS, UTF16)}
@@ -183,4 +193,4 @@ def calibrated(calibration: Calibration | None) -> Estimator:
     def of_text(text: str) -> int:
         return -(-_default_of_text(text) * share // _THOUSAND)
 
-    return Estimator(f"calibrated:{calibration.model}@{calibration.version}", of_text, of_counts)
+    return Estimator(f"calibrated:{calibration.model}@{calibration.version}", of_text, of_counts, seam=0)

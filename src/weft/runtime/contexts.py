@@ -12,7 +12,7 @@ from weft.context.account import planned_manifest
 from weft.context.assemble import ContextRequest, Pending, Plan, Profile, plan_context
 from weft.context.layers.settings import LayerSettings
 from weft.context.manifest import NO_LIMIT, Manifest
-from weft.context.render import render_context
+from weft.context.render import write_context
 from weft.context.result import AssembledContext
 from weft.context.select import Annotations, Outline
 from weft.context.settings import Preferences, check_names, input_budget, resolve_preferences
@@ -213,7 +213,7 @@ class Contexts(Reading):
 
     def _plain(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
         plan, reader = self._planned(opened, node, options)
-        return render_context(plan, contents_for(plan.wanted, reader))
+        return write_context(plan, lambda planned: contents_for(planned.wanted, reader))
 
     def preferences(self) -> dict[str, JsonValue]:
         """What the grove prefers, as far as it was set."""

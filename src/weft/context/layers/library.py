@@ -8,7 +8,6 @@ from weft.context.layers.blocks import Form, render_item
 from weft.context.layers.items import ContextItem
 from weft.context.layers.names import ItemType
 from weft.context.layers.settings import Changed
-from weft.context.marker import JOINT
 from weft.context.select import Reason
 from weft.context.tokens import Estimator
 
@@ -153,7 +152,7 @@ class _Fold:
         self.held = list(held)
         self.most = most
         self.estimator = estimator
-        self.joint = estimator.of_text(JOINT)
+        self.joint = estimator.joint
         self.sizes = [self._size(each) for each in held]
         self.total = 0
 

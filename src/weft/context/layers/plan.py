@@ -127,7 +127,7 @@ def _system(request: LayeredRequest, path: LayeredPath) -> SystemLayers:
     if request.settings.library is Placement.SYSTEM:
         held = promote(path.attached, turn=path.turn, changed=request.settings.changed, fresh=request.fresh)
         held = compact(held, _share(request), estimator)
-    joint = estimator.of_text(JOINT)
+    joint = estimator.joint
     texts = tuple(each.render() for each in held)
     summary = clean(request.strip.summary).strip() if request.strip is not None and path.stripped else ""
     return SystemLayers(
@@ -152,7 +152,7 @@ def _share(request: LayeredRequest) -> int:
 
 def _prepared(request: LayeredRequest, path: LayeredPath, system: SystemLayers) -> _Prepared:
     context, estimator = request.context, request.context.estimator
-    joint = estimator.of_text(JOINT)
+    joint = estimator.joint
     sizes = list(system.standing.sizes)
     if system.held:
         sizes.append((LayerId.LIBRARY.value, system.heading + sum(system.sizes)))

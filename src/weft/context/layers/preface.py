@@ -89,7 +89,7 @@ class Preface:
         return found[0] if len(found) == 1 else Mixed(tuple(found))
 
     def costs(self, estimator: Estimator, *, asked: bool) -> "Costs":
-        of_text, joint = estimator.of_text, estimator.of_text(JOINT)
+        of_text, joint = estimator.of_text, estimator.joint
         lines = of_text(f"{REFERENCES}\n") + of_text(FIND_ABOVE if self.inline else FIND_IN_LIBRARY)
         frame = (lines + joint if self.references else 0) + (
             of_text(SEPARATOR) if asked and self.text_needed() else 0
@@ -118,7 +118,7 @@ class Preface:
         if costs.total <= most:
             return self
         sizes = dict(enumerate(costs.given))
-        joint = estimator.of_text(JOINT)
+        joint = estimator.joint
         floors = {
             index: min(sizes[index], estimator.of_text(each.least.render()) + joint)
             for index, each in enumerate(self.given)

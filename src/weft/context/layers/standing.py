@@ -55,7 +55,7 @@ def standing_layer(
         if kept
     ]
     blocks = _blocks(standing)
-    joint = estimator.of_text(JOINT)
+    joint = estimator.joint
     sizes = [
         (name, estimator.of_text(text) + (joint if index else 0))
         for index, (name, text) in enumerate([*named, *blocks])
