@@ -241,3 +241,23 @@ def test_an_exact_count_of_the_whole_stays_within_the_budget(loom, mode, pieces)
         assert found.tokens == found.manifest.tokens <= 60
     whole = node.context(estimator="openai:o200k_base")
     assert whole.tokens >= exact.of_text(whole.document if mode == "buffer" else whole.messages[0].text)
+
+
+@covers("manifest.diffable", "dialogue.additions-in-the-manifest", "manifest.outcomes")
+def test_a_plan_tells_the_same_as_the_request_made_of_it(loom):
+    loom.add_agent("teller", model_ref="local:any")
+    tree = loom.plant("Told", "Well?")
+    beside = tree.root.say("F" * 800)
+    node = tree.root.say("Yes.", author="teller", context=[beside])
+    node = node.say("And more.", author="teller")
+    for number in range(30):
+        call = ToolCall(id=f"t{number // 2}", name="look", arguments="here")
+        node = node.say(call, author="teller") if number % 2 == 0 else node.say("no words from it")
+        node = node.say(f"line {number} " * 9, author="teller" if number % 3 else None)
+    node = node.say(Mixed((Text("So."), ToolCall(id="open", name="look", arguments={}))), author="teller")
+    wishes = [{}, *({"limit": limit} for limit in (60, 200, 400, 700))]
+    wishes += [{**each, "preferences": {"nameAuthors": True}} for each in wishes]
+    wishes += [{"limit": 300, "text": "Go on.", "context": [beside]}, {"prefill": True}]
+    wishes += [{"limit": 300, "strategy": "rollingWindow"}, {"limit": 300, "estimator": "openai:o200k_base"}]
+    for wish in wishes:
+        assert list(node.manifest(**wish)) == list(node.context(**wish).manifest)

@@ -5,18 +5,17 @@ from dataclasses import dataclass, field, fields
 
 from weft.context.assemble import INPUT, Plan
 from weft.context.dialogue import CLOSING, OPENING, Composed, Joined, Part
-from weft.context.manifest import ABSENT, Facts, Gap, Kind, Manifest, Outcome, Piece, Run
+from weft.context.manifest import ABSENT, Gap, Kind, Outcome, Piece, Run
 from weft.context.reference import frame_tokens
 from weft.context.select import Candidate, ExtraSource, Reason
 from weft.context.system import Instruction
-from weft.tree.content import JsonValue, Text
-from weft.tree.node import Role
+from weft.tree.content import JsonValue
 from weft.tree.wire import camel, to_wire
 
 _ONLY_NODES = "a document is made of its nodes alone"
 _NO_SYSTEM = "the document goes without its system context"
 
-__all__ = ["Level", "Reference", "account_for", "planned_manifest", "settings_of"]
+__all__ = ["Level", "Reference", "account_for", "settings_of"]
 
 
 @dataclass(slots=True)
@@ -51,25 +50,6 @@ def account_for(
     preface: Part | None = None,
 ) -> list[Piece]:
     return _Account(plan, composed, preface).pieces(levels, marker)
-
-
-def planned_manifest(plan: Plan) -> Manifest:
-    """The account of a plan that nobody has rendered: enough to ask what other settings would drop."""
-    levels = [_planned(plan, number) for number in plan.kept]
-    marker = Part(Role.USER, (Text(plan.fit.marker),)) if plan.fit.marker else None
-    facts = Facts(budget=plan.request.budget, settings=settings_of(plan))
-    return Manifest(facts, account_for(plan, levels, None, marker))
-
-
-def _planned(plan: Plan, number: int) -> "Level":
-    extras, own = plan.allowed(number)
-    row = plan.rows.at(number)
-    level = Level(number, row, tokens=own, shortened=own < row.tokens and number not in plan.reasons)
-    for extra, tokens in extras:
-        frame = frame_tokens(extra.local_id, plan.request.estimator)
-        reference = Reference(extra, Part(Role.USER, ()), tokens + frame, tokens < extra.tokens)
-        level.references.append(reference)
-    return level
 
 
 def settings_of(plan: Plan) -> dict[str, JsonValue]:

@@ -21,7 +21,7 @@ from weft.tree.content import Block, Content, JsonValue, Text, blocks_of, spoken
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
 
-__all__ = ["digest_of", "render_context", "write_context"]
+__all__ = ["compose_levels", "digest_of", "put_before_turn", "render_context", "speaker_of", "write_context"]
 
 
 def write_context(plan: Plan, read: Callable[[Plan], Mapping[str, Content]]) -> AssembledContext:
@@ -53,8 +53,8 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
     rendering = _Rendering(plan, contents)
     levels = rendering.levels()
     marker = Part(Role.USER, (Text(plan.fit.marker),)) if plan.fit.marker else None
-    preface = _put_before_turn(plan, levels)
-    composed = rendering.composed(levels, marker) if plan.request.dialogue else None
+    preface = put_before_turn(plan, levels)
+    composed = compose_levels(plan, levels, marker) if plan.request.dialogue else None
     messages = () if composed is None else composed.messages
     document = document_of(_in_order(plan, levels, marker)) if composed is None else None
     digest = digest_of(plan.system.text, document, messages)
@@ -76,7 +76,7 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
     )
 
 
-def _put_before_turn(plan: Plan, levels: Sequence[Level]) -> Part | None:
+def put_before_turn(plan: Plan, levels: Sequence[Level]) -> Part | None:
     """What is told at the end stands right before the words of this turn, or behind a model's last ones."""
     if not plan.request.preface or not plan.request.dialogue or not levels:
         return None
@@ -146,21 +146,28 @@ class _Rendering:
             content = without_unpaired(content, row.tools)
         content, level.shortened = self._fitted(content, row.tokens, most)
         level.tokens = tokens_of_content(content, self.estimator) if level.shortened else row.tokens
-        role = Role(row.role) if row.role in {"assistant", "tool"} else Role.USER
         heading = self.plan.request.headings.get(row.id, "")
-        level.parts.append(Part(role, _spoken(blocks_of(content)), row.author, level.number, heading))
+        level.parts.append(
+            Part(speaker_of(row), _spoken(blocks_of(content)), row.author, level.number, heading)
+        )
 
     def _fitted(self, content: Content, size: int, most: int) -> tuple[Content, bool]:
         return (content, False) if size <= most else (shortened_content(content, most, self.estimator), True)
 
-    def composed(self, levels: Iterable[Level], marker: Part | None) -> Composed:
-        request = self.plan.request
-        parts = pair_up(_in_order(self.plan, levels, marker))
-        names = request.authors if request.preferences.name_authors else None
-        found = compose(parts, names=names, prefill=request.profile.prefill)
-        if not found.messages:
-            raise InvalidInputError("nothing is left to send (only tool calls without results)")
-        return found
+
+def compose_levels(plan: Plan, levels: Iterable[Level], marker: Part | None) -> Composed:
+    """The messages that the parts of these levels become."""
+    request = plan.request
+    parts = pair_up(_in_order(plan, levels, marker))
+    names = request.authors if request.preferences.name_authors else None
+    found = compose(parts, names=names, prefill=request.profile.prefill)
+    if not found.messages:
+        raise InvalidInputError("nothing is left to send (only tool calls without results)")
+    return found
+
+
+def speaker_of(row: Candidate) -> Role:
+    return Role(row.role) if row.role in {"assistant", "tool"} else Role.USER
 
 
 def _shortened(levels: Iterable[Level]) -> Iterator[str]:

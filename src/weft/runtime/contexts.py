@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from sqlalchemy import select
 
-from weft.context.account import planned_manifest
 from weft.context.assemble import ContextRequest, Pending, Plan, Profile, plan_context
 from weft.context.layers.settings import LayerSettings
 from weft.context.manifest import NO_LIMIT, Manifest
+from weft.context.planned import planned_manifest, tells_all
 from weft.context.render import write_context
 from weft.context.result import AssembledContext
 from weft.context.select import Annotations, Outline
@@ -223,13 +223,20 @@ class Contexts(Reading):
         return {name: value for name, value in kept.items() if name in known}
 
     def manifest(self, tree: str, node: str | None, options: ContextOptions) -> Manifest:
-        """What would be kept and dropped, decided but not rendered: hardly any text is read."""
+        """What would be kept and dropped: the account of the context, and hardly any text is read for it.
+
+        Only where the texts themselves decide, because some are shortened or counted exactly,
+        is the context written.
+        """
         with self._tree(tree) as opened:
             options = self._for_model(opened, options)
             if self._looking(opened, options.agent) is None:
                 if self._calls_for_layers(opened, node, options):
                     return self._layering.context(opened, node, options).manifest
-                return planned_manifest(self._planned(opened, node, options)[0])
+                plan, reader = self._planned(opened, node, options)
+                if tells_all(plan) and not plan.request.estimator.seam:
+                    return planned_manifest(plan)
+                return write_context(plan, lambda planned: contents_for(planned.wanted, reader)).manifest
         return self.at(tree, node, options).manifest
 
     def _planned(self, opened: Opened, node: str | None, options: ContextOptions) -> tuple[Plan, PathReader]:
