@@ -7,7 +7,7 @@ from tests.covers import covers
 from tests.runtime.test_contexts import from_history, picture
 
 from weft.context.tokens import estimator_of
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, NotFoundError
 from weft.tree.content import Mixed, Text, Thinking, ToolCall, ToolResult
 from weft.tree.node import Role
 
@@ -261,3 +261,16 @@ def test_a_plan_tells_the_same_as_the_request_made_of_it(loom):
     wishes += [{"limit": 300, "strategy": "rollingWindow"}, {"limit": 300, "estimator": "openai:o200k_base"}]
     for wish in wishes:
         assert list(node.manifest(**wish)) == list(node.context(**wish).manifest)
+
+
+@covers("fit.preferences-overridable", "tokens.exact-where-installed", "tokens.calibration-frozen")
+@pytest.mark.parametrize("name", ["nope", "openai:nope", "calibrated:x:y@9", "calibrated:x", ""])
+def test_an_estimator_that_is_none_is_refused_when_it_is_preferred(loom, name):
+    tree = loom.plant("Preferring", "Hello.")
+    for prefer in (loom.prefer, tree.prefer):
+        with pytest.raises((InvalidInputError, NotFoundError)):
+            prefer(estimator=name)
+    assert tree.context().tokens == 2
+    for known in ("calibrated", "openai:o200k_base", "utf16/4", None):
+        tree.prefer(estimator=known)
+        assert tree.context().tokens

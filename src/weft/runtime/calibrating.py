@@ -15,7 +15,7 @@ from weft.store.rows import OUTCOMES
 from weft.store.session import Session
 from weft.tree.attempt import Outcome
 
-__all__ = ["CALIBRATIONS", "calibrations_of", "estimator_for", "samples_of"]
+__all__ = ["CALIBRATIONS", "calibrations_of", "estimator_for", "is_calibrated", "samples_of"]
 
 CALIBRATIONS = "calibrations"
 """The key under which the grove's preferences hold them: model → a list, the first is version 1."""
@@ -33,12 +33,17 @@ def calibrations_of(preferences: Mapping[str, Any], model: str) -> list[Calibrat
     ]
 
 
+def is_calibrated(name: str) -> bool:
+    """Whether a grove has to be asked what an estimator's name means."""
+    return name == _NAME or name.startswith(f"{_NAME}:")
+
+
 def estimator_for(preferences: Mapping[str, Any], name: str, model: str | None) -> Estimator:
     """An estimator by name: `calibrated` is the latest version for the model, `calibrated:MODEL@N` that one."""
     if name == _NAME:
         found = [] if model is None else calibrations_of(preferences, model)
         return calibrated(found[-1] if found else None)
-    if not name.startswith(f"{_NAME}:"):
+    if not is_calibrated(name):
         return estimator_of(name)
     wanted, at, number = name.removeprefix(f"{_NAME}:").rpartition("@")
     if not at or not number.isdecimal():
