@@ -449,3 +449,40 @@ def test_callables_may_count_in_fractions_and_by_their_own_lights():
 def test_a_content_of_no_known_shape_costs_what_it_is_long():
     found = fit_messages([{"role": "user", "content": {"type": "text", "text": "x" * 4_000}}], 2_000)
     assert found.tokens >= 1_000
+
+
+@covers("fit.limit-given", "fit.marker-configurable", "fit.default-step")
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("limit", [None, "100", 100.7, float("nan"), float("inf"), True, -1]),
+        ("step", [None, "0.25", float("nan"), 2, True]),
+        ("window", [0, -5, "8k", 1.5, float("inf")]),
+        ("minimum_recent", [None, "4", 1.5, -1]),
+        ("marker", [5, b"x"]),
+        ("media_tokens", [-10_000, None, 1.5]),
+        ("estimator", [None, 5]),
+        ("strategy", [None, []]),
+        ("messages", [None, 5, [None], "abc"]),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused_by_their_name(name, values):
+    for value in values:
+        given = {"messages": [{"role": "user", "content": "x" * 900}], "limit": 100, name: value}
+        with pytest.raises(InvalidInputError, match=name):
+            fit_messages(**given)
+
+
+@covers("fit.budget-never-exceeded")
+def test_strange_blocks_and_half_characters_are_counted_and_not_stumbled_over():
+    odd = [{"role": "user", "content": [{"type": ["x"]}, {"type": "text", "text": "Hello."}]}]
+    assert fit_messages(odd, 100).tokens > 2
+    halves = [{"role": "user", "content": "\ud800" * 400}]
+    for estimator in ("default", "openai:o200k_base"):
+        assert 0 < fit_messages(halves, 100, estimator=estimator).tokens <= 100
+    endless = []
+    endless.append(endless)
+    with pytest.raises(InvalidInputError, match="JSON"):
+        fit_messages([{"role": "user", "content": [{"type": "x", "y": endless}]}], 100)
+    with pytest.raises(InvalidInputError, match="messages"):
+        fit_messages(odd, 100).extend(None)

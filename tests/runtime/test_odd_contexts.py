@@ -274,3 +274,48 @@ def test_an_estimator_that_is_none_is_refused_when_it_is_preferred(loom, name):
     for known in ("calibrated", "openai:o200k_base", "utf16/4", None):
         tree.prefer(estimator=known)
         assert tree.context().tokens
+
+
+@covers("fit.marker-configurable")
+def test_half_a_character_is_refused_where_it_is_given(loom):
+    tree = loom.plant("Halves", "Hello.")
+    for wrong in ({"truncationMarker": "\ud800"}, {"estimator": "\ud800"}):
+        with pytest.raises(InvalidInputError):
+            loom.prefer(**wrong)
+    with pytest.raises(InvalidInputError, match="truncationMarker contains a lone surrogate at offset 1"):
+        tree.context(preferences={"truncationMarker": "x\ud800"})
+    with pytest.raises(InvalidInputError, match="text contains a lone surrogate"):
+        tree.context(text="\ud800")
+    with pytest.raises(InvalidInputError, match="text must be a string, got b'x'"):
+        tree.context(text=b"x")
+
+
+WRONG = {
+    "limit": ["100", 1.5, float("nan"), True, -1],
+    "window": ["8k", 1.5, -1, 0, float("inf")],
+    "max_tokens": [-5, "5", 1.5],
+    "agent": [5],
+    "step": ["0.25", 2, float("nan")],
+    "estimator": [5],
+    "annotations": [None, 5, [5], "abc"],
+    "text": [5, b"x"],
+    "context": [5, [5], [None], "abc"],
+    "instructions": [None, [5]],
+    "preferences": [None, [], "x"],
+    "prefix_cache": ["x"],
+    "prefill": [None],
+}
+
+
+@covers("fit.limit-given", "fit.preferences-overridable")
+def test_wishes_of_the_wrong_kind_are_refused_by_their_name(loom):
+    tree = loom.plant("Wrong", "Hello.")
+    for name, values in WRONG.items():
+        for value in values:
+            said = "truncationStep" if name == "step" else name
+            with pytest.raises(InvalidInputError, match=said):
+                tree.context(**{"limit": 100, name: value})
+    with pytest.raises(InvalidInputError, match="context"):
+        tree.context(context=tree.root)
+    with pytest.raises(InvalidInputError, match="preferences"):
+        tree.envelope(preferences=None)

@@ -10,7 +10,7 @@ from weft.context.shapes import ROLES, SYSTEM_ROLES, Measurer, PlainMessage, Sha
 from weft.context.tokens import CHARS, DEFAULT
 from weft.errors import InvalidInputError
 
-__all__ = ["Ledger", "Numbers"]
+__all__ = ["Ledger", "Numbers", "as_list"]
 
 _ROLE, _CONTENT = itemgetter("role"), itemgetter("content")
 _PLAIN = frozenset({"user", "assistant"})
@@ -59,7 +59,7 @@ class Ledger:
 
     def __init__(self, messages: Iterable[PlainMessage], measurer: Measurer) -> None:
         self.measurer = measurer
-        self.messages = list(messages)
+        self.messages = as_list(messages)
         self.systems = _systems(self.messages, 0)
         self.first = len(self.messages)
         self.head: Columns | None = None
@@ -307,6 +307,12 @@ def _mark(bound: bytearray, first: int, traffic: Iterable[Traffic], made: dict[s
                 bound[start + 1 - first : level + 1 - first] = b"\1" * (level - start)
         for call in calls:
             made[call] = level
+
+
+def as_list(messages: Iterable[PlainMessage]) -> list[PlainMessage]:
+    if not isinstance(cast("object", messages), Iterable):
+        raise InvalidInputError(f"messages must be a list of dictionaries, got {messages!r}")
+    return list(messages)
 
 
 def _contents(chunk: Sequence[PlainMessage]) -> list[object] | None:

@@ -4,10 +4,11 @@ from bisect import insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
+from weft.context.checks import checked_count, checked_share
 from weft.context.fit import Fit, Room, Rules, fit, head_reach
-from weft.context.ledger import Ledger
+from weft.context.ledger import Ledger, as_list
 from weft.context.limits import system_over
 from weft.context.marker import JOINT, Marker
 from weft.context.shapes import (
@@ -72,9 +73,11 @@ def fit_messages(
     provider's cache wants it; the window is the limit if not given. The marker keeps users
     and assistants in turn where something was cut; without one, two of a side may meet there.
     """
-    rules = _checked(
-        limit, strategy, step=step, estimator=estimator, minimum_recent=minimum_recent, marker=marker
-    )
+    checked_count("limit", limit)
+    checked_count("media_tokens", media_tokens)
+    if window is not None:
+        checked_count("window", window, least=1)
+    rules = _checked(strategy, step=step, estimator=estimator, minimum_recent=minimum_recent, marker=marker)
     measurer = Measurer(rules.marker.estimator, media_tokens)
     settings = _Settings(
         limit=limit,
@@ -89,7 +92,6 @@ def fit_messages(
 
 
 def _checked(
-    limit: int,
     strategy: Strategy | str,
     *,
     step: float,
@@ -97,12 +99,10 @@ def _checked(
     minimum_recent: int,
     marker: str | None,
 ) -> Rules:
-    if limit < 0:
-        raise InvalidInputError(f"the limit must be at least 0, got {limit:,}")
-    if not 0 <= step <= 1:
-        raise InvalidInputError(f"the step must be between 0 and 1, got {step}")
-    if minimum_recent < 0:
-        raise InvalidInputError(f"minimum_recent must be at least 0, got {minimum_recent}")
+    checked_share("step", step)
+    checked_count("minimum_recent", minimum_recent)
+    if marker is not None and not isinstance(cast("object", marker), str):
+        raise InvalidInputError(f"marker must be a string, got {marker!r}")
     try:
         chosen = Strategy(strategy)
     except ValueError:
@@ -261,7 +261,7 @@ class Context:
         if len(ledger) != self._levels:
             # Somebody has gone on from here already; this is another branch.
             ledger = ledger.copy(self._levels)
-        systems = ledger.append(list(messages))
+        systems = ledger.append(as_list(messages))
         if systems or ledger.strays:
             return _fitted(Ledger(ledger.messages, ledger.measurer), self._settings)
         last_user = ledger.last_user(self._levels, self._last_user)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 
+from weft.context.checks import checked_words
 from weft.context.layers.settings import LAYER_FIELDS
 from weft.context.strategy import Strategy
 from weft.errors import ContextLimitError, InvalidInputError
@@ -149,9 +150,7 @@ def _share(value: JsonValue, path: str, otherwise: str = "") -> float:
 
 
 def _text(value: JsonValue, path: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidInputError(f"{path} must be a string, got {value!r}")
-    return value
+    return checked_words(path, value)
 
 
 def input_budget(

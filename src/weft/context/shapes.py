@@ -87,7 +87,7 @@ class Measurer:
         if not isinstance(block, Mapping):
             return self.estimator.of_text(_json(block))
         fields = cast("PlainMessage", block)
-        kind = fields.get("type")
+        kind = _kind(fields)
         if kind in _MEDIA:
             return self.media_tokens
         if kind == "tool_result":
@@ -117,6 +117,12 @@ class Measurer:
         return found
 
 
+def _kind(block: PlainMessage) -> str:
+    """What a block says it is; anything else than a word is no kind that we know."""
+    kind = block.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
 def _blocks(content: object) -> Sequence[object]:
     return cast("Sequence[object]", content) if isinstance(content, list | tuple) else ()
 
@@ -137,11 +143,12 @@ def _slots_of_block(block: object, place: Place) -> Iterator[tuple[Place, str]]:
         return
     fields = cast("PlainMessage", block)
     text, content = fields.get("text"), fields.get("content")
-    if fields.get("type") in _TEXTS and isinstance(text, str):
+    kind = _kind(fields)
+    if kind in _TEXTS and isinstance(text, str):
         yield (*place, "text"), text
-    elif fields.get("type") == "tool_result" and isinstance(content, str):
+    elif kind == "tool_result" and isinstance(content, str):
         yield (*place, "content"), content
-    elif fields.get("type") == "tool_result":
+    elif kind == "tool_result":
         for index, inner in enumerate(_blocks(content)):
             yield from _slots_of_block(inner, (*place, "content", index))
 
@@ -191,7 +198,10 @@ def carries_result(message: PlainMessage) -> bool:
 def _json(value: object) -> str:
     import json  # noqa: PLC0415 - plain messages never need it, and imports are counted in milliseconds
 
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(f"a message holds what cannot be written as JSON: {error}") from None
 
 
 def joined_before(marker: str, message: PlainMessage) -> PlainMessage:
@@ -230,6 +240,6 @@ def _as_blocks(content: object) -> Sequence[object]:
 
 def _text_block(text: str, beside: Sequence[object]) -> PlainMessage:
     """A block in the dialect of those it will stand beside."""
-    kinds = {cast("PlainMessage", block).get("type") for block in beside if isinstance(block, Mapping)}
-    dialect = any(isinstance(kind, str) and kind.startswith("input_") for kind in kinds)
+    kinds = {_kind(cast("PlainMessage", block)) for block in beside if isinstance(block, Mapping)}
+    dialect = any(kind.startswith("input_") for kind in kinds)
     return {"type": "input_text" if dialect else "text", "text": text}

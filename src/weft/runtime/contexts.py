@@ -4,11 +4,12 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from sqlalchemy import select
 
 from weft.context.assemble import ContextRequest, Pending, Plan, Profile, plan_context
+from weft.context.checks import checked_count, checked_flag, checked_mapping, checked_words
 from weft.context.layers.settings import LayerSettings
 from weft.context.manifest import NO_LIMIT, Manifest
 from weft.context.planned import planned_manifest, tells_all
@@ -104,6 +105,7 @@ def options_from(wishes: ContextWishes, kind: type = ContextWishes) -> ContextOp
         if name not in kind.__annotations__:
             known = ", ".join(kind.__annotations__)
             raise InvalidInputError(f"a context cannot be wished for by {name!r}", hint=f"there are {known}")
+    checked_mapping("preferences", wishes.get("preferences", {}))
     preferences = dict(wishes.get("preferences", {}))
     strategy, step = wishes.get("strategy"), wishes.get("step")
     if strategy is not None:
@@ -112,30 +114,49 @@ def options_from(wishes: ContextWishes, kind: type = ContextWishes) -> ContextOp
         preferences["truncationStep"] = step
     annotations = wishes.get("annotations", False)
     return ContextOptions(
-        limit=wishes.get("limit"),
-        window=wishes.get("window"),
-        max_tokens=wishes.get("max_tokens"),
-        agent=wishes.get("agent"),
+        limit=_count("limit", wishes.get("limit")),
+        window=_count("window", wishes.get("window"), least=1),
+        max_tokens=_count("max_tokens", wishes.get("max_tokens")),
+        agent=_words("agent", wishes.get("agent")),
         preferences=preferences,
         estimator=wishes.get("estimator"),
         profile=_wished_profile(wishes),
-        annotations=annotations if isinstance(annotations, bool) else frozenset(_references(annotations)),
-        text=wishes.get("text"),
-        context=_references(wishes.get("context", ())),
-        instructions=_references(wishes.get("instructions", ())),
+        annotations=annotations
+        if isinstance(annotations, bool)
+        else frozenset(_references("annotations", annotations)),
+        text=_words("text", wishes.get("text")),
+        context=_references("context", wishes.get("context", ())),
+        instructions=_references("instructions", wishes.get("instructions", ())),
     )
 
 
 def _wished_profile(wishes: ContextWishes) -> Profile | None:
     if "prefix_cache" not in wishes and "prefill" not in wishes:
         return None
-    return Profile(prefix_cache=wishes.get("prefix_cache", False), prefill=wishes.get("prefill", False))
+    return Profile(
+        prefix_cache=checked_flag("prefix_cache", wishes.get("prefix_cache", False)),
+        prefill=checked_flag("prefill", wishes.get("prefill", False)),
+    )
 
 
-def _references(nodes: Iterable["NodeHandle | str"]) -> list[str]:
-    if isinstance(nodes, str):
-        raise InvalidInputError("nodes are given as a list")
-    return [node if isinstance(node, str) else node.id for node in nodes]
+def _count(name: str, value: int | None, *, least: int = 0) -> int | None:
+    return None if value is None else checked_count(name, value, least=least)
+
+
+def _words(name: str, value: str | None) -> str | None:
+    return None if value is None else checked_words(name, value)
+
+
+def _references(name: str, nodes: Iterable["NodeHandle | str"]) -> list[str]:
+    if isinstance(nodes, str) or not isinstance(cast("object", nodes), Iterable):
+        raise InvalidInputError(f"{name}: nodes are given as a list, got {nodes!r}")
+    found: list[str] = []
+    for node in nodes:
+        reference = node if isinstance(node, str) else getattr(node, "id", None)
+        if not isinstance(reference, str):
+            raise InvalidInputError(f"{name} must name nodes, got {node!r}")
+        found.append(reference)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

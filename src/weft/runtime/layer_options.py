@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+from weft.context.checks import checked_mapping
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import ContextItem
 from weft.context.layers.settings import Changed, Placement
@@ -53,6 +54,7 @@ _SHORT = (("library", "library"), ("changed", "changed"), ("strip", "stripTurns"
 
 
 def layer_options_from(wishes: LayerWishes) -> LayerOptions:
+    checked_mapping("preferences", wishes.get("preferences", {}))
     preferences = dict(wishes.get("preferences", {}))
     for short, name in _SHORT:
         value = wishes.get(short)

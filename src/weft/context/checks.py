@@ -1,0 +1,47 @@
+"""What callers give, looked at before it is used: the field by its name, and what it should have been."""
+
+import math
+from collections.abc import Mapping
+from typing import cast
+
+from weft.errors import InvalidInputError
+
+__all__ = ["checked_count", "checked_flag", "checked_mapping", "checked_share", "checked_words"]
+
+
+def checked_count(name: str, value: object, *, least: int = 0) -> int:
+    """A whole number. True is none, and neither is 100.7, which would count as something else everywhere."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInputError(f"{name} must be a whole number, got {value!r}")
+    if value < least:
+        raise InvalidInputError(f"the {name} must be at least {least}, got {value:,}")
+    return value
+
+
+def checked_share(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise InvalidInputError(f"{name} must be a number between 0 and 1, got {value!r}")
+    if not 0 <= value <= 1:
+        raise InvalidInputError(f"the {name} must be between 0 and 1, got {value}")
+    return value
+
+
+def checked_words(name: str, value: object) -> str:
+    """A text that can be sent: no lone surrogates, which no wire carries."""
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} must be a string, got {value!r}")
+    from weft.tree.content import check_text  # noqa: PLC0415 - plain lists seldom need it, and imports are counted
+
+    return check_text(value, what=name)
+
+
+def checked_flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{name} must be true or false, got {value!r}")
+    return value
+
+
+def checked_mapping(name: str, value: object) -> Mapping[str, object]:
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{name} must be a mapping of names to values, got {value!r}")
+    return cast("Mapping[str, object]", value)
