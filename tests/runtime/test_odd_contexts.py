@@ -7,7 +7,7 @@ from tests.covers import covers
 from tests.runtime.test_contexts import from_history, picture
 
 from weft.context.tokens import estimator_of
-from weft.errors import InvalidInputError, NotFoundError
+from weft.errors import ContextLimitError, InvalidInputError, NotFoundError
 from weft.tree.content import Mixed, Text, Thinking, ToolCall, ToolResult
 from weft.tree.node import Role
 
@@ -319,3 +319,13 @@ def test_wishes_of_the_wrong_kind_are_refused_by_their_name(loom):
         tree.context(context=tree.root)
     with pytest.raises(InvalidInputError, match="preferences"):
         tree.envelope(preferences=None)
+
+
+@covers("fit.stop-error-says-how-much")
+def test_the_source_that_weighs_most_is_named_and_not_what_it_stands_beside(loom):
+    loom.add_agent("heavy", model_ref="local:any")
+    tree = loom.plant("Heavy", "Question")
+    file = tree.root.say("F" * 8_000)
+    answer = tree.root.say("Answer", author="heavy", context=[file])
+    with pytest.raises(ContextLimitError, match=rf"largest: {file.local_id} 2,\d+, \w+ 2"):
+        answer.context(limit=100, strategy="stopAtLimit")

@@ -291,11 +291,20 @@ def _sketch(
         row = None if level in reasons else rows.at(level)
         return prices.floor(row, beside.get(level, ()), tail.live(level - rows.first))
 
+    def parts_of(level: int) -> list[tuple[str, int]]:
+        extras = beside.get(level, ()) if request.dialogue else ()
+        found = [(extra.local_id, prices.of_source(extra)) for extra in extras]
+        own = tail.live(level - rows.first) - sum(size for _, size in found)
+        return [(rows.at(level).local_id, own), *found]
+
     if between is None:
-        return Sketch(tail=tail, last_user=last_user, floor_of=floor_of), reasons
+        return Sketch(tail=tail, last_user=last_user, floor_of=floor_of, parts_of=parts_of), reasons
     reasons |= _reasons(rows.head, 0)
     head = columns_of(rows.head, prices)
-    return Sketch(tail=tail, head=head, between=between, last_user=last_user, floor_of=floor_of), reasons
+    sketch = Sketch(
+        tail=tail, head=head, between=between, last_user=last_user, floor_of=floor_of, parts_of=parts_of
+    )
+    return sketch, reasons
 
 
 def _reasons(rows: Sequence[Candidate], first: int) -> dict[int, Reason]:

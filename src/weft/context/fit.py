@@ -83,6 +83,8 @@ class Sketch(NamedTuple):
     """Level and live tokens of the last user message: it is kept even where the cut falls after it."""
     floor_of: Callable[[int], int] | None = None
     """The fewest tokens that a level can be shortened to; one if not given."""
+    parts_of: Callable[[int], Sequence[tuple[str, int]]] | None = None
+    """What a level's tokens are made of, by the ids of the nodes; the level alone if not given."""
     stays: Sequence[int] = ()
     """Levels that are never left out, whatever is cut around them: system messages of a list."""
 
@@ -380,7 +382,11 @@ def water_level(wanted: Mapping[int, int], floors: Mapping[int, int], space: int
 def _over(sketch: Sketch, room: Room) -> Exception:
     """What stopAtLimit refuses with. Levels between are counted by the ruler."""
     tail, first = sketch.tail, sketch.first
-    sizes = [(sketch.id_at(first + index), tail.live(index)) for index in range(len(tail))]
+    parts_of = sketch.parts_of
+    sizes: list[tuple[str, int]] = []
+    for index in range(len(tail)):
+        own = [(sketch.id_at(first + index), tail.live(index))]
+        sizes += own if parts_of is None else parts_of(first + index)
     needed = tail.after(0)
     if sketch.between is not None:
         sizes += [(sketch.head.ids[index], sketch.head.live(index)) for index in range(len(sketch.head))]
