@@ -8,6 +8,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tests.covers import covers
 
+from weft.context import fit_messages
 from weft.context.fit import Columns, Room, Rules, Sketch, Stretch, fit, head_reach
 from weft.context.marker import Marker
 from weft.context.settings import DIALOGUE_MARKER
@@ -272,3 +273,14 @@ def test_stopping_at_a_limit_counts_what_was_not_read_by_the_ruler():
     assert sketch.between is not None
     with pytest.raises(ContextLimitError, match=r"needs at least 1,000 tokens, the budget is 100: 900 over"):
         fit(sketch, room, rules)
+
+
+@covers("fit.marker-configurable", "fit.middle-keeps-head-and-tail")
+def test_a_marker_without_room_gives_way_to_a_short_one_and_not_the_messages():
+    messages = [{"role": "user" if n % 2 == 0 else "assistant", "content": f"{n:3} " * 10} for n in range(41)]
+    plain = fit_messages(messages, 200, marker="[…]")
+    vast = fit_messages(messages, 200, marker="left out here " * 100)
+    assert vast.messages == plain.messages
+    assert not vast.shortened
+    # Where not even that has room, there is none.
+    assert fit_messages(messages, 4, marker="left out here " * 8, minimum_recent=1).tokens <= 4

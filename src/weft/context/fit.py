@@ -6,7 +6,7 @@ ruler. That is enough, and it is why fitting costs the same at any depth.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
@@ -178,6 +178,7 @@ def fit(sketch: Sketch, room: Room, rules: Rules) -> Fit:
         return Fit(levels=sketch.levels, head=0, tail=0, tokens=total)
     if rules.strategy is Strategy.STOP_AT_LIMIT:
         raise _over(sketch, room)
+    rules = _affordable(room, rules)
     recent = _recent(sketch.tail, rules.minimum_recent)
     found = _cut(sketch, room, rules, recent, beside=0)
     anchor = sketch.last_user
@@ -192,10 +193,20 @@ def fit(sketch: Sketch, room: Room, rules: Rules) -> Fit:
     return _shorten(sketch, room, rules, recent)
 
 
+def _affordable(room: Room, rules: Rules) -> Rules:
+    """A marker that takes more than half of the room would stand for what it drove out itself.
+
+    By the budget alone, so that the marker still depends on nothing but the cut.
+    """
+    most = max(0, room.budget - room.system) // 2
+    return rules if rules.marker.allowance <= most else replace(rules, marker=rules.marker.within(most))
+
+
 def head_reach(room: Room, rules: Rules) -> tuple[int, bool]:
     """How far a head can reach, and whether that is on the ruler (else in live tokens)."""
     if rules.strategy is not Strategy.TRUNCATE_MIDDLE:
         return 0, False
+    rules = _affordable(room, rules)
     if rules.step == 0:
         return max(0, room.budget - room.system) // 2, False
     unit = _head_unit(room)

@@ -1,6 +1,6 @@
 """The sentence that stands where something was left out. It says what follows from the cut alone."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weft.context.tokens import DEFAULT, JOINT, Estimator
 
@@ -36,6 +36,13 @@ class Marker:
             return found
         # An exact count of unusual ids may pass the allowance; a marker never breaks a budget.
         return SHORT if self.tokens_of(SHORT) <= self.allowance else ""
+
+    def within(self, most: int) -> "Marker":
+        """Itself; where it costs more than so much, the short one; where that does, too, none."""
+        if self.allowance <= most:
+            return self
+        short = replace(self, template=SHORT)
+        return short if short.allowance <= most else replace(self, template="")
 
     def tokens_of(self, text: str) -> int:
         if not text:
