@@ -329,3 +329,15 @@ def test_the_source_that_weighs_most_is_named_and_not_what_it_stands_beside(loom
     answer = tree.root.say("Answer", author="heavy", context=[file])
     with pytest.raises(ContextLimitError, match=rf"largest: {file.local_id} 2,\d+, \w+ 2"):
         answer.context(limit=100, strategy="stopAtLimit")
+
+
+@covers("fit.recent-texts-shortened", "buffer.one-string")
+def test_a_document_without_room_keeps_the_end_that_is_gone_on_from(loom):
+    tree = loom.plant("Long", "beginning " + "w" * 4_000 + " the end", mode="buffer")
+    assert tree.context(limit=4).document.endswith(" the end")
+    talk = loom.plant("Talk", "beginning " + "w" * 4_000 + " the end")
+    assert talk.context(limit=6).messages[0].text.startswith("beginning ")
+    family = "👩\u200d👩\u200d👧"
+    for limit in range(6, 60):
+        said = loom.plant("Families", family * 90, mode="buffer").context(limit=limit).document
+        assert set(said.replace(family, "")) <= set("\n[…]"), limit

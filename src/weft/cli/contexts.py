@@ -109,6 +109,7 @@ def context(
     if of is not None or verify:
         sent_context(call, of or reference or HERE, verify=verify, raw=raw, entries=entries)
         return
+    _check_alone(other, raw=raw, payload=payload)
     tree, node = call.place(reference)
     here = tree if node is None else node
     preferences = dict(read_setting(each) for each in settings or ())
@@ -196,6 +197,15 @@ def read_setting(text: str) -> "tuple[str, JsonValue]":
         return name.strip(), cast("JsonValue", json.loads(value))
     except ValueError:
         return name.strip(), value
+
+
+def _check_alone(other: str | None, *, raw: bool, payload: bool) -> None:
+    """What prints one context as it is cannot compare it with another."""
+    if other is not None and (raw or payload):
+        asked = "--raw" if raw else "--payload"
+        raise InvalidInputError(
+            f"{asked} prints one context, and --diff compares two", hint="leave one of them out"
+        )
 
 
 def _other(

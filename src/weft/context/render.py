@@ -152,7 +152,11 @@ class _Rendering:
         )
 
     def _fitted(self, content: Content, size: int, most: int) -> tuple[Content, bool]:
-        return (content, False) if size <= most else (shortened_content(content, most, self.estimator), True)
+        if size <= most:
+            return content, False
+        # A document is gone on from where it ends.
+        ending = not self.plan.request.dialogue
+        return shortened_content(content, most, self.estimator, ending=ending), True
 
 
 def compose_levels(plan: Plan, levels: Iterable[Level], marker: Part | None) -> Composed:

@@ -7,7 +7,10 @@ __all__ = ["CUT", "ELLIPSIS", "least_tokens", "shorten_text"]
 CUT = "\n[…]\n"
 ELLIPSIS = "…"
 _ROOMY = 8
-"""Tokens from which a text keeps both its ends; below, its beginning."""
+"""Tokens from which a text keeps both its ends; below, its beginning, or its end if that is to be gone on from."""
+_JOINED = frozenset("\u200d\ufe0e\ufe0f\u20e3" + "".join(map(chr, range(0x1F3FB, 0x1F400))))
+"""What belongs to the character before it: joiners, variants, the colours of a skin."""
+_JOINER = "\u200d"
 
 
 def least_tokens(estimator: Estimator) -> int:
@@ -15,16 +18,17 @@ def least_tokens(estimator: Estimator) -> int:
     return max(1, estimator.of_text(ELLIPSIS))
 
 
-def shorten_text(text: str, most: int, estimator: Estimator) -> str:
+def shorten_text(text: str, most: int, estimator: Estimator, *, ending: bool = False) -> str:
     """The beginning and the end of a text with a mark between, in at most so many tokens.
 
     The ends are whole multiples of a length that depends on the room alone, so that a
-    slightly different room gives the same bytes.
+    slightly different room gives the same bytes. Where there is room for one end only, it is
+    the beginning, or with `ending` the end.
     """
     if estimator.of_text(text) <= most:
         return text
     if most < _ROOMY:
-        return _beginning(text, most, estimator)
+        return _one_end(text, most, estimator, ending=ending)
     unit = max(1, 1 << max(0, (4 * most).bit_length() - 6))
     low, high = 0, -(-len(text) // unit)
     while low < high:
@@ -37,18 +41,39 @@ def shorten_text(text: str, most: int, estimator: Estimator) -> str:
     while low and estimator.of_text(_ends(text, low, unit)) > most:
         low -= 1
     found = _ends(text, low, unit)
-    return found if estimator.of_text(found) <= most else _beginning(text, most, estimator)
+    return found if estimator.of_text(found) <= most else _one_end(text, most, estimator, ending=ending)
 
 
 def _ends(text: str, units: int, unit: int) -> str:
     front = (units + 1) // 2 * unit
     back = units // 2 * unit
-    return text[:front] + CUT + (text[len(text) - back :] if back else "")
+    return _first(text, front) + CUT + (_last(text, back) if back else "")
 
 
-def _beginning(text: str, most: int, estimator: Estimator) -> str:
+def _first(text: str, length: int) -> str:
+    """So many characters from the beginning, or a few less: none that people see is cut through."""
+    while 0 < length < len(text) and _within(text, length):
+        length -= 1
+    return text[:length]
+
+
+def _last(text: str, length: int) -> str:
+    start = len(text) - length
+    while 0 < start < len(text) and _within(text, start):
+        start += 1
+    return text[start:]
+
+
+def _within(text: str, place: int) -> bool:
+    return text[place] in _JOINED or text[place - 1] == _JOINER
+
+
+def _one_end(text: str, most: int, estimator: Estimator, *, ending: bool) -> str:
     for length in range(min(len(text), 4 * most), 0, -1):
-        found = text[:length] + ELLIPSIS
+        kept = _last(text, length) if ending else _first(text, length)
+        if not kept:
+            continue
+        found = ELLIPSIS + kept if ending else kept + ELLIPSIS
         if estimator.of_text(found) <= most:
             return found
     return ELLIPSIS

@@ -21,7 +21,7 @@ def least_of_content(content: Content, estimator: Estimator) -> int:
     return tokens_of_content(shortened_content(content, 0, estimator), estimator)
 
 
-def shortened_content(content: Content, most: int, estimator: Estimator) -> Content:
+def shortened_content(content: Content, most: int, estimator: Estimator, *, ending: bool = False) -> Content:
     """The same content with its longest words cut, in at most so many tokens if words alone can save them."""
     blocks = blocks_of(content)
     words = {index: text for index, block in enumerate(blocks) if (text := _words(block)) is not None}
@@ -35,7 +35,8 @@ def shortened_content(content: Content, most: int, estimator: Estimator) -> Cont
         for index, size in sizes.items():
             allowed = max(level, floors[index])
             if size > allowed:
-                found[index] = _with_words(blocks[index], shorten_text(words[index], allowed, estimator))
+                shorter = shorten_text(words[index], allowed, estimator, ending=ending)
+                found[index] = _with_words(blocks[index], shorter)
         whole = found[0] if len(found) == 1 else Mixed(tuple(found))
         # Sizes of parts do not quite add up to the size of the whole.
         if level <= 1 or tokens_of_content(whole, estimator) <= most:
