@@ -73,7 +73,7 @@ def _read(line: str) -> None:
 def _phrases(section: Section) -> None:
     rows: list[tuple[str, ...]] = []
     wrong = 0
-    for name in ("phrases.txt", "unseen.txt", "heldout.txt", "fresh.txt"):
+    for name in ("phrases.txt", "unseen.txt", "heldout.txt", "fresh.txt", "heldout2.txt"):
         said = phrases(name)
         found = tally(said)
         wrong += len(found.wrong)

@@ -299,6 +299,7 @@ def test_a_slip_of_the_fingers_is_put_right_and_another_word_is_not():
         ("phrases.txt", 1_000, 0.99),
         ("heldout.txt", 1_000, 0.98),
         ("fresh.txt", 700, 0.95),
+        ("heldout2.txt", 600, 0.85),
         ("unseen.txt", 150, 0.95),
     ],
 )

@@ -16,7 +16,7 @@ _BEGINS = re.compile(
         |(?:(?:open|use|start|begin)[ ])?(?:(?:a|the|my)[ ])?(?:private[ ])?scratch-?pad
         |(?:start|begin)[ ](?:a[ ])?(?:private[ ])?thought
     )(?![\w'’-])
-    (?:[ ]about[ ](?:it|this)(?=[ ]?:))?
+    (?:[ ]about[ ](?:it|this)(?=[ ]?:|[ ](?:privately|quietly|silently)))?
     (?:[ ](?:privately|quietly|silently|(?:for[ ])?(?:a|one)[ ](?:moment|second|minute|bit|while)|please)
         (?=[ \t]*+(?:[.…:]|\Z)))?
     [ \t]*+(?:[:.,…!]++|[—–-]++(?=[ \t]|\Z))?""",
