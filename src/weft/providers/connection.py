@@ -3,7 +3,7 @@
 import ssl
 from dataclasses import dataclass, field
 
-from weft.errors import ProviderError
+from weft.errors import ProviderError, Trouble
 from weft.providers.endpoint import Endpoint, Resolver, resolve
 from weft.providers.keys import Keys
 from weft.providers.secret import Secret
@@ -39,6 +39,12 @@ class Connection:
         found = self.keys.find(self.key_name)
         if found is None and self.key_needed:
             raise self.without_key()
+        if found is not None and self.endpoint.tells_keys:
+            raise ProviderError(
+                Trouble.INVALID_REQUEST,
+                f"the key for {self.key_name} would go to {self.endpoint.host} unencrypted: nothing was sent",
+                hint="use https; on a network that is your own, set WEFT_COMPATIBLE_NAME_PRIVATE=1",
+            )
         return found
 
     def without_key(self) -> ProviderError:
