@@ -12,7 +12,7 @@ from weft.cli.output import Column
 from weft.cli.sources import ContextNodes, InstructionNodes
 from weft.cli.speaking import failure_to_wire, show_stream, tell_nodes
 from weft.cli.wording import quoted
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, NotFoundError, WeftError
 from weft.tree.node import Status
 
 if TYPE_CHECKING:
@@ -192,9 +192,13 @@ def spend(call: Call) -> None:
 
 def _whose(call: Call, name: str) -> str:
     kind, _, ulid = name.partition(":")
-    if kind == "tree":
-        return f"tree {quoted(call.grove.tree(ulid).title)}"
-    return f"agent {call.grove.read.agent(ulid).name}" if kind == "agent" else "the grove"
+    try:
+        if kind == "tree":
+            return f"tree {quoted(call.grove.tree(ulid).title)}"
+        return f"agent {call.grove.read.agent(ulid).name}" if kind == "agent" else "the grove"
+    except NotFoundError:
+        # It was deleted, and its cap with nobody left to hold is still shown.
+        return name
 
 
 def cap(
@@ -270,11 +274,19 @@ def summarise(
     if model is not None and reference is None:
         return
     target = call.tree if reference is None else call.target(reference)
+    if summaries.model is None and (problem := _keys_problem()) is not None:
+        call.out.talk(f"models whose keys are in the file are left out: {problem}")
     summary = target.summarise(anew=anew)
     if call.out.as_json:
         call.out.json({"id": target.id, "summary": summary})
     else:
         call.out.text(summary)
+
+
+def _keys_problem() -> WeftError | None:
+    from weft.providers.keys import Keys  # noqa: PLC0415 - as it is used
+
+    return Keys().problem
 
 
 def add_to(app: typer.Typer) -> None:

@@ -1,8 +1,8 @@
 """What a summary is made from, and where it goes."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -13,9 +13,11 @@ from weft.context.tokens import DEFAULT
 from weft.errors import NotFoundError
 from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
+from weft.runtime.generating.settings import kept_settings
 from weft.runtime.reading import Reading
-from weft.runtime.summarising.asking import Summarised, ask_for_summary
-from weft.runtime.summarising.extracting import EXTRACT, extract
+from weft.runtime.summarising.asking import Summarised, ask_for_summary, registry_of
+from weft.runtime.summarising.extracting import EXTRACT, extract, is_extract
+from weft.runtime.summarising.models import models_to_ask
 from weft.runtime.summarising.operations import SummariseDocument, SummariseNode, SummariseTree
 from weft.runtime.summarising.templates import document_prompt, node_prompt, tree_prompt
 from weft.store import schema
@@ -46,6 +48,8 @@ class Making:
     actor: Actor
     unattended: bool = False
     last_try: bool = True
+    is_stopped: Callable[[], bool] = lambda: False
+    """Whether whoever runs this is about to end: no more is made than what is under way."""
 
     @property
     def _read(self) -> Reading:
@@ -83,8 +87,8 @@ class Making:
             return value.summary
         path = self._path(value.id)
         branches, points = self._branch_points(value.id)
-        listed = [_brief(node) for node in (*path, *points)]
-        listed = [line for line in dict.fromkeys(listed) if line]
+        shown = self._summarised(value.id, list({node.id: node for node in (*path, *points)}.values()))
+        listed = [line for line in dict.fromkeys(_brief(node) for node in shown) if line]
         prompt = tree_prompt(description=value.description, summaries=listed, branches=branches)
         made = self._ask(prompt, listed[0] if listed else value.title, value.id)
         self.gate.perform(
@@ -93,10 +97,29 @@ class Making:
                 tree=value.id,
                 summary=made.text,
                 calls=made.calls,
-                manifest=_account("tree", prompt, [*path, *points]),
+                manifest=_account("tree", prompt, shown),
             ),
         )
         return made.text
+
+    def _summarised(self, tree: str, nodes: Sequence[Node]) -> list[Node]:
+        """The nodes with their summaries; those that are missing are made and kept.
+
+        Once no model answers, the rest is made do with its first sentences, which are not kept: asking
+        for each of them would take long, and a model that comes back makes better ones.
+        """
+        with self.gate.store.read() as session:
+            has_model = bool(models_to_ask(kept_settings(session), registry_of(self.gate)))
+        found: list[Node] = []
+        silent = False
+        for node in nodes:
+            if node.summary is None and not silent and not self.is_stopped():
+                made = self.node(tree, node.id)
+                silent = has_model and is_extract(made)
+                found.append(replace(node, summary=made or None))
+            else:
+                found.append(node)
+        return found
 
     def _path(self, tree: str) -> list[Node]:
         head: Path = self._read.path(tree, head=_PATH_HEAD)
