@@ -9,6 +9,7 @@ from weft.cli.call import Call
 from weft.cli.command import command, flag, group
 from weft.cli.completing import complete_agents, complete_nodes, complete_trees
 from weft.cli.output import Column
+from weft.cli.progress import progress_bar
 from weft.cli.sources import ContextNodes, InstructionNodes
 from weft.cli.speaking import failure_to_wire, show_stream, tell_nodes
 from weft.cli.wording import quoted
@@ -263,6 +264,8 @@ def summarise(
 
     Prints the summary.
     """
+    from weft.runtime.handles import TreeHandle  # noqa: PLC0415 - the runtime loads when it is used
+
     summaries = call.grove.summaries
     if model is not None:
         summaries.choose_model(None if model == "auto" else model)
@@ -276,7 +279,11 @@ def summarise(
     target = call.tree if reference is None else call.target(reference)
     if summaries.model is None and (problem := _keys_problem()) is not None:
         call.out.talk(f"models whose keys are in the file are left out: {problem}")
-    summary = target.summarise(anew=anew)
+    if isinstance(target, TreeHandle):
+        with progress_bar("summarising") as progress:
+            summary = summaries.tree(target.id, anew=anew, progress=progress)
+    else:
+        summary = target.summarise(anew=anew)
     if call.out.as_json:
         call.out.json({"id": target.id, "summary": summary})
     else:

@@ -28,6 +28,7 @@ from weft.tree.content import plain_text
 from weft.tree.edge import EdgeType
 from weft.tree.node import Node
 from weft.tree.path import Path
+from weft.tree.progress import Progress, silent
 
 __all__ = ["Making", "node_named"]
 
@@ -80,14 +81,15 @@ class Making:
         )
         return made.text
 
-    def tree(self, tree: str, *, anew: bool = False) -> str:
+    def tree(self, tree: str, *, anew: bool = False, progress: Progress = silent) -> str:
         """The summary of a tree: from the summaries along the path and at branch points."""
         value = self._read.tree(tree)
         if value.summary is not None and not anew:
             return value.summary
         path = self._path(value.id)
         branches, points = self._branch_points(value.id)
-        shown = self._summarised(value.id, list({node.id: node for node in (*path, *points)}.values()))
+        nodes = list({node.id: node for node in (*path, *points)}.values())
+        shown = self._summarised(value.id, nodes, progress)
         listed = [line for line in dict.fromkeys(_brief(node) for node in shown) if line]
         prompt = tree_prompt(description=value.description, summaries=listed, branches=branches)
         made = self._ask(prompt, listed[0] if listed else value.title, value.id)
@@ -102,7 +104,7 @@ class Making:
         )
         return made.text
 
-    def _summarised(self, tree: str, nodes: Sequence[Node]) -> list[Node]:
+    def _summarised(self, tree: str, nodes: Sequence[Node], progress: Progress) -> list[Node]:
         """The nodes with their summaries; those that are missing are made and kept.
 
         Once no model answers, the rest is made do with its first sentences, which are not kept: asking
@@ -111,11 +113,12 @@ class Making:
         with self.gate.store.read() as session:
             has_model = bool(models_to_ask(kept_settings(session), registry_of(self.gate)))
         found: list[Node] = []
-        silent = False
-        for node in nodes:
-            if node.summary is None and not silent and not self.is_stopped():
+        unheard = False
+        for number, node in enumerate(nodes):
+            progress(number, len(nodes) + 1)
+            if node.summary is None and not unheard and not self.is_stopped():
                 made = self.node(tree, node.id)
-                silent = has_model and is_extract(made)
+                unheard = has_model and is_extract(made)
                 found.append(replace(node, summary=made or None))
             else:
                 found.append(node)
