@@ -143,6 +143,7 @@ def test_a_key_is_not_told_to_a_network_unless_its_owner_says_so():
         with pytest.raises(ProviderError, match="unencrypted") as caught:
             key(url)
         assert CANARY not in str(caught.value)
+        assert "WEFT_COMPATIBLE_LAB_PRIVATE=1" in caught.value.hint
         assert key(url, private=True).reveal() == CANARY
     for url in ("http://127.0.0.1:8000/v1", "http://[::1]/v1", "http://localhost/v1", "https://lab.example"):
         assert key(url).reveal() == CANARY

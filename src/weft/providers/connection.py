@@ -1,5 +1,6 @@
 """How a provider is reached: where, with which key, within which limits. Light: nothing is opened here."""
 
+import re
 import ssl
 from dataclasses import dataclass, field
 
@@ -43,7 +44,8 @@ class Connection:
             raise ProviderError(
                 Trouble.INVALID_REQUEST,
                 f"the key for {self.key_name} would go to {self.endpoint.host} unencrypted: nothing was sent",
-                hint="use https; on a network that is your own, set WEFT_COMPATIBLE_NAME_PRIVATE=1",
+                hint="use https; on a network that is your own, set"
+                f" WEFT_COMPATIBLE_{re.sub(r'[^A-Z0-9]', '_', self.key_name.upper())}_PRIVATE=1",
             )
         return found
 
