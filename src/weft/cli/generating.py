@@ -277,7 +277,7 @@ def summarise(
     if model is not None and reference is None:
         return
     target = call.tree if reference is None else call.target(reference)
-    if summaries.model is None and (problem := _keys_problem()) is not None:
+    if summaries.model != "none" and (problem := _keys_problem()) is not None:
         call.out.talk(f"models whose keys are in the file are left out: {problem}")
     if isinstance(target, TreeHandle):
         with progress_bar("summarising") as progress:
