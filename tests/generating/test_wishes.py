@@ -138,3 +138,16 @@ def test_a_context_is_wished_for_as_carefully(file_address, wishes, told):
         node = grove.plant("Marie").say("Well?")
         with pytest.raises(InvalidInputError, match=told):
             node.context(**wishes)
+
+
+@covers("generate.wishes-checked")
+def test_a_run_is_wished_for_as_carefully(file_address):
+    with grove_with(file_address, Scripted()) as grove:
+        tree = grove.plant("Marie")
+        for wishes, told in (
+            ({"trns": 1}, r"a run cannot be wished for by 'trns' \(hint: did you mean turns"),
+            ({"dollars": "abc"}, "a run of 'abc' dollars makes no sense"),
+            ({"temperature": "hot"}, "temperature must be a number"),
+        ):
+            with pytest.raises(InvalidInputError, match=told):
+                grove.agent("Echo").run("Look around.", tree=tree, **wishes)
