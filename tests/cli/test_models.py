@@ -64,6 +64,47 @@ def test_a_provider_that_is_not_there_is_refused(desk: Desk) -> None:
     assert "anew offline" in desk.fail("INVALID_INPUT", "models", "--refresh", "--offline")
 
 
+@covers("provider.broken-keeps-no-others", "cli.models")
+def test_a_broken_plugin_is_marked_and_the_others_are_shown(desk: Desk, tmp_path, monkeypatch) -> None:
+    package = tmp_path / "broken-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text("[weft.providers]\nbroken = nowhere.at.all:make\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    from weft.providers.registry import installed_providers
+
+    installed_providers.cache_clear()
+    try:
+        answer = desk("models")
+        assert (answer.code, answer.out[:14]) == (0, "local:smollm2\t")
+        assert "broken: the provider 'broken' (nowhere.at.all:make) cannot be loaded" in answer.err
+        assert "uninstall the package broken" in desk.fail("MODEL_ERROR", "models", "broken")
+    finally:
+        installed_providers.cache_clear()
+
+
+@covers("provider.broken-keeps-no-others", "cli.models", "cli.keys")
+@pytest.mark.parametrize(("text", "mode"), [("{", 0o600), (f'{{"openai": "{CANARY}"}}', 0o644)])
+def test_keys_that_cannot_be_read_are_told_and_the_others_are_shown(desk, tmp_path, monkeypatch, text, mode):
+    path = tmp_path / "own" / "keys.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    path.chmod(mode)
+    monkeypatch.setenv("WEFT_KEY_LAB", CANARY)
+    answer = desk("models")
+    assert (answer.code, answer.out[:14]) == (0, "local:smollm2\t")
+    assert f"openai: {'others may read' if mode == 0o644 else str(path)}" in answer.err
+    listed = desk("keys")
+    assert (listed.code, listed.out) == (0, "lab\tenvironment\tWEFT_KEY_LAB\n")
+    assert "keys of the file are left out" in listed.err
+    desk.ok("new", "Tea", "--text", "Let it steep.")
+    monkeypatch.setattr("weft.runtime.summarising.models._is_installed", lambda: False)
+    summary = desk("summarise", "tree:Tea")
+    assert (summary.code, summary.out) == (0, "[extract] Let it steep.\n")
+    assert "models whose keys are in the file are left out" in summary.err
+    assert CANARY not in answer.err + listed.err + summary.err
+
+
 @covers("cli.keys", "provider.keys-never-shown")
 def test_a_key_is_read_from_stdin_kept_and_never_printed(desk: Desk, tmp_path) -> None:
     told = [desk("keys", "set", "anthropic", stdin=f"{CANARY}\n"), desk("keys"), desk("keys", "ls", width=80)]

@@ -19,7 +19,7 @@ from weft.runtime.summarising.templates import NODE, TREE
 from weft.store import schema
 from weft.store.bodies import manifest_of, request_segments
 from weft.store.rows import OUTCOMES
-from weft.testing import Scripted
+from weft.testing import Reply, Scripted
 
 SEEDS_NODE = """\
 Given this conversation context:
@@ -100,19 +100,88 @@ def test_a_node_is_summarised_with_what_came_before_it(grove, model):
     assert "Previous: Then pour.\n---" in asked(model)
 
 
-@covers("summary.tree", "summary.template-slots")
-def test_a_tree_is_summarised_from_its_path_and_its_branch_points(grove, model):
-    tree = grove.plant("Tea", "First. More.", description="All about tea")
-    fork = tree.root.say("A fork. Here.")
-    other = fork.say("Not this. One.")
-    fork.say("This. One.").switch()
-    other.say("Left.")
-    other.say("Right.")
-    tree.node(fork.id).children[1].switch()
-    tree.summarise()
-    text = asked(model)
-    assert '"All about tea"' in text
-    assert "main path:\nFirst.\nA fork.\nThis.\nNot this.\n\nBranch points explored: 2" in text
+def first_words(request, _choice):
+    """A model that makes of a message its first sentence."""
+    _, message, said = request.messages[0].text.partition("Message: ")
+    return f"Of {said.split('.')[0]}." if message else "All of it."
+
+
+@covers("summary.tree", "summary.template-slots", "summary.on-demand")
+def test_a_tree_is_summarised_from_its_path_and_its_branch_points(file_address):
+    model = Scripted(first_words)
+    with grove_with(file_address, model) as grove:
+        grove.summaries.choose_model("scripted:small")
+        tree = grove.plant("Tea", "First. More.", description="All about tea")
+        fork = tree.root.say("A fork. Here.")
+        other = fork.say("Not this. One.")
+        fork.say("This. One.").switch()
+        left = other.say("Left.")
+        other.say("Right.")
+        tree.node(fork.id).children[1].switch()
+        fork.summarise()
+        assert tree.summarise() == "All of it."
+        text = asked(model)
+        assert '"All about tea"' in text
+        assert (
+            "main path:\nOf First.\nOf A fork.\nOf This.\nOf Not this.\n\nBranch points explored: 2" in text
+        )
+        # What was missing was made and is kept, each once, and only what the tree's needed.
+        assert len(model.requests) == 5
+        assert [node.summary for node in tree.path.nodes] == ["Of First.", "Of A fork.", "Of This."]
+        assert tree.node(other.id).value.summary == "Of Not this."
+        assert tree.node(left.id).value.summary is None
+        tree.summarise(anew=True)
+        assert len(model.requests) == 6
+        check_sound(grove)
+
+
+@covers("summary.on-demand", "summary.extractive")
+def test_a_model_that_fails_is_not_asked_for_every_node_of_a_tree(file_address):
+    model = Scripted(lambda *_: ProviderError(Trouble.AUTHENTICATION, "who are you?"))
+    with grove_with(file_address, model) as grove:
+        grove.summaries.choose_model("scripted:small")
+        tree = grove.plant("Tea", "Root.")
+        for number in range(8):
+            tree.say(f"Turn {number}.")
+        assert is_extract(tree.summarise())
+        # The first node's, and the tree's.
+        assert len(model.requests) == 2
+        assert [node.summary for node in tree.path.nodes[1:]] == [None] * 8
+        grove.summaries.choose_model("none")
+        tree.summarise(anew=True)
+        assert [node.summary for node in tree.path.nodes[1:]] == [f"[extract] Turn {n}." for n in range(8)]
+
+
+@covers("summary.kept-tidy")
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("It is\0 about\x07 tea.\n", "It is about tea."),
+        ("Half \ud83d a face \N{SLIGHTLY SMILING FACE}", "Half a face \N{SLIGHTLY SMILING FACE}"),
+        ("word " * 1_000, "word " * 98 + "word…"),
+        ("x" * 5_000, "x" * 499 + "…"),
+        ("\0\n", "[extract] Let it steep."),
+    ],
+)
+def test_what_a_model_says_is_made_fit_to_be_kept(file_address, said, kept):
+    with grove_with(file_address, Scripted(lambda *_: Reply(chunks=(said,)))) as grove:
+        grove.summaries.choose_model("scripted:small")
+        tree = grove.plant("Tea", "Let it steep.")
+        document = grove.write_document("Notes", "Let it steep.")
+        assert [each.summarise() for each in (tree.root, tree, document)] == [kept] * 3
+        assert tree.root.refresh().value.summary == kept
+        check_sound(grove)
+
+
+@covers("provider.broken-keeps-no-others")
+def test_keys_that_cannot_be_read_leave_the_other_models(monkeypatch, tmp_path):
+    monkeypatch.setattr("weft.runtime.summarising.models._is_installed", lambda: True)
+    path = tmp_path / "keys.json"
+    path.write_text("{")
+    path.chmod(0o600)
+    keys = Keys(environment={"OPENAI_API_KEY": "k"}, ring=lambda: None, file=lambda: path)
+    found = [str(name) for name in models_to_ask({}, installed_providers(), keys)]
+    assert found == ["openai:gpt-4o-mini", "openai:gpt-5-mini", "local:smollm2"]
 
 
 @covers("summary.extractive")
@@ -155,7 +224,8 @@ def summarise_ten(grove):
     # One for the node, and one for the tree, which has ten now.
     assert work_off(grove, 2) == 2
     assert tree.refresh().value.summary is not None
-    assert [node.summary is None for node in tree.path.nodes] == [True] + [False] * 9
+    # The root's was missing, and the tree's needed it.
+    assert all(node.summary is not None for node in tree.path.nodes)
     assert grove.summaries.work_off() == 0
     assert count(grove, schema.jobs) == 0
     check_sound(grove)

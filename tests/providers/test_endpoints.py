@@ -21,6 +21,7 @@ from weft.errors import InvalidInputError, ProviderError, Trouble
 from weft.providers.anthropic import Anthropic
 from weft.providers.base import Request
 from weft.providers.capture import CaptureTransport
+from weft.providers.compatible import Compatible
 from weft.providers.connection import Connection
 from weft.providers.endpoint import OFFLINE, Endpoint, check_name, checked_addresses
 from weft.providers.keys import Keys
@@ -45,6 +46,17 @@ FORBIDDEN = [
     "64:ff9b::a9fe:a9fe",
     "2002:7f00:1::",
     "224.0.0.1",
+    "192.0.0.192",
+    "192.0.0.1",
+    "100.100.100.200",
+    "fec0::1",
+    "::7f00:1",
+    "::a9fe:a9fe",
+    "64:ff9b:1::7f00:1",
+    "fd00:ec2::254",
+    "2001:db8::1",
+    "240.0.0.1",
+    "198.18.0.1",
 ]
 
 
@@ -58,7 +70,18 @@ def test_a_name_that_leads_inside_is_refused(address, monkeypatch):
 
 @covers("security.forged-requests-refused")
 @pytest.mark.parametrize(
-    "address", ["169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "0.0.0.0", "224.0.0.1"]
+    "address",
+    [
+        "169.254.169.254",
+        "192.0.0.192",
+        "100.100.100.200",
+        "fd00:ec2::254",
+        "fe80::1",
+        "::ffff:169.254.169.254",
+        "::a9fe:a9fe",
+        "0.0.0.0",
+        "224.0.0.1",
+    ],
 )
 def test_some_places_are_refused_even_if_the_owner_sets_them(address):
     literal = f"[{address}]" if ":" in address else address
@@ -72,9 +95,68 @@ def test_the_owners_own_machines_are_reached_when_he_says_so(monkeypatch):
     monkeypatch.delenv(OFFLINE, raising=False)
     assert checked_addresses(Endpoint("http://localhost:11434/v1"), ["127.0.0.1"]) == ("127.0.0.1",)
     assert checked_addresses(Endpoint("http://192.168.1.5/v1"), ["192.168.1.5"]) == ("192.168.1.5",)
-    assert checked_addresses(Endpoint("http://box.lan/v1", private=True), ["192.168.1.5"])
+    assert checked_addresses(Endpoint("http://box.example/v1", private=True), ["192.168.1.5"])
+    for name in ("box", "box.local", "box.lan", "box.home.arpa", "host.docker.internal"):
+        assert checked_addresses(Endpoint(f"http://{name}/v1"), ["192.168.1.5"])
     with pytest.raises(ProviderError, match="own network"):
-        checked_addresses(Endpoint("http://box.lan/v1"), ["192.168.1.5"])
+        checked_addresses(Endpoint("http://box.example/v1"), ["192.168.1.5"])
+
+
+@covers("security.private-endpoints-said")
+def test_this_machine_by_name_is_this_machine(monkeypatch):
+    monkeypatch.delenv(OFFLINE, raising=False)
+    for name in ("localhost", "lab.localhost"):
+        with pytest.raises(ProviderError, match="another machine"):
+            checked_addresses(Endpoint(f"http://{name}:11434/v1"), ["192.168.1.5"])
+
+
+@covers("security.private-endpoints-said")
+def test_an_endpoint_of_the_environment_is_inside_only_if_that_was_said(monkeypatch):
+    monkeypatch.delenv(OFFLINE, raising=False)
+    inside = ("127.0.0.1", "10.0.0.1", "fd00::1", "::ffff:127.0.0.1")
+
+    def lab(url, **environment):
+        found = Compatible(environment={"WEFT_COMPATIBLE_LAB": url, **environment}).endpoints()
+        assert "lab_private" not in found
+        return Endpoint(found["lab"].url, private=found["lab"].private)
+
+    for address in inside:
+        for said in ({}, {"WEFT_COMPATIBLE_LAB_PRIVATE": "0"}):
+            with pytest.raises(ProviderError, match=r"own network.*WEFT_COMPATIBLE_NAME_PRIVATE=1"):
+                checked_addresses(lab("https://lab.example/v1", **said), [address])
+        assert checked_addresses(
+            lab("https://lab.example/v1", WEFT_COMPATIBLE_LAB_PRIVATE="1"), [address]
+        ) == (address,)
+        assert checked_addresses(lab("https://lab.local/v1"), [address]) == (address,)
+    with pytest.raises(ProviderError, match="where no model is"):
+        checked_addresses(lab("https://lab.example/v1", WEFT_COMPATIBLE_LAB_PRIVATE="1"), ["169.254.169.254"])
+
+
+@covers("security.private-endpoints-said")
+def test_a_key_is_not_told_to_a_network_unless_its_owner_says_so():
+    def key(url, *, private=False):
+        keys = Keys(environment={"WEFT_KEY_LAB": CANARY}, ring=lambda: None)
+        endpoint = Endpoint(url, private=private)
+        return Connection(endpoint=endpoint, key_name="lab", keys=keys).key()
+
+    for url in ("http://192.168.1.5/v1", "http://box.local/v1", "http://lab.example/v1"):
+        with pytest.raises(ProviderError, match="unencrypted") as caught:
+            key(url)
+        assert CANARY not in str(caught.value)
+        assert "WEFT_COMPATIBLE_LAB_PRIVATE=1" in caught.value.hint
+        assert key(url, private=True).reveal() == CANARY
+    for url in ("http://127.0.0.1:8000/v1", "http://[::1]/v1", "http://localhost/v1", "https://lab.example"):
+        assert key(url).reveal() == CANARY
+
+
+@covers("security.private-endpoints-said")
+def test_a_preset_that_was_moved_outside_is_not_free_any_more():
+    moved = Compatible(environment={"WEFT_COMPATIBLE_OLLAMA": "https://models.example/v1"})
+    assert (moved.profile("ollama/x").local, moved.profile("ollama/x").prices) == (False, None)
+    near = Compatible(environment={"WEFT_COMPATIBLE_OLLAMA": "http://box.local:11434/v1"})
+    assert near.profile("ollama/x").local
+    # What is no address is told when it is asked for, and hides nobody else.
+    assert Compatible(environment={"WEFT_COMPATIBLE_OLLAMA": "nonsense"}).endpoints()["ollama"]
 
 
 @covers("security.endpoint-pinned")
@@ -303,6 +385,15 @@ def test_a_key_is_blotted_out_wherever_it_is_cut(pieces):
     kept = b"".join([*(blotter.feed(piece) for piece in pieces), blotter.flush()])
     assert b"key!" not in kept
     assert kept == b"".join(pieces).replace(b"key!", b"****")
+
+
+@covers("security.forged-requests-refused")
+@pytest.mark.parametrize(
+    "address", ["93.184.215.14", "8.8.8.8", "2606:4700::1111", "64:ff9b::808:808", "::ffff:8.8.8.8"]
+)
+def test_what_is_outside_is_outside(address, monkeypatch):
+    monkeypatch.delenv(OFFLINE, raising=False)
+    assert checked_addresses(Endpoint("https://api.example.com"), [address]) == (address,)
 
 
 def test_every_address_above_is_one():

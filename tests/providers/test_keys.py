@@ -1,16 +1,22 @@
 """Keys: where they are looked for, how they are kept, and that they are never shown."""
 
+import asyncio
 import json
 import os
 import pickle
 import stat
+from urllib.parse import quote, quote_plus
 
 import pytest
 from tests.covers import covers
+from tests.providers.asking import chat, gather
+from tests.providers.houses import ANTHROPIC, CHAT, GOOGLE, connect
+from tests.providers.loopback import Loopback, streamed
 
-from weft.errors import InvalidInputError, NotFoundError, StorageError
+from weft.errors import InvalidInputError, NotFoundError, ProviderError, StorageError, Trouble
 from weft.providers.keys import KeyPlace, Keys
-from weft.providers.secret import Secret
+from weft.providers.secret import Secret, blot_text
+from weft.providers.troubles import from_connection
 
 CANARY = "sk-canary-0123456789"
 
@@ -135,6 +141,80 @@ def test_what_is_no_key_is_refused_and_not_repeated(path, value):
     with pytest.raises(InvalidInputError, match="that is not a key"):
         keys(path).set("openai", value)
     assert not path.exists()
+
+
+NO_KEYS = [f"{CANARY}\nzzz", f"clé-{CANARY}", f"{CANARY}\x7f", f"{CANARY} zzz", CANARY * 300]
+
+
+@covers("provider.keys-never-shown")
+@pytest.mark.parametrize("value", NO_KEYS)
+def test_what_is_no_key_is_refused_wherever_it_is_kept_and_only_its_place_is_told(path, value):
+    ring = Ring({("weft", "openai"): value})
+    path.parent.mkdir()
+    path.write_text(json.dumps({"openai": value}))
+    path.chmod(0o600)
+    places = {
+        "OPENAI_API_KEY": keys(path, {"OPENAI_API_KEY": value}, ring),
+        "the keyring": keys(path, ring=ring),
+        str(path): keys(path),
+    }
+    for where, found in places.items():
+        with pytest.raises(ProviderError) as caught:
+            found.find("openai")
+        assert caught.value.trouble is Trouble.AUTHENTICATION
+        assert not caught.value.retryable
+        assert f"what {where} holds for openai is not a key" in str(caught.value)
+        assert CANARY not in str(caught.value)
+
+
+@covers("provider.keys-never-shown")
+@pytest.mark.parametrize("house", [ANTHROPIC, CHAT, GOOGLE], ids=lambda house: house.name)
+def test_nothing_is_sent_with_what_is_no_key(house):
+    async def scene():
+        async with Loopback([streamed(*house.text(["x"]))]) as server:
+            provider = house.make(connect(server.url + house.base, house.name, key=NO_KEYS[0]))
+            with pytest.raises(ProviderError) as caught:
+                await gather(provider, chat("Hi", model=house.model))
+            await provider.close()
+        return caught.value, server
+
+    error, server = asyncio.run(scene())
+    assert (error.trouble, server.heard) == (Trouble.AUTHENTICATION, [])
+    assert "canary" not in str(error)
+
+
+@covers("provider.keys-never-shown")
+def test_a_key_is_blotted_out_however_an_error_writes_it():
+    secret = "sk'ca\\na\nry+é"
+    ways = [
+        secret,
+        repr(secret),
+        repr(secret.encode()),
+        json.dumps(secret),
+        quote(secret),
+        quote_plus(secret),
+    ]
+    error = ConnectionError(f"Illegal header value: {' '.join(ways)}")
+    told = str(from_connection("lab", error, key=Secret(secret)))
+    assert "na" not in told.removeprefix("the connection")
+    for way in ways:
+        assert "ry" not in blot_text(f"<{way}>", secret)
+
+
+@covers("provider.broken-keeps-no-others")
+def test_a_file_that_cannot_be_read_hides_no_other_key(path):
+    path.parent.mkdir()
+    path.write_text("{")
+    path.chmod(0o600)
+    found = keys(path, {"OPENAI_API_KEY": "x"}, Ring())
+    assert [each.name for each in found.names()] == ["openai"]
+    assert "cannot be read" in str(found.problem)
+    assert found.find("openai").reveal() == "x"
+    path.write_text('{"lab": null}')
+    with pytest.raises(StorageError, match="not a file of keys"):
+        found.find("lab")
+    path.write_text('{"lab": "y"}')
+    assert found.problem is None
 
 
 @pytest.mark.parametrize("name", ["", "../x", "Open AI", "a" * 65, "x\n"])

@@ -9,10 +9,11 @@ from weft.cli.call import Call
 from weft.cli.command import command, flag, group
 from weft.cli.completing import complete_agents, complete_nodes, complete_trees
 from weft.cli.output import Column
+from weft.cli.progress import progress_bar
 from weft.cli.sources import ContextNodes, InstructionNodes
 from weft.cli.speaking import failure_to_wire, show_stream, tell_nodes
 from weft.cli.wording import quoted
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, NotFoundError, WeftError
 from weft.tree.node import Status
 
 if TYPE_CHECKING:
@@ -192,9 +193,13 @@ def spend(call: Call) -> None:
 
 def _whose(call: Call, name: str) -> str:
     kind, _, ulid = name.partition(":")
-    if kind == "tree":
-        return f"tree {quoted(call.grove.tree(ulid).title)}"
-    return f"agent {call.grove.read.agent(ulid).name}" if kind == "agent" else "the grove"
+    try:
+        if kind == "tree":
+            return f"tree {quoted(call.grove.tree(ulid).title)}"
+        return f"agent {call.grove.read.agent(ulid).name}" if kind == "agent" else "the grove"
+    except NotFoundError:
+        # It was deleted, and its cap with nobody left to hold is still shown.
+        return name
 
 
 def cap(
@@ -259,6 +264,8 @@ def summarise(
 
     Prints the summary.
     """
+    from weft.runtime.handles import TreeHandle  # noqa: PLC0415 - the runtime loads when it is used
+
     summaries = call.grove.summaries
     if model is not None:
         summaries.choose_model(None if model == "auto" else model)
@@ -270,11 +277,23 @@ def summarise(
     if model is not None and reference is None:
         return
     target = call.tree if reference is None else call.target(reference)
-    summary = target.summarise(anew=anew)
+    if summaries.model != "none" and (problem := _keys_problem()) is not None:
+        call.out.talk(f"models whose keys are in the file are left out: {problem}")
+    if isinstance(target, TreeHandle):
+        with progress_bar("summarising") as progress:
+            summary = summaries.tree(target.id, anew=anew, progress=progress)
+    else:
+        summary = target.summarise(anew=anew)
     if call.out.as_json:
         call.out.json({"id": target.id, "summary": summary})
     else:
         call.out.text(summary)
+
+
+def _keys_problem() -> WeftError | None:
+    from weft.providers.keys import Keys  # noqa: PLC0415 - as it is used
+
+    return Keys().problem
 
 
 def add_to(app: typer.Typer) -> None:

@@ -12,7 +12,7 @@ from weft.cli.call import Call
 from weft.cli.command import command, flag, group
 from weft.cli.output import Column
 from weft.cli.wording import ago
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, WeftError
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -88,10 +88,15 @@ async def _at_hand(catalog: "Catalog", name: str, *, fresh: bool, ask: bool) -> 
     from weft.providers.catalog import Listing, Origin  # noqa: PLC0415
     from weft.providers.keys import VARIABLES, Keys  # noqa: PLC0415
 
-    if name in VARIABLES and Keys().place(name) is None:
-        problem = f"there is no key for {name}: weft keys set {name}"
+    try:
+        if name in VARIABLES and Keys().place(name) is None:
+            problem = f"there is no key for {name}: weft keys set {name}"
+            return Listing(provider=name, models=(), origin=Origin.BUNDLED, problem=problem)
+        found = await catalog.models(name, fresh=fresh, ask=ask)
+    except WeftError as error:
+        # One that is broken is told, and keeps nobody from seeing the others.
+        problem = f"{name}: {error}"
         return Listing(provider=name, models=(), origin=Origin.BUNDLED, problem=problem)
-    found = await catalog.models(name, fresh=fresh, ask=ask)
     if found.origin is not Origin.BUNDLED:
         return found
     # That no server of one's own is running is the usual case, and nothing to tell.
@@ -193,7 +198,10 @@ def keys(call: Call) -> None:
     """
     from weft.providers.keys import Keys  # noqa: PLC0415
 
-    found = Keys().names()
+    store = Keys()
+    found, problem = store.names(), store.problem
+    if problem is not None:
+        call.out.talk(f"keys of the file are left out: {problem}")
     if call.out.as_json:
         call.out.json(found)
         return
@@ -202,7 +210,7 @@ def keys(call: Call) -> None:
         ((each.name, each.place, each.where) for each in found),
         ((each.name, each.place, each.where) for each in found),
     )
-    if not found:
+    if not found and problem is None:
         call.out.talk("there are no keys; local:smollm2 needs none, weft keys set PROVIDER adds one")
 
 

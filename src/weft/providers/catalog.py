@@ -100,6 +100,8 @@ class Catalog:
                 return self._keep(provider, tuple(await found.models()))
             except WeftError as error:
                 problem = str(error)
+            except Exception as error:  # noqa: BLE001 - anybody's provider; what it says may hold a key
+                problem = f"{provider} failed as it was asked for its models: {type(error).__name__}"
         if kept is not None:
             return replace(kept, problem=problem)
         return replace(self.bundled(provider), problem=problem)

@@ -1,7 +1,8 @@
 """`compatible:` for whoever speaks like OpenAI: presets by name, or any endpoint its owner sets.
 
 `compatible:ollama/llama3.2` names a preset and its model. An endpoint of one's own is set by the
-environment: `WEFT_COMPATIBLE_LAB=https://lab.example/v1` makes `compatible:lab/model`.
+environment: `WEFT_COMPATIBLE_LAB=https://lab.example/v1` makes `compatible:lab/model`, and
+`WEFT_COMPATIBLE_LAB_PRIVATE=1` says that it is on the own network.
 """
 
 import asyncio
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["PRESETS", "Compatible", "Preset", "make"]
 
 _PREFIX = "WEFT_COMPATIBLE_"
+_PRIVATE = "_PRIVATE"
+"""After the variable of an endpoint, set to 1: it is on the own network."""
+_YES = frozenset({"1", "true", "yes", "on"})
 _KNOCK = 0.5
 """Seconds in which a server on this machine has to open."""
 _LOCAL = Profile(
@@ -88,6 +92,24 @@ PRESETS: dict[str, Preset] = {
 }
 
 
+def _is_mark(variable: str, value: str) -> bool:
+    """Whether a variable says how an endpoint is meant, and is none."""
+    return variable.endswith(_PRIVATE) and "://" not in value
+
+
+def _moved(preset: Preset, url: str, *, private: bool) -> Preset:
+    """The same at another address; a server that is not on the own network is nobody's own, nor free."""
+    try:
+        inside = Endpoint(url, private=private).may_be_private
+    except InvalidInputError:
+        # What is no address is told when the endpoint is asked.
+        inside = False
+    profile = preset.profile
+    if profile.local and not inside:
+        profile = replace(profile, local=False, prices=None)
+    return replace(preset, url=url, private=private, profile=profile)
+
+
 class Compatible:
     """Every endpoint that speaks like OpenAI, each with its own connections and its own key."""
 
@@ -112,12 +134,13 @@ class Compatible:
         """Every endpoint there is: presets, with what the environment sets instead or besides."""
         found = dict(self._presets)
         for variable, url in self._environment.items():
-            if not variable.startswith(_PREFIX) or not url.strip():
+            if not variable.startswith(_PREFIX) or not url.strip() or _is_mark(variable, url):
                 continue
             name = variable.removeprefix(_PREFIX).lower()
             known = next((each for each in found if re.sub(r"\W", "_", each) == name), name)
             base = found.get(known, Preset(url=url, profile=_HOSTED))
-            found[known] = replace(base, url=url.strip(), private=True)
+            private = self._environment.get(variable + _PRIVATE, "").strip().lower() in _YES
+            found[known] = _moved(base, url.strip(), private=private)
         return found
 
     def profile(self, model: str) -> Profile:
@@ -156,9 +179,10 @@ class Compatible:
         found: list[ModelInfo] = []
         answered = False
         for name, preset in self.endpoints().items():
-            if not await self._at_hand(name, preset):
-                continue
+            # One that is set wrongly, or whose key cannot be read, keeps nobody from the others.
             with suppress(WeftError):
+                if not await self._at_hand(name, preset):
+                    continue
                 found += await self._listed(name, preset)
                 answered = True
         if not answered:

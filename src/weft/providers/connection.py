@@ -1,9 +1,10 @@
 """How a provider is reached: where, with which key, within which limits. Light: nothing is opened here."""
 
+import re
 import ssl
 from dataclasses import dataclass, field
 
-from weft.errors import ProviderError
+from weft.errors import ProviderError, Trouble
 from weft.providers.endpoint import Endpoint, Resolver, resolve
 from weft.providers.keys import Keys
 from weft.providers.secret import Secret
@@ -39,6 +40,13 @@ class Connection:
         found = self.keys.find(self.key_name)
         if found is None and self.key_needed:
             raise self.without_key()
+        if found is not None and self.endpoint.tells_keys:
+            raise ProviderError(
+                Trouble.INVALID_REQUEST,
+                f"the key for {self.key_name} would go to {self.endpoint.host} unencrypted: nothing was sent",
+                hint="use https; on a network that is your own, set"
+                f" WEFT_COMPATIBLE_{re.sub(r'[^A-Z0-9]', '_', self.key_name.upper())}_PRIVATE=1",
+            )
         return found
 
     def without_key(self) -> ProviderError:

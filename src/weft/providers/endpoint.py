@@ -17,9 +17,51 @@ OFFLINE = "WEFT_OFFLINE"
 """Set to anything, this variable keeps every request on the machine; tests set it."""
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 _PORTS = {"http": 80, "https": 443}
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_NAMED_INSIDE = (".local", ".lan", ".internal", ".home.arpa")
+"""What names of machines on one's own network end with."""
+_WRAPPING = tuple(ipaddress.IPv6Network(each) for each in ("64:ff9b::/96", "::/96"))
+"""Where the last four bytes are an IPv4 address: translated ones, and compatible ones of old."""
+# Written out, because what Python takes for global differs between its versions.
+_NOWHERE = tuple(
+    ipaddress.ip_network(each)
+    for each in (
+        "0.0.0.0/8",
+        "100.100.100.200/32",
+        "169.254.0.0/16",
+        "192.0.0.192/32",
+        "224.0.0.0/4",
+        "255.255.255.255/32",
+        "::/128",
+        "fd00:ec2::254/128",
+        "fe80::/10",
+        "ff00::/8",
+    )
+)
+"""Where no model is, whoever says so: the metadata of clouds, the link, everybody and nobody."""
+_INSIDE = tuple(
+    ipaddress.ip_network(each)
+    for each in (
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.168.0.0/16",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "240.0.0.0/4",
+        "2001::/23",
+        "2001:db8::/32",
+        "3fff::/20",
+    )
+)
+_OUTSIDE = ipaddress.IPv6Network("2000::/3")
+"""Of IPv6 nothing else is given out to the world; `_INSIDE` has the exceptions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +70,10 @@ class Endpoint:
 
     url: str
     private: bool = False
-    """Names may lead to private addresses. Literal ones and `localhost` say so themselves."""
+    """Its owner said so: the name may lead to private addresses, and a key may go there in the clear.
+
+    Literal addresses, names without a dot and those like `box.local` say the first of it themselves.
+    """
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -66,8 +111,21 @@ class Endpoint:
 
     @property
     def may_be_private(self) -> bool:
-        named = self.host == "localhost" or self.host.endswith(".localhost")
-        return self.private or named or self.literal is not None
+        named = "." not in self.host or self.host.endswith(_NAMED_INSIDE)
+        return self.private or named or self.is_here or self.literal is not None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is this machine, by name or by address."""
+        literal = self.literal
+        if literal is not None:
+            return _unwrapped(literal).is_loopback
+        return self.host == "localhost" or self.host.endswith(".localhost")
+
+    @property
+    def tells_keys(self) -> bool:
+        """Whether a key would be heard by whoever listens on the way."""
+        return self.scheme == "http" and not self.is_here and not self.private
 
 
 def _port(url: str) -> int:
@@ -87,7 +145,7 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 
 def check_name(endpoint: Endpoint) -> None:
     """Refuse to look a name up where nothing may leave the machine: the question would."""
-    if os.environ.get(OFFLINE) and not endpoint.may_be_private:
+    if os.environ.get(OFFLINE) and not (endpoint.private or endpoint.is_here):
         raise _refused(endpoint, f"is outside, and {OFFLINE} is set", trouble=Trouble.NETWORK)
 
 
@@ -105,14 +163,17 @@ def checked_addresses(endpoint: Endpoint, addresses: Sequence[str]) -> tuple[str
 
 
 def _check(endpoint: Endpoint, address: Address) -> None:
-    if address.is_link_local or address.is_multicast or address.is_unspecified:
+    if _within(address, _NOWHERE):
         raise _refused(endpoint, f"leads to {address}, where no model is")
-    inside = address.is_loopback or not address.is_global
+    if endpoint.is_here and not address.is_loopback:
+        raise _refused(endpoint, f"leads to {address}, which is another machine")
+    inside = _is_inside(address)
     if inside and not endpoint.may_be_private:
         raise _refused(
             endpoint,
             f"leads to {address}, on the own network",
-            hint="if that is meant, set `private` for this endpoint, or write the address itself",
+            hint="if that is meant, write the address itself, or set `private` for this endpoint"
+            " (WEFT_COMPATIBLE_NAME_PRIVATE=1)",
         )
     if not inside and endpoint.scheme == "http":
         raise _refused(endpoint, "is outside and not encrypted", hint="use https")
@@ -120,11 +181,21 @@ def _check(endpoint: Endpoint, address: Address) -> None:
         raise _refused(endpoint, f"is outside, and {OFFLINE} is set", trouble=Trouble.NETWORK)
 
 
+def _within(address: Address, networks: Sequence[Network]) -> bool:
+    return any(address.version == each.version and address in each for each in networks)
+
+
+def _is_inside(address: Address) -> bool:
+    outside = isinstance(address, ipaddress.IPv4Address) or address in _OUTSIDE
+    return not outside or _within(address, _INSIDE)
+
+
 def _unwrapped(address: Address) -> Address:
     """The IPv4 address that an IPv6 one stands for, in any of the usual disguises."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
-    if address in _NAT64:
+    # `::` and `::1` are written like compatible ones, and are not.
+    if int(address) > 1 and _within(address, _WRAPPING):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else address)
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, cast
 
-from weft.errors import InvalidInputError, NotFoundError, StorageError
+from weft.errors import InvalidInputError, NotFoundError, ProviderError, StorageError, Trouble, WeftError
 from weft.providers.secret import Secret
 
 __all__ = ["VARIABLES", "FoundKey", "KeyPlace", "Keys", "Ring"]
@@ -20,6 +20,8 @@ _SERVICE = "weft"
 _INDEX = "weft-key-names"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
 _KEY_LIMIT = 4_096
+_A_KEY = "a key is one line of letters, digits and signs"
+_DAMAGED = "mend it or move it away, and set its keys again: weft keys set PROVIDER"
 
 VARIABLES: dict[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -90,45 +92,58 @@ class Keys:
         return (*VARIABLES.get(name, ()), own)
 
     def find(self, name: str) -> Secret | None:
-        """The key of that name, from the first place that has one."""
+        """The key of that name, from the first place that has one; what cannot be a key is refused there."""
         for variable in self.variables(name):
             if value := self.environment.get(variable, "").strip():
-                return Secret(value)
-        value = self._from_ring(name) or self._read_file().get(name)
-        return Secret(value) if value else None
+                return _found(value, name, variable)
+        if value := (self._from_ring(name) or "").strip():
+            return _found(value, name, "the keyring")
+        if value := self._read_file().get(name, "").strip():
+            return _found(value, name, str(self.file()))
+        return None
 
     def place(self, name: str) -> FoundKey | None:
         """Where the key of that name comes from."""
+        return self._place(name, self._read_file)
+
+    def _place(self, name: str, kept: Callable[[], Mapping[str, str]]) -> FoundKey | None:
         for variable in self.variables(name):
             if self.environment.get(variable, "").strip():
                 return FoundKey(name=name, place=KeyPlace.ENVIRONMENT, where=variable)
         if self._from_ring(name):
             return FoundKey(name=name, place=KeyPlace.KEYRING, where="keyring")
-        if name in self._read_file():
+        if name in kept():
             return FoundKey(name=name, place=KeyPlace.FILE, where=str(self.file()))
         return None
 
     def names(self) -> list[FoundKey]:
-        """Every key there is, by name; a name that was never heard of but in the keyring too."""
-        known = {*VARIABLES, *self._ring_names(), *self._read_file()}
+        """Every key there is, by name; a name that was never heard of but in the keyring too.
+
+        Where the file cannot be read, those that are elsewhere; `problem` says why.
+        """
+        kept: Mapping[str, str] = {}
+        with suppress(StorageError):
+            kept = self._read_file()
+        known = {*VARIABLES, *self._ring_names(), *kept}
         own = [name[9:].lower() for name in self.environment if name.startswith("WEFT_KEY_")]
         known.update(name for name in own if _NAME.match(name))
-        return [found for name in sorted(known) if (found := self.place(name)) is not None]
+        return [found for name in sorted(known) if (found := self._place(name, lambda: kept)) is not None]
+
+    @property
+    def problem(self) -> WeftError | None:
+        """Why the file's keys cannot be used, where they cannot."""
+        try:
+            self._read_file()
+        except StorageError as error:
+            return error
+        return None
 
     def set(self, name: str, value: str) -> FoundKey:
         """Keep a key: in the keyring, or in the file where there is no keyring."""
         _checked(name)
         value = value.strip()
-        if (
-            not value
-            or len(value) > _KEY_LIMIT
-            or not value.isascii()
-            or not value.isprintable()
-            or " " in value
-        ):
-            raise InvalidInputError(
-                "that is not a key", hint="a key is one line of letters, digits and signs"
-            )
+        if not _is_key(value):
+            raise InvalidInputError("that is not a key", hint=_A_KEY)
         ring = self.ring()
         if ring is not None and self._into_ring(ring, name, value):
             return FoundKey(name=name, place=KeyPlace.KEYRING, where="keyring")
@@ -190,10 +205,12 @@ class Keys:
             return {}
         except (OSError, ValueError) as error:
             # The text of a damaged file may hold a key: its error must not be told.
-            raise StorageError(f"{path} cannot be read ({type(error).__name__})") from None
-        if not isinstance(kept, dict):
-            raise StorageError(f"{path} is not a file of keys")
-        return {str(name): str(value) for name, value in cast("dict[str, str]", kept).items()}
+            raise StorageError(f"{path} cannot be read ({type(error).__name__})", hint=_DAMAGED) from None
+        if not isinstance(kept, dict) or not all(
+            isinstance(value, str) for value in cast("dict[str, object]", kept).values()
+        ):
+            raise StorageError(f"{path} is not a file of keys", hint=_DAMAGED)
+        return cast("dict[str, str]", kept)
 
     def _write_file(self, kept: Mapping[str, str]) -> None:
         path = self.file()
@@ -218,3 +235,18 @@ def _checked(name: str) -> str:
             f"{name!r} is not the name of a key", hint="use a provider's, such as anthropic"
         )
     return name
+
+
+def _is_key(value: str) -> bool:
+    """Whether it could stand in a header, and so be one."""
+    return 0 < len(value) <= _KEY_LIMIT and value.isascii() and value.isprintable() and " " not in value
+
+
+def _found(value: str, name: str, where: str) -> Secret:
+    if not _is_key(value):
+        raise ProviderError(
+            Trouble.AUTHENTICATION,
+            f"what {where} holds for {name} is not a key: nothing was sent",
+            hint=f"{_A_KEY}; set it again",
+        )
+    return Secret(value)

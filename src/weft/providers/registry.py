@@ -6,7 +6,7 @@ from functools import lru_cache
 from importlib import metadata
 from typing import cast
 
-from weft.errors import InvalidInputError, NotFoundError
+from weft.errors import NotFoundError, ProviderError, Trouble, WeftError
 from weft.providers.base import ModelName, Provider
 
 __all__ = ["GROUP", "Registry", "installed_providers"]
@@ -64,10 +64,20 @@ class Registry:
             raise NotFoundError(
                 f"there is no provider {name!r}", hint=f"providers are {', '.join(self.names)}"
             )
-        make = point.load()
-        if not callable(make):
-            raise InvalidInputError(f"the provider {name!r} ({point.value}) cannot be called")
-        return cast("Callable[[], Provider]", make)()
+        try:
+            make = cast("Callable[[], Provider]", point.load())
+            if not callable(make):
+                raise TypeError("it cannot be called")  # noqa: TRY301 - told like whatever else is wrong with it
+            return make()
+        except WeftError:
+            raise
+        except Exception as error:
+            # Anybody's package: whatever is wrong with it must not take the others along.
+            raise ProviderError(
+                Trouble.UNKNOWN,
+                f"the provider {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}",
+                hint=f"mend or uninstall the package {_package(point)}",
+            ) from error
 
     async def close(self) -> None:
         """Close what every provider that was made here holds open in the running event loop."""
@@ -75,6 +85,10 @@ class Registry:
             made = list(self._made.values())
         for provider in made:
             await provider.close()
+
+
+def _package(point: metadata.EntryPoint) -> str:
+    return "that brings it" if point.dist is None else point.dist.name
 
 
 @lru_cache(maxsize=1)

@@ -1,5 +1,8 @@
 """A key that cannot be printed by accident, and the blotting out of one that came back."""
 
+import json
+from urllib.parse import quote, quote_plus
+
 __all__ = ["Blotter", "Secret", "blot_text"]
 
 _BLOT = "*"
@@ -24,7 +27,25 @@ class Secret:
 
 
 def blot_text(text: str, secret: str) -> str:
-    return text.replace(secret, _BLOT * len(secret)) if secret else text
+    """The text without the key, also as errors and addresses write one: quoted, escaped, as bytes."""
+    if not secret:
+        return text
+    # The longest first: a shorter way of writing it may be a part of a longer one.
+    for written in sorted(_ways(secret), key=len, reverse=True):
+        text = text.replace(written, _BLOT * len(written))
+    return text
+
+
+def _ways(secret: str) -> set[str]:
+    encoded = secret.encode("utf-8", "surrogatepass")
+    return {
+        secret,
+        repr(secret)[1:-1],
+        repr(encoded)[2:-1],
+        json.dumps(secret)[1:-1],
+        quote(encoded, safe=""),
+        quote_plus(encoded),
+    }
 
 
 class Blotter:

@@ -17,7 +17,8 @@ from weft.errors import WeftError
 from weft.providers.registry import Registry, installed_providers
 from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
-from weft.runtime.generating.caps import CAPS, Cap, Period, caps_of, changed_caps
+from weft.runtime.generating.capping import SetCap, period_from
+from weft.runtime.generating.caps import Cap, Period, caps_of, dollars_from
 from weft.runtime.generating.choosing import DEFAULT_AGENT, model_agent
 from weft.runtime.generating.preflight import Preflight
 from weft.runtime.generating.preparing import preflight
@@ -223,13 +224,11 @@ class Generations:
             return caps_of(kept_settings(session))
 
     def set_cap(
-        self, dollars: Decimal | float | None, *, whose: str = "grove", period: Period = Period.TOTAL
+        self, dollars: Decimal | float | None, *, whose: str = "grove", period: Period | str = Period.TOTAL
     ) -> None:
         """Spend no more than this: `grove`, `tree:ID` or `agent:ID`, in all or in a day. None takes it away."""
-        amount = None if dollars is None else Decimal(str(dollars))
-        with self.gate.store.read() as session:
-            caps = changed_caps(kept_settings(session), whose, period, amount)
-        self.gate.perform(self.actor, Set(settings={CAPS: caps or None}))
+        amount = None if dollars is None else dollars_from(dollars, "a cap")
+        self.gate.perform(self.actor, SetCap(whose=whose, period=period_from(period), dollars=amount))
 
     def spent(self, *, tree: int | None = None, agent: int | None = None) -> Spent:
         """Millionths of a dollar, by the grove as a whole, or by one tree or agent (by key)."""

@@ -22,6 +22,7 @@ from weft.store.references import find_document, find_tree
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
+from weft.tree.progress import Progress, silent
 
 __all__ = ["Summaries"]
 
@@ -37,9 +38,9 @@ class Summaries:
         """One sentence; made and kept where there is none, or `anew`."""
         return Making(self.gate, self.actor).node(tree, node, anew=anew)
 
-    def tree(self, tree: str, *, anew: bool = False) -> str:
-        """Two sentences."""
-        return Making(self.gate, self.actor).tree(tree, anew=anew)
+    def tree(self, tree: str, *, anew: bool = False, progress: Progress = silent) -> str:
+        """Two sentences, from those of its nodes, which are made and kept where they are missing."""
+        return Making(self.gate, self.actor).tree(tree, anew=anew, progress=progress)
 
     def document(self, document: str, *, anew: bool = False) -> str:
         return Making(self.gate, self.actor).document(document, anew=anew)

@@ -15,9 +15,11 @@ from weft.runtime.collaborating.limits import SECONDS, TOKENS, TURNS, Limits
 from weft.runtime.collaborating.run import Collaboration
 from weft.runtime.collaborating.starting import errand_for
 from weft.runtime.collaborating.telling import Answered, Ending, Finished, RunEvent
+from weft.runtime.generating.caps import dollars_from
 from weft.runtime.generating.wishes import wishes_from
 from weft.runtime.handles import NodeHandle, TreeHandle
 from weft.runtime.running import note_run
+from weft.runtime.wishing import check_known
 from weft.tree.agent import Agent
 from weft.tree.content import JsonValue
 
@@ -230,12 +232,13 @@ def start_run(
 ) -> CollaboratorRun:
     """Begin, and return at once; the run tells what happens."""
     given = wishes or RunWishes()
+    check_known(given, RunWishes.__annotations__, "a run")
     dollars = given.get("dollars")
     limits = Limits(
         turns=given.get("turns", TURNS),
         tokens=given.get("tokens", TOKENS),
         seconds=given.get("seconds", SECONDS),
-        dollars=None if dollars is None else Decimal(str(dollars)),
+        dollars=None if dollars is None else dollars_from(dollars, "a run"),
     )
     asked = wishes_from(
         {

@@ -1,17 +1,18 @@
 """Spend caps: how many dollars a grove, a tree or an agent may cost, in all or in a day."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Any
 
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import Prices, Profile
 from weft.runtime.generating.settings import kept_settings
+from weft.runtime.wishing import shown
 from weft.store.session import Session
 from weft.store.spending import MICROS, Spent, spent_by
-from weft.tree.attempt import Usage
 from weft.tree.json import JsonObject
 
 __all__ = [
@@ -22,15 +23,17 @@ __all__ = [
     "caps_for",
     "caps_of",
     "changed_caps",
+    "dollars_from",
     "expected_micros",
     "is_paid",
     "micros_of",
-    "period_room",
+    "require_held",
     "require_room",
 ]
 
 CAPS = "spendCaps"
 """The key under which the grove's preferences hold them: `grove`, `tree:ULID` or `agent:ULID`."""
+_MOST_DOLLARS = 1_000_000_000
 _GUESS = 4_096
 """Tokens of an answer of which nobody says how long it may be."""
 
@@ -75,8 +78,6 @@ def changed_caps(
     settings: Mapping[str, Any], whose: str, period: Period, dollars: Decimal | None
 ) -> JsonObject:
     """The caps with one set, or (None) taken away."""
-    if dollars is not None and not (dollars.is_finite() and dollars >= 0):
-        raise InvalidInputError(f"a cap of {dollars} dollars makes no sense", hint="0 or more")
     kept: dict[str, dict[str, Any]] = {
         name: dict(periods) for name, periods in settings.get(CAPS, {}).items()
     }
@@ -106,25 +107,63 @@ def micros_of(dollars: Decimal) -> int:
     return int((dollars * MICROS).to_integral_value(rounding=ROUND_CEILING))
 
 
-def expected_micros(profile: Profile, *, prompt: int, cached: int, answer: int | None, n: int) -> int:
-    """What a call may cost at most: its prompt, and n answers as long as they may be."""
+def expected_micros(profile: Profile, *, prompt: int, answer: int | None, n: int) -> int:
+    """What a call with so long a prompt may cost at most, with n answers as long as they may be.
+
+    A cache may have forgotten what it is expected to hold, and writing to it may cost more than
+    reading anew: every token of the prompt counts at the dearest it can come to.
+    """
     prices: Prices | None = profile.prices
     if profile.local or prices is None:
         return 0
-    longest = answer or profile.output_limit or _GUESS
-    usage = Usage(prompt=prompt, completion=longest * n, cached_read=cached)
-    return micros_of(prices.cost(usage))
+    longest = answer or profile.output_limit or max(_GUESS, (profile.window or 0) - prompt)
+    reached = [prices, *(dearer for start, dearer in prices.above if prompt > start)]
+    asked = max(_dearest(each) for each in reached) * prompt
+    said = max(each.output for each in reached) * longest * n
+    return micros_of((asked + said) / MICROS)
+
+
+def _dearest(prices: Prices) -> Decimal:
+    """The most that a token of a prompt may cost."""
+    return max(prices.input, prices.cached_read or prices.input, prices.cached_write or prices.input)
+
+
+def dollars_from(given: object, what: str) -> Decimal:
+    """An amount of money, whoever wrote it down and however."""
+    amount = None
+    if isinstance(given, int | float | str | Decimal) and not isinstance(given, bool):
+        with contextlib.suppress(InvalidOperation, ValueError):
+            amount = Decimal(str(given).strip())
+    if amount is None or not amount.is_finite() or not 0 <= amount <= _MOST_DOLLARS:
+        raise InvalidInputError(
+            f"{what} of {shown(given)} dollars makes no sense", hint="a number: 0 or more, such as 2.50"
+        )
+    # As many digits as can be reckoned with.
+    return +amount
+
+
+def require_held(caps: list[Cap], profile: Profile, *, who: str, model: str) -> None:
+    """In a loop that nobody watches, what costs money must be held by a cap, and a cap can hold it."""
+    if not caps:
+        raise LimitExceededError(
+            f"{who} costs money, and nobody watches: a spend cap must be set",
+            hint="weft spend cap 5 --day, for example",
+        )
+    if profile.prices is None:
+        raise LimitExceededError(
+            f"nobody knows what {model} costs, so no cap can hold it",
+            hint="watch it, or choose a model whose price is known",
+        )
 
 
 def require_room(session: Session, spender: Spender, *, now: int, more: int, mine: int) -> None:
     """Refuse what would go over a cap: `more` by all that are asked, `mine` by this agent, in millionths."""
     for cap in caps_for(caps_of(kept_settings(session)), spender):
         wanted = mine if cap.whose.startswith("agent:") else more
-        period_room(session, cap, now=now, more=wanted, spender=spender)
+        _require_room_in(session, cap, spender, now=now, more=wanted)
 
 
-def period_room(session: Session, cap: Cap, *, now: int, more: int, spender: Spender | None = None) -> None:
-    """Refuse what would go over this cap."""
+def _require_room_in(session: Session, cap: Cap, spender: Spender, *, now: int, more: int) -> None:
     spent = _spent(session, cap, spender, now)
     limit = micros_of(cap.dollars)
     if spent + more > limit or (not more and spent >= limit):
@@ -135,8 +174,8 @@ def period_room(session: Session, cap: Cap, *, now: int, more: int, spender: Spe
         )
 
 
-def _spent(session: Session, cap: Cap, spender: Spender | None, now: int) -> int:
-    if spender is None or cap.whose == "grove":
+def _spent(session: Session, cap: Cap, spender: Spender, now: int) -> int:
+    if cap.whose == "grove":
         found: Spent = spent_by(session, now)
     elif cap.whose.startswith("tree:"):
         found = spent_by(session, now, tree=spender.tree)
@@ -145,8 +184,8 @@ def _spent(session: Session, cap: Cap, spender: Spender | None, now: int) -> int
     return found.today if cap.period is Period.DAY else found.total
 
 
-def _told(cap: Cap, spender: Spender | None) -> str:
-    if spender is None or cap.whose == "grove":
+def _told(cap: Cap, spender: Spender) -> str:
+    if cap.whose == "grove":
         return "the grove"
     return "the tree" if cap.whose.startswith("tree:") else repr(spender.agent_name)
 

@@ -35,7 +35,7 @@ def choose_agents(
     """
     with gate.store.read() as session:
         if named:
-            return [model_agent(session, reference) for reference in named]
+            return _each_once([model_agent(session, reference) for reference in named])
         found = _default(session, registry)
         if found is not None:
             return [found]
@@ -48,6 +48,18 @@ def choose_agents(
     made = gate.perform(actor, added)
     with gate.store.read() as session:
         return [(made, find_agent(session, made.id))]
+
+
+def _each_once(found: list[tuple[Agent, int]]) -> list[tuple[Agent, int]]:
+    """One agent may be named by its name and by its id."""
+    seen: set[int] = set()
+    for agent, key in found:
+        if key in seen:
+            raise InvalidInputError(
+                f"agent {agent.name!r} is named twice", hint="name each once; n says how often it answers"
+            )
+        seen.add(key)
+    return found
 
 
 def model_agent(session: Session, reference: str) -> tuple[Agent, int]:

@@ -25,12 +25,12 @@ from weft.runtime.generating.assembly import (
 )
 from weft.runtime.generating.beginning import BeginCalls, Begun, CallPlan
 from weft.runtime.generating.caps import (
-    Cap,
     Spender,
     caps_for,
     caps_of,
     expected_micros,
     is_paid,
+    require_held,
     require_room,
 )
 from weft.runtime.generating.choosing import choose_agents
@@ -111,7 +111,6 @@ class _Asked:
         return expected_micros(
             self.profile,
             prompt=self.assembled.tokens,
-            cached=self.assembled.cached or 0,
             answer=self.request.parameters.max_tokens,
             n=n,
         )
@@ -182,7 +181,8 @@ class _Preparing:
             for agent, key, profile in paid:
                 spender = _spender(here, agent, key)
                 if self.wishes.unattended:
-                    _require_held(agent, profile, caps_for(caps, spender))
+                    held = caps_for(caps, spender)
+                    require_held(held, profile, who=repr(agent.name), model=agent.model_ref or "")
                 require_room(session, spender, now=now, more=0, mine=0)
 
     def check_price(self, asked: list[_Asked]) -> None:
@@ -196,20 +196,6 @@ class _Preparing:
             raise LimitExceededError(
                 f"{told}, and at most ${most:f} is allowed", hint="ask for less, or allow more"
             )
-
-
-def _require_held(agent: Agent, profile: Profile, caps: list[Cap]) -> None:
-    """In a loop that nobody watches."""
-    if not caps:
-        raise LimitExceededError(
-            f"{agent.name!r} costs money, and nobody watches: a spend cap must be set",
-            hint="weft spend cap 5 --day, for example",
-        )
-    if profile.prices is None:
-        raise LimitExceededError(
-            f"nobody knows what {agent.model_ref} costs, so no cap can hold it",
-            hint="watch it, or choose a model whose price is known",
-        )
 
 
 def preflight(

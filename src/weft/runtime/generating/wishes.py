@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypedDict
 from weft.context.tokens import EstimatorLike
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import Parameters
+from weft.runtime.generating.caps import dollars_from
+from weft.runtime.wishing import check_generation, check_known, listed, node_references
 from weft.tree.agent import Agent
 from weft.tree.json import JsonObject, JsonValue
 
@@ -21,7 +23,6 @@ MOST_AT_ONCE = 100
 """Continuations of one call, all agents together."""
 _OURS = frozenset({"contextWindow", "crossTree", "loomLayout"})
 """Settings of an agent that are ours and no provider's."""
-_LONGEST_WAIT = 3_600.0
 
 
 class GenerateWishes(TypedDict, total=False):
@@ -102,32 +103,31 @@ class Wishes:
 
 def wishes_from(given: GenerateWishes) -> Wishes:
     """Check what can be checked without looking anywhere."""
+    check_known(given, GenerateWishes.__annotations__, "a generation")
+    check_generation(given)
     agent = given.get("agent")
-    agents = (agent,) if agent is not None else tuple(_listed(given.get("agents", ()), "agents"))
+    agents = (agent,) if agent is not None else tuple(given.get("agents", ()))
     if agent is not None and given.get("agents"):
         raise InvalidInputError("agent and agents are both given", hint="name them all in agents")
     if len(set(agents)) < len(agents):
         raise InvalidInputError("an agent is named twice", hint="name each once; n says how often it answers")
     n = given.get("n", 1)
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:  # pyright: ignore[reportUnnecessaryIsInstance] - what callers without types give
-        raise InvalidInputError(f"n must be a whole number of at least 1, got {n!r}")
     if n * max(1, len(agents)) > MOST_AT_ONCE:
         raise LimitExceededError(
             f"{n * max(1, len(agents)):,} continuations at once; the most is {MOST_AT_ONCE}",
             hint="ask for fewer, and again",
         )
-    _check_numbers(given)
     stop = given.get("stop")
     price = given.get("max_price")
     return Wishes(
         n=n,
         agents=agents,
-        context=_references(given.get("context", ())),
-        instructions=_references(given.get("instructions", ())),
+        context=_references(given.get("context", ()), "context"),
+        instructions=_references(given.get("instructions", ()), "instructions"),
         temperature=given.get("temperature"),
         top_p=given.get("top_p"),
         max_tokens=given.get("max_tokens"),
-        stop=None if stop is None else tuple(_listed(stop, "stop")),
+        stop=None if stop is None else tuple(stop),
         seed=given.get("seed"),
         logprobs=given.get("logprobs"),
         timeout=given.get("timeout"),
@@ -136,37 +136,14 @@ def wishes_from(given: GenerateWishes) -> Wishes:
         preferences=dict(given.get("preferences", {})),
         estimator=given.get("estimator"),
         idempotency_key=given.get("idempotency_key"),
-        max_price=None if price is None else Decimal(str(price)),
+        max_price=None if price is None else dollars_from(price, "a highest price"),
         unattended=given.get("unattended", False),
         assembly=given.get("assembly"),
     )
 
 
-def _check_numbers(given: GenerateWishes) -> None:
-    temperature, tokens, wait = given.get("temperature"), given.get("max_tokens"), given.get("timeout")
-    if temperature is not None and not 0 <= temperature <= 10:
-        raise InvalidInputError(f"temperature must be between 0 and 10, got {temperature}")
-    if tokens is not None and tokens < 1:
-        raise InvalidInputError(f"max_tokens must be at least 1, got {tokens}")
-    if wait is not None and not 0 < wait <= _LONGEST_WAIT:
-        raise InvalidInputError(
-            f"a timeout of {wait:g} seconds makes no sense", hint="more than 0, at most an hour"
-        )
-    logprobs = given.get("logprobs")
-    if logprobs is not None and not 0 <= logprobs <= 100:
-        raise InvalidInputError(f"logprobs must be between 0 and 100, got {logprobs}")
-
-
-def _listed(given: Sequence[str], what: str) -> Sequence[str]:
-    if isinstance(given, str):
-        raise InvalidInputError(f"{what} are given as a list")
-    return given
-
-
-def _references(nodes: Sequence["NodeHandle | str"]) -> tuple[str, ...]:
-    if isinstance(nodes, str):
-        raise InvalidInputError("nodes are given as a list")
-    return tuple(node if isinstance(node, str) else node.id for node in nodes)
+def _references(nodes: Sequence["NodeHandle | str"], name: str) -> tuple[str, ...]:
+    return node_references(listed(nodes, name, "nodes or their ids"), name)
 
 
 def parameters_for(agent: Agent, wishes: Wishes) -> Parameters:

@@ -2,8 +2,19 @@
 
 from contextlib import aclosing
 from dataclasses import KW_ONLY, dataclass, field
+from unicodedata import category
 
-from weft.errors import LimitExceededError, NotFoundError, ProviderError, Trouble, WeftError
+from sqlalchemy import select
+
+from weft.context.tokens import DEFAULT
+from weft.errors import (
+    LimitExceededError,
+    NotFoundError,
+    ProviderError,
+    StorageError,
+    Trouble,
+    WeftError,
+)
 from weft.ids import new_ulid
 from weft.providers.base import ModelName, Parameters, Profile, Provider, Request
 from weft.providers.collecting import Answer
@@ -12,12 +23,22 @@ from weft.providers.retrying import stream_retrying
 from weft.providers.wire import Exchange
 from weft.runtime.gate import Gate
 from weft.runtime.generating.attempts import EndedCall
-from weft.runtime.generating.caps import caps_of, expected_micros, is_paid, micros_of, period_room
+from weft.runtime.generating.caps import (
+    Spender,
+    caps_for,
+    caps_of,
+    expected_micros,
+    is_paid,
+    micros_of,
+    require_held,
+    require_room,
+)
 from weft.runtime.generating.hearing import told_error
 from weft.runtime.generating.loop import hearing
 from weft.runtime.generating.settings import kept_settings
 from weft.runtime.summarising.extracting import extract
 from weft.runtime.summarising.models import models_to_ask
+from weft.store import schema
 from weft.store.spending import add_expected, settle
 from weft.store.transaction import Transaction
 from weft.tree.attempt import RawResponse, Usage
@@ -25,10 +46,14 @@ from weft.tree.content import Text
 from weft.tree.message import Message
 from weft.tree.node import Role
 
-__all__ = ["TOKENS", "Summarised", "ask_for_summary", "registry_of"]
+__all__ = ["LONGEST", "TOKENS", "Summarised", "ask_for_summary", "registry_of", "tidy"]
 
 TOKENS = 50
 """Of a summary, whatever the model."""
+LONGEST = 500
+"""Characters of a summary; fifty tokens are fewer, unless a model does not care what it was told."""
+_UNFIT = frozenset({"Cc", "Cs"})
+"""Controls, and halves of characters: no database would keep all of them."""
 _CHARACTERS_PER_TOKEN = 3
 _TIMEOUT = 60.0
 _AGAIN = ProviderError(Trouble.UNKNOWN, "answered with an error, and asked again")
@@ -63,7 +88,7 @@ def ask_for_summary(
         asking = _Asking(gate, registry, name, prompt, tree=tree, agent=agent, unattended=unattended)
         try:
             said = asking.ask()
-        except (ProviderError, NotFoundError, LimitExceededError) as error:
+        except (ProviderError, NotFoundError, LimitExceededError, StorageError) as error:
             failed = error
             calls += asking.calls(error)
             continue
@@ -94,23 +119,54 @@ class _Asking:
         provider, model = self.registry.model(self.name)
         profile = provider.profile(model)
         shortened = _fitted(self.prompt, profile)
-        expected = expected_micros(
-            profile, prompt=len(shortened) // _CHARACTERS_PER_TOKEN, cached=0, answer=TOKENS, n=1
-        )
         call = new_ulid(gate.clock(), gate.entropy)
         if is_paid(profile):
-            who = {"tree": self.tree, "agent": self.agent}
-            _reserve(gate, call, self.name, **who, expected=expected, unattended=self.unattended)
+            self._reserve(call, profile, shortened)
         request = Request(
             model=model,
             messages=(Message(Role.USER, (Text(shortened),)),),
             parameters=Parameters(max_tokens=TOKENS, temperature=0.2, timeout=_TIMEOUT),
         )
-        hearing().submit(self._listen(provider, request)).result()
-        if is_paid(profile):
-            spent = None if profile.prices is None else micros_of(profile.prices.cost(self.answer.usage))
-            gate.store.write(lambda transaction: settle(transaction, call, spent))
-        return " ".join(self.answer.choice(0).text.split())
+        listening = hearing().submit(self._listen(provider, request))
+        spent = None
+        try:
+            listening.result()
+            spent = self._spent(profile)
+        except WeftError:
+            # Else what a call that failed was expected to cost would count for ever.
+            spent = self._spent(profile)
+            raise
+        finally:
+            listening.cancel()
+            if is_paid(profile):
+                gate.store.write(lambda transaction: settle(transaction, call, spent))
+        return tidy(self.answer.choice(0).text)
+
+    def _reserve(self, call: str, profile: Profile, prompt: str) -> None:
+        """Under the same caps as whatever else is asked."""
+        gate = self.gate
+        tokens = max(len(prompt) // _CHARACTERS_PER_TOKEN, DEFAULT.of_text(prompt))
+        expected = expected_micros(profile, prompt=tokens, answer=TOKENS, n=1)
+
+        def work(transaction: Transaction) -> None:
+            transaction.grove_state()
+            now, spender = gate.clock(), _spender(transaction, self.tree, self.agent)
+            if self.unattended:
+                held = caps_for(caps_of(kept_settings(transaction)), spender)
+                require_held(held, profile, who=str(self.name), model=str(self.name))
+            require_room(transaction, spender, now=now, more=expected, mine=expected)
+            add_expected(
+                transaction, attempt=call, tree=self.tree, agent=self.agent, moment=now, micros=expected
+            )
+
+        gate.store.write(work)
+
+    def _spent(self, profile: Profile) -> int | None:
+        """What it came to: nothing, where nothing came; None where nobody counted, and what was expected stands."""
+        usage, prices = self.answer.usage, profile.prices
+        if prices is not None and (usage.prompt is not None or usage.completion is not None):
+            return micros_of(prices.cost(usage))
+        return None if any(each.blocks for each in self.answer.choices.values()) else 0
 
     async def _listen(self, provider: Provider, request: Request) -> None:
         async with aclosing(stream_retrying(provider, request)) as events:
@@ -136,23 +192,21 @@ class _Asking:
         return EndedCall(segments=exchange.sent.segments, response=response, error=told)
 
 
-def _reserve(
-    gate: Gate, call: str, name: ModelName, *, tree: int, agent: int, expected: int, unattended: bool
-) -> None:
-    def work(transaction: Transaction) -> None:
-        caps = [cap for cap in caps_of(kept_settings(transaction)) if cap.whose == "grove"]
-        if unattended and not caps:
-            raise LimitExceededError(
-                f"{name} costs money, and nobody watches: a spend cap must be set",
-                hint="weft spend cap 1 --day, for example",
-            )
-        transaction.grove_state()
-        for cap in caps:
-            period_room(transaction, cap, now=gate.clock(), more=expected)
-        moment = gate.clock()
-        add_expected(transaction, attempt=call, tree=tree, agent=agent, moment=moment, micros=expected)
+def _spender(transaction: Transaction, tree: int, agent: int) -> Spender:
+    """Who it is for. A document belongs to no tree, and so no tree's cap stands over it."""
+    trees = schema.trees
+    tree_id = transaction.execute(select(trees.c.ulid).where(trees.c.key == tree)).scalar()
+    row = transaction.agent(agent)
+    return Spender(tree=tree, tree_id=tree_id or "", agent=agent, agent_id=row.ulid, agent_name=row.name)
 
-    gate.store.write(work)
+
+def tidy(said: str) -> str:
+    """What a model said, on one line that can be kept: models are told how long, and some go on."""
+    shown = "".join(each for each in said[: 4 * LONGEST] if each.isspace() or category(each) not in _UNFIT)
+    line = " ".join(shown.split())
+    if len(line) <= LONGEST:
+        return line
+    return line[: LONGEST - 1].rsplit(" ", 1)[0].rstrip() + "…"
 
 
 def _fitted(prompt: str, profile: Profile) -> str:

@@ -85,7 +85,13 @@ def job_kinds(gate: Gate, actor: Actor) -> dict[str, JobKind]:
     """How each is done. What was summarised meanwhile, or is gone, is done."""
 
     def making(running: Running) -> Making:
-        return Making(gate, actor, unattended=True, last_try=running.attempt >= _TRIES)
+        return Making(
+            gate,
+            actor,
+            unattended=True,
+            last_try=running.attempt >= _TRIES,
+            is_stopped=lambda: running.should_stop,
+        )
 
     def node(running: Running) -> None:
         making(running).node(*node_named(gate, running.tree, running.target or 0))

@@ -1,8 +1,8 @@
 """What a summary is made from, and where it goes."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -13,9 +13,11 @@ from weft.context.tokens import DEFAULT
 from weft.errors import NotFoundError
 from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
+from weft.runtime.generating.settings import kept_settings
 from weft.runtime.reading import Reading
-from weft.runtime.summarising.asking import Summarised, ask_for_summary
-from weft.runtime.summarising.extracting import EXTRACT, extract
+from weft.runtime.summarising.asking import Summarised, ask_for_summary, registry_of
+from weft.runtime.summarising.extracting import EXTRACT, extract, is_extract
+from weft.runtime.summarising.models import models_to_ask
 from weft.runtime.summarising.operations import SummariseDocument, SummariseNode, SummariseTree
 from weft.runtime.summarising.templates import document_prompt, node_prompt, tree_prompt
 from weft.store import schema
@@ -26,6 +28,7 @@ from weft.tree.content import plain_text
 from weft.tree.edge import EdgeType
 from weft.tree.node import Node
 from weft.tree.path import Path
+from weft.tree.progress import Progress, silent
 
 __all__ = ["Making", "node_named"]
 
@@ -46,6 +49,8 @@ class Making:
     actor: Actor
     unattended: bool = False
     last_try: bool = True
+    is_stopped: Callable[[], bool] = lambda: False
+    """Whether whoever runs this is about to end: no more is made than what is under way."""
 
     @property
     def _read(self) -> Reading:
@@ -76,15 +81,16 @@ class Making:
         )
         return made.text
 
-    def tree(self, tree: str, *, anew: bool = False) -> str:
+    def tree(self, tree: str, *, anew: bool = False, progress: Progress = silent) -> str:
         """The summary of a tree: from the summaries along the path and at branch points."""
         value = self._read.tree(tree)
         if value.summary is not None and not anew:
             return value.summary
         path = self._path(value.id)
         branches, points = self._branch_points(value.id)
-        listed = [_brief(node) for node in (*path, *points)]
-        listed = [line for line in dict.fromkeys(listed) if line]
+        nodes = list({node.id: node for node in (*path, *points)}.values())
+        shown = self._summarised(value.id, nodes, progress)
+        listed = [line for line in dict.fromkeys(_brief(node) for node in shown) if line]
         prompt = tree_prompt(description=value.description, summaries=listed, branches=branches)
         made = self._ask(prompt, listed[0] if listed else value.title, value.id)
         self.gate.perform(
@@ -93,10 +99,30 @@ class Making:
                 tree=value.id,
                 summary=made.text,
                 calls=made.calls,
-                manifest=_account("tree", prompt, [*path, *points]),
+                manifest=_account("tree", prompt, shown),
             ),
         )
         return made.text
+
+    def _summarised(self, tree: str, nodes: Sequence[Node], progress: Progress) -> list[Node]:
+        """The nodes with their summaries; those that are missing are made and kept.
+
+        Once no model answers, the rest is made do with its first sentences, which are not kept: asking
+        for each of them would take long, and a model that comes back makes better ones.
+        """
+        with self.gate.store.read() as session:
+            has_model = bool(models_to_ask(kept_settings(session), registry_of(self.gate)))
+        found: list[Node] = []
+        unheard = False
+        for number, node in enumerate(nodes):
+            progress(number, len(nodes) + 1)
+            if node.summary is None and not unheard and not self.is_stopped():
+                made = self.node(tree, node.id)
+                unheard = has_model and is_extract(made)
+                found.append(replace(node, summary=made or None))
+            else:
+                found.append(node)
+        return found
 
     def _path(self, tree: str) -> list[Node]:
         head: Path = self._read.path(tree, head=_PATH_HEAD)

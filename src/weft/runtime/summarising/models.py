@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from weft.errors import StorageError
 from weft.providers.base import ModelName
 from weft.providers.keys import VARIABLES, Keys
 from weft.providers.registry import Registry
@@ -40,11 +41,19 @@ def _usable(registry: Registry, keys: Keys) -> Iterator[ModelName]:
     there = set(registry.names)
     for text in (*_FIRST, *_SMALL):
         name = ModelName.parse(text)
-        if name.provider in there and keys.place(_whose(name)) is not None:
+        if name.provider in there and _has_key(keys, _whose(name)):
             yield name
     embedded = ModelName.parse(EMBEDDED)
     if embedded.provider in there and _is_installed():
         yield embedded
+
+
+def _has_key(keys: Keys, name: str) -> bool:
+    """A file of keys that cannot be read has none for us: there are other models."""
+    try:
+        return keys.place(name) is not None
+    except StorageError:
+        return False
 
 
 def _whose(name: ModelName) -> str:
