@@ -119,28 +119,6 @@ def test_what_means_something_is_taken(file_address):
 
 
 @covers("generate.wishes-checked")
-@pytest.mark.parametrize(
-    ("wishes", "told"),
-    [
-        ({"limit": "x"}, "limit must be a whole number"),
-        ({"window": "x"}, "window must be a whole number"),
-        ({"max_tokens": True}, "max_tokens must be a whole number"),
-        ({"preferences": 5}, "preferences must be"),
-        ({"estimator": 5}, "estimator must be"),
-        ({"agent": 5}, "agent must be"),
-        ({"context": [5]}, "context must be"),
-        ({"context": 5}, "nodes are given as a list"),
-        ({"annotations": [None]}, "annotations must be"),
-    ],
-)
-def test_a_context_is_wished_for_as_carefully(file_address, wishes, told):
-    with grove_with(file_address, Scripted()) as grove:
-        node = grove.plant("Marie").say("Well?")
-        with pytest.raises(InvalidInputError, match=told):
-            node.context(**wishes)
-
-
-@covers("generate.wishes-checked")
 def test_a_run_is_wished_for_as_carefully(file_address):
     with grove_with(file_address, Scripted()) as grove:
         tree = grove.plant("Marie")

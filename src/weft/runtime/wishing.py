@@ -1,4 +1,4 @@
-"""Checking wishes where they are said: a misspelt one is not a smaller one, and nonsense has a name."""
+"""Checking wishes to models where they are said: a misspelt one is not a smaller one, and nonsense has a name."""
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGEST",
-    "check_context",
     "check_generation",
     "check_known",
     "listed",
@@ -41,24 +40,8 @@ def check_known(given: Collection[str], known: Collection[str], what: str) -> No
             raise InvalidInputError(f"{what} cannot be wished for by {name!r}", hint=hint)
 
 
-def check_context(given: Mapping[str, Any]) -> None:
-    """What every context may be told."""
-    for name, least in (("limit", 0), ("window", 1), ("max_tokens", 0)):
-        _whole(given, name, least)
-    _text(given, "agent", "the name or id of an agent")
-    preferences = given.get("preferences", {})
-    if not isinstance(preferences, Mapping) or not all(
-        isinstance(name, str) for name in cast("Mapping[object, object]", preferences)
-    ):
-        raise _wrong("preferences", "settings by their names", cast("object", preferences))
-    estimator = given.get("estimator")
-    if not (estimator is None or isinstance(estimator, str | Estimator) or callable(estimator)):
-        raise _wrong("estimator", "an estimator, or the name of one", estimator)
-
-
 def check_generation(given: Mapping[str, Any]) -> None:
-    """What else a generation may be told."""
-    check_context(given)
+    """What a generation may be told."""
     # What is kept with the request, as JSON, and asked of providers, who read it as such.
     for name, least, most in (
         ("n", 1, LARGEST),
@@ -75,6 +58,8 @@ def check_generation(given: Mapping[str, Any]) -> None:
     if given.get("timeout") == 0:
         raise InvalidInputError("a timeout of 0 seconds makes no sense", hint="more than 0, at most an hour")
     _check_stops(given.get("stop"))
+    _check_fitting(given)
+    _text(given, "agent", "the name or id of an agent")
     _text(given, "idempotency_key", f"a text of at most {_KEY_LIMIT} characters", _KEY_LIMIT)
     for each in listed(given.get("agents", ()), "agents", "names or ids"):
         _text({"agents": each or 0}, "agents", "names or ids of model agents")
@@ -139,6 +124,18 @@ def _text(given: Mapping[str, Any], name: str, wanted: str, limit: int = 10_000)
     if not isinstance(value, str) or not value.strip() or len(value) > limit:
         raise _wrong(name, wanted, value)
     check_text(value, what=name)
+
+
+def _check_fitting(given: Mapping[str, Any]) -> None:
+    """How the context is fitted, as far as it is not a number."""
+    preferences = given.get("preferences", {})
+    if not isinstance(preferences, Mapping) or not all(
+        isinstance(name, str) for name in cast("Mapping[object, object]", preferences)
+    ):
+        raise _wrong("preferences", "settings by their names", cast("object", preferences))
+    estimator = given.get("estimator")
+    if not (estimator is None or isinstance(estimator, str | Estimator) or callable(estimator)):
+        raise _wrong("estimator", "an estimator, or the name of one", estimator)
 
 
 def _check_stops(stops: object) -> None:
