@@ -46,13 +46,13 @@ def test_every_bar_has_its_figure_in_one_report():
 @covers(
     "bar.fit-ten-thousand-messages",
     "bar.fit-growth-exponent",
+    "bar.growing-chat-refit",
     "bar.growing-chat-extend",
+    "bar.postgres-flat-in-depth",
     "bar.prefix-reuse-middle",
     "bar.window-use-middle",
     "bar.prefix-reuse-rolling",
-    "bar.import-time",
     "bar.group-commit-ratio",
-    "bar.postgres-tails-per-second",
 )
 @pytest.mark.parametrize("rule", BARS)
 def test_a_bar_is_called_built_if_and_only_if_the_report_shows_it_met(rule):
