@@ -74,7 +74,7 @@ class Paper(Written):
         self.past[who.name].append(entry)
 
     def _next(self, who: Person, stack: dict[str, list[Entry]]) -> Entry:
-        self._open(who, "loom_aware", archived=True)
+        self._open(who, "loom_write", archived=True)
         entries = stack.get(who.name)
         if not entries:
             refuse("NOT_FOUND")

@@ -149,8 +149,8 @@ def _require_nobody_there(step: Step, row: NodeRow) -> None:
 
 
 def _send_idle_models_up(step: Step, row: NodeRow) -> None:
-    """A model stands where it spoke last. As long as no run of it goes on it is in nobody's way."""
-    if row.parent is None:
+    """A model stands where it was made to speak last. As long as no run of it goes on it is in nobody's way."""
+    if row.parent is None or step.event.kind != "generate":
         return
     cursors, agents, runs = schema.cursors, schema.agents, schema.runs
     tree = step.tree.key
