@@ -10,6 +10,7 @@ from weft.cli.command import command
 from weft.cli.texts import STDIN, read_text
 from weft.errors import InvalidInputError
 from weft.tree.marks import counted
+from weft.tree.wire import camel
 
 if TYPE_CHECKING:
     from weft.tree.json import JsonObject
@@ -44,7 +45,7 @@ def index(
     found = call.grove.groups.index(cast("JsonObject", body), user=user)
     named, messages = found["indexed_groups"], found["indexed_messages"]
     told = f"indexed {counted(cast('int', named), 'group')} of {counted(cast('int', messages), 'message')}"
-    call.out.answer(found, f"{named}\t{messages}", told)
+    call.out.answer({camel(key): value for key, value in found.items()}, f"{named}\t{messages}", told)
 
 
 def _groups(file: str) -> object:
@@ -69,7 +70,11 @@ def close_group(call: Call, name: _Group, *, session: _Session, user: _User = No
 def _set(call: Call, name: str, session: str, user: str | None, *, expanded: bool) -> None:
     body = {"sessionId": session, "group": name, "expanded": expanded}
     found = call.grove.groups.set_state(body, user=user)
-    call.out.answer(found, None, f"{found['group']} is {'open' if expanded else 'closed'}")
+    call.out.answer(
+        {camel(key): value for key, value in found.items()},
+        None,
+        f"{found['group']} is {'open' if expanded else 'closed'}",
+    )
 
 
 def forget(
@@ -82,7 +87,11 @@ def forget(
     """Take a response's groups out of the index again, as far as they still are its own."""
     found = call.grove.groups.remove(session, response, user=user)
     removed = cast("int", found["removed_groups"])
-    call.out.answer(found, str(removed), f"forgot {counted(removed, 'group')}")
+    call.out.answer(
+        {camel(key): value for key, value in found.items()},
+        str(removed),
+        f"forgot {counted(removed, 'group')}",
+    )
 
 
 def add_to(family: typer.Typer) -> None:
