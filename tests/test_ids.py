@@ -2,6 +2,7 @@
 
 import os
 import re
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from ulid import ULID
 from weft.commands.lexicon import known_words
 from weft.errors import InvalidInputError
 from weft.ids import is_ulid, local_id_candidates, new_ulid, normalise_reference, random_bytes, sayable_ids
+from weft.provenance.nodes import names_to_find
 
 NOW = 1_800_000_000_000_000
 
@@ -81,3 +83,10 @@ def test_no_id_is_a_word_of_the_commands():
         assert word in local_id_candidates(ulid)
         assert not spelled & set(sayable_ids(ulid))
         assert len(list(sayable_ids(ulid))) >= 2
+
+
+def test_an_id_that_is_longer_because_the_shorter_is_a_word_is_sound():
+    row = SimpleNamespace(edited_from=None, ulid="01M7J4BT91TEARV17V588A6QYX", local_id="tearv")
+    assert next(sayable_ids(row.ulid)) == "tearv"
+    assert names_to_find(row) is None
+    assert names_to_find(SimpleNamespace(**{**vars(row), "local_id": "tearv1"})) == "tearv"

@@ -3,10 +3,11 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, Protocol
 
 from weft.errors import WeftError
-from weft.ids import LOCAL_ID_LENGTH, PRIME, base_of, local_id_candidates
+from weft.ids import LOCAL_ID_LENGTH, PRIME, base_of, local_id_candidates, sayable_ids
 from weft.provenance.chain import NodeFacts, content_hash
 from weft.provenance.columns import Light
 from weft.provenance.report import Findings
@@ -311,4 +312,6 @@ def names_to_find(row: NodeRow) -> str | None:
     """The shorter local id that must be in use where this one is longer than the shortest."""
     if row.edited_from is not None:
         return row.local_id[:-1] if row.local_id.endswith(PRIME) else None
-    return row.local_id[:-1] if len(row.local_id) > LOCAL_ID_LENGTH else None
+    # One that is a word is passed over, so it need not be anybody's.
+    shorter = takewhile(lambda name: len(name) < len(row.local_id), sayable_ids(row.ulid))
+    return max(shorter, key=len, default=None) if len(row.local_id) > LOCAL_ID_LENGTH else None
