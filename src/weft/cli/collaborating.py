@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from weft.cli.call import Call
-from weft.cli.chatting import typed_turns
 from weft.cli.command import command
 from weft.cli.completing import complete_agents, complete_nodes
 from weft.cli.output import visible
 from weft.cli.results import result_to_wire
 from weft.cli.speaking import failure_to_wire
-from weft.cli.texts import person_is_there
+from weft.cli.terminal import Terminal, tree_to_go_on_in
 from weft.cli.wording import quoted, shortened
 from weft.commands.scan import ARROW
-from weft.errors import InvalidInputError, NotFoundError, WeftError
+from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject
 from weft.tree.node import Status
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from weft.commands.results import Result
     from weft.runtime.collaborating.handles import Collaborated, CollaboratorRun, RunWishes
     from weft.runtime.collaborating.telling import RunEvent
-    from weft.runtime.handles import NodeHandle, TreeHandle
+    from weft.runtime.handles import TreeHandle
 
 __all__ = ["add_to"]
 
@@ -82,86 +81,36 @@ def collaborate(
         wishes["turns"] = turns
     if max_tokens is not None:
         wishes["max_tokens"] = max_tokens
-    desk = _Desk(call, _tree(call, reference), agent, wishes)
+    desk = _Desk(call, tree_to_go_on_in(call, reference), agent, wishes)
     if once is not None:
         desk.say(once)
         if desk.was_stopped:
             raise typer.Exit(_INTERRUPTED)
         return
-    if person_is_there():
-        call.out.talk("/help says how; Ctrl-D ends")
-    for turn in typed_turns():
-        if not desk.take(turn):
-            break
+    desk.run()
 
 
-def _tree(call: Call, reference: str | None) -> "TreeHandle | None":
-    try:
-        tree, node = call.place(reference)
-    except NotFoundError:
-        if reference is not None:
-            raise
-        return None
-    if node is not None:
-        node.switch()
-    return tree
-
-
-class _Desk:
-    """One tree, a person and an agent."""
+class _Desk(Terminal):
+    """One tree, a person and an agent that works on it."""
 
     def __init__(self, call: Call, tree: "TreeHandle | None", agent: str | None, wishes: "RunWishes") -> None:
-        self._call = call
-        self._tree = tree
-        self._agent = agent
+        super().__init__(call, tree, agent)
         self._wishes = wishes
         self.was_stopped = False
 
-    def take(self, turn: str) -> bool:
-        """One turn; False at the end. What goes wrong is said, and it goes on."""
-        if turn.strip() in {"/quit", "/exit", "/q"}:
-            return False
-        try:
-            self._take(turn)
-        except WeftError as error:
-            self._call.out.talk(f"✗ {error.code}: {error.message}")
-            if error.hint is not None:
-                self._call.out.talk(f"  hint: {error.hint}")
-        return True
-
     def _take(self, turn: str) -> None:
         word, _, rest = turn.strip().partition(" ")
-        out = self._call.out
+        if self._take_usual(word):
+            return
         match word:
-            case "":
-                return
             case "/help":
-                out.talk(_HELP)
+                self._call.out.talk(_HELP)
             case "/agent":
-                if rest.strip():
-                    self._agent = self._call.grove.agent(rest.strip()).name
-                out.talk(f"{self._agent or 'the default agent'} works with you")
-            case "/undo":
-                done = self._here().undo()
-                out.talk(f"took back {len(done)} step{'s' if len(done) != 1 else ''}")
-            case "/where":
-                self._show(self._here().cursor)
+                self._name_agent(rest.strip(), "works with you")
             case _ if turn.lstrip().startswith(ARROW):
                 self._do(turn)
-            case _ if word.startswith("/") and not word.startswith("//"):
-                raise InvalidInputError(
-                    f"{word} is nothing that can be done here", hint="/help lists what can"
-                )
             case _:
-                self.say(turn.removeprefix("/") if turn.startswith("//") else turn)
-
-    def _here(self) -> "TreeHandle":
-        if self._tree is None:
-            raise InvalidInputError("nothing was said yet", hint="say something first")
-        return self._tree
-
-    def _show(self, node: "NodeHandle") -> None:
-        self._call.out.text(f"[{node.local_id}] {visible(node.text)}")
+                self.say(self._said(turn))
 
     def _do(self, turn: str) -> None:
         """The person's own command."""
@@ -178,11 +127,9 @@ class _Desk:
         if not text.strip():
             raise InvalidInputError("say what?")
         grove = self._call.grove
-        if self._tree is None:
-            self._tree = grove.plant(shortened(text, 40))
-            self._call.out.talk(f"planted {quoted(self._tree.title)}")
-        with being_present(grove, self._tree.id):
-            run = start_run(grove, self._agent, text, tree=self._tree, wishes=self._wishes)
+        tree = self._planted(text)
+        with being_present(grove, tree.id):
+            run = start_run(grove, self._agent, text, tree=tree, wishes=self._wishes)
             with run:
                 screen = _Screen(self._call)
                 self.was_stopped = screen.show(run)

@@ -7,6 +7,7 @@ import typer
 from weft.cli.call import Call
 from weft.cli.command import command, flag
 from weft.cli.completing import complete_agents
+from weft.cli.serving import AnswersTo, ListeningAt
 from weft.errors import InvalidInputError
 from weft.tree.agent import ANALYST, Permission, parse_permissions
 
@@ -41,13 +42,8 @@ def mcp(
     port: Annotated[
         int, typer.Option("--port", "-p", min=0, max=65_535, help="Where, over HTTP; 0 for any that is free.")
     ] = _PORT,
-    host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="The address to listen at: this machine's own.")
-    ] = "127.0.0.1",
-    names: Annotated[
-        list[str] | None,
-        typer.Option("--host-name", metavar="NAME", help="A name that it also answers to; may be repeated."),
-    ] = None,
+    host: ListeningAt = "127.0.0.1",
+    names: AnswersTo = None,
 ) -> None:
     """Offer the grove to Claude, editors and other programs that speak MCP.
 

@@ -1,6 +1,6 @@
 """Serving a grove over HTTP: serve."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -10,9 +10,16 @@ from weft.cli.command import command
 if TYPE_CHECKING:
     from weft.server.serving import Address
 
-__all__ = ["add_to"]
+__all__ = ["AnswersTo", "ListeningAt", "add_to"]
 
 _PORT = 7370
+ListeningAt: TypeAlias = Annotated[
+    str, typer.Option("--host", metavar="ADDRESS", help="The address to listen at: this machine's own.")
+]
+AnswersTo: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--host-name", metavar="NAME", help="A name that it also answers to; may be repeated."),
+]
 
 
 def serve(
@@ -21,13 +28,8 @@ def serve(
     port: Annotated[
         int, typer.Option("--port", "-p", min=0, max=65_535, help="Where; 0 for any that is free.")
     ] = _PORT,
-    host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="The address to listen at: this machine's own.")
-    ] = "127.0.0.1",
-    names: Annotated[
-        list[str] | None,
-        typer.Option("--host-name", metavar="NAME", help="A name that it also answers to; may be repeated."),
-    ] = None,
+    host: ListeningAt = "127.0.0.1",
+    names: AnswersTo = None,
     origins: Annotated[
         list[str] | None,
         typer.Option(

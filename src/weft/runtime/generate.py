@@ -5,13 +5,9 @@ with node.stream(n=3) as stream:
     for event in stream: ...
 """
 
-import contextlib
-import weakref
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from weft.errors import WeftError
 from weft.providers.registry import Registry, installed_providers
@@ -20,6 +16,7 @@ from weft.runtime.gate import Gate
 from weft.runtime.generating.capping import SetCap, period_from
 from weft.runtime.generating.caps import Cap, Period, caps_of, dollars_from
 from weft.runtime.generating.choosing import DEFAULT_AGENT, model_agent
+from weft.runtime.generating.listened import Listened
 from weft.runtime.generating.preflight import Preflight
 from weft.runtime.generating.preparing import preflight
 from weft.runtime.generating.run import Place, Run
@@ -48,20 +45,14 @@ class Generated(list[NodeHandle]):
         """One for each call that ended with an error; what had come of it is among the nodes, as interrupted."""
 
 
-class Stream:
-    """A generation as it goes on: iterate it for events, plainly or in an event loop.
-
-    Leave its `with` early, or call `stop`, and no more words are asked for: what came is kept.
-    """
+class Stream(Listened[GenerationEvent, Generated]):
+    """A generation as it goes on. Its result raises the first error if no continuation came to its end."""
 
     def __init__(self, grove: "Grove", run: Run) -> None:
+        super().__init__(run)
         self._grove = grove
-        self._run = run
         self._nodes: dict[int, NodeHandle] = {}
         self._failures: list[WeftError] = []
-        self._over = False
-        # Whoever drops it without a word does not listen any more either.
-        weakref.finalize(self, run.stop).atexit = False
 
     @property
     def nodes(self) -> list[NodeHandle]:
@@ -72,84 +63,12 @@ class Stream:
     def failures(self) -> tuple[WeftError, ...]:
         return tuple(self._failures)
 
-    def stop(self) -> None:
-        """No more words, please. The events that are still to come tell what was kept."""
-        self._run.stop()
-
-    def result(self) -> Generated:
-        """Wait for the end. Raises the first error, if no continuation came to its end."""
-        for _ in self:
-            pass
-        return self._result()
-
-    async def result_async(self) -> Generated:
-        """The same in an event loop."""
-        async for _ in self:
-            pass
-        return self._result()
-
     def _result(self) -> Generated:
         nodes = self.nodes
         whole = any(node.value.status is Status.COMPLETE for node in nodes)
         if self._failures and not whole:
             raise _with_nodes(self._failures[0], nodes)
         return Generated(nodes, self.failures)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if not self._over:
-            self.stop()
-            with contextlib.suppress(WeftError):
-                for _ in self:
-                    pass
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if not self._over:
-            self.stop()
-            with contextlib.suppress(WeftError):
-                async for _ in self:
-                    pass
-
-    def __iter__(self) -> Iterator[GenerationEvent]:
-        while not self._over:
-            try:
-                event = self._run.channel.get()
-            except WeftError:
-                self._over = True
-                raise
-            if event is None:
-                self._over = True
-                return
-            self._take(event)
-            yield event
-
-    async def __aiter__(self) -> AsyncIterator[GenerationEvent]:
-        while not self._over:
-            try:
-                event = await self._run.channel.get_async()
-            except WeftError:
-                self._over = True
-                raise
-            if event is None:
-                self._over = True
-                return
-            self._take(event)
-            yield event
 
     def _take(self, event: GenerationEvent) -> None:
         if isinstance(event, Ended):

@@ -10,7 +10,7 @@ from weft.store.session import Session
 from weft.store.statements import CONTINUATION, LIVE
 from weft.tree.edge import EdgeType
 
-__all__ = ["count_below", "count_notes"]
+__all__ = ["count_below", "count_continuations", "count_notes"]
 
 _nodes = schema.nodes
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
@@ -18,6 +18,15 @@ _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
 
 def count_notes(session: Session, tree: int, positions: Sequence[int]) -> dict[int, int]:
     """Live annotations on each position; versions of one count once."""
+    return _count_hanging(session, tree, positions, _ANNOTATION)
+
+
+def count_continuations(session: Session, tree: int, positions: Sequence[int]) -> dict[int, int]:
+    """Live continuations of each position; versions of one count once."""
+    return _count_hanging(session, tree, positions, CONTINUATION)
+
+
+def _count_hanging(session: Session, tree: int, positions: Sequence[int], edge: int) -> dict[int, int]:
     if not positions:
         return {}
     statement = (
@@ -25,7 +34,7 @@ def count_notes(session: Session, tree: int, positions: Sequence[int]) -> dict[i
         .where(
             _nodes.c.tree == tree,
             session.dialect.among(_nodes.c.parent, positions),
-            _nodes.c.edge_type == _ANNOTATION,
+            _nodes.c.edge_type == edge,
             LIVE,
         )
         .group_by(_nodes.c.parent)

@@ -1,12 +1,9 @@
 """Collaborators that one can ask: `loom.agent("Muse").run("Look around.", tree=tree)`."""
 
-import contextlib
-import weakref
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from weft.commands.results import Result
 from weft.context.tokens import EstimatorLike
@@ -16,6 +13,7 @@ from weft.runtime.collaborating.run import Collaboration
 from weft.runtime.collaborating.starting import errand_for
 from weft.runtime.collaborating.telling import Answered, Ending, Finished, RunEvent
 from weft.runtime.generating.caps import dollars_from
+from weft.runtime.generating.listened import Listened
 from weft.runtime.generating.wishes import wishes_from
 from weft.runtime.handles import NodeHandle, TreeHandle
 from weft.runtime.running import note_run
@@ -68,40 +66,19 @@ class Collaborated:
         return "" if self.reply is None else self.reply.text
 
 
-class CollaboratorRun:
-    """A run as it goes on: iterate it for events, plainly or in an event loop.
-
-    Leave its `with` early, or call `stop`, and it ends: what was said is kept.
-    """
+class CollaboratorRun(Listened[RunEvent, Collaborated]):
+    """A run as it goes on. Its result raises the error, if there was one before anything was said or done."""
 
     def __init__(self, grove: "Grove", run: Collaboration) -> None:
+        super().__init__(run)
         self._grove = grove
         self._run = run
         self._results: list[Result] = []
         self._finished: Finished | None = None
-        self._over = False
-        # Whoever drops it without a word does not listen any more either.
-        weakref.finalize(self, run.stop).atexit = False
 
     @property
     def id(self) -> str:
         return self._run.id
-
-    def stop(self) -> None:
-        """No more words and no more commands, please. The events still to come tell what was kept."""
-        self._run.stop()
-
-    def result(self) -> Collaborated:
-        """Wait for the end. Raises the error, if there was one before anything was said or done."""
-        for _ in self:
-            pass
-        return self._result()
-
-    async def result_async(self) -> Collaborated:
-        """The same in an event loop."""
-        async for _ in self:
-            pass
-        return self._result()
 
     def _result(self) -> Collaborated:
         finished = self._finished
@@ -119,63 +96,6 @@ class CollaboratorRun:
             turns=finished.turns,
             tokens=finished.tokens,
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if not self._over:
-            self.stop()
-            with contextlib.suppress(WeftError):
-                for _ in self:
-                    pass
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if not self._over:
-            self.stop()
-            with contextlib.suppress(WeftError):
-                async for _ in self:
-                    pass
-
-    def __iter__(self) -> Iterator[RunEvent]:
-        while not self._over:
-            try:
-                event = self._run.channel.get()
-            except BaseException as error:
-                # Somebody who is interrupted while waiting may go on waiting.
-                self._over = not isinstance(error, KeyboardInterrupt)
-                raise
-            if event is None:
-                self._over = True
-                return
-            self._take(event)
-            yield event
-
-    async def __aiter__(self) -> AsyncIterator[RunEvent]:
-        while not self._over:
-            try:
-                event = await self._run.channel.get_async()
-            except WeftError:
-                self._over = True
-                raise
-            if event is None:
-                self._over = True
-                return
-            self._take(event)
-            yield event
 
     def _take(self, event: RunEvent) -> None:
         if isinstance(event, Answered):

@@ -16,7 +16,7 @@ from weft.runtime.summarising.extracting import EXTRACT, extract
 from weft.runtime.targets import KINDS
 from weft.runtime.values import TREE_ROWS, contents_of, tree_value
 from weft.store import schema
-from weft.store.counting import count_notes
+from weft.store.counting import count_continuations, count_notes
 from weft.store.queries import node_row, node_rows, walk_up
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, Flag, NodeRow
 from weft.store.session import Session
@@ -169,7 +169,7 @@ class Seeing(Reading):
                 further.append(child.position)
             frontier = further
         else:
-            left |= _count_places(session, opened.key, frontier)
+            left |= count_continuations(session, opened.key, frontier)
         return rows, below, left
 
     def hanging(self, tree: str, node: str, *, annotations: bool, limit: int) -> tuple[list[Node], int]:
@@ -230,7 +230,7 @@ def _named(opened: Opened, ids: Sequence[str]) -> dict[str, NodeRow]:
 
 def _facts(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, NodeFacts]:
     positions = sorted({row.position for row in rows})
-    continuations = _count_places(session, tree, positions)
+    continuations = count_continuations(session, tree, positions)
     notes = count_notes(session, tree, positions)
     links = _count_links(session, tree, [row.key for row in rows])
     authors = {key: agent_row(session, key) for key in {row.author for row in rows}}
@@ -265,23 +265,6 @@ def _below(session: Session, tree: int, positions: Sequence[int]) -> Iterable[No
         .order_by(_nodes.c.parent, _nodes.c.key)
     )
     return (NodeRow._make(row) for row in session.execute(statement))
-
-
-def _count_places(session: Session, tree: int, positions: Sequence[int]) -> dict[int, int]:
-    """Live continuations of each position; versions of one count once."""
-    if not positions:
-        return {}
-    statement = (
-        select(_nodes.c.parent, func.count(_nodes.c.position.distinct()).label("number"))
-        .where(
-            _nodes.c.tree == tree,
-            session.dialect.among(_nodes.c.parent, positions),
-            _nodes.c.edge_type == CONTINUATION,
-            LIVE,
-        )
-        .group_by(_nodes.c.parent)
-    )
-    return {row.parent: row.number for row in session.execute(statement)}
 
 
 def _count_links(session: Session, tree: int, keys: Sequence[int]) -> dict[int, int]:

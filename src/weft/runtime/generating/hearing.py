@@ -23,8 +23,9 @@ from weft.providers.events import (
 from weft.providers.wire import Answered, Exchange, Received, Sent
 from weft.runtime.generating.attempts import EndedCall
 from weft.runtime.generating.preparing import Call
-from weft.runtime.generating.settling import Continuation, Piece
+from weft.runtime.generating.settling import Continuation
 from weft.runtime.redaction import redact
+from weft.store.calls import PieceRow
 from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import (
     CONTENT_LIMIT,
@@ -246,8 +247,8 @@ class News:
     wire: list[bytes]
 
     @property
-    def piece(self) -> Piece:
-        return Piece(self.ordinal, orjson.dumps(self.said).decode(), b"".join(self.wire))
+    def piece(self) -> PieceRow:
+        return PieceRow(self.ordinal, orjson.dumps(self.said).decode(), b"".join(self.wire))
 
 
 def told_error(error: WeftError) -> str:

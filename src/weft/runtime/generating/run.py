@@ -353,8 +353,7 @@ class Run:
                 tree=prepared.tree_id, attempt=call.attempt, segments=segments, piece=piece
             )
             return partial(self._gate.perform, self._actor, operation)
-        row = PieceRow(piece.ordinal, piece.said, piece.wire)
-        return partial(self._gate.store.write, partial(_put_piece, prepared.begun.tree, call.key, row))
+        return partial(self._gate.store.write, partial(_put_piece, prepared.begun.tree, call.key, piece))
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         return await self._hearing.in_thread(work)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.errors import ConflictError
@@ -32,16 +32,7 @@ from weft.tree.content import Content, JsonValue
 from weft.tree.edge import EdgeType, Source
 from weft.tree.node import Node, Status
 
-__all__ = ["Continuation", "KeepRequest", "Piece", "SettleCall", "Settled"]
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """What came since the last one."""
-
-    ordinal: int
-    said: str
-    wire: bytes
+__all__ = ["Continuation", "KeepRequest", "SettleCall", "Settled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +42,7 @@ class KeepRequest(Generating):
     tree: str
     attempt: str
     segments: Sequence[bytes]
-    piece: Piece
+    piece: PieceRow
 
     def apply(self, scope: Scope) -> None:
         tree = scope.open_tree(self.tree, archived=True)
@@ -62,7 +53,7 @@ class KeepRequest(Generating):
             put_request(scope, tree, row, self.segments)
             note_attempt(scope, tree, row)
             scope.record(tree, "attempt", {"attempt": self.attempt}, {})
-        put_piece(scope.transaction, tree.key, row["key"], PieceRow(*astuple(self.piece)))
+        put_piece(scope.transaction, tree.key, row["key"], self.piece)
 
 
 @dataclass(frozen=True, slots=True)
