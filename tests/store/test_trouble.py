@@ -263,3 +263,22 @@ def test_a_commit_whose_answer_was_lost_is_looked_up(postgres_server):
         assert lost
         assert [found.id for found in tree.path][1:] == [node.id]
         assert tree.refresh().counters.nodes == 2
+
+
+def test_connections_that_are_out_when_a_grove_is_closed_are_closed_when_they_come_back(postgres_server):
+    with postgres.database(postgres_server) as address:
+        grove = weft.open(address, background=False)
+        store = grove._gate.store
+        with store.read() as session:
+            driver = session.connection.connection.driver_connection
+            grove.close()
+            assert not driver.closed
+        assert driver.closed
+
+
+def test_a_closed_grove_says_so(address):
+    with weft.open(address) as grove:
+        tree = grove.plant("Marie")
+    for action in (lambda: tree.say("never"), grove.trees):
+        with pytest.raises(UnavailableError, match="the grove is closed"):
+            action()

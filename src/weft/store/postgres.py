@@ -176,7 +176,8 @@ class PostgresStore(Store):
             pool_timeout=timeout,
             connect_args={"connect_timeout": int(max(2, timeout)), "options": _SETTINGS},
         )
-        event.listen(self._engine, "checkin", _note_idle)
+        self._closed = False
+        event.listen(self._engine, "checkin", self._take_back)
         event.listen(self._engine, "checkout", _look_after_idling)
         try:
             if not create:
@@ -210,13 +211,13 @@ class PostgresStore(Store):
 
     @contextlib.contextmanager
     def read(self) -> Generator[Session]:
-        self._after_fork()
+        self._require_open()
         with self._explained(), self._engine.connect() as connection:
             snapshot = connection.execution_options(isolation_level="REPEATABLE READ")
             yield Session(snapshot, self._dialect)
 
     def write(self, work: Callable[[Transaction], T]) -> T:
-        self._after_fork()
+        self._require_open()
         for attempt in range(_TRIES):
             try:
                 with self._explained():
@@ -230,7 +231,15 @@ class PostgresStore(Store):
         return False
 
     def close(self) -> None:
+        self._closed = True
         self._engine.dispose()
+
+    def _take_back(self, _driver: object, record: ConnectionPoolEntry) -> None:
+        if self._closed:
+            # It was out when the others were closed, and nobody else would.
+            record.close()
+        else:
+            record.info["idle_since"] = time.monotonic()
 
     def _write_once(self, work: Callable[[Transaction], T]) -> T:
         with self._engine.connect() as connection:
@@ -282,7 +291,9 @@ class PostgresStore(Store):
             ).scalar_one_or_none()
         return found == digest
 
-    def _after_fork(self) -> None:
+    def _require_open(self) -> None:
+        if self._closed:
+            raise UnavailableError("the grove is closed", hint="open it again")
         if self._process != os.getpid():
             self._engine.dispose(close=False)
             self._process = os.getpid()
@@ -297,10 +308,6 @@ class PostgresStore(Store):
             raise UnavailableError(
                 f"all connections to {self.name} are busy", hint="try again in a moment"
             ) from error
-
-
-def _note_idle(_driver: object, record: ConnectionPoolEntry) -> None:
-    record.info["idle_since"] = time.monotonic()
 
 
 def _look_after_idling(driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
