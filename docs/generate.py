@@ -19,6 +19,7 @@ import tempfile
 import textwrap
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import get_args, get_origin
 
 from examples.sample import plant_samples, sample_entropy
 from typer.main import get_command
@@ -29,6 +30,7 @@ from weft.cli.app import app
 from weft.cli.settings import Settings
 from weft.errors import CODES, WeftError
 from weft.runtime.clock import Clock
+from weft.runtime.generating.listened import Listened
 from weft.runtime.grove import open_grove
 
 __all__ = [
@@ -279,23 +281,40 @@ def exit_code_table() -> str:
 
 def _class_section(cls: type) -> str:
     lines = [f"### {cls.__name__}", "", inspect.getdoc(cls) or "", ""]
-    lines += [_member_line(name, member) for name, member in _members(cls)]
+    filled = _filled_types(cls)
+    lines += [_member_line(name, member, filled) for name, member in _members(cls)]
     return "\n".join(lines) + "\n"
 
 
 def _members(cls: type) -> Iterator[tuple[str, object]]:
-    # What a class has models do is written beside it, and is its own all the same.
-    for part in (cls, *(base for base in cls.__bases__ if base.__name__.endswith("Speaking"))):
+    # What a class has models do, and how it is listened to, is written beside it, and is its own all the same.
+    beside = [base for base in cls.__bases__ if base is Listened or base.__name__.endswith("Speaking")]
+    for part in (cls, *beside):
         for name, member in vars(part).items():
             if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
                 yield name, member
 
 
-def _member_line(name: str, member: object) -> str:
+def _filled_types(cls: type) -> dict[str, str]:
+    """What the type variables of the classes it is made from stand for in this one."""
+    filled: dict[str, str] = {}
+    for base in getattr(cls, "__orig_bases__", ()):
+        values = get_args(base)
+        variables = getattr(get_origin(base), "__parameters__", ())
+        filled |= {
+            variable.__name__: value.__name__
+            for variable, value in zip(variables, values, strict=False)
+            if isinstance(value, type)
+        }
+    return filled
+
+
+def _member_line(name: str, member: object, filled: Mapping[str, str]) -> str:
     doc = " ".join((inspect.getdoc(member) or "").split())
     function = member.fget if isinstance(member, property) else member
     written = _written(function)
     returned = _annotation(written.returns)
+    returned = filled.get(returned, returned)
     given = ", ".join(_parameters(written.args))
     shown = f"{name}: {returned}" if isinstance(member, property) else f"{name}({given}) -> {returned}"
     return f"- `{shown}`" + (f"<br>{doc}" if doc else "")

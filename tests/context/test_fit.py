@@ -218,6 +218,28 @@ def test_a_stepped_cut_stands_on_the_grid_of_the_window():
     assert smaller.tail * 25 % 400 == 0
 
 
+def test_a_head_that_weighs_more_than_the_ruler_says_leaves_the_tail_its_half():
+    """Else the cut would stand right before the recent nodes, and move with every turn."""
+    room = Room(budget=1_600, window=1_600)
+    rules = Rules(step=0.25, minimum_recent=4)
+    seen, heads = set(), set()
+    for count in range(107, 187):
+        plain = talk(count, size=10).columns()
+        heavy = Columns(
+            sums=[each * 3 // 2 for each in plain.sums],
+            roles=plain.roles,
+            bound=plain.bound,
+            ids=plain.ids,
+            ruler=plain.ruler,
+        )
+        found = fit(Sketch(tail=heavy, last_user=(count - 1 - (count - 1) % 2, 15)), room, rules)
+        assert heavy.sums[found.head] <= room.budget // 2
+        heads.add(found.head)
+        seen.add(found.tail)
+    assert heads == {50}
+    assert len(seen) <= 3
+
+
 @covers("step.one-grid-for-all-branches")
 @given(roads(tools=False, excluded=False), roads(tools=False, excluded=False), scenes(stepped=True))
 def test_branches_of_one_path_are_cut_at_the_same_places(one, other, scene):

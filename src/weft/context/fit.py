@@ -210,8 +210,11 @@ def head_reach(room: Room, rules: Rules) -> tuple[int, bool]:
     if rules.step == 0:
         return max(0, room.budget - room.system) // 2, False
     unit = _head_unit(room)
-    half = max(0, room.budget - room.system - rules.marker.allowance) // 2
-    return half // unit * unit, True
+    return _half(room, rules) // unit * unit, True
+
+
+def _half(room: Room, rules: Rules) -> int:
+    return max(0, room.budget - room.system - rules.marker.allowance) // 2
 
 
 def _head_unit(room: Room) -> int:
@@ -242,6 +245,11 @@ def _cut(sketch: Sketch, room: Room, rules: Rules, recent: int, *, beside: int) 
     if rules.strategy is Strategy.TRUNCATE_MIDDLE:
         head = _head(sketch, rules, *head_reach(room, rules), recent)
         kept = sketch.start.sums[head] - sketch.start.sums[0]
+        half = _half(room, rules)
+        if rules.step and kept > half:
+            # It weighs more than the ruler says: attachments, or an estimator that counts more.
+            head = _smaller_head(sketch, room, rules, recent, half)
+            kept = sketch.start.sums[head] - sketch.start.sums[0]
     if kept + needed > space:
         head = _smaller_head(sketch, room, rules, recent, space - needed)
         kept = sketch.start.sums[head] - sketch.start.sums[0]

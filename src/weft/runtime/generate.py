@@ -46,7 +46,11 @@ class Generated(list[NodeHandle]):
 
 
 class Stream(Listened[GenerationEvent, Generated]):
-    """A generation as it goes on. Its result raises the first error if no continuation came to its end."""
+    """A generation as it goes on: iterate it for events, plainly or in an event loop.
+
+    Leave its `with` early, or call `stop`, and no more words are asked for: what came is kept.
+    Its result raises the first error if no continuation came to its end.
+    """
 
     def __init__(self, grove: "Grove", run: Run) -> None:
         super().__init__(run)

@@ -67,7 +67,11 @@ class Collaborated:
 
 
 class CollaboratorRun(Listened[RunEvent, Collaborated]):
-    """A run as it goes on. Its result raises the error, if there was one before anything was said or done."""
+    """A run as it goes on: iterate it for events, plainly or in an event loop.
+
+    Leave its `with` early, or call `stop`, and it ends: what was said is kept.
+    Its result raises the error, if there was one before anything was said or done.
+    """
 
     def __init__(self, grove: "Grove", run: Collaboration) -> None:
         super().__init__(run)
