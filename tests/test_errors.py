@@ -35,6 +35,16 @@ def test_the_seeds_codes_say_how_to_try_again():
     assert retry["MODEL_ERROR"] == "maybe"
 
 
+@covers("error.further-codes")
+def test_the_other_faces_codes_stand_in_the_same_table():
+    rows = {code: (row.http, row.exit, row.mcp) for code, row in errors.CODES.items()}
+    assert rows["INVALID_INPUT"] == (400, 2, -32602)
+    assert rows["UNAUTHENTICATED"] == (401, 4, -32004)
+    assert rows["CONTEXT_LIMIT"] == (422, 5, -32602)
+    assert (rows["STORAGE"][0], rows["UNAVAILABLE"][0]) == (507, 503)
+    assert all(code < 0 < leaving for _, leaving, code in rows.values())
+
+
 def test_an_error_carries_its_hint():
     error = errors.NotFoundError("no such thing", hint="look elsewhere")
     assert (error.code, error.retryable, str(error)) == (

@@ -66,7 +66,12 @@ def unchanged(grove, node, before, found):
     assert after["nodes"] - before["nodes"] <= 2
 
 
-@covers("command.never-from-other-text", "proof.commands-in-text", "command.arrow-line")
+@covers(
+    "command.never-from-other-text",
+    "proof.commands-in-text",
+    "command.arrow-line",
+    "security.commands-by-provenance",
+)
 @pytest.mark.parametrize("place", PLACES)
 def test_an_arrow_in_the_agents_own_words_is_no_command(scene, place):
     grove, tree, says = scene

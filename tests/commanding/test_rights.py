@@ -107,7 +107,7 @@ def test_what_is_permitted_works_and_what_is_not_is_refused_and_changes_nothing(
     _try_everything(work, granted)
 
 
-@covers("permission.intersection")
+@covers("permission.intersection", "security.deputies")
 @pytest.mark.parametrize("granted", LEGAL, ids=_says)
 @pytest.mark.long
 def test_an_agent_of_all_rights_has_those_of_its_caller(grove, granted):

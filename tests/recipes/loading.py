@@ -1,4 +1,4 @@
-"""The documents of a recorded example, put into a grove."""
+"""Recorded examples put into a grove, and how recipes over one are written."""
 
 import weft
 from weft.context.groups import Shelf
@@ -46,3 +46,18 @@ def index_of(grove: weft.Grove) -> dict:
         place = f"{scope}convo.sessions/{row.session}/indexes/collapsed/{SHELVES[row.shelf]}/{row.name}"
         found[place] = json.loads(row.document)
     return found
+
+
+def yoj(name, framing=""):
+    return {"kind": "yoj", "name": name, "framing": framing}
+
+
+def contents(followed):
+    return [message["content"] for message in followed.messages]
+
+
+def path_recipe(tree, node, *components, **more):
+    return {
+        "kala": {"kind": "Path", "treeId": tree.id, "nodeId": node.id, **more.pop("wishes", {})},
+        "model": {"filters": [], "components": list(components), **more},
+    }

@@ -40,15 +40,23 @@ def test_a_title_comes_from_the_roots_first_words(loom):
     assert is_ulid(loom.plant().id)
 
 
-@covers("tree.two-modes", "tree.buffer-system-context-off-by-default")
+@covers("tree.two-modes", "tree.buffer-system-context-off-by-default", "tree.described-fields")
 def test_a_tree_keeps_what_was_said_about_it(loom):
     tree = loom.plant("Marie", mode="buffer", system_context="Be brief.", preferences={"tokenBuffer": 5})
+    loom.create_project("Novels").add(tree)
+    assert tree.refresh().value.project == "Novels"
+    assert tree.value.summary is None
+    assert tree.summarise() == tree.refresh().value.summary != ""
     value = tree.refresh().value
     assert (value.title, value.mode, value.system_context) == ("Marie", Mode.BUFFER, "Be brief.")
     assert value.buffer_mode_system_context is False
     assert value.preferences == {"tokenBuffer": 5}
     changed = tree.describe(title="Théo", description="a study").value
     assert (changed.title, changed.description, changed.system_context) == ("Théo", "a study", "Be brief.")
+    assert changed.created_at < changed.updated_at
+    assert changed.archived_at is None
+    tree.archive()
+    assert tree.refresh().value.archived_at >= changed.updated_at
     with pytest.raises(InvalidInputError, match="'prose' is not a mode"):
         loom.plant(mode="prose")
 
