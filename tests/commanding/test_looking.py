@@ -183,11 +183,21 @@ def test_a_long_result_comes_in_short_with_a_handle_for_the_rest(work):
     long = work.a.say("\n".join(f"Line {number} of many." for number in range(1_000)))
     shown = work.one(f"view {long.local_id} full")
     assert shown.tokens > INLINE_TOKENS
-    assert len(shown.shown) < 2_000
-    assert shown.shown.splitlines()[0] == f"✓ [{long.local_id}] human · just now"
+    assert len(shown.shown) < 3_000
+    assert shown.shown.splitlines()[:3] == [
+        f"✓ [{long.local_id}] human · just now",
+        "  summary: Line 0 of many.",
+        "  Line 0 of many.",
+    ]
     assert shown.shown.endswith("tokens in all · → view result:1 for the rest")
     whole = work.one("view result:1")
     assert "Line 999 of many." in whole.shown
+    branch = work.one(f"view branch:{long.local_id} as:nodes").shown
+    assert f"\n  [{long.local_id}] Line 0 of many.\n" in branch
+    assert "Line 999" not in branch
+    tides = work.loom.write_document(f"Tides {work.number}", "High at six. Low at noon.\n" * 400)
+    work.loom.link(work.tree, tides)
+    assert "\n  summary: High at six.\n" in work.one(f'read doc:"Tides {work.number}"').shown
     assert work.no("view result:99") == (
         "✗ NOT_FOUND: result:99 does not exist in this run\n  hint: do it again"
     )

@@ -41,7 +41,8 @@ def shortened(result: Result, summarise: Callable[[str], str], *, inline: int = 
         return result
     first, _, _ = result.text.partition("\n")
     note = f"  {result.tokens:,} tokens in all · → view result:{result.number} for the rest"
-    return replace(result, short=f"{first}\n{summarise(result.text).strip()}\n{note}")
+    summary = summarise(result.text).rstrip().lstrip("\n")
+    return replace(result, short=f"{first}\n{summary}\n{note}")
 
 
 def results_message(results: Sequence[Result]) -> str:

@@ -36,6 +36,8 @@ class Outcome:
     """What the trace adds: `2 results`."""
     nodes: tuple[str, ...] = ()
     """Local ids of what it made."""
+    brief: str = ""
+    """What the answer is about, for the case that it is too long."""
 
 
 @dataclass(frozen=True, slots=True)

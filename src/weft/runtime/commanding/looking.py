@@ -1,5 +1,6 @@
 """Commands that look: view, list, tree, switch, search, help."""
 
+from collections.abc import Iterable
 from typing import TypeAlias, assert_never
 
 from weft.commands import reply
@@ -20,7 +21,7 @@ from weft.tree.node import Node
 from weft.tree.reference import Target, TargetKind
 from weft.tree.tree import Mode
 
-__all__ = ["in_brief", "look"]
+__all__ = ["in_brief", "look", "summed_up"]
 
 Looking: TypeAlias = v.View | v.ViewBranch | v.ViewResult | v.List | v.Tree | v.Switch | v.Search | v.Help
 _MOST_NODES = 200
@@ -66,6 +67,11 @@ def in_brief(node: Node) -> tuple[str, bool]:
     return node.summary or first, True
 
 
+def summed_up(nodes: Iterable[Node]) -> str:
+    """Node by node in short."""
+    return "\n".join(f"[{node.local_id}] {in_brief(node)[0].removeprefix(EXTRACT)}" for node in nodes)
+
+
 def _view(desk: Desk, action: v.View) -> Outcome:
     node = desk.node(action.node)
     notes, count = [], 0
@@ -77,7 +83,7 @@ def _view(desk: Desk, action: v.View) -> Outcome:
     answer = viewed(Shown(desk.heading(node, facts), text), summary=is_short, annotations=shown)
     if count > len(notes):
         answer += f"\n  {count - len(notes):,} more annotations · → list {node.local_id} annotations"
-    return Outcome(text=answer)
+    return Outcome(text=answer, brief=in_brief(node)[0].removeprefix(EXTRACT))
 
 
 def _branch(desk: Desk, action: v.ViewBranch) -> Outcome:
@@ -92,7 +98,7 @@ def _branch(desk: Desk, action: v.ViewBranch) -> Outcome:
     if before:
         more = f"{before:,} earlier {'node' if before == 1 else 'nodes'} left out"
         text += f"\n  {more} · → view branch:{nodes[0].local_id} as:{action.shape} shows them"
-    return Outcome(text=text)
+    return Outcome(text=text, brief=summed_up(nodes))
 
 
 def _prose(desk: Desk, nodes: list[Node]) -> str:

@@ -9,11 +9,10 @@ from weft.context.tokens import DEFAULT
 from weft.errors import InvalidInputError, InvalidSyntaxError, LimitExceededError, NotFoundError
 from weft.ids import normalise_reference
 from weft.runtime.commanding.desk import Desk, Outcome
-from weft.runtime.commanding.looking import in_brief
+from weft.runtime.commanding.looking import summed_up
 from weft.runtime.commanding.remembered import Remembered
 from weft.runtime.commanding.seeing import words_of
 from weft.runtime.operations.memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash, Unpin
-from weft.runtime.summarising.extracting import EXTRACT
 from weft.tree.agent import Permission
 from weft.tree.document import section_of
 from weft.tree.document import slug as slug_of
@@ -131,12 +130,12 @@ def _stashed(desk: Desk, what: v.Literal | v.ContentOf | v.SummaryOf) -> tuple[s
             node = desk.node(reference)
             return words_of(node.content), f"content-of:{node.local_id}"
         case v.SummaryOf(first, last):
-            return _summed_up(desk, first, last)
+            return _range_summed_up(desk, first, last)
         case _:
             assert_never(what)
 
 
-def _summed_up(desk: Desk, first: str, last: str) -> tuple[str, str]:
+def _range_summed_up(desk: Desk, first: str, last: str) -> tuple[str, str]:
     """A range of a path, node by node in short: kept summaries, else first sentences."""
     one, other = desk.row(first), desk.row(last)
     length = other.depth - one.depth + 1
@@ -150,5 +149,4 @@ def _summed_up(desk: Desk, first: str, last: str) -> tuple[str, str]:
             f"[{one.local_id}] is not on the path to [{other.local_id}]",
             hint="name the upper end first; both lie on one path",
         )
-    lines = [f"[{node.local_id}] {in_brief(node)[0].removeprefix(EXTRACT)}" for node in nodes]
-    return "\n".join(lines), f"summary-of:{one.local_id}-{other.local_id}"
+    return summed_up(nodes), f"summary-of:{one.local_id}-{other.local_id}"

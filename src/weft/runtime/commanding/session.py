@@ -9,12 +9,13 @@ session.memory(), session.facts(ids), session.place()   # for its next turn
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from weft.commands.catalog import CATALOG
 from weft.commands.parse import check_limits, parse_found
 from weft.commands.reply import failed
-from weft.commands.results import INLINE_TOKENS, Result, shortened
+from weft.commands.results import Result, shortened
 from weft.commands.scan import Found
 from weft.commands.telling import told
 from weft.commands.values import Action as Asked
@@ -243,7 +244,7 @@ class Session:
         self.results.append(result)
         self._trace(None if command is None else command.action, outcome.detail, error)
         again = command is not None and isinstance(command.action, ViewResult)
-        return result if again else shortened(result, _in_short, inline=INLINE_TOKENS)
+        return result if again else shortened(result, partial(_in_short, brief=outcome.brief))
 
     def _trace(self, action: Asked | None, detail: str, error: WeftError | None) -> None:
         said = "" if error is None else f"{error.code}: {error.message}"
@@ -281,10 +282,16 @@ def _in_words(error: WeftError) -> WeftError:
     return error
 
 
-def _in_short(text: str) -> str:
-    """How a long answer goes on after its first line."""
+def _in_short(text: str, brief: str) -> str:
+    """How a long answer goes on after its first line: what it is about, and how it begins."""
     _, _, rest = text.partition("\n")
-    if len(rest) <= _SHORT:
-        return rest
-    cut = rest.rfind("\n", 0, _SHORT)
-    return f"{rest[: cut if cut > 0 else _SHORT].rstrip()}\n  …"
+    beginning = _beginning(rest)
+    summary = "\n  ".join(_beginning(brief).splitlines())
+    return f"  summary: {summary}\n{beginning}" if brief else beginning
+
+
+def _beginning(text: str) -> str:
+    if len(text) <= _SHORT:
+        return text
+    cut = text.rfind("\n", 0, _SHORT)
+    return f"{text[: cut if cut > 0 else _SHORT].rstrip()}\n  …"

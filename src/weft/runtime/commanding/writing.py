@@ -8,7 +8,7 @@ from weft.commands import values as v
 from weft.commands.views import document_read
 from weft.runtime.commanding.desk import Desk, Outcome
 from weft.runtime.operations.writing import WriteInDocument
-from weft.runtime.summarising.extracting import extract
+from weft.runtime.summarising.extracting import EXTRACT, extract
 from weft.tree.document import (
     lines_of,
     section_of,
@@ -36,7 +36,11 @@ def read_document(desk: Desk, action: v.Read) -> Outcome:
             text, part = text[where.start : where.end], f"§{where.slug}"
         case None:
             pass
-    return Outcome(text=document_read(found.title, text, part=part, revision=found.revision))
+    whole = text is found.content
+    return Outcome(
+        text=document_read(found.title, text, part=part, revision=found.revision),
+        brief=(whole and found.summary) or extract(text).removeprefix(EXTRACT),
+    )
 
 
 def write_document(desk: Desk, action: v.Write) -> Outcome:
