@@ -106,3 +106,15 @@ def test_a_key_is_in_no_database_log_export_error_or_trace(address, house, tmp_p
         assert not path.is_file() or CANARY.encode() not in path.read_bytes(), path
     out, err = capfd.readouterr()
     assert CANARY not in "".join([*traces, caplog.text, out, err])
+
+
+@covers("generate.spend-caps")
+def test_a_call_that_was_refused_costs_nothing(file_address, house):
+    with (
+        serving(plain(401, house.error(401, "no"))) as server,
+        grove_of(file_address, house, server) as grove,
+    ):
+        asked = grove.plant("Tea").say("Which pot?")
+        with pytest.raises(ProviderError):
+            asked.generate(max_tokens=64)
+        assert grove.generations.spent().total == 0

@@ -61,6 +61,8 @@ _WAITS = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Seconds between tries to write the end of a call."""
 _PATIENCE = 600.0
 """Seconds for which a second call with the same key waits for the first."""
+_REFUSED = 400
+"""Answers with a status from here on are paid by nobody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -392,8 +394,9 @@ def _spent(heard: Heard) -> int | None:
     """What the call came to; None where nobody counted, and then what was expected stands."""
     prices, usage = heard.call.profile.prices, heard.answer.usage
     if prices is None or (usage.prompt is None and usage.completion is None):
-        untouched = heard.answer.recording.last is None or heard.answer.recording.last.answered is None
-        return 0 if untouched else None
+        last = heard.answer.recording.last
+        status = None if last is None else last.status
+        return 0 if status is None or status >= _REFUSED else None
     if not heard.is_counted:
         # It was stopped or cut: what was told in the beginning counts no words that came afterwards.
         came = max(usage.completion or 0, heard.tokens_said)
