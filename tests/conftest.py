@@ -40,6 +40,7 @@ _FIGURE = "figure: "
 settings.load_profile("prove" if os.environ.get("WEFT_PROVE") else "inner" if _INNER else "fixed")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that share a grove run in one process, so that each process does not make its own."""
     if _INNER:

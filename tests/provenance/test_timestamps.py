@@ -235,6 +235,7 @@ def test_a_strangers_or_a_changed_token_is_not_believed(tsa: Authority, tmp_path
 
 
 @covers("verify.finds-any-change", "timestamp.verified-locally")
+@pytest.mark.long
 def test_a_token_or_a_certificate_with_any_byte_changed_holds_as_it_was_or_is_refused(tsa: Authority) -> None:
     """What the libraries make of damaged bytes is never anything but a refusal."""
     token = request_token(tsa.url, DIGEST, tsa.certificate.encode())
