@@ -1,8 +1,10 @@
 """Real stores for every test: SQLite in a folder of its own, PostgreSQL in a database of its own."""
 
+import atexit
 import os
 import shutil
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,11 @@ open_grove.__kwdefaults__ = {**(open_grove.__kwdefaults__ or {}), "background": 
 
 # No test asks anyone outside this machine, whatever keys its environment has.
 os.environ["WEFT_OFFLINE"] = "1"
+
+# What groves on a server keep beside it is not put with the groves of whoever runs the tests.
+_DATA = tempfile.mkdtemp(prefix="weft-tests-")
+atexit.register(shutil.rmtree, _DATA, ignore_errors=True)
+os.environ["XDG_DATA_HOME"] = _DATA
 
 # Where something does work in the background, no model is asked by the way.
 os.environ["WEFT_SUMMARIES"] = "off"
@@ -126,7 +133,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path, empty_tables: Path) 
         yield shutil.copy(empty_tables, str(tmp_path / "grove.db"))
         return
     server = request.getfixturevalue("postgres_server")
-    with postgres.database(server) as fresh:
+    with postgres.emptied_database(server) as fresh:
         yield fresh
 
 

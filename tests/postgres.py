@@ -4,6 +4,7 @@ import atexit
 import contextlib
 import os
 import secrets
+import shutil
 import tempfile
 import warnings
 from collections.abc import Generator
@@ -14,6 +15,7 @@ import psycopg
 from psycopg import sql
 
 from weft.store.opening import open_store
+from weft.store.postgres import blobs_of_server
 
 
 @contextlib.contextmanager
@@ -53,27 +55,87 @@ def server() -> Generator[str]:
 @contextlib.contextmanager
 def database(address: str, *, empty: bool = False) -> Generator[str]:
     """A database of its own, with tables unless it is to be empty; dropped at the end."""
-    name = f"weft_{secrets.token_hex(6)}"
-    make = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
-        sql.Identifier(name), sql.Identifier("template1" if empty else _tables(address))
-    )
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(make)
+    name = _make(address, "template1" if empty else _tables(address))
     try:
         yield replace_database(address, name)
     finally:
         _drop(address, name)
 
 
+@contextlib.contextmanager
+def emptied_database(address: str) -> Generator[str]:
+    """A database with tables and nothing in them, that others may have used: emptied faster than made."""
+    idle = _idle(address)
+    name = idle.pop() if idle else _make(address, _tables(address))
+    yield replace_database(address, name)
+    if _empty(address, name):
+        idle.append(name)
+    else:
+        _drop(address, name)
+
+
+@cache
+def _idle(_address: str) -> list[str]:
+    return []
+
+
 @cache
 def _tables(address: str) -> str:
     """The name of a database with tables and nothing in them: copied faster than made."""
-    name = f"weft_{secrets.token_hex(6)}"
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    name = _make(address, "template1")
     open_store(replace_database(address, name)).close()
     atexit.register(_drop, address, name)
     return name
+
+
+def _make(address: str, template: str) -> str:
+    name = f"weft_{secrets.token_hex(6)}"
+    made = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(made)
+    return name
+
+
+_USED = """
+SELECT oid::regclass::text FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'alembic_version'
+AND pg_relation_size(oid) > 0
+"""
+_MOVED = "SELECT format('%I.%I', schemaname, sequencename) FROM pg_sequences WHERE last_value IS NOT NULL"
+_SHAPE = """
+SELECT (SELECT version_num FROM alembic_version),
+    (SELECT md5(string_agg(format('%s %s %s', attrelid::regclass, attname, atttypid), ',' ORDER BY attrelid::regclass::text, attnum))
+     FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid WHERE relnamespace = 'public'::regnamespace),
+    (SELECT count(*) FROM pg_trigger), (SELECT count(*) FROM pg_proc), (SELECT count(*) FROM pg_index)
+"""
+
+
+@cache
+def _shape(address: str) -> object:
+    with psycopg.connect(replace_database(address, _tables(address))) as connection:
+        return connection.execute(_SHAPE).fetchone()
+
+
+def _empty(address: str, name: str) -> bool:
+    """Make it as if nobody had used it; False where more than rows were changed."""
+    own = replace_database(address, name)
+    try:
+        with psycopg.connect(own, autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            if connection.execute(_SHAPE).fetchone() != _shape(address):
+                return False
+            used = [row[0] for row in connection.execute(_USED)]
+            if used:
+                connection.execute(sql.SQL("TRUNCATE {} CASCADE").format(sql.SQL(", ".join(used))))
+            for (sequence,) in connection.execute(_MOVED).fetchall():
+                connection.execute(sql.SQL("ALTER SEQUENCE {} RESTART").format(sql.SQL(sequence)))
+    except psycopg.Error:
+        return False
+    shutil.rmtree(blobs_of_server(own).folder, ignore_errors=True)
+    return True
 
 
 def _drop(address: str, name: str) -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.covers import covers
 
 from weft.commands.parse import parse_found
-from weft.commands.scan import Scanner, Why, scan
+from weft.commands.scan import ARROW, Scanner, Why, scan
 from weft.commands.values import Annotate, Think
 from weft.commands.words import tokens_of
 from weft.errors import InvalidSyntaxError
@@ -211,6 +211,7 @@ def test_however_it_arrives_the_same_is_found_and_each_character_is_looked_at_a_
     while place < len(output):
         step = data.draw(st.integers(1, 7))
         early += scanner.feed(output[place : place + step])
+        scanner.news()
         place += step
     piecewise = scanner.finish()
     assert piecewise.commands == whole.commands
@@ -275,3 +276,12 @@ def test_no_line_is_looked_at_again_and_again(line):
         scanner.feed(line[start : start + 1_000])
     scanner.finish()
     assert scanner.work <= 3 * len(line)
+
+
+@covers("command.linear-parsing")
+def test_a_long_line_of_nothing_that_comes_in_letters_is_not_looked_at_again_and_again():
+    scanner = Scanner()
+    for piece in (*" " * 2_000, " " * 1_000 + ARROW, *"view a7x2" * 200):
+        scanner.feed(piece)
+        assert scanner.news() == ""
+    assert scanner.work <= 3_000

@@ -137,6 +137,10 @@ class Scanner:
         self._straight = self._curly = 0
         self._peeked = False
         """Whether the first letter of the line is known already."""
+        self._blanks = 0
+        """How many pieces of that line are known to be blank."""
+        self._letter = ""
+        """The first that is not, once it is known."""
         self._told = self._told_pieces = self._told_letters = 0
         """How many lines of the prose, and how much of the line that is not complete, `news` has given out."""
         if given:
@@ -177,11 +181,13 @@ class Scanner:
             return False
         if self._told_pieces or self._fence is not None or self._tag:
             return True
-        for piece in self._pending:
+        while not self._letter and self._blanks < len(self._pending):
+            piece = self._pending[self._blanks]
             first = _first(piece)
-            if first < len(piece):
-                return piece[first] != ARROW
-        return False
+            self.work += first
+            self._letter = piece[first : first + 1]
+            self._blanks += not self._letter
+        return bool(self._letter) and self._letter != ARROW
 
     def finish(self) -> Scan:
         """The output is over: an unclosed string makes its command void, an unclosed thought just ends."""
@@ -214,7 +220,7 @@ class Scanner:
 
     def _end_line(self, *, newline: bool) -> None:
         line = "".join(self._pending)
-        self._pending, self._peeked = [], False
+        self._pending, self._blanks, self._letter, self._peeked = [], 0, "", False
         self.work += len(line)
         if newline or line:
             self._line(line)
