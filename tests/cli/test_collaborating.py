@@ -62,11 +62,14 @@ def test_on_a_terminal_commands_and_results_stand_between_the_words(pair):
     assert "more line" in shown.out
 
 
-@covers("cli.collaborate", "collaborate.limits")
+@covers("cli.collaborate", "collaborate.limits", "collaborate.resumed")
 def test_a_limit_is_told_and_nonsense_is_refused(pair):
     answer = pair("collaborate", "--once", "How long?", "--turns", "1")
     assert (answer.code, answer.out) == (0, "Let me look.\n")
     assert answer.err.endswith(", interrupted\nnote: ended after 1 turn\n")
+    assert pair("collaborate", "--resume").out.startswith("Let me look.")
+    assert "nothing to go on with" in pair.fail("NOT_FOUND", "collaborate", "--resume")
+    assert "take one" in pair.fail("INVALID_INPUT", "collaborate", "--resume", "--once", "Hm")
     assert "makes no sense" in pair.fail("INVALID_INPUT", "collaborate", "--once", "Hm", "--turns", "0")
     assert "say what" in pair.fail("INVALID_INPUT", "collaborate", "--once", " ")
     pair.ok("agents", "add", "Plain", "--model", "scripted:echo")

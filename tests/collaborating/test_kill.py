@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.collaborating.stage import MUSE, run, words, workshop
+from tests.collaborating.stage import MUSE, words, workshop
 from tests.covers import covers
 from tests.generating.stage import attempts, count
 from tests.soundness import check_file, check_sound
 
+from weft.errors import NotFoundError
 from weft.store import schema
 from weft.store.rows import OUTCOMES
 from weft.tree.attempt import Outcome
@@ -35,7 +36,7 @@ def kill_at(address: str, node: str, where: str) -> None:
         assert speaker.wait() == -signal.SIGKILL
 
 
-@covers("collaborate.crash-closed", "collaborate.no-command-twice")
+@covers("collaborate.crash-closed", "collaborate.no-command-twice", "collaborate.resumed")
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("where", "said", "told"),
@@ -61,8 +62,14 @@ def test_a_run_whose_process_is_killed_is_closed_and_none_of_its_commands_is_run
         outcomes = [OUTCOMES[row.outcome] for row in attempts(grove)]
         assert outcomes == [Outcome.COMPLETE, Outcome.INTERRUPTED]
         check_sound(grove)
-        found = run(grove, tree, "Go on.", node=kept.id).result()
+        found = grove.agent(MUSE).resume(tree=tree).result()
         assert found.text == "Where was I?"
+        asked = found.reply.path.nodes[-2]
+        assert asked.text.startswith("Go on where you were broken off: ")
+        assert told.removeprefix("was broken off (").removesuffix(")") in asked.text
+        assert found.reply.path.nodes[-3].id == kept.id
+        with pytest.raises(NotFoundError, match="nothing to go on with"):
+            grove.agent(MUSE).resume(tree=tree)
         assert [note.text for note in node.annotations] == ["one"]
         assert told in words(model.requests[0])
         assert grove.agent(MUSE).name == MUSE

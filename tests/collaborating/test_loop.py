@@ -144,6 +144,27 @@ def test_after_so_many_turns_it_ends_with_a_note_and_what_was_said_is_interrupte
         check_sound(grove)
 
 
+@covers("collaborate.resumed")
+def test_what_a_limit_interrupted_can_be_gone_on_with_once(address):
+    with workshop(address, ["Once more.\n→ tree\n", "That is all."]) as (grove, tree, _):
+        muse = grove.agent(MUSE)
+        with pytest.raises(NotFoundError, match="'Muse' has nothing to go on with in this tree"):
+            muse.resume(tree=tree)
+        cut = run(grove, tree, turns=1).result()
+        elsewhere = tree.root.say("Something else.").switch()
+        found = muse.resume(tree=tree, turns=3).result()
+        assert (found.text, found.ending) == ("That is all.", Ending.DONE)
+        assert [node.text for node in found.reply.path.nodes[-3:]] == [
+            cut.reply.text,
+            "Go on where you were broken off.",
+            "That is all.",
+        ]
+        assert elsewhere.refresh().children == []
+        with pytest.raises(NotFoundError):
+            muse.resume(tree=tree)
+        assert nothing_under_way(grove)
+
+
 @covers("collaborate.limits")
 def test_tokens_and_time_end_it_too(file_address):
     long = "word " * 1_000

@@ -1,13 +1,13 @@
 """A terminal where a person and an agent work on one tree: collaborate."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from weft.cli.call import Call
-from weft.cli.command import command
+from weft.cli.command import command, flag
 from weft.cli.completing import complete_agents, complete_nodes
 from weft.cli.output import visible
 from weft.cli.results import result_to_wire
@@ -35,6 +35,7 @@ _HELP = """\
 What you type is said, and the agent works on it. A line that ends with \\ goes on.
 → COMMAND     do it yourself: → tree, → view a7x2, → help
 /agent NAME   who works with you from now on
+/resume       let it go on where it was interrupted
 /undo         take back your last step
 /where        where you stand
 /quit         end (or Ctrl-D); Ctrl-C stops the agent, and what it said is kept"""
@@ -64,6 +65,9 @@ def collaborate(
     once: Annotated[
         str | None, typer.Option("--once", metavar="TEXT", help="Say this, wait for the reply, and end.")
     ] = None,
+    resume: Annotated[
+        bool, flag("--resume", help="Let the agent go on with its run that was interrupted, and end.")
+    ] = False,
     turns: Annotated[
         int | None, typer.Option("--turns", metavar="N", help="How often the agent may speak in a run.")
     ] = None,
@@ -82,12 +86,17 @@ def collaborate(
     if max_tokens is not None:
         wishes["max_tokens"] = max_tokens
     desk = _Desk(call, tree_to_go_on_in(call, reference), agent, wishes)
+    if once is not None and resume:
+        raise InvalidInputError("--once says something new, --resume goes on with what was", hint="take one")
+    if once is None and not resume:
+        desk.run()
+        return
     if once is not None:
         desk.say(once)
-        if desk.was_stopped:
-            raise typer.Exit(_INTERRUPTED)
-        return
-    desk.run()
+    else:
+        desk.resume()
+    if desk.was_stopped:
+        raise typer.Exit(_INTERRUPTED)
 
 
 class _Desk(Terminal):
@@ -107,6 +116,8 @@ class _Desk(Terminal):
                 self._call.out.talk(_HELP)
             case "/agent":
                 self._name_agent(rest.strip(), "works with you")
+            case "/resume":
+                self.resume()
             case _ if turn.lstrip().startswith(ARROW):
                 self._do(turn)
             case _:
@@ -122,18 +133,26 @@ class _Desk(Terminal):
 
     def say(self, text: str) -> None:
         from weft.runtime.collaborating.handles import start_run  # noqa: PLC0415 - the runtime loads when used
-        from weft.runtime.collaborating.presence import being_present  # noqa: PLC0415
 
         if not text.strip():
             raise InvalidInputError("say what?")
-        grove = self._call.grove
         tree = self._planted(text)
-        with being_present(grove, tree.id):
-            run = start_run(grove, self._agent, text, tree=tree, wishes=self._wishes)
-            with run:
-                screen = _Screen(self._call)
-                self.was_stopped = screen.show(run)
-                self._tell(run.result(), screen)
+        self._show_run(lambda: start_run(self._call.grove, self._agent, text, tree=tree, wishes=self._wishes))
+
+    def resume(self) -> None:
+        """Let the agent go on with what was interrupted."""
+        from weft.runtime.collaborating.handles import resume_run  # noqa: PLC0415 - the runtime loads when used
+
+        tree = self._here()
+        self._show_run(lambda: resume_run(self._call.grove, self._agent, tree=tree, wishes=self._wishes))
+
+    def _show_run(self, begin: "Callable[[], CollaboratorRun]") -> None:
+        from weft.runtime.collaborating.presence import being_present  # noqa: PLC0415 - see above
+
+        with being_present(self._call.grove, self._here().id), begin() as run:
+            screen = _Screen(self._call)
+            self.was_stopped = screen.show(run)
+            self._tell(run.result(), screen)
 
     def _tell(self, done: "Collaborated", screen: "_Screen") -> None:
         out = self._call.out

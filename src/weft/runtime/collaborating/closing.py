@@ -32,7 +32,10 @@ from weft.tree.content import Content, Mixed, Text
 from weft.tree.edge import EdgeType
 from weft.tree.node import Status
 
-__all__ = ["BrokenTurn", "broken_turn", "close_dead_runs"]
+__all__ = ["BROKEN_OFF", "BrokenTurn", "broken_turn", "close_dead_runs"]
+
+BROKEN_OFF = "was broken off"
+"""What the trace says of a run whose process died."""
 
 
 class BrokenTurn:
@@ -118,4 +121,4 @@ def tell_broken_off(gate: Gate, row: RunRow) -> None:
             f"{batch.done} of the last {len(batch.commands)} commands done, "
             f'"{" ".join(batch.commands[batch.done].split())[:80]}" perhaps, the rest not'
         )
-    note_actions(gate, (row.tree, row.agent), [Action(verb="was broken off", noun="", detail=detail)])
+    note_actions(gate, (row.tree, row.agent), [Action(verb=BROKEN_OFF, noun="", detail=detail)])

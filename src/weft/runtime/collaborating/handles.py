@@ -9,6 +9,7 @@ from weft.commands.results import Result
 from weft.context.tokens import EstimatorLike
 from weft.errors import WeftError
 from weft.runtime.collaborating.limits import SECONDS, TOKENS, TURNS, Limits
+from weft.runtime.collaborating.resuming import unfinished_run
 from weft.runtime.collaborating.run import Collaboration
 from weft.runtime.collaborating.starting import errand_for
 from weft.runtime.collaborating.telling import Answered, Ending, Finished, RunEvent
@@ -24,7 +25,7 @@ from weft.tree.content import JsonValue
 if TYPE_CHECKING:
     from weft.runtime.grove import Grove
 
-__all__ = ["AgentHandle", "Collaborated", "CollaboratorRun", "RunWishes", "start_run"]
+__all__ = ["AgentHandle", "Collaborated", "CollaboratorRun", "RunWishes", "resume_run", "start_run"]
 
 
 class RunWishes(TypedDict, total=False):
@@ -143,6 +144,22 @@ class AgentHandle:
         `tokens`, `seconds` and `dollars` limit it; see `RunWishes`.
         """
         return start_run(self._grove, self.value.id, text, tree=tree, node=node, wishes=wishes)
+
+    def resume(self, *, tree: TreeHandle | str, **wishes: Unpack[RunWishes]) -> CollaboratorRun:
+        """Go on with its last run in a tree, which a crash, somebody or a limit interrupted.
+
+        It is asked to, under what it had said, and told how far it had come: no command is run again
+        unless it says so.
+        """
+        return resume_run(self._grove, self.value.id, tree=tree, wishes=wishes)
+
+
+def resume_run(
+    grove: "Grove", agent: str | None, *, tree: TreeHandle | str, wishes: RunWishes | None = None
+) -> CollaboratorRun:
+    """Begin where an earlier run was interrupted, and return at once."""
+    left = unfinished_run(grove, agent, tree if isinstance(tree, str) else tree.id)
+    return start_run(grove, left.agent, left.text, tree=tree, node=left.node, wishes=wishes)
 
 
 def start_run(

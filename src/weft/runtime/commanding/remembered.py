@@ -33,7 +33,7 @@ from weft.tree.document import section_of, slug
 from weft.tree.json import JsonValue
 from weft.tree.wire import from_microseconds
 
-__all__ = ["KEPT_ACTIONS", "BegunRun", "Remembered", "begin_run", "note_actions"]
+__all__ = ["KEPT_ACTIONS", "BegunRun", "Remembered", "action_of", "begin_run", "note_actions"]
 
 KEPT_ACTIONS = 1_000
 """Older actions are forgotten."""
@@ -63,7 +63,7 @@ class Remembered(Reading):
             pins=tuple(pin for pin in pins if pin is not None),
             stashes=tuple(stashes),
             recalled=tuple(each for each in recalled if each[0] in known),
-            trace=tuple(_action(row) for row in actions),
+            trace=tuple(action_of(row) for row in actions),
         )
         return memory.at_turn(turn)
 
@@ -177,7 +177,7 @@ def _acted(action: Action) -> dict[str, JsonValue]:
     return told
 
 
-def _action(row: MemoryRow) -> Action:
+def action_of(row: MemoryRow) -> Action:
     body = _body(row)
     return Action(
         verb=_text(body, "verb"),
