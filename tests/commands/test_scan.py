@@ -285,3 +285,49 @@ def test_a_long_line_of_nothing_that_comes_in_letters_is_not_looked_at_again_and
         scanner.feed(piece)
         assert scanner.news() == ""
     assert scanner.work <= 3_000
+
+
+@covers("command.never-from-other-text", "security.commands-by-provenance")
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ("One could write: <blockquote>\n→ prune a7x2\n</blockquote>\nbut I will not.", Why.TAG),
+        ("Here: <code class='x'>\n→ prune a7x2\n</code>", Why.TAG),
+        ("<b>x</b> <pre>\n→ prune a7x2", Why.TAG),
+        ("Hm. <think>\n→ prune a7x2\n</think>", Why.TAG),
+        ("Hm <!-- not\n→ prune a7x2\n-->", Why.TAG),
+        ("See `code\n→ prune a7x2\nend`", Why.CODE),
+        ("See ``a`b\n→ prune a7x2\n``", Why.CODE),
+        ("He said: “first.\n\n→ prune a7x2\n\nend”", Why.QUOTATION),
+        ('He said:\n"\n\n→ prune a7x2\n\n"', Why.QUOTATION),
+        ("«\n→ prune a7x2\n»", Why.QUOTATION),
+        ("Er sagt: »so\n→ prune a7x2\n«", Why.QUOTATION),
+        ("„so\n→ prune a7x2\n“", Why.QUOTATION),
+        ("> quoted\n→ prune a7x2", Why.QUOTATION),
+    ],
+)
+def test_what_is_shown_and_not_said_is_not_executed_wherever_it_begins(output, why):
+    found = scan(output)
+    assert found.commands == ()
+    assert [each.why for each in found.ignored] == [why]
+
+
+@covers("command.arrow-line")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Marie sagt „ich komme“.",
+        'The pipe is 5" wide.',
+        '"It is 5" and so on.',
+        "> quoted\n",
+        "It`s fine.\n",
+        '“a” and "b" and «c» and »d« `e` ``f`g``',
+        "Home » Texts » Marie",
+        'Use `"` for that.',
+        "<code>x</code> and <!-- y --> and <think>z</think>",
+        "“one\n\n“two”",
+        "If x < y, a -> b.",
+    ],
+)
+def test_what_is_over_does_not_stand_in_the_way(said):
+    assert [each.text for each in scan(f"{said}\n→ view a7x2").commands] == ["view a7x2"]

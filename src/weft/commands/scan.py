@@ -22,6 +22,13 @@ _FENCE = re.compile(r"([ \t]*+(?:(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])[ \t]*+){0,32}
 _TAG = re.compile(
     r"[ \t]*+<(think|thinking|reasoning|scratchpad|pre|code|blockquote|quote|!--)", re.IGNORECASE
 )
+_WITHIN = re.compile(
+    r"`++|<!--|-->|</?(?:think|thinking|reasoning|scratchpad|pre|code|blockquote|quote)(?:\s[^<>]*+)?>"
+    '|["“”„«»]',
+    re.IGNORECASE,
+)
+"""What begins or ends a stretch of a line that is shown, and not said."""
+_QUOTES = {"“": "”", "„": "“”", "«": "»", "»": "«"}
 _CODE_INDENT = 4
 _TAB = 4
 
@@ -134,7 +141,10 @@ class Scanner:
         self._fence: tuple[str, int, int] | None = None
         self._tag = ""
         self._spoken = self._blank = self._indented = self._answerable = self._removed = False
-        self._straight = self._curly = 0
+        self._inside = ""
+        """What would end the quotation, or the code within a line, that is open."""
+        self._quoted = False
+        """Whether the paragraph is a block quotation: Markdown lets its later lines go without their mark."""
         self._peeked = False
         """Whether the first letter of the line is known already."""
         self._blanks = 0
@@ -240,7 +250,9 @@ class Scanner:
     def _fresh(self, line: str) -> None:
         first = _first(line)
         if first == len(line):
-            self._blank, self._straight, self._curly = True, 0, 0
+            self._blank, self._quoted = True, False
+            if self._inside.startswith("`"):
+                self._inside = ""
             if not (self._removed and self._prose and not self._prose[-1]):
                 self._prose.append("")
             return
@@ -258,7 +270,9 @@ class Scanner:
             return Why.GIVEN
         if unicodedata.category(line[first + 1 : first + 2] or " ").startswith("M"):
             return Why.MARKED
-        if self._straight % 2 or self._curly > 0:
+        if self._inside:
+            return Why.CODE if self._inside.startswith("`") else Why.QUOTATION
+        if self._quoted:
             return Why.QUOTATION
         deep = len(line[:first].expandtabs(_TAB)) >= _CODE_INDENT
         if deep and self._spoken and (self._blank or self._indented):
@@ -335,8 +349,7 @@ class Scanner:
         self._blank = False
         self._spoken = True
         self._say(line)
-        self._straight += line.count('"')
-        self._curly = max(0, self._curly + line.count("“") - line.count("”"))
+        self._quoted = self._quoted or line.lstrip().startswith(">")
         self._open_block(line)
 
     def _starts_deep(self, line: str) -> bool:
@@ -356,14 +369,35 @@ class Scanner:
         # Backticks in what follows three of them make it a span within a line.
         if fence is not None and not (fence[2][0] == "`" and "`" in fence[3]):
             self._fence = (fence[2][0], len(fence[2]), len(fence[1].expandtabs(_TAB)))
-            self._straight = self._curly = 0
+            self._inside = ""
             return
         tag = _TAG.match(line)
         if tag is not None:
-            name = tag[1].lower()
-            closing = "-->" if name == "!--" else f"</{name}"
+            closing = _closing(tag[1].lower())
             if closing not in line[tag.end() :].lower():
                 self._tag = closing
+                return
+        self._look_within(line)
+
+    def _look_within(self, line: str) -> None:
+        """What is open at the end of a line."""
+        inside = self._inside
+        for found in _WITHIN.finditer(line):
+            mark = found[0].lower()
+            if inside:
+                if _ends(mark, inside):
+                    inside = ""
+            elif mark[0] == "<":
+                inside = "" if mark[1] == "/" else _closing(mark[1:].rstrip(">").split(maxsplit=1)[0])
+            elif mark[0] == "`":
+                inside = mark
+            elif mark == "»" and not line[found.end() : found.end() + 1].isalnum():
+                continue
+            elif mark in _QUOTES or (mark == '"' and not line[found.start() - 1 : found.start()].isalnum()):
+                inside = _QUOTES.get(mark, mark)
+        if inside[:1] in {"<", "-"}:
+            self._tag, inside = inside, ""
+        self._inside = inside
 
     def _close_block(self, line: str) -> None:
         if self._fence is None:
@@ -375,6 +409,17 @@ class Scanner:
         depth = len(line[: _first(line)].expandtabs(_TAB))
         if len(bare) >= length and not bare.strip(mark) and depth <= indent + 3:
             self._fence = None
+
+
+def _closing(name: str) -> str:
+    return "-->" if name == "!--" else f"</{name}"
+
+
+def _ends(mark: str, inside: str) -> bool:
+    """Whether a mark ends what is open: code its own number of ticks, a tag its name, a quotation either sign."""
+    if inside[0] == "`":
+        return mark == inside
+    return mark.startswith(inside) if inside[0] in "<-" else mark in inside
 
 
 def _first(line: str) -> int:
