@@ -9,6 +9,7 @@ from tests.soundness import check_sound
 
 from weft.errors import ConflictError
 from weft.runtime.collaborating.telling import Answered, Ending, Said
+from weft.runtime.commanding.remembered import Remembered
 from weft.store import schema
 from weft.testing import Gate, Reply, Scripted
 from weft.tree.node import Status
@@ -294,4 +295,23 @@ def test_beside_a_document_words_are_no_part_of_it(address):
         assert first.messages[0].text.endswith("===\n\nIs it too long?")
         assert next(message.text for message in second.messages[1:]) == "→ tree"
         assert second.messages[-1].text.startswith("[result:1] → tree")
+        check_sound(grove)
+
+
+@covers("command.think", "collaborate.subjects")
+def test_asked_for_a_continuation_an_agent_sees_no_loom_and_its_commands_are_no_text(address):
+    said = "[a7x2] Other · just now\nVisible words.\n→ think a secret ←\n→ prune a7x2\n"
+    model = other(script=[said, "Plain words."])
+    with workshop(address, [], model) as (grove, tree, _):
+        agent = add(grove)
+        node = tree.say("Here.")
+        (by_hand,) = node.generate(agent="Other")
+        assert by_hand.text == "Visible words."
+        assert "Loom Context" in words(model.requests[0])
+        assert Remembered(grove.read.store, grove.calling("Other").read.actor).thoughts(tree.id, 5) == [
+            "a secret"
+        ]
+        tree.do(f'→ continue from {node.local_id} using agent:"{agent.name}"')
+        assert "Loom" not in words(model.requests[1])
+        assert node.children[-1].text == "Plain words."
         check_sound(grove)

@@ -24,6 +24,7 @@ def ask(desk: Desk, action: v.Continue) -> Outcome:
         stop=action.stop or None,
         chain=desk.session.chain,
         moves=False,
+        as_subjects=True,
         unattended=desk.session.unattended,
     )
     session = desk.session
@@ -61,7 +62,7 @@ def not_itself(name: str, *, is_self: bool) -> PermissionDeniedError:
 
 
 def _anybody(desk: Desk) -> Agent:
-    """The grove's default, else the model agent that came last, of those who may be asked."""
+    """The grove's default, else the model agent that came last, of those who may be asked: subjects first."""
     usable = set(desk.loom.generations.registry.names)
     chosen = desk.loom.generations.default_agent
     others = [
@@ -75,4 +76,5 @@ def _anybody(desk: Desk) -> Agent:
         raise NotFoundError(
             "there is no other agent to continue", hint="ask the human to add one, or to generate"
         )
-    return next((agent for agent in others if agent.id == chosen), others[0])
+    subjects = [agent for agent in others if not agent.loom_aware] or others
+    return next((agent for agent in subjects if agent.id == chosen), subjects[0])

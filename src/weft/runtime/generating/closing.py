@@ -6,13 +6,15 @@ import orjson
 
 from weft.errors import ConflictError, NotFoundError, WeftError
 from weft.providers.collecting import Choice
-from weft.runtime.actor import Actor
+from weft.runtime.actor import Actor, agent_row
 from weft.runtime.collaborating.closing import broken_turn
 from weft.runtime.gate import Gate
-from weft.runtime.generating.hearing import choices_from, keepable
+from weft.runtime.generating.hearing import choices_from, keepable, said_aloud
 from weft.runtime.generating.processes import is_dead
 from weft.runtime.generating.settling import Continuation, SettleCall
+from weft.runtime.values import agent_value
 from weft.store.calls import OpenCall, calls_under_way, pieces_of
+from weft.store.references import find_agent
 from weft.tree.attempt import Outcome, RawResponse
 from weft.tree.edge import Source, SourceRole
 from weft.tree.node import Status
@@ -51,8 +53,9 @@ def _close(gate: Gate, actor: Actor, dead: OpenCall) -> None:
         pieces = pieces_of(session, call.tree, call.attempt)
         choices = choices_from([piece.said for piece in pieces])
         turn = broken_turn(session, dead, choices)
+        agent = agent_value(agent_row(session, find_agent(session, dead.agent)))
     sources = [Source(node, SourceRole(role)) for node, role in orjson.loads(call.sources)]
-    said = _spoken(choices) if turn is None else turn.said
+    said = _spoken(choices, aloud=agent.loom_aware) if turn is None else turn.said
     wire = b"".join(piece.wire for piece in pieces)
     response = RawResponse(
         body=wire,
@@ -81,9 +84,9 @@ def _close(gate: Gate, actor: Actor, dead: OpenCall) -> None:
         turn.tell(gate)
 
 
-def _spoken(choices: Mapping[int, Choice]) -> list[Continuation]:
+def _spoken(choices: Mapping[int, Choice], *, aloud: bool) -> list[Continuation]:
+    said = {number: keepable(choice.content) for number, choice in sorted(choices.items()) if choice.blocks}
     return [
-        Continuation(number, keepable(choice.content), Status.INTERRUPTED)
-        for number, choice in sorted(choices.items())
-        if choice.blocks
+        Continuation(number, said_aloud(content) if aloud else content, Status.INTERRUPTED)
+        for number, content in said.items()
     ]

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import orjson
 
+from weft.commands.scan import scan
 from weft.context.loomaware.headings import strip_headings
 from weft.context.tokens import DEFAULT
 from weft.errors import ProviderError, Trouble, WeftError
@@ -48,8 +49,8 @@ __all__ = [
     "choices_from",
     "clean_text",
     "keepable",
+    "said_aloud",
     "told_error",
-    "without_headings",
 ]
 
 STOPPED = "stopped"
@@ -182,9 +183,16 @@ class Heard:
             status = Status.INTERRUPTED if finished is None and not self.cut else Status.COMPLETE
             content = keepable(choice.content)
             if self.call.agent.loom_aware:
-                content = without_headings(content)
+                content = said_aloud(content)
             found.append(Continuation(number, content, status))
         return found
+
+    def thoughts(self) -> list[str]:
+        """What a loom-aware agent thought between its words: for its memory, and no part of a node."""
+        if not self.call.agent.loom_aware:
+            return []
+        texts = [clean_text(choice.text) for choice in self.answer.choices.values()]
+        return [each.text for text in texts for each in scan(text).thoughts if each.text]
 
     def outcome(self, said: Sequence[Continuation]) -> Outcome:
         if said and all(each.status is Status.COMPLETE for each in said) and self.error is None:
@@ -279,13 +287,14 @@ def _clean(value: JsonValue) -> JsonValue:
             return value
 
 
-def without_headings(content: Content) -> Content:
-    """A loom-aware model's words without the headings of nodes that it imitates."""
+def said_aloud(content: Content) -> Content:
+    """A loom-aware model's words without commands, thoughts, and the headings of nodes that it imitates."""
     match content:
         case Text():
-            return Text(strip_headings(content.text))
+            found = scan(content.text)
+            return Text(strip_headings(found.prose if found.commands else content.text))
         case Mixed():
-            kept = tuple(without_headings(block) for block in content.blocks)
+            kept = tuple(said_aloud(block) for block in content.blocks)
             return Mixed(kept)  # pyright: ignore[reportArgumentType] - a block stays a block
         case _:
             return content

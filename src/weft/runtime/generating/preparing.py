@@ -131,9 +131,12 @@ class _Preparing:
     def agents(self) -> list[tuple[Agent, int, Provider, str]]:
         """Who is asked, with the provider of each and its own name for the model."""
         return [
-            (agent, key, *self.registry.model(ModelName.parse(agent.model_ref or "")))
+            (self._seen(agent), key, *self.registry.model(ModelName.parse(agent.model_ref or "")))
             for agent, key in choose_agents(self.gate, self.actor, self.registry, self.wishes.agents)
         ]
+
+    def _seen(self, agent: Agent) -> Agent:
+        return replace(agent, permissions=frozenset()) if self.wishes.as_subjects else agent
 
     def ask_all(self, here: Here, agents: list[tuple[Agent, int, Provider, str]]) -> list[_Asked]:
         return [self._ask(here, *each) for each in agents]

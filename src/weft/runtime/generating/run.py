@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -40,9 +40,11 @@ from weft.runtime.generating.telling import (
 )
 from weft.runtime.generating.wishes import Wishes
 from weft.runtime.idempotency import Idempotency, error_to_wire
+from weft.runtime.operations.memory import KeepThought
 from weft.runtime.redaction import redact
 from weft.store.calls import PieceRow, hold_calls, put_piece
 from weft.store.leases import lease_at, put_lease
+from weft.store.references import find_agent
 from weft.store.spending import MICROS
 from weft.store.transaction import Transaction
 from weft.tree.attempt import Outcome
@@ -316,9 +318,22 @@ class Run:
             kept = replace(operation, said=(), outcome=Outcome.FAILED, error=redact(error.message))
             self._gate.perform(self._actor, kept)
             raise
+        if self._listener is None:
+            self._keep_thoughts(prepared.tree_id, heard)
         if moves and slot is not None:
             self._stood = slot, settled.nodes[0].id
         return [(each.choice, node) for each, node in zip(said, settled.nodes, strict=True)]
+
+    def _keep_thoughts(self, tree: str, heard: Heard) -> None:
+        thoughts = heard.thoughts()
+        if not thoughts:
+            return
+        with self._gate.store.read() as session:
+            agent = Actor(agent=find_agent(session, heard.call.agent.id), caller=self._actor)
+        for thought in thoughts:
+            # Whoever may not have them kept has the answer all the same, and the response has them anyway.
+            with suppress(WeftError):
+                self._gate.perform(agent, KeepThought(tree=tree, text=thought))
 
     def _cursor(self, prepared: Prepared) -> str | None:
         """Where whoever asked has to stand still, to be moved on."""

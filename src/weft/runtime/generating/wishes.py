@@ -80,6 +80,8 @@ class Wishes:
     """Ids of the agents that led here, one through another: none of them is asked again."""
     moves: bool = True
     """Whether whoever asks goes on to what came."""
+    as_subjects: bool = False
+    """Whether the agents are shown nothing of the loom, whatever they may do elsewhere."""
     assembly: "Assembly | None" = None
 
     def body(self) -> JsonObject:
