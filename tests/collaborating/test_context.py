@@ -203,7 +203,7 @@ def test_generating_with_a_loom_aware_agent_shows_it_the_loom_and_strips_heading
         (kid,) = node.generate(agent=MUSE)
         assert "=== Loom Context ===" in words(model.requests[0])
         # One answer is one answer: only a run carries out commands.
-        assert kid.text == "Fine.\n→ prune a7x2"
+        assert kid.text == "Fine."
         assert not node.refresh().metadata.pruned
 
 

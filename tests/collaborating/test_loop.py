@@ -144,6 +144,22 @@ def test_after_so_many_turns_it_ends_with_a_note_and_what_was_said_is_interrupte
         check_sound(grove)
 
 
+def test_an_agent_does_not_prune_what_it_answers(address):
+    script = ["A careful analysis.\n→ prune NODE\n→ prune OTHER\n", "Left as it is."]
+    with workshop(address, []) as (grove, tree, model):
+        node = tree.say("Here.")
+        other = tree.root.say("Beside.")
+        named = [text.replace("NODE", node.local_id).replace("OTHER", other.local_id) for text in script]
+        model._replies = iter(named)
+        found = run(grove, tree, None, node=node).result()
+        assert [result.ok for result in found.results] == [False, True]
+        assert found.results[0].text.startswith(
+            f"✗ CONFLICT: you are answering below [{node.local_id}]: your reply would be gone with it\n  hint:"
+        )
+        assert found.reply.text == "A careful analysis.\n\nLeft as it is."
+        assert found.reply.path.nodes[-2].id == node.id
+
+
 @covers("collaborate.resumed")
 def test_what_a_limit_interrupted_can_be_gone_on_with_once(address):
     with workshop(address, ["Once more.\n→ tree\n", "That is all."]) as (grove, tree, _):

@@ -84,6 +84,16 @@ def test_an_assembled_context_is_never_over_its_budget(drawn):
     assert tokens_of(context) <= context.tokens
 
 
+@covers("fit.budget-never-exceeded")
+def test_pictures_cost_a_document_nothing():
+    story = Story()
+    story.say(PICTURE)
+    story.say("Words.")
+    context = assembled(story, story.request(budget=400, mode=Mode.BUFFER))
+    assert (context.document, context.tokens) == ("Words.", 2)
+    assert [entry.reason for entry in context.manifest] == ["no words, and a document is words", "fits"]
+
+
 @covers(
     "dialogue.alternates",
     "dialogue.starts-with-user",

@@ -11,6 +11,7 @@ from weft.context.pairing import settled
 from weft.context.reference import frame_tokens
 from weft.context.result import AssembledContext
 from weft.context.select import (
+    SPOKEN,
     Candidate,
     ExtraSource,
     Outline,
@@ -229,10 +230,17 @@ def _with_input(request: ContextRequest) -> Outline:
 
 
 def _as_words(outline: Outline) -> Outline:
-    """A document has no tools: nothing in it hangs together but by its order."""
+    """A document has no tools and no pictures: nothing in it hangs together but by its order."""
 
     def alone(rows: Sequence[Candidate]) -> list[Candidate]:
-        return [row._replace(asks=False, answers=False) for row in rows]
+        return [
+            row._replace(
+                asks=False,
+                answers=False,
+                left_out=row.left_out or (None if row.kind in SPOKEN else Reason.NO_WORDS),
+            )
+            for row in rows
+        ]
 
     return replace(outline, head=alone(outline.head), tail=alone(outline.tail))
 

@@ -15,7 +15,7 @@ from weft.context.limits import context_over, recent_over
 from weft.context.marker import Marker
 from weft.context.strategy import Strategy
 
-__all__ = ["Columns", "Fit", "Room", "Rules", "Sketch", "Stretch", "fit", "head_reach", "water_level"]
+__all__ = ["Columns", "Fit", "Room", "Rules", "Sketch", "Stretch", "fit", "head_reach", "water_level", "window_of_grid"]
 
 USER, ASSISTANT = "user", "assistant"
 _HEAD_PARTS = 16
@@ -218,7 +218,18 @@ def _half(room: Room, rules: Rules) -> int:
 
 
 def _head_unit(room: Room) -> int:
-    return max(1, (room.window or room.budget) // _HEAD_PARTS)
+    return max(1, window_of_grid(room.budget, room.window) // _HEAD_PARTS)
+
+
+def window_of_grid(budget: int, window: int | None) -> int:
+    """The model's window; of one far larger than the budget the half, the quarter …, on the same grid.
+
+    Else a step could be longer than all that is kept.
+    """
+    found = window or budget
+    while found > 2 * max(1, budget):
+        found //= 2
+    return found
 
 
 def _recent(tail: Columns, minimum: int) -> int:
@@ -282,7 +293,7 @@ def _past_group(tail: Columns, cut: int, recent: int) -> int:
 
 def _stepped(tail: Columns, exact: int, room: Room, rules: Rules, recent: int) -> int:
     """The first place on the grid at or after the exact cut: it stays while the path grows."""
-    step = max(1, int(rules.step * (room.window or room.budget)))
+    step = max(1, int(rules.step * window_of_grid(room.budget, room.window)))
     line = -(-tail.ruler[exact] // step) * step
     # What costs something without moving the ruler, like a source beside an empty node, is not taken back.
     cut = max(exact, bisect_left(tail.ruler, line))

@@ -14,6 +14,7 @@ from weft.tree.edge import SourceRole
 from weft.tree.node import Metadata
 
 __all__ = [
+    "SPOKEN",
     "Annotations",
     "Candidate",
     "ExtraSource",
@@ -31,6 +32,8 @@ __all__ = [
     "reason_to_leave_out",
 ]
 
+SPOKEN = frozenset({"text", "mixed"})
+"""Kinds that may have words for a document."""
 _WORDS = frozenset({"text", "tool_result"})
 _CALLING = frozenset({"tool_call", "mixed"})
 

@@ -9,6 +9,7 @@ from weft.context.fit import Stretch
 from weft.context.manifest import NO_LIMIT
 from weft.context.pairing import paired_rows, tools_of
 from weft.context.select import (
+    SPOKEN,
     Annotations,
     Candidate,
     ExtraSource,
@@ -54,8 +55,6 @@ _MEDIA = frozenset({"image", "audio"})
 _TOOLS = frozenset({"tool_call", "tool_result"})
 _TOOLS_AT_ONCE = 500
 """Of a long path's tools never more than this many are held at a time."""
-_SPOKEN = frozenset({"text", "mixed"})
-"""Kinds that may have words for a document."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -300,7 +299,7 @@ class PathReader:
         """Why what is there is not said as a part of the path."""
         if self.dialogue:
             return Reason.IN_SYSTEM if row.role == _SYSTEM else None
-        return Reason.NO_WORDS if KINDS[row.kind] not in _SPOKEN else None
+        return Reason.NO_WORDS if KINDS[row.kind] not in SPOKEN else None
 
     def _reason(self, row: NodeRow) -> Reason | None:
         if (row.flags & Flag.EXCLUDED, row.pruned, row.hidden, row.edge_type) == _UNMARKED:
@@ -319,7 +318,7 @@ class PathReader:
         unsaid: list[NodeRow] = []
         for row in rows:
             kind = KINDS[row.kind]
-            if (dialogue and row.flags & Flag.BLANK) or not (dialogue or kind in _SPOKEN):
+            if (dialogue and row.flags & Flag.BLANK) or not (dialogue or kind in SPOKEN):
                 found[row.key] = _Size(0)
             elif of_counts is None or kind == "mixed":
                 unsaid.append(row)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from weft.context.assemble import ContextRequest, plan_context
+from weft.context.fit import window_of_grid
 from weft.context.loomaware.assembly import Exchange, LoomAware, loom_request, plan_loom, turns_after
 from weft.context.loomaware.planned import LoomPlan
 from weft.context.manifest import Gap, Kind, Outcome, Piece, Run
@@ -103,6 +104,15 @@ class _Pruning:
             if found is not None:
                 return self._accounted(found)
         # All that can be pruned is pruned; the rest is the strategy's to cut.
+        found = _planned(self.request, self._noticed(), self.folded)
+        if not found.plan.fit.truncated:
+            return self._accounted(found)
+        if self.folded is not None and found.plan.fit.head == 0:
+            # The summaries would be cut too: then there is no use for them.
+            self.folded = None
+            self.done, self.back = self.done[1:], self.back[1:]
+        self.done.append("older nodes left out")
+        self.back.append("→ tree, → view ID full")
         return self._accounted(_planned(self.request, self._noticed(), self.folded))
 
     def _accounted(self, found: LoomPlan) -> LoomPlan:
@@ -149,14 +159,16 @@ class _Pruning:
         request, outline = self.request, self.request.outline
         rows = outline.tail
         keep = max(1, request.preferences.minimum_recent_nodes)
-        last = len(rows) - keep
+        last = newest = len(rows) - keep
         while last > 0 and rows[last].role == "user" and rows[last - 1].role == "user":
             last -= 1
+        # Where nobody answers, all of it is one turn, and may be parted.
+        last = last if last > 0 else newest
         bound = bound_of(rows)
         least = 1 if outline.between is None else 0
         found = [index for index in range(least, last + 1) if index < len(rows) and not bound[index]]
         step = request.rules.step
-        grid = int(step * (request.window or request.budget)) if step else 0
+        grid = int(step * window_of_grid(request.budget, request.window)) if step else 0
         if grid > 1:
             stepped: dict[int, int] = {}
             for index in found:

@@ -143,6 +143,7 @@ class Prune(Editing):
         before = undo_cursor(scope, tree)
         number = tree.events + 1
         hidden = prune_from(scope, tree, row, number)
+        self._leave_own_place(scope, tree, row)
         self._step_out(scope, tree, row)
         scope.record(
             tree,
@@ -151,6 +152,19 @@ class Prune(Editing):
             {"restore": number, "before": tree.next_key, "cursor": before},
         )
         return hidden
+
+    def _leave_own_place(self, scope: Scope, tree: TreeState, row: NodeRow) -> None:
+        """A run that pruned what it answers would lose its reply."""
+        if scope.actor.run is None:
+            return
+        leases = schema.leases
+        own = select(leases.c.position).where(leases.c.tree == tree.key, leases.c.run == scope.actor.run)
+        for position in scope.transaction.execute(own).scalars().all():
+            if not lives(scope, tree, position):
+                raise ConflictError(
+                    f"you are answering below [{row.local_id}]: your reply would be gone with it",
+                    hint="leave it to whoever asked, or prune something else",
+                )
 
     def _step_out(self, scope: Scope, tree: TreeState, row: NodeRow) -> None:
         """Who prunes the ground under its feet stands at the parent afterwards."""
