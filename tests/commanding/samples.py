@@ -55,6 +55,8 @@ def _lines(work: Workplace) -> dict[str, str]:
         'stash "label" summary-of:ID-ID': f'stash "three" summary-of:{human.local_id}-{b}',
         'recall "label"': 'recall "one"',
         "drop pin:ID": f"drop pin:{a}",
+        'drop pin doc:"…" [section:…]': f"drop pin {doc} section:motivation",
+        "drop pin:result:N": "drop pin:result:1",
         'drop stash:"…"': 'drop stash:"two"',
         "memory [trace|stashed]": "memory trace",
         'respond ID "…" [context:ID,…] [instruction:ID,…]': f'respond {b} "So it is." context:{a} instruction:{beside}',

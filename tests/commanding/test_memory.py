@@ -9,7 +9,7 @@ from tests.soundness import check_sound
 import weft
 from weft.commands.scan import scan
 from weft.context.loomaware.memory import memory_block
-from weft.errors import ConflictError, NotFoundError
+from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.runtime.commanding import remembered
 from weft.store import schema
 
@@ -243,3 +243,36 @@ def test_a_memory_that_cannot_be_read_is_passed_over(work):
     store.write(lambda t: t.execute(schema.memory.update().values(body="{nonsense")))
     memory = work.session.memory()
     assert memory.pins == ()
+
+
+@covers("command.results-fade", "memory.pins-survive")
+def test_a_pinned_result_is_there_in_a_later_run_in_full(work):
+    long = work.a.say("\n".join(f"Line {number} of many." for number in range(1_000)))
+    work.ok(f"view {long.local_id} full")
+    work.ok("pin result:1")
+    work.session = work.new_session()
+    assert "Line 999 of many." in work.ok("view result:1")
+    work.ok("drop pin:result:1")
+    assert "does not exist in this run" in work.no("view result:1")
+
+
+@covers("command.help", "command.drop")
+def test_a_pinned_document_is_let_go_in_every_way_one_would_say_it(work):
+    doc = f'doc:"{work.document.title}"'
+    for form in (f"drop pin {doc}", f"drop pin:{doc}", f"unpin {doc}"):
+        work.ok(f"pin {doc}")
+        assert "dropped" in work.ok(form)
+
+
+@covers("command.help", "command.leaving-the-tree")
+def test_help_names_no_other_tree_to_who_may_not_leave_its_own(work):
+    assert 'link ID to ID|doc:"…" [note:"…"]' in work.ok("help link")
+    assert "tree:" not in work.ok("help link")
+
+
+def test_text_that_no_database_holds_is_refused_before_anything_is_done(work):
+    before = work.events()
+    for text in ('→ stash "\ud800" "x"', '→ search "\udcff"', '→ annotate a "\0"'):
+        with pytest.raises(InvalidInputError):
+            work.tree.do(text)
+    assert work.events() == before

@@ -194,7 +194,7 @@ def test_read_shows_a_document_or_a_part_of_it(work):
         ("at:motivation", "inserted", "# Motivation\nShe is afraid.\nNEW\n\n# Place\nA house.\n"),
         ("at:place", "inserted", "# Motivation\nShe is afraid.\n\n# Place\nA house.\nNEW\n"),
         ("replace:1-3", "replaced", "NEW\n# Place\nA house.\n"),
-        ("replace:motivation", "replaced", "# Motivation\nNEW\n# Place\nA house.\n"),
+        ("replace:motivation", "replaced", "# Motivation\nNEW\n\n# Place\nA house.\n"),
     ],
 )
 def test_write_changes_a_part_and_makes_a_revision(work, place, done, text):

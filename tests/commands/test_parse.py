@@ -187,7 +187,10 @@ def test_where_two_readings_differ_in_effect_it_asks_with_both_forms():
     with pytest.raises(InvalidSyntaxError) as delete:
         parse("delete a7x2")
     assert delete.value.message == "'delete' could mean several things: which?"
-    assert delete.value.hint == '→ prune ID · → exclude ID · → drop pin:ID · → drop stash:"…"'
+    assert (
+        delete.value.hint
+        == '→ prune ID · → exclude ID · → drop pin:ID · → drop pin doc:"…" [section:…] · → drop pin:result:N · → drop stash:"…"'
+    )
     with pytest.raises(InvalidSyntaxError) as annotations:
         parse("view a7x2 annotations")
     assert annotations.value.hint is not None

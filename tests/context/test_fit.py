@@ -306,3 +306,15 @@ def test_a_marker_without_room_gives_way_to_a_short_one_and_not_the_messages():
     assert not vast.shortened
     # Where not even that has room, there is none.
     assert fit_messages(messages, 4, marker="left out here " * 8, minimum_recent=1).tokens <= 4
+
+
+@covers("step.share-of-the-model-window")
+def test_in_a_window_far_larger_than_the_budget_a_step_is_no_longer_than_what_is_kept():
+    room = Room(budget=1_000, window=100_000)
+    for strategy in (ROLLING, MIDDLE):
+        cuts = []
+        for count in range(60, 200):
+            found = fit(talk(count).sketch(), room, Rules(strategy=strategy, step=0.25, minimum_recent=2))
+            assert found.tokens >= room.budget // 3
+            cuts.append(found.tail)
+        assert len(set(cuts)) < len(cuts) / 4

@@ -22,6 +22,25 @@ def all_pages(talk) -> list[str]:
             return found
 
 
+@covers("command.leaving-the-tree", "mcp.tools-and-resources")
+def test_who_may_not_leave_its_tree_reads_no_document_that_no_tree_is_linked_to(fresh_loom):
+    secret = fresh_loom.write_document("Secret", "Nobody's.")
+    linked = fresh_loom.write_document("Notes", "Somebody's.")
+    fresh_loom.link(fresh_loom.plant("Tea"), linked)
+    for name, custom in (("Muse", {}), ("Traveller", {"crossTree": True})):
+        fresh_loom.add_agent(name, model_ref="scripted:x", permissions=list(Permission), custom=custom)
+        with talking(Face(fresh_loom.calling(name)).server()) as talk:
+            read = talk.ask("read_resource", f"weft://document/{linked.id}")
+            assert read.contents[0].text == "Somebody's."
+            if custom:
+                assert talk.ask("read_resource", f"weft://document/{secret.id}").contents
+                continue
+            with pytest.raises(MCPError, match="crossTree not enabled"):
+                talk.ask("read_resource", f"weft://document/{secret.id}")
+            with pytest.raises(MCPError, match="crossTree not enabled"):
+                talk.ask("get_prompt", "review-document", {"document": "Secret"})
+
+
 @covers("mcp.tools-and-resources", "mcp.paging")
 @pytest.mark.parametrize("page", [1, 2, 3, 4, 5, 100])
 def test_all_trees_and_documents_are_listed_page_by_page(fresh_loom, monkeypatch, page):

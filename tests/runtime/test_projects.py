@@ -224,6 +224,7 @@ def test_revisions_tell_who_saved_what_and_when(fresh_loom):
 def test_a_section_is_written_anew_and_keeps_its_heading_unless_it_brings_one():
     text = "intro\n# A\none\n## A1\nx\n# B\ntwo"
     assert with_section(text, "a", "new") == "intro\n# A\nnew\n# B\ntwo"
+    assert with_section("# A\none\n\n# B\ntwo", "a", "new") == "# A\nnew\n\n# B\ntwo"
     assert with_section(text, "a1", "y\n") == "intro\n# A\none\n## A1\ny\n# B\ntwo"
     assert with_section(text, "b", "# C\nthree") == "intro\n# A\none\n## A1\nx\n# C\nthree"
     assert with_section(text, "a", "") == "intro\n# B\ntwo"

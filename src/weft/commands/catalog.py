@@ -132,7 +132,7 @@ _REMEMBERING = (
     ),
     Row(
         name="drop",
-        forms=("drop pin:ID", 'drop stash:"…"'),
+        forms=("drop pin:ID", 'drop pin doc:"…" [section:…]', "drop pin:result:N", 'drop stash:"…"'),
         permission=_AWARE,
         help="let a pin or a stash go",
         synonyms=_words(

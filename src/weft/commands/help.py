@@ -37,7 +37,9 @@ def help_on(name: str, permissions: Iterable[Permission], *, crossing: bool = Tr
         raise InvalidSyntaxError(f"there is no command {name[:40]!r}", hint="→ help shows what there is")
     denied = refusal(row, permissions)
     lines = [done(row.name, row.help)]
-    lines += [f"  → {form}{_barred(form, crossing=crossing)}" for form in row.forms]
+    lines += [
+        f"  → {_within(form, crossing=crossing)}{_barred(form, crossing=crossing)}" for form in row.forms
+    ]
     if row.synonyms:
         lines.append(f"  also: {', '.join(each for each in row.synonyms if ' ' not in each)}")
     if denied is None:
@@ -52,10 +54,15 @@ def _leaves(form: str) -> bool:
     return form.endswith(" in:grove")
 
 
+def _within(form: str, *, crossing: bool) -> str:
+    """A form without what only who may leave the tree can name."""
+    return form if crossing else form.replace('|tree:"…"', "")
+
+
 def _barred(form: str, *, crossing: bool) -> str:
     return " · not permitted: crossTree not enabled" if _leaves(form) and not crossing else ""
 
 
 def _forms(row: Row, *, crossing: bool) -> list[str]:
-    first, *rest = [form for form in row.forms if crossing or not _leaves(form)]
+    first, *rest = [_within(form, crossing=crossing) for form in row.forms if crossing or not _leaves(form)]
     return [f"  → {first} · {row.help}", *(f"  → {form}" for form in rest)]

@@ -1,6 +1,7 @@
 """What a command was given beside its verb, to be taken piece by piece until nothing is left."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -116,10 +117,9 @@ class Pieces:
         return None if found is None else found.text
 
     def ids(self) -> tuple[str, ...]:
-        found: list[str] = []
-        while (one := self._take("id")) is not None:
-            found.append(one.text)
-        return tuple(found)
+        found = tuple(item.text for item in self.items if item.kind == "id")
+        self.items = [item for item in self.items if item.kind != "id"]
+        return found
 
     def string(self, *names: str, what: str = "the text must be in quotes") -> str:
         """The next string, or the option that says the same."""
@@ -168,7 +168,11 @@ class Pieces:
 
     def one_of(self, choices: dict[str, str]) -> str | None:
         """What the words name among these; two different ones do not go together."""
-        named = {choices[item.text] for item in self.items if item.kind == "word" and item.text in choices}
+        words = [item.text for item in self.items if item.kind == "word" and item.text in choices]
+        if len(set(words)) < len(words):
+            twice = next(word for word, count in Counter(words).items() if count > 1)
+            raise Unfit(f"{twice} once; the rest is a command of its own")
+        named = {choices[word] for word in words}
         self.items = [item for item in self.items if not (item.kind == "word" and item.text in choices)]
         if len(named) > 1:
             raise Unfit(f"one of {', '.join(sorted(named))}, not several")

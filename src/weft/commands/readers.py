@@ -256,6 +256,8 @@ def _drop(pieces: Pieces) -> v.Action:
         target = v.StashTarget(label)
     elif "pin" in pieces.options:
         value = pieces.option("pin") or ""
+        if value.lower().rstrip(":") in {"doc", "document"}:
+            return _unpinned_document(pieces)
         number = value.lower().removeprefix("result:")
         is_result = number != value.lower() and number.isdecimal() and len(number) < 10
         target = v.ResultTarget(int(number)) if is_result else v.NodeTarget(node_id(value))
@@ -264,6 +266,13 @@ def _drop(pieces: Pieces) -> v.Action:
     else:
         raise Unfit('drop what: pin:ID or stash:"…"?')
     pieces.done("of", "called", "my", "on", "for", "from", "memory")
+    return v.Drop(target)
+
+
+def _unpinned_document(pieces: Pieces) -> v.Action:
+    """`pin:doc:"…"`, whose title stands apart."""
+    target = v.DocumentTarget(pieces.string(what="which document?"), pieces.option("section"))
+    pieces.done("from", "memory")
     return v.Drop(target)
 
 

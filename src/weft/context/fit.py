@@ -15,7 +15,18 @@ from weft.context.limits import context_over, recent_over
 from weft.context.marker import Marker
 from weft.context.strategy import Strategy
 
-__all__ = ["Columns", "Fit", "Room", "Rules", "Sketch", "Stretch", "fit", "head_reach", "water_level", "window_of_grid"]
+__all__ = [
+    "Columns",
+    "Fit",
+    "Room",
+    "Rules",
+    "Sketch",
+    "Stretch",
+    "fit",
+    "head_reach",
+    "water_level",
+    "window_of_grid",
+]
 
 USER, ASSISTANT = "user", "assistant"
 _HEAD_PARTS = 16

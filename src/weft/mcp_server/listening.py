@@ -16,7 +16,7 @@ from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResul
 
 from weft.errors import LimitExceededError
 from weft.mcp_server.answers import protocol_error
-from weft.mcp_server.resources import Address, parse_uri
+from weft.mcp_server.resources import Address, document_at, parse_uri
 from weft.runtime.events import Event
 from weft.runtime.following import Subscription
 from weft.runtime.grove import Grove
@@ -75,7 +75,7 @@ def _follow(grove: Grove, addresses: Iterable[Address]) -> Subscription:
     """From now on; what may not be read cannot be listened to either."""
     for each in addresses:
         if each.kind == "document":
-            grove.read.document(each.id)
+            document_at(grove, each.id)
         else:
             grove.read.tree(each.id)
     return grove.follow(after="now")

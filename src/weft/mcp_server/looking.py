@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from weft.commands import values as v
-from weft.mcp_server.arguments import MOST, AtNode, InTree, Node, Taken, Text, Title, exactly_one
+from weft.errors import InvalidInputError
+from weft.mcp_server.arguments import AtNode, InTree, Node, Taken, Text, Title, exactly_one
+from weft.runtime.commanding.looking import DEEPEST
 
 __all__ = [
     "Draw",
@@ -64,7 +66,7 @@ class Listed(AtNode):
 
 class Draw(InTree):
     start: Annotated[Node | None, Field(description="Where to begin; else at the root.", alias="from")] = None
-    depth: Annotated[int, Field(ge=1, le=MOST, description="How many levels.")] = 5
+    depth: Annotated[int, Field(ge=1, le=DEEPEST, description="How many levels.")] = 5
     summary: Annotated[bool, Field(description="Summaries, not how each node begins.")] = False
 
     def action(self) -> v.Action:
@@ -110,6 +112,8 @@ class _Kept(InTree):
 
     def target(self) -> v.NodeTarget | v.DocumentTarget | v.ResultTarget:
         name, value = exactly_one(node=self.node, document=self.document, result=self.result)
+        if self.section is not None and name != "document":
+            raise InvalidInputError("a section is of a document", hint="name the document")
         if name == "result":
             return v.ResultTarget(int(value))
         return v.DocumentTarget(str(value), self.section) if name == "document" else v.NodeTarget(str(value))

@@ -20,6 +20,7 @@ from weft.mcp_server.resources import (
     MARKDOWN,
     PLAIN,
     branch_text,
+    document_at,
     document_uri,
     node_text,
     node_uri,
@@ -77,7 +78,7 @@ def _continue(grove: Grove, given: Given) -> Brought:
 
 
 def _review(grove: Grove, given: Given) -> Brought:
-    document = grove.read.document(_needed(given, "document"))
+    document = document_at(grove, _needed(given, "document"))
     asked = (
         f"Review the document {document.title!r} (revision {document.revision}): what is unclear, what is missing, "
         "what contradicts itself. Name sections by their headings, and propose changes; change nothing unasked."

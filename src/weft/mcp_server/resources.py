@@ -18,9 +18,11 @@ from weft.commands.views import tree_drawn
 from weft.context.loomaware.headings import absolute_heading, escape_look_alikes
 from weft.errors import InvalidInputError, PermissionDeniedError
 from weft.ids import is_ulid
+from weft.runtime.commanding.papers import Papers
 from weft.runtime.commanding.seeing import Seeing, words_of
 from weft.runtime.grove import Grove
 from weft.runtime.shelf import Shelved, shelved_documents, shelved_trees
+from weft.tree.document import Document
 from weft.tree.node import Node
 from weft.tree.wire import iso
 
@@ -29,6 +31,7 @@ __all__ = [
     "PLAIN",
     "Address",
     "branch_text",
+    "document_at",
     "document_uri",
     "list_resources",
     "list_templates",
@@ -163,7 +166,7 @@ def _resource(each: Shelved, uri: str, kind: str) -> Resource:
 def read_resource(grove: Grove, uri: str) -> ReadResourceResult:
     address = parse_uri(uri)
     if address.kind == "document":
-        text, kind = grove.read.document(address.id).content, MARKDOWN
+        text, kind = document_at(grove, address.id).content, MARKDOWN
     elif address.kind == "tree":
         text, kind = tree_text(grove, address.id), PLAIN
     elif address.kind == "branch":
@@ -171,6 +174,11 @@ def read_resource(grove: Grove, uri: str) -> ReadResourceResult:
     else:
         text, kind = node_text(grove, address.id, address.node), PLAIN
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=kind, text=text)])
+
+
+def document_at(grove: Grove, reference: str) -> Document:
+    """A document, if whoever is connected may read it from outside of its trees."""
+    return Papers(grove.read.store, grove.read.actor).document_anywhere(reference)
 
 
 def tree_text(grove: Grove, reference: str) -> str:

@@ -133,7 +133,9 @@ def with_section(text: str, name: str, new: str) -> str:
         line = old.splitlines(keepends=True)[0]
         new = (line if line.endswith("\n") else line + "\n") + new
     if new and (rest or old.endswith("\n")) and not new.endswith("\n"):
-        new += "\n"
+        # The blank lines that stood before the next heading still do.
+        gap = old[len(old.rstrip()) :]
+        new += gap if rest and "\n" in gap else "\n"
     return text[: found.start] + new + rest
 
 

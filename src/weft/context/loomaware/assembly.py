@@ -9,7 +9,13 @@ from datetime import datetime
 
 from weft.context.assemble import INPUT, ContextRequest, Pending, plan_context
 from weft.context.loomaware.addendum import addendum
-from weft.context.loomaware.headings import NodeFacts, absolute_heading, escape_content, heading
+from weft.context.loomaware.headings import (
+    NodeFacts,
+    absolute_heading,
+    escape_content,
+    escape_look_alikes,
+    heading,
+)
 from weft.context.loomaware.memory import Memory, Showing, memory_block
 from weft.context.loomaware.place import Place, loom_context, tail_block
 from weft.context.loomaware.planned import LoomPlan, added_piece, with_pruned
@@ -161,7 +167,9 @@ def render_loom(found: LoomPlan, contents: Mapping[str, Content]) -> AssembledCo
     """Write what was planned. Texts of nodes are made unable to pass for headings, blocks or boundaries."""
     dialogue = found.plan.request.dialogue
     told: dict[str, Content] = {
-        name: escape_content(content) if dialogue else Text(unmarked(spoken_text(content)))
+        name: escape_content(content)
+        if dialogue
+        else Text(escape_look_alikes(unmarked(spoken_text(content))))
         for name, content in contents.items()
     }
     context = render_context(found.plan, {**told, **found.own})

@@ -21,7 +21,7 @@ __all__ = [
 _SEPARATOR = " · "
 _ID = r"\[[0-9A-Za-z]{4,26}['’′]{0,64}\]"
 _TIME = r"(?:just now|\d{1,6}[mhdwy] ago|\d{4}-\d\d-\d\d \d\d:\d\d(?: UTC)?)"
-_COUNT = r"(?: · (?:[\d,]{1,12} (?:continuation|annotation|link)s?|bookmarked))*+"
+_COUNT = r"(?: · (?:[\d,]{1,12} (?:continuation|annotation|link)s?|bookmarked|excluded|pruned|interrupted))*+"
 _HEADING = re.compile(rf"^[ \t]*+{_ID} [^\n·]{{1,200}} · {_TIME}{_COUNT}[ \t\r]*+$\n?", re.MULTILINE)
 _LOOK_ALIKE = re.compile(r"^([ \t>*]*+)\[([0-9A-Za-z]{4,26}['’′]{0,64})\](?= [^\n]{0,300}?·)", re.MULTILINE)
 _FENCE = re.compile(r"^([ \t]*+)===(?=[ \t]*+(?:Operational Memory|Loom Context)\b|[ \t\r]*+$)", re.MULTILINE)

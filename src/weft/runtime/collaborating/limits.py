@@ -8,6 +8,7 @@ from weft.errors import InvalidInputError
 __all__ = ["SECONDS", "TOKENS", "TURNS", "Limits"]
 
 TURNS, TOKENS, SECONDS = 12, 32_000, 300.0
+_MOST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +23,10 @@ class Limits:
 
     def __post_init__(self) -> None:
         for what, amount in (("turns", self.turns), ("tokens", self.tokens), ("seconds", self.seconds)):
-            if not amount > 0:
-                raise InvalidInputError(f"a run of {amount:g} {what} makes no sense", hint="more than 0")
+            if not 0 < amount <= _MOST:
+                raise InvalidInputError(
+                    f"a run of {amount:g} {what} makes no sense", hint=f"more than 0, at most {_MOST:,}"
+                )
         if self.dollars is not None and self.dollars < 0:
             raise InvalidInputError(f"a run of {self.dollars} dollars makes no sense", hint="0 or more")
 

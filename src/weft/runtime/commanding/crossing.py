@@ -12,7 +12,7 @@ from weft.tree.agent import AgentType
 if TYPE_CHECKING:
     from weft.runtime.commanding.session import Session
 
-__all__ = ["CROSS_TREE", "may_cross", "reached_tree"]
+__all__ = ["CROSS_TREE", "may_cross", "not_crossing", "reached_tree"]
 
 CROSS_TREE = "crossTree"
 """The setting of a model's agent that lets it leave its tree. People always may."""
@@ -29,6 +29,10 @@ def may_cross(session: Reader, actor: Actor) -> bool:
     return True
 
 
+def not_crossing(hint: str) -> PermissionDeniedError:
+    return PermissionDeniedError("crossTree not enabled", hint=hint)
+
+
 def reached_tree(session: "Session", command: v.Command) -> str:
     """The id of the tree that a command is about."""
     if not command.crosses or (command.tree is not None and session.is_here(command.tree)):
@@ -43,7 +47,5 @@ def reached_tree(session: "Session", command: v.Command) -> str:
             "in:grove is for searching and for documents", hint='in tree:"…" names another tree'
         )
     if not session.crossing:
-        raise PermissionDeniedError(
-            "crossTree not enabled", hint="stay in this tree, or ask the human to let you leave it"
-        )
+        raise not_crossing("stay in this tree, or ask the human to let you leave it")
     return session.tree_id if command.tree is None else session.loom.read.tree(command.tree).id

@@ -10,8 +10,9 @@ from weft.commands.reply import document_outside, missing_node
 from weft.commands.values import Command
 from weft.commands.writing import write_command
 from weft.context.loomaware.headings import NodeFacts, heading
-from weft.errors import CrossTreeError, InvalidInputError, PermissionDeniedError
+from weft.errors import CrossTreeError, InvalidInputError
 from weft.ids import normalise_reference
+from weft.runtime.commanding.crossing import not_crossing
 from weft.runtime.commanding.papers import Papers
 from weft.runtime.commanding.seeing import Seeing
 from weft.store.rows import NodeRow
@@ -139,6 +140,4 @@ class Desk:
     def require_crossing(self) -> None:
         """Leaving the tree takes an agent that may."""
         if not self.session.crossing:
-            raise PermissionDeniedError(
-                "crossTree not enabled", hint="stay in this tree, or ask the human to let you leave it"
-            )
+            raise not_crossing("stay in this tree, or ask the human to let you leave it")

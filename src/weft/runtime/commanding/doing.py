@@ -11,6 +11,7 @@ from weft.runtime.actor import agent_row
 from weft.runtime.commanding.session import Session
 from weft.runtime.values import agent_value
 from weft.store.references import find_agent
+from weft.tree.content import check_text
 
 if TYPE_CHECKING:
     from weft.runtime.grove import Grove
@@ -57,7 +58,7 @@ def read_commands(text: str) -> tuple[Found, ...]:
 
     Somebody who mixes in prose expects more than is done, so nothing is done at all.
     """
-    given = text.strip()
+    given = check_text(text).strip()
     if not given:
         raise InvalidInputError("do what?", hint="→ help shows what there is")
     if ARROW not in given:

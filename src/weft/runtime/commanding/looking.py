@@ -21,7 +21,7 @@ from weft.tree.node import Node
 from weft.tree.reference import Target, TargetKind
 from weft.tree.tree import Mode
 
-__all__ = ["in_brief", "look", "summed_up"]
+__all__ = ["DEEPEST", "in_brief", "look", "no_result", "summed_up"]
 
 Looking: TypeAlias = v.View | v.ViewBranch | v.ViewResult | v.List | v.Tree | v.Switch | v.Search | v.Help
 _MOST_NODES = 200
@@ -30,7 +30,7 @@ _MOST_ROWS = 100
 _MOST_NOTES = 50
 _MOST_HITS = 20
 _MOST_FOUND = 100
-_DEEPEST = 100
+DEEPEST = 100
 _EXCERPT = 80
 
 
@@ -107,10 +107,14 @@ def _prose(desk: Desk, nodes: list[Node]) -> str:
     return "\n\n".join(words_of(node.content) for node in nodes)
 
 
+def no_result(number: int) -> NotFoundError:
+    return NotFoundError(f"result:{number} does not exist in this run", hint="do it again")
+
+
 def _result(desk: Desk, number: int) -> Outcome:
     found = desk.session.result(number)
     if found is None:
-        raise NotFoundError(f"result:{number} does not exist in this run", hint="do it again")
+        raise no_result(number)
     return Outcome(text=found.text)
 
 
@@ -152,10 +156,8 @@ def _links(desk: Desk, node: str) -> list[str]:
 
 
 def _draw(desk: Desk, action: v.Tree) -> Outcome:
-    if not 0 <= action.depth <= _DEEPEST:
-        raise LimitExceededError(
-            f"max depth of a drawing is {_DEEPEST}", hint=f"use depth:{_DEEPEST} or less"
-        )
+    if not 0 <= action.depth <= DEEPEST:
+        raise LimitExceededError(f"max depth of a drawing is {DEEPEST}", hint=f"use depth:{DEEPEST} or less")
     start = None if action.start is None else desk.row(action.start).ulid
     drawn = desk.see.drawn(desk.tree, start, depth=action.depth, summary=action.summary)
     return Outcome(text=tree_drawn(drawn.rows, drawn.depth))

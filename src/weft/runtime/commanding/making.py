@@ -73,7 +73,7 @@ def _attach(desk: Desk, reference: str, item: str) -> Outcome:
     to, text = desk.row(reference), item.strip()
     kind, _, title = text.partition(":")
     if kind in {"doc", "document"}:
-        found = desk.document(title)
+        found = desk.document(title.strip().strip('"“”'))
         attach_all(desk.loom, desk.tree, to.ulid, [f"doc:{found.id}"])
     elif text.startswith("[") and text.endswith("]"):
         # A node of this tree is nothing that would have to be read elsewhere.

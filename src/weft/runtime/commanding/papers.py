@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import and_, or_, select
 
 from weft.runtime.actor import require_access
+from weft.runtime.commanding.crossing import may_cross, not_crossing
 from weft.runtime.operations.documents import load_document
 from weft.runtime.reading import Reading
 from weft.runtime.targets import KINDS
@@ -36,6 +37,17 @@ class Papers(Reading):
             key = self._tree_row(session, tree).key
             return found, is_linked(session, key, find_document(session, found.id))
 
+    def document_anywhere(self, reference: str) -> Document:
+        """A document outside of any tree: one that some tree is linked to, unless all of the grove may be seen."""
+        with self._session(Permission.DOC_READ) as session:
+            require_access(session, self.actor, MemberRole.READER)
+            found = load_document(session, reference)
+            if not (
+                is_linked(session, None, find_document(session, found.id)) or may_cross(session, self.actor)
+            ):
+                raise not_crossing("link it to a tree, or ask the human to let you leave yours")
+            return found
+
     def title_here(self, tree: str, reference: str) -> tuple[str, str, bool]:
         """Id and title of a document, and whether it is linked: for who refers to it without reading it."""
         with self._session() as session:
@@ -48,14 +60,14 @@ class Papers(Reading):
             return found.ulid, found.title, is_linked(session, row.key, key)
 
 
-def is_linked(session: Session, tree: int, document: int) -> bool:
-    """Whether a link leads from a document to a tree or to a node of it."""
+def is_linked(session: Session, tree: int | None, document: int) -> bool:
+    """Whether a link leads from a document to a tree or to a node of it; None for any tree."""
     ends = [
         and_(
             _links.c[f"{one}_tree"] == GROVE,
             _links.c[f"{one}_kind"] == _DOCUMENT,
             _links.c[f"{one}_key"] == document,
-            _links.c[f"{other}_tree"] == tree,
+            _links.c[f"{other}_tree"] != GROVE if tree is None else _links.c[f"{other}_tree"] == tree,
         )
         for one, other in (("a", "b"), ("b", "a"))
     ]

@@ -9,7 +9,7 @@ from weft.context.tokens import DEFAULT
 from weft.errors import InvalidInputError, InvalidSyntaxError, LimitExceededError, NotFoundError
 from weft.ids import normalise_reference
 from weft.runtime.commanding.desk import Desk, Outcome
-from weft.runtime.commanding.looking import summed_up
+from weft.runtime.commanding.looking import no_result, summed_up
 from weft.runtime.commanding.remembered import Remembered
 from weft.runtime.commanding.seeing import words_of
 from weft.runtime.operations.memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash, Unpin
@@ -65,7 +65,7 @@ def _pinned(
         case v.ResultTarget(number):
             result = desk.session.result(number)
             if result is None:
-                raise NotFoundError(f"result:{number} does not exist in this run", hint="do it again")
+                raise no_result(number)
             kept: JsonObject = {"result": number, "command": result.command, "text": result.text}
             return f"result:{number}", kept, f"result:{number}"
         case _:

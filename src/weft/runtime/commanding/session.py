@@ -22,7 +22,7 @@ from weft.commands.values import Action as Asked
 from weft.commands.values import Command, ViewResult
 from weft.commands.writing import write_command
 from weft.context.loomaware.headings import NodeFacts
-from weft.context.loomaware.memory import Memory
+from weft.context.loomaware.memory import Memory, PinnedResult
 from weft.context.loomaware.place import Place
 from weft.context.loomaware.trace import Action
 from weft.context.tokens import DEFAULT
@@ -261,9 +261,17 @@ class Session:
         return name in {self.tree_id.casefold(), self.loom.read.tree(self.tree_id).title.casefold()}
 
     def result(self, number: int) -> Result | None:
-        """A result of this run by its handle."""
+        """A result by its handle: of this run, or pinned in an earlier one."""
         index = number - self._begun.pinned - 1
-        return self.results[index] if 0 <= index < len(self.results) else None
+        if 0 <= index < len(self.results):
+            return self.results[index]
+        pinned = [pin for pin in self.memory().pins if isinstance(pin, PinnedResult) and pin.number == number]
+        return _result_of(pinned[0]) if pinned else None
+
+
+def _result_of(pin: PinnedResult) -> Result:
+    tokens = DEFAULT.of_text(pin.text)
+    return Result(number=pin.number, command=pin.command, text=pin.text, ok=True, turn=0, tokens=tokens)
 
 
 def _read(found: Found) -> Command:
