@@ -27,6 +27,8 @@ BARS = {
     "bar.group-commit-ratio": r"SQLite writes ÷ a writer that commits each",
     "bar.nodes-per-second": r"SQLite writes a second, with events",
     "bar.postgres-tails-per-second": r"PostgreSQL, tails of 50 a second",
+    "loom.layout-cache-measured": r"100 turns, layout cache: input reused",
+    "security.long-command-line": r"the slowest line of 1 MB",
 }
 """Rule → the rows of the report that show it."""
 
@@ -46,13 +48,15 @@ def test_every_bar_has_its_figure_in_one_report():
 @covers(
     "bar.fit-ten-thousand-messages",
     "bar.fit-growth-exponent",
-    "bar.growing-chat-refit",
     "bar.growing-chat-extend",
+    "bar.assembly-flat-in-depth",
     "bar.postgres-flat-in-depth",
     "bar.prefix-reuse-middle",
     "bar.window-use-middle",
     "bar.prefix-reuse-rolling",
     "bar.group-commit-ratio",
+    "loom.layout-cache-measured",
+    "security.long-command-line",
 )
 @pytest.mark.parametrize("rule", BARS)
 def test_a_bar_is_called_built_if_and_only_if_the_report_shows_it_met(rule):

@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import threading
+from functools import partial
 
 import psycopg
 import pytest
@@ -273,9 +274,20 @@ def write_at_random(grove, trees, number, count):
     for turn in range(count):
         tree = trees[dice.randrange(len(trees))]
         if dice.random() < 0.2:
-            hold_open(grove, tree, dice.random() * 0.02, pause)
+            patiently(partial(hold_open, grove, tree, dice.random() * 0.02, pause))
         else:
-            grove.tree(tree).root.say(f"{number}.{turn}")
+            patiently(partial(say_in, grove, tree, f"{number}.{turn}"))
+
+
+def say_in(grove, tree, text):
+    grove.tree(tree).root.say(text)
+
+
+def patiently(work):
+    """There are fewer connections than writers: who waited in vain for one is told so, and tries again."""
+    while True:
+        with contextlib.suppress(UnavailableError):
+            return work()
 
 
 @covers("proof.stream-reconnected-everywhere", "event.resume")
