@@ -341,6 +341,8 @@ def test_who_cannot_be_a_collaborator_is_told_why(file_address):
             tree.collaborate(MUSE, "  ")
         with pytest.raises(InvalidInputError, match="makes no sense"):
             tree.collaborate(MUSE, "Look.", turns=0)
+        with pytest.raises(InvalidInputError, match="makes no sense"):
+            tree.collaborate(MUSE, "Look.", seconds=float("inf"))
         assert tree.refresh().counters.nodes == 1
         assert tree.collaborate(None, "Look.").text == "Yes."
         grove.agent(MUSE)

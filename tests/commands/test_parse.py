@@ -510,3 +510,15 @@ def test_any_text_survives_being_written_and_read(label, text, number):
         v.Command("pin", v.Pin(v.DocumentTarget(label, label))),
     ):
         assert parse(write_command(made)) == made
+
+
+def test_a_word_said_twice_is_not_passed_over():
+    with pytest.raises(InvalidSyntaxError):
+        parse("switch next next")
+    assert parse("switch next").name == "switch"
+
+
+@covers("command.linear-parsing")
+def test_a_long_list_of_ids_is_read_in_one_go():
+    action = parse("merge " + "a7x2," * 150 + ' "x"').action
+    assert len(action.nodes) == 150

@@ -305,3 +305,8 @@ def test_prose_has_a_mark_at_each_boundary_and_another_where_a_model_goes_on():
         "her mother's death,︱› and the windows seemed to watch her approach."
     )
     assert marked_prose([("a︱›b", False)]) == "a|›b"
+
+
+def test_headings_that_say_more_are_taken_off_too():
+    for mark in ("excluded", "pruned", "interrupted", "2 links · bookmarked · excluded"):
+        assert strip_headings(f"[a7x2] human · just now · {mark}\nHello") == "Hello"
