@@ -328,11 +328,11 @@ class Run:
         thoughts = heard.thoughts()
         if not thoughts:
             return
-        with self._gate.store.read() as session:
-            agent = Actor(agent=find_agent(session, heard.call.agent.id), caller=self._actor)
-        for thought in thoughts:
-            # Whoever may not have them kept has the answer all the same, and the response has them anyway.
-            with suppress(WeftError):
+        # The answer is written by now: whatever happens, it is not written again. The response has them anyway.
+        with suppress(WeftError):
+            with self._gate.store.read() as session:
+                agent = Actor(agent=find_agent(session, heard.call.agent.id), caller=self._actor)
+            for thought in thoughts:
                 self._gate.perform(agent, KeepThought(tree=tree, text=thought))
 
     def _cursor(self, prepared: Prepared) -> str | None:
