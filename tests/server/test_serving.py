@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from tests import postgres
 from tests.covers import covers
 from tests.server.served import Served
 
@@ -135,3 +136,31 @@ def _hold(grove: weft.Grove, started: threading.Event, go_on: threading.Event) -
         go_on.wait(30)
 
     grove.read.store.write(work)
+
+
+@covers("postgres.stateless-servers")
+def test_two_servers_stand_in_front_of_one_grove(postgres_server):
+    """What one was told the other knows at once, whoever is asked; one that is killed is not missed."""
+    with postgres.database(postgres_server) as address:
+        servers = [Served(address), Served(address)]
+        with weft.open(address) as grove:
+            grove.users.add("ada", role="editor")
+            token, _ = grove.users.issue("ada")
+        for server in servers:
+            server.address["token"] = token
+        try:
+            for number in range(6):
+                record = {"name": "notes", "id": f"n{number}", "createTime": number, "value": number}
+                status, _ = servers[number % 2].ask("POST", "/api/records", {"records": [record]})
+                assert status == 200
+                for server in servers:
+                    _, found = server.ask("GET", "/api/records?name=notes")
+                    assert [each["id"] for each in found["records"]] == [f"n{n}" for n in range(number + 1)]
+            servers[0].stop(signal.SIGKILL)
+            assert servers[1].ask("GET", "/api/records?name=notes&limit=1")[0] == 200
+        finally:
+            for server in servers:
+                for connection in server.connections:
+                    connection.close()
+                if server.process.poll() is None:
+                    server.stop()
