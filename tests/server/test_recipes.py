@@ -196,7 +196,7 @@ def test_an_asynchronous_filter_is_waited_for_in_its_thread(loom, owner, monkeyp
         await anyio.lowlevel.checkpoint()
         return [*messages, {"role": "user", "content": "late"}]
 
-    monkeypatch.setitem(registry.installed_filters()._found, "late", late)
+    monkeypatch.setitem(registry.installed_filters()._given, "late", late)
     body = {"kala": SEG, "model": {"components": [], "filters": ["late"]}}
     assert owner.post(RUN, body).json() == {"yoj": [{"role": "user", "content": "late"}]}
 

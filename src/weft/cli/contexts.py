@@ -10,6 +10,7 @@ from weft.cli.command import command, flag
 from weft.cli.completing import complete_agents, complete_nodes
 from weft.cli.layers import View, show_layers
 from weft.cli.output import Column, Piece
+from weft.cli.tools import ToolCalls, tool_outputs
 from weft.cli.wording import quoted
 from weft.errors import InvalidInputError, StorageError
 
@@ -80,6 +81,7 @@ def context(
     ] = False,
     payload: Annotated[bool, flag("--payload", help="The layers' texts themselves.")] = False,
     sent: Annotated[bool, flag("--sent", help="What was sent from this turn, as it was kept.")] = False,
+    tool: ToolCalls = None,
     other: Annotated[
         str | None,
         typer.Option(
@@ -125,6 +127,7 @@ def context(
         "text": text,
         "annotations": annotations,
         "preferences": preferences,
+        "tool_outputs": tool_outputs(call, tool, tree, node),
     }
     if layers and other is not None:
         _compare(call, here.envelope(**wishes), _other(call, here, wishes, other, layers=True))

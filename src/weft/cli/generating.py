@@ -12,6 +12,7 @@ from weft.cli.output import Column
 from weft.cli.progress import progress_bar
 from weft.cli.sources import ContextNodes, InstructionNodes
 from weft.cli.speaking import failure_to_wire, show_stream, tell_nodes
+from weft.cli.tools import ToolCalls, tool_outputs
 from weft.cli.wording import quoted
 from weft.errors import InvalidInputError, NotFoundError, WeftError
 from weft.tree.node import Status
@@ -70,6 +71,7 @@ def gen(
     max_price: Annotated[
         str | None, typer.Option("--max-price", metavar="DOLLARS", help="Ask nothing that may cost more.")
     ] = None,
+    tool: ToolCalls = None,
     dry_run: Annotated[
         bool, flag("--dry-run", help="Only say what it would mean: tokens, cached share, price.")
     ] = False,
@@ -88,6 +90,7 @@ def gen(
         "max_tokens": max_tokens,
         "seed": seed,
         "limit": limit,
+        "tool_outputs": tool_outputs(call, tool, tree, node),
         "idempotency_key": key,
         "max_price": None if max_price is None else _dollars(max_price),
     }

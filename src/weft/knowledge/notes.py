@@ -198,6 +198,13 @@ class Mounted:
             found += self._all(vault, notes_with_tag(tag, listing), f"tag {tag}")
         return found
 
+    def each(self, vault: Vault) -> Iterator[ContextItem]:
+        """Every note of a vault, as it is now; those that cannot be read are told about."""
+        for path in self._paths(vault):
+            item = self._readable(vault, path)
+            if item is not None:
+                yield item
+
     def listed(self, vault: Vault, progress: Progress = silent) -> list[Listed]:
         """Every note with its tags and the hash of its content; those that cannot be read are told about."""
         paths = self.folder(vault).notes().paths

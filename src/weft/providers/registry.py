@@ -1,69 +1,47 @@
 """Which providers there are: ours and anyone's, by name, from the entry points `weft.providers`."""
 
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
-from importlib import metadata
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from weft.errors import NotFoundError, ProviderError, Trouble, WeftError
+from weft.errors import ProviderError, Trouble, WeftError
+from weft.plugins import Plugins, package_of
 from weft.providers.base import ModelName, Provider
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["GROUP", "Registry", "installed_providers"]
 
 GROUP = "weft.providers"
 
 
-class Registry:
-    """Providers by name. One that was given here hides an installed one.
+class Registry(Plugins[Provider]):
+    """Providers by name.
 
     An entry point names something that makes a provider when it is called with nothing;
     it is imported and called when the provider is first asked for, once.
     """
 
-    __slots__ = ("_given", "_installed", "_lock", "_made")
+    __slots__ = ()
 
-    def __init__(
-        self,
-        providers: Mapping[str, Provider] | None = None,
-        installed: Mapping[str, metadata.EntryPoint] | None = None,
-    ) -> None:
-        self._given = dict(providers or {})
-        self._installed = dict(installed or {})
-        self._made: dict[str, Provider] = {}
-        self._lock = threading.Lock()
-
-    @property
-    def names(self) -> list[str]:
-        return sorted({*self._given, *self._installed})
+    GROUP = GROUP
+    KIND = "provider"
 
     def with_provider(self, name: str, provider: Provider) -> "Registry":
         """A registry that has one more; this one stays as it is."""
-        return Registry({**self._given, name: provider}, self._installed)
+        return self._with(name, provider)
 
     def provider(self, name: str) -> Provider:
         """The provider of that name, or of `provider:model`."""
-        wanted = name.partition(":")[0].strip().lower()
-        given = self._given.get(wanted)
-        if given is not None:
-            return given
-        with self._lock:
-            made = self._made.get(wanted)
-            if made is None:
-                made = self._made[wanted] = self._make(wanted)
-        return made
+        return self._named(name.partition(":")[0].strip().lower())
 
     def model(self, name: str | ModelName) -> tuple[Provider, str]:
         """The provider of `provider:model`, and its own name for the model."""
         parsed = name if isinstance(name, ModelName) else ModelName.parse(name)
         return self.provider(parsed.provider), parsed.model
 
-    def _make(self, name: str) -> Provider:
-        point = self._installed.get(name)
-        if point is None:
-            raise NotFoundError(
-                f"there is no provider {name!r}", hint=f"providers are {', '.join(self.names)}"
-            )
+    def _load(self, name: str, point: "EntryPoint") -> Provider:
         try:
             make = cast("Callable[[], Provider]", point.load())
             if not callable(make):
@@ -76,22 +54,18 @@ class Registry:
             raise ProviderError(
                 Trouble.UNKNOWN,
                 f"the provider {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}",
-                hint=f"mend or uninstall the package {_package(point)}",
+                hint=f"mend or uninstall the package {package_of(point)}",
             ) from error
 
     async def close(self) -> None:
         """Close what every provider that was made here holds open in the running event loop."""
         with self._lock:
-            made = list(self._made.values())
+            made = list(self._loaded.values())
         for provider in made:
             await provider.close()
-
-
-def _package(point: metadata.EntryPoint) -> str:
-    return "that brings it" if point.dist is None else point.dist.name
 
 
 @lru_cache(maxsize=1)
 def installed_providers() -> Registry:
     """Everything that installed packages offer. Found once: packages do not come and go while we run."""
-    return Registry(installed={point.name: point for point in metadata.entry_points(group=GROUP)})
+    return Registry.installed()

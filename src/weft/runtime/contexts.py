@@ -39,13 +39,23 @@ from weft.tree.tree import Mode
 from weft.tree.wire import camel
 
 if TYPE_CHECKING:
+    from weft.context.layers.blocks import ToolOutput
     from weft.providers.base import Profile as ModelProfile
     from weft.runtime.collaborating.seeing import InRun
     from weft.runtime.handles import NodeHandle
     from weft.runtime.layering import Layering
 
-__all__ = ["ContextOptions", "ContextWishes", "Contexts", "contents_for", "options_from"]
+__all__ = [
+    "NO_TURNS",
+    "ContextOptions",
+    "ContextWishes",
+    "Contexts",
+    "contents_for",
+    "options_from",
+    "require_no_tools",
+]
 
+NO_TURNS = "a document has no turns that tools could speak in"
 _WINDOW = "contextWindow"
 _LAYOUT = "loomLayout"
 
@@ -76,6 +86,8 @@ class ContextOptions:
     context: Sequence[str] = ()
     """Further sources of the generation that the context is for."""
     instructions: Sequence[str] = ()
+    tool_outputs: Sequence["ToolOutput"] = ()
+    """What tools gave for this turn: before everything else that it says."""
     run: "InRun | None" = None
     """What a collaborator's run adds, for the agent that speaks in it."""
 
@@ -97,6 +109,7 @@ class ContextWishes(TypedDict, total=False):
     text: str | None
     context: Sequence["NodeHandle | str"]
     instructions: Sequence["NodeHandle | str"]
+    tool_outputs: Sequence["ToolOutput"]
 
 
 def options_from(wishes: ContextWishes, kind: type = ContextWishes) -> ContextOptions:
@@ -127,6 +140,7 @@ def options_from(wishes: ContextWishes, kind: type = ContextWishes) -> ContextOp
         text=_words("text", wishes.get("text")),
         context=_references("context", wishes.get("context", ())),
         instructions=_references("instructions", wishes.get("instructions", ())),
+        tool_outputs=tuple(wishes.get("tool_outputs", ())),
     )
 
 
@@ -180,6 +194,7 @@ class Contexts(Reading):
                 if self._calls_for_layers(opened, node, options):
                     return self._layering.context(opened, node, options)
                 return self._plain(opened, node, options)
+            require_no_tools(options, f"{agent.name} sees the loom, and looks things up by its own commands")
             request, reader = self.request(opened, node, options)
             request = replace(request, outline=reader.outline(request))
         # Whoever sees the tree around it is shown more, which is read one after another: a reader who
@@ -220,7 +235,10 @@ class Contexts(Reading):
 
     def _calls_for_layers(self, opened: Opened, node: str | None, options: ContextOptions) -> bool:
         if opened.mode is not Mode.DIALOGUE:
+            require_no_tools(options, NO_TURNS)
             return False
+        if options.tool_outputs:
+            return True
         from weft.runtime.standing import calls_for_layers  # noqa: PLC0415 - vaults and documents come along
 
         end = self._cursor_row(opened) if node is None else self._row(opened, node)
@@ -329,6 +347,12 @@ class Contexts(Reading):
             sources=reader.extra_sources(context) if context else (),
             instructions=reader.instructions_from(instructions) if instructions else (),
         )
+
+
+def require_no_tools(options: ContextOptions, why: str) -> None:
+    """Refuse what tools gave where it would be left out in silence."""
+    if options.tool_outputs:
+        raise InvalidInputError(f"tools have no place here: {why}", hint="leave tool_outputs out")
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from weft.runtime.moving.backup import BackedUp
     from weft.runtime.moving.files import Exported, Imported
     from weft.runtime.stamping import Stamped
+    from weft.runtime.tools import Tools
     from weft.runtime.vaults import Vaults
 
 __all__ = ["Grove", "open_grove"]
@@ -165,6 +166,13 @@ class Grove(GroveSpeaking, Keeping):
         from weft.runtime.vaults import Vaults  # noqa: PLC0415 - few calls read notes
 
         return Vaults(self)
+
+    @property
+    def tools(self) -> "Tools":
+        """What can be looked up for a turn: `loom.tools.run("localSearch", query="the lamp")`."""
+        from weft.runtime.tools import Tools  # noqa: PLC0415 - few calls look things up
+
+        return Tools(self)
 
     @property
     def layers(self) -> "Layers":

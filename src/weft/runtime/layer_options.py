@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from weft.context.checks import checked_mapping
-from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import ContextItem
 from weft.context.layers.settings import Changed, Placement
 from weft.runtime.attached import shown_item
@@ -22,7 +21,6 @@ class LayerOptions:
     context: ContextOptions = field(default_factory=ContextOptions)
     items: Sequence[ContextItem] = ()
     """Those of the input that is not a node yet."""
-    tool_outputs: Sequence[ToolOutput] = ()
     tool_descriptions: str = ""
     memory_block: str = ""
     """A loom-aware agent's, which is not cached."""
@@ -38,7 +36,6 @@ class LayerWishes(ContextWishes, total=False):
     """The same as keywords, with the settings of layers by short names."""
 
     items: Sequence[Item | ContextItem]
-    tool_outputs: Sequence[ToolOutput]
     tool_descriptions: str
     memory_block: str
     loom_context: str
@@ -64,7 +61,6 @@ def layer_options_from(wishes: LayerWishes) -> LayerOptions:
     return LayerOptions(
         context=context,
         items=[shown_item(each) if isinstance(each, Item) else each for each in wishes.get("items", ())],
-        tool_outputs=wishes.get("tool_outputs", ()),
         tool_descriptions=wishes.get("tool_descriptions", ""),
         memory_block=wishes.get("memory_block", ""),
         loom_context=wishes.get("loom_context", ""),

@@ -153,7 +153,7 @@ class Layering(Reading):
             items=options.items,
             fresh=_fresh(opened, mounted, attached, settings, options),
             standing=stood.standing,
-            tool_outputs=options.tool_outputs,
+            tool_outputs=options.context.tool_outputs,
             tool_descriptions=options.tool_descriptions,
             memory_block=options.memory_block,
             loom_context=options.loom_context,

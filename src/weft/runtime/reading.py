@@ -219,6 +219,15 @@ class Reading:
             rows[-1] = end
         return rows
 
+    def leads_to(self, tree: str, node: str, end: str) -> bool:
+        """Whether a node, or a version in its place, stands on the way to another, or is that one."""
+        with self._tree(tree) as opened:
+            row, last = self._row(opened, node), self._row(opened, end)
+            if row.depth > last.depth:
+                return False
+            there = ancestor_at_depth(opened.session, opened.key, last.position, row.depth)
+            return there == row.position
+
     def children(self, tree: str, node: str, *, annotations: bool = False) -> list[Node]:
         """Live continuations of a node (or its annotations), oldest first."""
         kind = _ANNOTATION if annotations else CONTINUATION

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from weft.context.layers.escaping import attribute, clean, close_nothing, leave_open, one_line
 from weft.context.layers.items import ContextItem
@@ -15,6 +16,7 @@ __all__ = [
     "BLOCKS",
     "Block",
     "Form",
+    "Source",
     "ToolOutput",
     "block_of",
     "both_ends",
@@ -144,6 +146,14 @@ def both_ends(content: str, most: int) -> str:
     return content[:front] + "\n[…]\n" + (content[len(content) - back :] if back else "")
 
 
+class Source(NamedTuple):
+    """What a number stands for that an answer may cite."""
+
+    number: int
+    id: str
+    title: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutput:
     """What a tool gave for this turn, whole: its instruction, its documents, its own guidance."""
@@ -151,6 +161,8 @@ class ToolOutput:
     name: str
     content: str
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
+    sources: tuple[Source, ...] = ()
+    """Those that its guidance lists."""
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.attributes):

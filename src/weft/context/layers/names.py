@@ -67,7 +67,7 @@ ELEMENTS = frozenset(
         *("document_context", "node_context", "context_item"),
         *("title", "path", "url", "id", "type", "ctime", "mtime", "start_line", "end_line", "revision"),
         *("content", "outline", "rest"),
-        *("user_memory", "project_system_prompt", "project_context", "reference"),
+        *("user_memory", "project_system_prompt", "project_context", "reference", "guidance"),
     }
 )
 """Tags that nothing from outside may close."""

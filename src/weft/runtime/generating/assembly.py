@@ -97,6 +97,7 @@ def options_of(ask: Ask) -> ContextOptions:
         text=ask.text,
         context=wishes.context,
         instructions=wishes.instructions,
+        tool_outputs=wishes.tool_outputs,
     )
 
 

@@ -3,6 +3,7 @@
 from functools import partial
 
 from weft.providers.base import CacheKind
+from weft.runtime.contexts import NO_TURNS, require_no_tools
 from weft.runtime.generating.assembly import (
     Ask,
     Assembled,
@@ -52,6 +53,7 @@ def assembly_for(ask: Ask, *, dialogue: bool) -> Assembly:
 
         return assemble_loom_aware
     if not dialogue:
+        require_no_tools(options_of(ask), NO_TURNS)
         return assemble_plainly
     marked = ask.profile.cache is CacheKind.MARKS
     layered = marked or ask.contexts.calls_for_layers(ask.tree, ask.node, options_of(ask))

@@ -381,4 +381,5 @@ def _generation(ask: Ask, assembly: Assembly, request: Request) -> JsonObject:
         "prefixCache": profile.prefix_cache,
         "prefill": profile.prefill,
         "request": neutral_hash(request),
+        **({"tools": [each.name for each in wishes.tool_outputs]} if wishes.tool_outputs else {}),
     }

@@ -107,6 +107,8 @@ def _again(gate: Gate, actor: Actor, registry: Registry, sent: Sent) -> tuple[Ag
         return Again.UNKNOWN, "what a loom-aware agent is shown changes with time"
     if assembly is None:
         return Again.UNKNOWN, "it was assembled in a way of its own"
+    if told.get("tools"):
+        return Again.UNKNOWN, f"what tools gave ({', '.join(told['tools'])}) is not asked for again"
     if sent.manifest.facts.renderer != RENDERER:
         return Again.UNKNOWN, f"it was rendered by version {sent.manifest.facts.renderer}; this is {RENDERER}"
     try:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypedDict
 
+from weft.context.layers.blocks import ToolOutput
 from weft.context.tokens import EstimatorLike
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import Parameters
@@ -45,6 +46,8 @@ class GenerateWishes(TypedDict, total=False):
     window: int | None
     preferences: Mapping[str, JsonValue]
     estimator: EstimatorLike | None
+    tool_outputs: Sequence[ToolOutput]
+    """What tools gave for this turn."""
     idempotency_key: str | None
     max_price: float | Decimal | None
     """Dollars above which nothing is asked at all."""
@@ -73,6 +76,7 @@ class Wishes:
     window: int | None = None
     preferences: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     estimator: EstimatorLike | None = None
+    tool_outputs: tuple[ToolOutput, ...] = ()
     idempotency_key: str | None = None
     max_price: Decimal | None = None
     unattended: bool = False
@@ -100,6 +104,7 @@ class Wishes:
             "limit": self.limit,
             "window": self.window,
             "preferences": dict(self.preferences),
+            **({"toolOutputs": [each.render() for each in self.tool_outputs]} if self.tool_outputs else {}),
         }
 
 
@@ -137,6 +142,7 @@ def wishes_from(given: GenerateWishes) -> Wishes:
         window=given.get("window"),
         preferences=dict(given.get("preferences", {})),
         estimator=given.get("estimator"),
+        tool_outputs=tuple(given.get("tool_outputs", ())),
         idempotency_key=given.get("idempotency_key"),
         max_price=None if price is None else dollars_from(price, "a highest price"),
         unattended=given.get("unattended", False),

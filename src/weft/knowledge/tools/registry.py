@@ -1,0 +1,54 @@
+"""Which tools there are: ours and anyone's, by name, from the entry points `weft.tools`."""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from weft.errors import InvalidInputError, WeftError
+from weft.knowledge.tools.base import Tool
+from weft.plugins import Plugins, package_of
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["GROUP", "AnyTool", "Registry", "installed_tools"]
+
+GROUP = "weft.tools"
+AnyTool: TypeAlias = Tool[Any]
+
+
+class Registry(Plugins[AnyTool]):
+    """Tools by name."""
+
+    __slots__ = ()
+
+    GROUP = GROUP
+    KIND = "tool"
+
+    def with_tool(self, tool: AnyTool) -> "Registry":
+        """A registry that has one more; this one stays as it is."""
+        return self._with(tool.name, tool)
+
+    def tool(self, name: str) -> AnyTool:
+        """The tool of that name, loaded when it is first asked for."""
+        return self._named(name)
+
+    def _load(self, name: str, point: "EntryPoint") -> AnyTool:
+        try:
+            loaded: object = point.load()
+        except WeftError:
+            raise
+        except Exception as error:
+            # Anybody's package: whatever is wrong with it must not take the others along.
+            raise InvalidInputError(
+                f"the tool {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}",
+                hint=f"mend or uninstall the package {package_of(point)}",
+            ) from error
+        if not isinstance(loaded, Tool) or cast("AnyTool", loaded).name != name:
+            raise InvalidInputError(f"{point.value} is not a tool {name!r}")
+        return cast("AnyTool", loaded)
+
+
+@lru_cache(maxsize=1)
+def installed_tools() -> Registry:
+    """Everything that installed packages offer. Found once: packages do not come and go while we run."""
+    return Registry.installed()

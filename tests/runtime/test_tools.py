@@ -1,0 +1,165 @@
+"""Tools of a turn over a grove: what they find, for whom, and where their outputs go."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from tests.covers import covers
+from tests.runtime.listening import member
+from tests.runtime.shelves import Desk, library
+
+from weft.errors import ConflictError, InvalidInputError, PermissionDeniedError
+from weft.runtime.generating.sent import Again
+from weft.runtime.grove import Grove
+from weft.runtime.tools import ToolCall
+from weft.testing import Scripted, grove
+from weft.tree.access import MemberRole
+
+
+@pytest.fixture
+def desk(loom, tmp_path) -> Desk:
+    return Desk(loom, tmp_path / "vault")
+
+
+def ids(output):
+    return [each.id for each in output.sources]
+
+
+@covers("toolcall.local-search", "toolcall.only-what-may-be-seen")
+def test_notes_documents_and_trees_are_searched_but_not_the_way_to_the_question(desk):
+    word = f"lamp{desk.name[-3:].strip()}x"
+    desk.write("tower.md", f"The {word} is up there.")
+    written = desk.grove.write_document(f"Harbour {desk.name}", f"The {word} lights itself.")
+    first = desk.ask(f"Where is the {word}?")
+    answer = desk.answer(first, f"The {word} is in the tower.")
+    beside = desk.answer(first, f"Nobody has a {word}.")
+    question = desk.ask(f"And who lit the {word}?", under=answer)
+    pruned = question.say(f"No {word} at all.")
+    pruned.prune()
+    found = desk.grove.tools.run("localSearch", at=question, query=f"Who lit the {word}?")
+    assert sorted(ids(found)) == sorted([f"[{beside.local_id}]", f"doc:{written.id}", "tower.md"])
+    everything = desk.grove.tools.run("localSearch", query=word)
+    assert len(everything.sources) == 6
+    narrowed = desk.grove.tools.run("localSearch", query=word, where=["documents"], timeRange="today")
+    assert ids(narrowed) in ([f"doc:{written.id}"], [])
+    assert ids(desk.grove.tools.run("localSearch", query=word, timeRange="1999")) == []
+
+
+@covers("toolcall.sources-numbered-on", "toolcall.turn-only", "toolcall.under-additional-context")
+def test_what_tools_gave_stands_before_the_question_and_in_no_later_turn(desk):
+    desk.write("a.md", "The lamp.")
+    desk.write("b.md", "The stairs.")
+    question = desk.ask("What is there?", "b.md")
+    outputs = desk.grove.tools.run_all(
+        [
+            ToolCall("readNote", {"path": "a.md"}),
+            ToolCall("getTimeInfo", {}),
+            ToolCall("readNote", {"path": "b.md"}),
+        ],
+        at=question,
+    )
+    assert [each.number for output in outputs for each in output.sources] == [1, 2]
+    envelope = question.envelope(agent=desk.agent, tool_outputs=outputs)
+    said = envelope.processed_user_text
+    assert said.startswith('# Additional context:\n\n<readNote path="a.md">\n')
+    assert (
+        said.index("<getTimeInfo>")
+        < said.index('<readNote path="b.md">')
+        < said.index("<note_context>\n<title>b</title>", said.rindex("</readNote>"))
+    )
+    assert said.endswith("[User query]:\nWhat is there?")
+    assert question.context(agent=desk.agent, tool_outputs=outputs).messages[-1].text == said
+    later = desk.ask("And now?", under=desk.answer(question)).envelope(agent=desk.agent)
+    assert "readNote" not in later.system + later.processed_user_text
+    assert library(later) == ["b.md"]
+
+
+@covers("toolcall.under-additional-context")
+def test_tools_alone_call_for_layers_and_have_no_place_in_a_document(desk):
+    question = desk.ask("What time is it?")
+    told = desk.grove.tools.run("getTimeInfo")
+    text = question.context(tool_outputs=[told]).messages[-1].text
+    assert text.startswith("# Additional context:\n\n<getTimeInfo>")
+    assert question.context().messages[-1].text == "What time is it?"
+    story = desk.grove.plant(f"Story {desk.name}", "Once", mode="buffer")
+    with pytest.raises(InvalidInputError, match="a document has no turns"):
+        story.context(tool_outputs=[told])
+    aware = desk.grove.add_agent(f"Aware {desk.name}", model_ref="openai:gpt", permissions=["loom_aware"])
+    with pytest.raises(InvalidInputError, match="sees the loom"):
+        question.context(agent=aware.name, tool_outputs=[told])
+
+
+@covers("toolcall.only-what-may-be-seen")
+def test_a_tool_sees_what_its_caller_may_see(desk, loom):
+    desk.write("a.md", "The lamp.")
+    said = desk.ask("Where is the lamp?")
+    desk.grove.plant(f"Else {desk.name}").say("Not your lamp.")
+    reader = Grove(loom._gate, member(loom, MemberRole.READER, desk.tree.id))
+    found = reader.tools.run("localSearch", query="lamp")
+    assert ids(found) == [f"[{said.local_id}]"]
+    with pytest.raises(PermissionDeniedError):
+        reader.tools.run("readNote", path="a.md")
+    with pytest.raises(PermissionDeniedError):
+        reader.tools.run("localSearch", query="lamp", where=["vaults"])
+    with pytest.raises(PermissionDeniedError):
+        loom.acting_as(desk.agent).tools.run("localSearch", query="lamp")
+
+
+@covers("toolcall.under-additional-context", "toolcall.turn-only")
+def test_what_tools_gave_is_sent_and_kept_with_its_request():
+    with grove(model=Scripted(["It is noon."] * 3)) as loom:
+        agent = loom.add_agent("Muse", model_ref="scripted:m")
+        question = loom.plant("Time").say("What time is it?")
+        told = loom.tools.run("getTimeInfo")
+        answer = question.generate(agent=agent.name, tool_outputs=[told])[0]
+        assert answer.text == "It is noon."
+        sent = loom.generations.sent(answer.value.tree_id, answer.id)
+        assert "# Additional context:" in sent.body.decode()
+        checked = loom.generations.check_sent(sent)
+        assert checked.is_whole
+        assert (checked.again, checked.why) == (
+            Again.UNKNOWN,
+            "what tools gave (getTimeInfo) is not asked for again",
+        )
+        again = question.generate(agent=agent.name, tool_outputs=[told], idempotency_key="k")[0]
+        with pytest.raises(ConflictError):
+            question.generate(agent=agent.name, idempotency_key="k")
+        assert again.id == question.generate(agent=agent.name, tool_outputs=[told], idempotency_key="k")[0].id
+        story = loom.plant("Story", "Once", mode="buffer")
+        with pytest.raises(InvalidInputError, match="a document has no turns"):
+            story.root.generate(agent=agent.name, tool_outputs=[told])
+
+
+class _Searx(BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = json.dumps(
+            {"results": [{"title": "L", "url": "https://a.example", "content": "Lit."}]}
+        ).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format, *args):  # noqa: A002
+        pass
+
+
+@covers("toolcall.web-search-off", "toolcall.web-search-providers")
+def test_the_web_is_off_until_it_is_chosen(desk, monkeypatch):
+    monkeypatch.delenv("WEFT_WEB_SEARCH", raising=False)
+    off = {each.tool.name: each.off for each in desk.grove.tools}
+    assert [name for name, why in off.items() if why] == ["webSearch"]
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Searx)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        monkeypatch.setenv("WEFT_WEB_SEARCH", f"searxng:http://127.0.0.1:{server.server_port}")
+        assert not any(each.off for each in desk.grove.tools)
+        found = desk.grove.tools.run("webSearch", query="lamp")
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    assert "<content>\nLit.\n</content>" in found.content
+    assert ids(found) == ["https://a.example"]
