@@ -162,11 +162,11 @@ WINDOW = {"kind": "SegKala", "sessionId": "s", "end": 10, "windowSeconds": 100}
 
 
 @covers("kala.raw-messages", "recipe.framing")
-def test_messages_come_as_they_are_kept_without_label_or_framing():
+def test_messages_come_as_they_are_kept_with_the_framing_before_their_words_and_no_label():
     found = followed({"components": [yoj("messages", "F: ")]}, WINDOW, ODD, includeDocId=True).messages
     assert found == [
-        {"role": "assistant", "content": "first", "cost": 9, "execId": "own", "docId": "a"},
-        {"role": "user", "content": "second", "cost": 0.5, "execId": "e", "docId": "b"},
+        {"role": "assistant", "content": "F: first", "cost": 9, "execId": "own", "docId": "a"},
+        {"role": "user", "content": "F: second", "cost": 0.5, "execId": "e", "docId": "b"},
         {"cost": None, "docId": "null"},
         {"docId": "bare"},
         "plain",
@@ -174,6 +174,22 @@ def test_messages_come_as_they_are_kept_without_label_or_framing():
         {"n": 1, "docId": "tie1"},
         {"n": 2, "docId": "tie2"},
     ]
+
+
+@covers("recipe.framing")
+def test_framing_stands_before_words_and_before_nothing_else():
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    said = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": '{"filepath":"f","content":"x"}'},
+        {"role": "user", "content": [{"type": "text", "text": "look"}]},
+        {"role": "user", "content": ""},
+    ]
+    store = store_of(*(record(f"{SESSION}/messages/{time}", time, value) for time, value in enumerate(said)))
+    kept = [value["value"] for value in store.values()]
+    found = followed({"components": [yoj("messages", "F: ")]}, WINDOW, store).messages
+    assert found == [*said[:3], {"role": "user", "content": "F: "}]
+    assert [value["value"] for value in store.values()] == kept == said
 
 
 @covers("recipe.framing", "kala.labels", "kala.values-as-json-text")
@@ -206,7 +222,7 @@ def test_summaries_and_topic_infos_are_json_text_whatever_they_hold():
 
 
 @covers("recipe.framing")
-def test_records_of_any_other_name_come_as_they_are_kept():
+def test_records_of_any_other_name_come_as_they_are_kept_with_the_framing():
     store = {
         f"{SESSION}/notes/{key}": document
         for key, document in {
@@ -218,7 +234,7 @@ def test_records_of_any_other_name_come_as_they_are_kept():
         }.items()
     }
     assert followed({"components": [yoj("notes", "F: ")]}, WINDOW, store, includeDocId=True).messages == [
-        {"role": "user", "content": "c", "cost": 1, "callingExecId": 2, "docId": "a"},
+        {"role": "user", "content": "F: c", "cost": 1, "callingExecId": 2, "docId": "a"},
         {"n": 1, "docId": "b"},
         {"create_time": 3, "n": 2, "docId": "c"},
         {"create_time": 4, "value": None, "docId": "d"},

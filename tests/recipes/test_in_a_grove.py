@@ -6,6 +6,7 @@ import pytest
 from tests.covers import covers
 from tests.recipes.loading import contents, index_of, load, path_recipe, yoj
 from tests.recorded import label, rows
+from tests.runtime.listening import told
 from tests.soundness import check_sound
 from tests.statements import statements
 
@@ -235,7 +236,7 @@ def test_the_topic_context_is_made_of_a_grove(loom, user):
         ("system", '(Week) Previous convo summaries:\r{"w":1}'),
         ("system", '(Session) Previous convo summaries:\r{"s":1}'),
         ("system", '(Convo) Previous convo summaries:\r{"s":1}'),
-        ("user", "hello"),
+        ("user", "Summary of older conversation messages:\rhello"),
     ]
     records.append("messages", {"role": "user", "content": "on it"}, user=user, topic="t")
     kala = {"kind": "Topic", "topicId": "t"}
@@ -297,9 +298,9 @@ def test_every_change_of_the_index_is_in_the_log_and_undo_passes_over_it(fresh_l
     loom.groups.index(body)
     loom.groups.set_state({"sessionId": "s", "group": "CANARY", "expanded": True})
     loom.groups.remove("s", "r")
-    before = len(loom.events().events)
+    before = len(told(loom).events)
     assert loom.groups.remove("s", "r") == {"ok": True, "removed_groups": 0}
-    events = loom.events().events
+    events = told(loom).events
     assert len(events) == before
     assert [event.kind for event in events][-4:] == ["record", "index-groups", "open-group", "forget-groups"]
     assert "CANARY" not in "".join(str(event.payload) for event in events)

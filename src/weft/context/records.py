@@ -22,6 +22,7 @@ __all__ = [
     "read_stream",
 ]
 
+_TOOL = "tool"
 _MESSAGES = "messages"
 _TOLD = frozenset({"summaries", "topicInfos", "topicInfo"})
 """Streams of what was made of conversations: a model reads them as JSON text, labelled and framed."""
@@ -135,14 +136,22 @@ def as_messages(
     """Records as the service gave them.
 
     Summaries and topic infos are JSON text in system messages, with the slice's label and the
-    framing before it. Messages, and records of any other name, come as they are kept.
+    framing before it. Messages, and records of any other name, come as they are kept, with the
+    framing before a content that is text.
     """
     if name in _TOLD:
         before = label_of(found) + framing
         return [_told(record, before, doc_ids=doc_ids) for record in records]
-    if name == _MESSAGES or isinstance(found, Path):
-        return [_said(record, doc_ids=doc_ids) for record in records]
-    return [_kept(record, doc_ids=doc_ids) for record in records]
+    made = _said if name == _MESSAGES or isinstance(found, Path) else _kept
+    return [_framed(made(record, doc_ids=doc_ids), framing) for record in records]
+
+
+def _framed(message: JsonValue, framing: str) -> JsonValue:
+    """A message with the framing before its words; what a tool gave is no words, and filters read it."""
+    if not framing or not isinstance(message, Mapping) or message.get("role") == _TOOL:
+        return message
+    content = message.get("content")
+    return {**message, "content": framing + content} if isinstance(content, str) else message
 
 
 def read_stream(reader: RecordReader, name: str, found: Slice, scope: RecordScope) -> Gathered:
