@@ -237,3 +237,21 @@ def test_addresses_that_mean_nothing_are_refused(tmp_path):
     for address in ("mysql://localhost/x", "sqlite:///", "postgresql://host:port/x"):
         with pytest.raises(InvalidInputError):
             weft.open(address)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"estimator": "zz"}, "there is no estimator 'zz'"),
+        ({"truncationStrategy": "none"}, "truncationStrategy"),
+        ({"truncation_step": 2}, "truncationStep"),
+        ({"library": "attic"}, "library"),
+    ],
+)
+def test_preferences_that_would_break_every_context_are_refused_when_they_are_given(loom, given, why):
+    with pytest.raises(InvalidInputError, match=why):
+        loom.plant("Never planted", preferences=given)
+    tree = loom.plant("Planted", preferences={"estimator": "chars/4", "theme": "dark"})
+    with pytest.raises(InvalidInputError, match=why):
+        tree.describe(preferences=given)
+    assert tree.refresh().value.preferences == {"estimator": "chars/4", "theme": "dark"}

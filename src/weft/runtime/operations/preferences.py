@@ -9,11 +9,10 @@ from sqlalchemy import select, update
 
 from weft.context.layers.settings import read_layer_settings
 from weft.context.settings import check_names, read_preferences
-from weft.context.tokens import estimator_of
 from weft.provenance.facts import grove_fact
-from weft.runtime.calibrating import estimator_for, is_calibrated
 from weft.runtime.operations.base import Editing
-from weft.runtime.operations.trees import Describe
+from weft.runtime.operations.preferring import check_calibration, check_estimator
+from weft.runtime.operations.trees import change_tree
 from weft.runtime.scope import Scope, dump_json
 from weft.store import schema
 from weft.tree.access import MemberRole
@@ -32,13 +31,13 @@ class Prefer(Editing):
     settings: Mapping[str, JsonValue]
 
     def __post_init__(self) -> None:
-        _check_estimator(self.settings)
+        check_estimator(self.settings)
 
     def apply(self, scope: Scope) -> None:
         scope.open_grove()
         before = orjson.loads(scope.transaction.execute(select(schema.grove.c.preferences)).scalar_one())
         after = _changed(before, self.settings)
-        _check_calibration(self.settings, before)
+        check_calibration(self.settings, before)
         if after == before:
             return
         names = sorted({*before, *after} - {name for name in before if before.get(name) == after.get(name)})
@@ -63,17 +62,17 @@ class PreferInTree(Editing):
     settings: Mapping[str, JsonValue]
 
     def __post_init__(self) -> None:
-        _check_estimator(self.settings)
+        check_estimator(self.settings)
 
     def apply(self, scope: Scope) -> None:
         tree = scope.open_tree(self.tree)
         trees = schema.trees
         grove = scope.transaction.execute(select(schema.grove.c.preferences)).scalar_one()
-        _check_calibration(self.settings, orjson.loads(grove))
+        check_calibration(self.settings, orjson.loads(grove))
         kept = scope.transaction.execute(
             select(trees.c.preferences).where(trees.c.key == tree.key)
         ).scalar_one()
-        Describe(tree=tree.ulid, preferences=_changed(orjson.loads(kept), self.settings)).apply(scope)
+        change_tree(scope, tree, {"preferences": dump_json(_changed(orjson.loads(kept), self.settings))})
 
 
 def put_preferences(scope: Scope, preferences: Mapping[str, Any]) -> None:
@@ -83,19 +82,6 @@ def put_preferences(scope: Scope, preferences: Mapping[str, Any]) -> None:
     transaction.execute(update(schema.grove).values(preferences=text))
     grove = transaction.execute(select(schema.grove)).mappings().one()
     scope.note(grove_fact(grove, transaction.agent(grove["owner"]).ulid))
-
-
-def _check_estimator(settings: Mapping[str, JsonValue]) -> None:
-    """Refuse a name that would break every context. A vocabulary takes long to read: not while others wait."""
-    wanted = settings.get("estimator")
-    if isinstance(wanted, str) and not is_calibrated(wanted):
-        estimator_of(wanted)
-
-
-def _check_calibration(settings: Mapping[str, JsonValue], grove: Mapping[str, Any]) -> None:
-    wanted = settings.get("estimator")
-    if isinstance(wanted, str) and is_calibrated(wanted):
-        estimator_for(grove, wanted, None)
 
 
 def _changed(before: Mapping[str, Any], settings: Mapping[str, JsonValue]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from weft.tree.access import MemberRole
 from weft.tree.content import Content, JsonValue, as_content, check_content, check_text, plain_text
 from weft.tree.tree import Mode, Tree, title_from
 
-__all__ = ["Archive", "DeleteTree", "Describe", "Plant", "Unarchive", "set_archived"]
+__all__ = ["Archive", "DeleteTree", "Describe", "Plant", "Unarchive", "change_tree", "set_archived"]
 
 _trees = schema.trees
 _TITLE_LIMIT = 1_000
@@ -33,6 +33,13 @@ def _check_title(title: str) -> str:
     if not cleaned:
         raise InvalidInputError("a title cannot be empty")
     return cleaned
+
+
+def _check_preferences(given: Mapping[str, JsonValue] | None) -> None:
+    if given:
+        from weft.runtime.operations.preferring import check_preferences  # noqa: PLC0415 - the engine
+
+        check_preferences(given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +55,9 @@ class Plant(Editing):
     buffer_mode_system_context: bool = False
     preferences: Mapping[str, JsonValue] | None = None
     project: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_preferences(self.preferences)
 
     def apply(self, scope: Scope) -> Tree:
         scope.open_grove()
@@ -105,6 +115,9 @@ class Describe(Editing):
     buffer_mode_system_context: bool | None = None
     preferences: Mapping[str, JsonValue] | None = None
 
+    def __post_init__(self) -> None:
+        _check_preferences(self.preferences)
+
     def apply(self, scope: Scope) -> Tree:
         tree = scope.open_tree(self.tree)
         changes: dict[str, Any] = {}
@@ -118,24 +131,29 @@ class Describe(Editing):
             changes["buffer_mode_system_context"] = self.buffer_mode_system_context
         if self.preferences is not None:
             changes["preferences"] = dump_json(dict(self.preferences))
-        transaction = scope.transaction
-        chosen = TREE_ROWS.where(_trees.c.key == tree.key)
-        before = transaction.execute(chosen).one()
-        changed = {name: value for name, value in changes.items() if getattr(before, name) != value}
-        if changed:
-            transaction.execute(update(_trees).where(_trees.c.key == tree.key).values(**changed))
-            scope.note(*tree_facts(changed))
-            scope.record(
-                tree,
-                self.verb,
-                {"fields": sorted(changed)},
-                {
-                    "was": {name: getattr(before, name) for name in changed},
-                    "is": {name: digest_of(value) for name, value in changed.items()},
-                },
-            )
-            transaction.flush()
-        return tree_value(transaction.execute(chosen).one())
+        return change_tree(scope, tree, changes)
+
+
+def change_tree(scope: Scope, tree: TreeState, changes: Mapping[str, Any]) -> Tree:
+    """Write columns of a tree that are not what they should be."""
+    transaction = scope.transaction
+    chosen = TREE_ROWS.where(_trees.c.key == tree.key)
+    before = transaction.execute(chosen).one()
+    changed = {name: value for name, value in changes.items() if getattr(before, name) != value}
+    if changed:
+        transaction.execute(update(_trees).where(_trees.c.key == tree.key).values(**changed))
+        scope.note(*tree_facts(changed))
+        scope.record(
+            tree,
+            Describe.verb,
+            {"fields": sorted(changed)},
+            {
+                "was": {name: getattr(before, name) for name in changed},
+                "is": {name: digest_of(value) for name, value in changed.items()},
+            },
+        )
+        transaction.flush()
+    return tree_value(transaction.execute(chosen).one())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
