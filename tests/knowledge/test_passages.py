@@ -26,6 +26,12 @@ def test_a_long_section_is_cut_at_its_lines():
     assert "\n".join(each.text for each in passages) == text
 
 
+def test_a_line_that_never_ends_is_cut_too():
+    passages = list(cut_passages("# a\n" + "word " * 1_000 + "\nend"))
+    assert max(len(each.text) for each in passages) <= 1_500
+    assert [(each.start, each.end) for each in passages] == [(1, 1), (2, 2), (2, 2), (2, 2), (2, 3)]
+
+
 lines = st.lists(st.sampled_from(["# a", "text", "", "```", "  ", "é wide", "x" * 800]), max_size=30)
 
 

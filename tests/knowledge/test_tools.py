@@ -270,6 +270,9 @@ def test_a_long_note_is_read_part_by_part(notes):
     assert seen == whole
     with pytest.raises(InvalidInputError, match="has 900 lines"):
         run(desk, "readNote", path="long.md", start=901)
+    write("single.md", "x" * 10_000_000)
+    assert len(run(desk, "readNote", path="single.md").content) < 17_000
+    assert len(run(desk, "localSearch", query="single").content) < 10_000
     write("wide.md", "x" * 20_000 + "\nend")
     output = run(desk, "readNote", path="wide.md")
     assert "Line 1 is longer than what is shown of it. It goes on: readNote with start 2." in output.content

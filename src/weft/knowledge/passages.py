@@ -90,7 +90,10 @@ def may_answer(text: str, words: Sequence[str]) -> bool:
 
 
 def cut_passages(text: str) -> Iterator[Passage]:
-    """A text at its headings, and where that is too long, at its lines; fenced code stays with its heading."""
+    """A text at its headings, and where that is too long, at its lines; fenced code stays with its heading.
+
+    Of a line that is too long itself each piece is a passage.
+    """
     held: list[str] = []
     first, size, fenced = 1, 0, False
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -101,6 +104,9 @@ def cut_passages(text: str) -> Iterator[Passage]:
             held, first, size = [], number, 0
         if _FENCE.match(line):
             fenced = not fenced
+        while len(line) > _LONGEST:
+            piece, line = line[:_LONGEST], line[_LONGEST:]  # noqa: PLW2901 - what is left of the line
+            yield from _passage([piece], number)
         held.append(line)
         size += len(line) + 1
     yield from _passage(held, first)

@@ -30,10 +30,10 @@ def _run(desk: Desk, asked: ReadArguments) -> ToolOutput:
     if asked.start > len(lines):
         raise InvalidInputError(f"{whole.id} has {len(lines):,} lines, and none {asked.start:,}")
     end = _end(lines, asked.start)
-    if asked.start == 1 and end == len(lines):
+    part = "\n".join(lines[asked.start - 1 : end])
+    if asked.start == 1 and end == len(lines) and len(part) <= _MOST_CHARACTERS:
         shown = note(whole.id, whole.content, created=whole.created, modified=whole.modified)
         return compose("readNote", _INSTRUCTION, [shown], first=desk.first, attributes={"path": whole.id})
-    part = "\n".join(lines[asked.start - 1 : end])
     shown = selection(whole.id, asked.start, end, part[:_MOST_CHARACTERS], modified=whole.modified)
     left = "" if end == len(lines) else f"It goes on: readNote with start {end + 1}."
     if len(part) > _MOST_CHARACTERS:
