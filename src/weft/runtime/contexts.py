@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from weft.context.assemble import ContextRequest, Pending, Plan, Profile, plan_context
 from weft.context.checks import checked_count, checked_flag, checked_mapping, checked_words
@@ -355,6 +355,16 @@ def require_no_tools(options: ContextOptions, why: str) -> None:
         raise InvalidInputError(f"tools have no place here: {why}", hint="leave tool_outputs out")
 
 
+_trees, _groups = schema.trees, schema.groups
+_ABOUT = select(
+    _trees.c.preferences,
+    _trees.c.system_context,
+    _trees.c.buffer_mode_system_context,
+    select(schema.grove.c.preferences).scalar_subquery(),
+    select(_groups.c.name).where(_groups.c.tree == _trees.c.key, _groups.c.expanded.is_(False)).exists(),
+).where(_trees.c.key == bindparam("the_tree"))
+
+
 @dataclass(frozen=True, slots=True)
 class _Told:
     """What the grove and the tree say about contexts."""
@@ -368,23 +378,14 @@ class _Told:
 
     @classmethod
     def about(cls, opened: Opened) -> "_Told":
-        trees, grove, groups = schema.trees, schema.grove, schema.groups
-        folded = select(groups.c.name).where(groups.c.tree == trees.c.key, groups.c.expanded.is_(False))
-        row = opened.session.execute(
-            select(
-                trees.c.preferences,
-                trees.c.system_context,
-                trees.c.buffer_mode_system_context,
-                select(grove.c.preferences).scalar_subquery().label("app"),
-                folded.exists().label("folds"),
-            ).where(trees.c.key == opened.key)
-        ).one()
+        (row,) = opened.session.rows(_ABOUT, {"the_tree": opened.key})
+        preferences, system_context, buffer_system_context, app, folds = row
         return cls(
-            json.loads(row.app),
-            json.loads(row.preferences),
-            row.system_context,
-            bool(row.buffer_mode_system_context),
-            bool(row.folds),
+            json.loads(app),
+            json.loads(preferences),
+            system_context,
+            bool(buffer_system_context),
+            bool(folds),
         )
 
 

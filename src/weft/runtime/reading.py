@@ -4,9 +4,9 @@ import contextlib
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import and_, bindparam, func, or_, select
 
 from weft.errors import CrossTreeError, NotFoundError
 from weft.ids import is_ulid
@@ -56,6 +56,11 @@ __all__ = ["Opened", "Outline", "Reading"]
 _nodes = schema.nodes
 _trees = schema.trees
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
+_COLUMNS = select(_trees.c.key, _trees.c.ulid, _trees.c.mode, _trees.c.root)
+_STANDS_AT = select(schema.cursors.c.node).where(
+    schema.cursors.c.tree == bindparam("the_tree"), schema.cursors.c.agent == bindparam("the_agent")
+)
+_BY_ULID = _COLUMNS.where(_trees.c.ulid == bindparam("the_ulid"), _trees.c.hidden.is_(None))
 
 
 class Outline(NamedTuple):
@@ -66,6 +71,13 @@ class Outline(NamedTuple):
     branches: int
     annotations: int
     hidden_below: int
+
+
+class _TreeRow(NamedTuple):
+    key: int
+    ulid: str
+    mode: int
+    root: int
 
 
 class Opened(NamedTuple):
@@ -98,19 +110,14 @@ class Reading:
             require_access(session, self.actor, MemberRole.READER, row.key)
             yield Opened(session, row.key, row.ulid, MODES[row.mode], row.root)
 
-    def _tree_row(self, session: Session, reference: str) -> Any:
+    def _tree_row(self, session: Session, reference: str) -> "_TreeRow":
         """One query where the reference is an id, as between faces; otherwise it is looked up first."""
-        columns = select(_trees.c.key, _trees.c.ulid, _trees.c.mode, _trees.c.root)
-        found = (
-            session.execute(
-                columns.where(_trees.c.ulid == reference, _trees.c.hidden.is_(None))
-            ).one_or_none()
-            if is_ulid(reference)
-            else None
-        )
-        if found is None:
-            found = session.execute(columns.where(_trees.c.key == find_tree(session, reference))).one()
-        return found
+        if is_ulid(reference):
+            found = session.rows(_BY_ULID, {"the_ulid": reference})
+            if found:
+                return _TreeRow._make(found[0])
+        key = find_tree(session, reference)
+        return _TreeRow._make(session.execute(_COLUMNS.where(_trees.c.key == key)).one())
 
     def _selections(self, tree: Opened) -> Selections:
         if tree.mode is Mode.DIALOGUE:
@@ -314,11 +321,8 @@ class Reading:
             ]
 
     def _cursor_row(self, tree: Opened) -> NodeRow:
-        cursors = schema.cursors
-        key = tree.session.execute(
-            select(cursors.c.node).where(cursors.c.tree == tree.key, cursors.c.agent == self.actor.agent)
-        ).scalar_one_or_none()
-        row = node_row(tree.session, tree.key, tree.root if key is None else key)
+        at = tree.session.rows(_STANDS_AT, {"the_tree": tree.key, "the_agent": self.actor.agent})
+        row = node_row(tree.session, tree.key, at[0][0] if at else tree.root)
         if tree.mode is Mode.DIALOGUE:
             return row
         first = node_row(tree.session, tree.key, row.position)
