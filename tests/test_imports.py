@@ -28,3 +28,9 @@ def test_pure_modules_load_nothing_heavy(module):
     script = f"import sys, {module}; print(sorted({HEAVY!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_fitting_plain_messages_loads_no_machinery_for_making_classes():
+    script = "import sys, weft.context; print(sorted({'dataclasses', 'inspect', 'json'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -16,9 +16,8 @@ WeftError
 └── UnavailableError         UNAVAILABLE
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 __all__ = [
     "CODES",
@@ -41,8 +40,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class CodeRow:
+class CodeRow(NamedTuple):
     """What one code means to each face."""
 
     retry: str

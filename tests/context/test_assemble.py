@@ -485,7 +485,7 @@ def test_a_plan_over_both_ends_is_the_plan_over_the_whole():
     head = story.rows[: len(head) + 1]
     tail = story.rows[-40:]
     between = Stretch(
-        count=400 - 40 - len(head),
+        levels=400 - 40 - len(head),
         first=story.rows[len(head)].local_id,
         last=story.rows[-41].local_id,
         start=head[-1].ruler,

@@ -71,7 +71,7 @@ class Road:
             return self.sketch()
         ruler = whole.ruler
         between = Stretch(
-            count=tail - head, first=f"n{head}", last=f"n{tail - 1}", start=ruler[head], end=ruler[tail]
+            levels=tail - head, first=f"n{head}", last=f"n{tail - 1}", start=ruler[head], end=ruler[tail]
         )
         return Sketch(head=self.columns(0, head), between=between, tail=self.columns(tail), last_user=user)
 

@@ -6,7 +6,6 @@ ruler. That is enough, and it is why fitting costs the same at any depth.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
@@ -34,20 +33,31 @@ _HEAVIEST = 3
 _NOTHING: Mapping[int, int] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
     """Consecutive levels of a path. Sums and ruler have one more entry than there are levels."""
 
-    sums: Sequence[int]
-    """Running live tokens before each level, and after the last. A level that adds nothing is left out."""
-    roles: Sequence[str]
-    bound: Sequence[int]
-    """1 where a level may not be parted from the one before: a tool's result from its call."""
-    ids: Sequence[str]
-    spoken: Sequence[int] | None = None
-    """1 where a level's own words are in, not only what is referred to; None: wherever it adds anything."""
-    ruler: Sequence[int] = ()
-    """The ruler before each level, and after the last. Only stepped cuts and markers with tokens read it."""
+    __slots__ = ("bound", "ids", "roles", "ruler", "spoken", "sums")
+
+    def __init__(
+        self,
+        *,
+        sums: Sequence[int],
+        roles: Sequence[str],
+        bound: Sequence[int],
+        ids: Sequence[str],
+        spoken: Sequence[int] | None = None,
+        ruler: Sequence[int] = (),
+    ) -> None:
+        self.sums = sums
+        """Running live tokens before each level, and after the last. A level that adds nothing is left out."""
+        self.roles = roles
+        self.bound = bound
+        """1 where a level may not be parted from the one before: a tool's result from its call."""
+        self.ids = ids
+        self.spoken = spoken
+        """1 where a level's own words are in, not only what is referred to; None: wherever it adds anything."""
+        self.ruler = ruler
+        """The ruler before each level, and after the last. Only stepped cuts and markers with tokens read it."""
 
     def __len__(self) -> int:
         return len(self.sums) - 1
@@ -68,11 +78,10 @@ class Columns:
 _NONE = Columns(sums=(0,), roles=(), bound=(), ids=(), ruler=(0,))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class Stretch(NamedTuple):
     """Levels that nobody looked at."""
 
-    count: int
+    levels: int
     first: str
     last: str
     start: int = 0
@@ -102,7 +111,7 @@ class Sketch(NamedTuple):
     @property
     def first(self) -> int:
         """The level at which the tail begins."""
-        return 0 if self.between is None else len(self.head) + self.between.count
+        return 0 if self.between is None else len(self.head) + self.between.levels
 
     @property
     def levels(self) -> int:
@@ -147,12 +156,11 @@ class Room(NamedTuple):
         return self.budget - self.system - self.reserve
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(NamedTuple):
     strategy: Strategy = Strategy.TRUNCATE_MIDDLE
     step: float = 0.0
     minimum_recent: int = 4
-    marker: Marker = field(default_factory=Marker)
+    marker: Marker = Marker()
     dialogue: bool = True
     """Whether roles matter to stepped cuts; in a document they do not."""
 
@@ -210,7 +218,7 @@ def _affordable(room: Room, rules: Rules) -> Rules:
     By the budget alone, so that the marker still depends on nothing but the cut.
     """
     most = max(0, room.budget - room.system) // 2
-    return rules if rules.marker.allowance <= most else replace(rules, marker=rules.marker.within(most))
+    return rules if rules.marker.allowance <= most else rules._replace(marker=rules.marker.within(most))
 
 
 def head_reach(room: Room, rules: Rules) -> tuple[int, bool]:

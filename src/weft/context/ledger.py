@@ -205,7 +205,7 @@ class Ledger:
         if self.first == 0:
             return Sketch(tail=tail, last_user=known, floor_of=self._floor, stays=self.systems)
         head = self.head or _NO_HEAD
-        between = Stretch(count=self.first - len(head), first=str(len(head)), last=str(self.first - 1))
+        between = Stretch(levels=self.first - len(head), first=str(len(head)), last=str(self.first - 1))
         return Sketch(
             tail=tail, head=head, between=between, last_user=known, floor_of=self._floor, stays=self.systems
         )

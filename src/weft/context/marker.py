@@ -1,7 +1,5 @@
 """The sentence that stands where something was left out. It says what follows from the cut alone."""
 
-from dataclasses import dataclass, field, replace
-
 from weft.context.tokens import DEFAULT, JOINT, Estimator
 
 __all__ = ["JOINT", "SHORT", "Marker"]
@@ -11,20 +9,18 @@ _WIDEST = ("9,999,999", "999,999,999", "0" * 26, "0" * 26)
 _NAMES = ("{levels}", "{tokens}", "{first}", "{last}")
 
 
-@dataclass(frozen=True, slots=True)
 class Marker:
     """A template and what its text may cost. Nothing live is in it and no clock, so equal cuts read equal."""
 
-    template: str = ""
-    estimator: Estimator = DEFAULT
-    joint: str = JOINT
-    """What stands between the marker and the text after it."""
-    allowance: int = field(init=False)
-    """Tokens to set aside before the cut is known."""
+    __slots__ = ("allowance", "estimator", "joint", "template")
 
-    def __post_init__(self) -> None:
-        widest = _filled(self.template, _WIDEST)
-        object.__setattr__(self, "allowance", self.tokens_of(widest))
+    def __init__(self, template: str = "", estimator: Estimator = DEFAULT, joint: str = JOINT) -> None:
+        self.template = template
+        self.estimator = estimator
+        self.joint = joint
+        """What stands between the marker and the text after it."""
+        self.allowance = self.tokens_of(_filled(template, _WIDEST)) if template else 0
+        """Tokens to set aside before the cut is known."""
 
     @property
     def counts_tokens(self) -> bool:
@@ -41,8 +37,8 @@ class Marker:
         """Itself; where it costs more than so much, the short one; where that does, too, none."""
         if self.allowance <= most:
             return self
-        short = replace(self, template=SHORT)
-        return short if short.allowance <= most else replace(self, template="")
+        short = Marker(SHORT, self.estimator, self.joint)
+        return short if short.allowance <= most else Marker("", self.estimator, self.joint)
 
     def tokens_of(self, text: str) -> int:
         if not text:

@@ -2,7 +2,6 @@
 
 from bisect import insort
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -36,8 +35,7 @@ _OPENING = "…"
 """A first user message where the cut left none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Settings:
+class _Settings(NamedTuple):
     limit: int
     rules: Rules
     measurer: Measurer

@@ -144,7 +144,7 @@ class Outline:
     """The level at which the tail begins."""
 
     def __post_init__(self) -> None:
-        first = 0 if self.between is None else len(self.head) + self.between.count
+        first = 0 if self.between is None else len(self.head) + self.between.levels
         object.__setattr__(self, "first", first)
 
     def at(self, level: int) -> Candidate:

@@ -1,7 +1,6 @@
 """Messages as others write them: OpenAI's and Anthropic's dictionaries, read and copied, never changed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, cast
 
 from weft.context.fit import water_level
@@ -46,8 +45,7 @@ class Shape(NamedTuple):
     results: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Measurer:
+class Measurer(NamedTuple):
     """How messages are counted."""
 
     estimator: Estimator

@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib import import_module
-from typing import Protocol, TypeAlias, cast
+from typing import NamedTuple, Protocol, TypeAlias, cast
 
 from weft.errors import InvalidInputError, UnavailableError
 from weft.tree.measure import default_tokens, measure
@@ -30,8 +29,7 @@ _QUANTILE = 0.95
 _THOUSAND = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Estimator:
+class Estimator(NamedTuple):
     """A way of counting tokens, with the name under which it is recorded."""
 
     name: str
@@ -163,8 +161,7 @@ def _encoded(encoding: _Encoding, text: str) -> int:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class Calibration(NamedTuple):
     """What was learned about one model, frozen: a later lesson is another version."""
 
     model: str

@@ -216,7 +216,7 @@ class PathReader:
         first, final = self._resolved([ends[below], ends[start.parent or below]])
         before = 0 if first.parent is None else node_row(session, tree, first.parent).ruler
         stretch = Stretch(
-            count=start.depth - last - 1,
+            levels=start.depth - last - 1,
             first=first.local_id,
             last=final.local_id,
             start=before,

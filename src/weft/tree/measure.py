@@ -4,9 +4,10 @@ Nodes store the two counts, so estimators that are linear in them need no text.
 """
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from weft.tree.content import Audio, Content, Image, blocks_of, sent_text
+if TYPE_CHECKING:
+    from weft.tree.content import Content
 
 __all__ = ["MEDIA_TOKENS", "Measure", "default_tokens", "measure", "measure_content"]
 
@@ -40,8 +41,10 @@ def measure(text: str) -> Measure:
     return Measure(narrow, len(text) - narrow)
 
 
-def measure_content(content: Content) -> Measure:
+def measure_content(content: "Content") -> Measure:
     """The size of a node, as the ruler has it."""
+    from weft.tree.content import Audio, Image, blocks_of, sent_text  # noqa: PLC0415 - plain texts never need it
+
     media = sum(isinstance(block, Image | Audio) for block in blocks_of(content))
     return measure(sent_text(content))._replace(media=media)
 

@@ -44,7 +44,7 @@ def both_ends(story, context, tail):
     if context.preferences.truncation_strategy == "rollingWindow":
         count = 0
     between = Stretch(
-        count=LEVELS - tail - count,
+        levels=LEVELS - tail - count,
         first=story.rows[count].local_id,
         last=story.rows[-tail - 1].local_id,
         start=story.rows[count - 1].ruler if count else 0,

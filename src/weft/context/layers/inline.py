@@ -240,7 +240,7 @@ class Inline:
         between = outline.between
         if between is not None:
             between = Stretch(
-                count=between.count,
+                levels=between.levels,
                 first=between.first,
                 last=between.last,
                 start=between.start + before(self.path.offset + len(outline.head)),

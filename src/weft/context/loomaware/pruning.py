@@ -245,7 +245,7 @@ class _Pruning:
                     outcome=Outcome.COLLAPSED,
                     reason="pruned: collapsed with its neighbours",
                     position=len(outline.head),
-                    count=between.count,
+                    count=between.levels,
                     first=between.first,
                     last=between.last,
                     measure=between.end - between.start,
