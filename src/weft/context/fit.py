@@ -266,7 +266,7 @@ def _recent(tail: Columns, minimum: int) -> int:
 
 def _cut(sketch: Sketch, room: Room, rules: Rules, recent: int, *, beside: int) -> Fit | None:
     """The cut for texts as they are; None if not even the recent nodes fit."""
-    tail = sketch.tail
+    tail, first = sketch.tail, sketch.first
     space = room.free - room.repair - rules.marker.allowance - beside
     needed = tail.after(recent)
     if needed > space:
@@ -288,15 +288,15 @@ def _cut(sketch: Sketch, room: Room, rules: Rules, recent: int, *, beside: int) 
     else:
         cut = bisect_left(tail.sums, tail.sums[-1] - (space - kept))
         cut = _stepped(tail, cut, room, rules, recent) if rules.step else _past_group(tail, cut, recent)
-    cut = max(cut, head - sketch.first)
-    level = sketch.first + cut
+    cut = max(cut, head - first)
+    level = first + cut
     marker = _marker(sketch, rules.marker, head, level)
     tokens = rules.marker.tokens_of(marker)
     return Fit(
-        levels=sketch.levels,
+        levels=first + len(tail),
         head=head,
         tail=level,
-        recent=sketch.first + recent,
+        recent=first + recent,
         marker=marker,
         marker_tokens=tokens,
         tokens=kept + tail.after(cut) + tokens,

@@ -6,17 +6,16 @@ from operator import itemgetter
 from typing import NamedTuple, cast
 
 from weft.context.fit import Columns, Sketch, Stretch
-from weft.context.shapes import ROLES, SYSTEM_ROLES, Measurer, PlainMessage, Shape, carries_result
+from weft.context.shapes import ROLES, SYSTEM_ROLES, Measurer, PlainMessage, Shape, speaker_of
 from weft.context.tokens import CHARS, DEFAULT
 from weft.errors import InvalidInputError
 
 __all__ = ["Ledger", "Numbers", "as_list"]
 
-_ROLE, _CONTENT = itemgetter("role"), itemgetter("content")
+_ROLE = itemgetter("role")
 _PLAIN = frozenset({"user", "assistant"})
-_TEXT_ONLY = {str}
-_TWO_KEYS = {2}
-_FIRST_LOOK, _LONGEST_LOOK = 64, 1024
+_FIRST_LOOK, _LONGEST_LOOK = 32, 1024
+_SPARE = 8
 _ENDLESS = 1 << 62
 _NO_HEAD = Columns(sums=(0,), roles=(), bound=b"", ids=())
 
@@ -49,24 +48,39 @@ class Numbers(Sequence[str]):
         return str((self._stop if index < 0 else self._start) + index)
 
 
+class Speakers(Sequence[str]):
+    """Who speaks from a level on, read when somebody asks."""
+
+    __slots__ = ("_messages", "_start")
+
+    def __init__(self, messages: list[PlainMessage], start: int) -> None:
+        self._messages, self._start = messages, start
+
+    def __len__(self) -> int:
+        return len(self._messages) - self._start
+
+    def __getitem__(self, index: int | slice) -> "str | list[str]":  # type: ignore[override] - a slice is a list
+        if isinstance(index, slice):
+            return [speaker_of(message) for message in self._messages[self._start :][index]]
+        return speaker_of(self._messages[self._start + index])
+
+
 class Ledger:
     """Messages with their sizes, from the level `first` on. Several contexts may share one."""
 
     __slots__ = (
-        *("bound", "first", "head", "log", "measurer", "messages", "opened", "roles", "strays", "sums"),
+        *("bound", "first", "head", "log", "measurer", "messages", "opened", "plain", "strays", "sums"),
         *("systems", "tail"),
     )
 
     def __init__(self, messages: Iterable[PlainMessage], measurer: Measurer) -> None:
         self.measurer = measurer
         self.messages = as_list(messages)
-        self.systems = _systems(self.messages, 0)
+        self.plain, self.systems = _roles_in(self.messages, 0)
         self.first = len(self.messages)
         self.head: Columns | None = None
         self.tail: Columns | None = None
         self.sums: list[int] = [0]
-        self.roles: list[str] = []
-        """From `first` on; a message that carries results is `tool` here, whoever wrote it."""
         self.bound = bytearray()
         self.strays = False
         """Whether a result came so late that its call was never measured."""
@@ -81,9 +95,9 @@ class Ledger:
         """The same as it was when there were so many messages, for growing in another direction."""
         found = Ledger((), self.measurer)
         found.messages, found.first, found.head = self.messages[:levels], self.first, self.head
+        found.plain = self.plain
         found.systems = [level for level in self.systems if level < levels]
         found.sums = self.sums[: levels - self.first + 1]
-        found.roles = self.roles[: levels - self.first]
         found.bound = bytearray(levels - self.first)
         found.log = [each for each in self.log if each.level < levels]
         found.bind(found.log)
@@ -104,10 +118,7 @@ class Ledger:
         return unknown + [after - before for before, after in pairwise(sums)]
 
     def role(self, level: int) -> str:
-        if level >= self.first:
-            return self.roles[level - self.first]
-        message = self.messages[level]
-        return "tool" if carries_result(message) else cast("str", message["role"])
+        return speaker_of(self.messages[level])
 
     def first_role(self, level: int) -> str:
         """The role that speaks first at or after a level, system messages apart."""
@@ -129,17 +140,17 @@ class Ledger:
     def append(self, messages: Sequence[PlainMessage]) -> list[int]:
         """Add messages at the end; the levels of new system messages are returned."""
         start = len(self.messages)
-        systems = _systems(messages, start)
+        plain, systems = _roles_in(messages, start)
+        self.plain = self.plain and plain
         self.messages.extend(messages)
-        roles, traffic = list[str](), list[Traffic]()
+        traffic: list[Traffic] = []
         try:
-            sizes = self._sizes(start, len(self.messages), roles, traffic)
+            sizes = self._sizes(start, len(self.messages), traffic)
         except BaseException:
             # A callable of the user's may fail: nothing was said then.
             del self.messages[start:]
             raise
         self.systems.extend(systems)
-        self.roles.extend(roles)
         total = self.sums[-1]
         for size in sizes:
             total += size
@@ -156,10 +167,12 @@ class Ledger:
         looked, total, many = _FIRST_LOOK, 0, 0
         parts: list[list[int]] = []
         while self.first > 0 and (total <= enough or many <= least):
-            parts.append(self._measure_before(max(0, self.first - looked)))
-            total += sum(parts[-1])
-            many += len(parts[-1]) - parts[-1].count(0)
-            looked = min(2 * looked, _LONGEST_LOOK)
+            part = self._measure_before(max(0, self.first - looked))
+            parts.append(part)
+            total += sum(part)
+            many += len(part) - part.count(0) if self.systems else len(part)
+            expected = _expected(enough - total, total, len(self.messages) - self.first)
+            looked = min(max(expected, least + 1 - many), _LONGEST_LOOK)
         if self.log:
             earliest = self._answered_before(self.log, set())
             if earliest < self.first:
@@ -172,15 +185,15 @@ class Ledger:
     def measure_head(self, enough: int) -> None:
         """Measure from the beginning, past what a head could take; all, if that meets the tail."""
         stop, looked, total = 0, _FIRST_LOOK, 0
-        sizes, roles, traffic = list[int](), list[str](), list[Traffic]()
+        sizes, traffic = list[int](), list[Traffic]()
         while stop < self.first and total <= enough:
             until = min(self.first, stop + looked)
-            part = self._sizes(stop, until, roles, traffic)
+            part = self._sizes(stop, until, traffic)
             total += sum(part)
             sizes += part
-            stop, looked = until, min(2 * looked, _LONGEST_LOOK)
+            stop, looked = until, min(_expected(enough - total, total, until), _LONGEST_LOOK)
         if stop == self.first:
-            self._complete(sizes, roles, traffic)
+            self._complete(sizes, traffic)
             return
         bound = bytearray(stop)
         _mark(bound, 0, traffic, {})
@@ -188,7 +201,12 @@ class Ledger:
         for level, calls, _ in traffic:
             if set(calls) - answered and self._answered_later(set(calls) - answered, stop):
                 bound[level + 1 :] = b"\1" * (stop - level - 1)
-        self.head = Columns(sums=[0, *accumulate(sizes)], roles=roles, bound=bound, ids=Numbers(0, stop))
+        self.head = Columns(
+            sums=[0, *accumulate(sizes)],
+            roles=Speakers(self.messages, 0),
+            bound=bound,
+            ids=Numbers(0, stop),
+        )
 
     def sketch(self, last_user: int | None) -> Sketch:
         """What fitting reads. The columns grow with the ledger, so they are made once."""
@@ -196,7 +214,7 @@ class Ledger:
         if tail is None:
             tail = self.tail = Columns(
                 sums=self.sums,
-                roles=self.roles,
+                roles=Speakers(self.messages, self.first),
                 bound=self.bound,
                 ids=Numbers(self.first, _ENDLESS),
                 ruler=self.sums,
@@ -217,39 +235,30 @@ class Ledger:
         return self.measurer.floor(self.messages[level])
 
     def _measure_before(self, start: int) -> list[int]:
-        """Sizes from a level to where measuring had come; roles and tool traffic are taken down."""
-        roles, traffic = list[str](), list[Traffic]()
-        sizes = self._sizes(start, self.first, roles, traffic)
-        self.roles[:0] = roles
+        """Sizes from a level to where measuring had come; tool traffic is taken down."""
+        traffic: list[Traffic] = []
+        sizes = self._sizes(start, self.first, traffic)
         self.log[:0] = traffic
         self.first = start
         return sizes
 
-    def _complete(self, sizes: list[int], roles: list[str], traffic: list[Traffic]) -> None:
+    def _complete(self, sizes: list[int], traffic: list[Traffic]) -> None:
         behind = [after - before for before, after in pairwise(self.sums)]
         self.first = 0
         self.sums = [0, *accumulate(sizes + behind)]
-        self.roles[:0] = roles
         self.log[:0] = traffic
         self.bound = bytearray(len(sizes) + len(behind))
         self.opened = {}
         self.bind(self.log)
 
-    def _sizes(
-        self, start: int, stop: int, roles: list[str] | None = None, traffic: list[Traffic] | None = None
-    ) -> list[int]:
-        """Live tokens of a slice; plain texts, which most are, without looking at each in turn."""
+    def _sizes(self, start: int, stop: int, traffic: list[Traffic] | None = None) -> list[int]:
+        """Live tokens of a slice; of plain texts, which most are, with less ado."""
         chunk = self.messages[start:stop]
-        said = cast("list[str]", list(map(_ROLE, chunk)))
-        if set(said) <= _PLAIN and set(map(len, chunk)) == _TWO_KEYS:
-            contents = _contents(chunk)
-            if contents is not None and set(map(type, contents)) == _TEXT_ONLY:
-                if roles is not None:
-                    roles += said
-                return self._plain_sizes(cast("list[str]", contents))
+        plain = self.plain or _PLAIN.issuperset(map(_ROLE, chunk))
+        texts = _texts(chunk) if plain else None
+        if texts is not None:
+            return self._plain_sizes(texts)
         shapes = [self._shape(message, start + index) for index, message in enumerate(chunk)]
-        if roles is not None:
-            roles += [shape.role for shape in shapes]
         if traffic is not None:
             traffic += [
                 Traffic(start + index, shape.calls, shape.results)
@@ -258,11 +267,11 @@ class Ledger:
             ]
         return [shape.tokens for shape in shapes]
 
-    def _plain_sizes(self, contents: list[str]) -> list[int]:
+    def _plain_sizes(self, texts: list[str]) -> list[int]:
         estimator = self.measurer.estimator
-        if estimator is CHARS or (estimator is DEFAULT and all(map(str.isascii, contents))):
-            return [(length + 3) >> 2 or 1 for length in map(len, contents)]
-        return [size or 1 for size in map(estimator.of_text, contents)]
+        if estimator is CHARS or (estimator is DEFAULT and all(map(str.isascii, texts))):
+            return [(len(text) + 3) >> 2 or 1 for text in texts]
+        return [size or 1 for size in map(estimator.of_text, texts)]
 
     def _shape(self, message: PlainMessage, level: int) -> Shape:
         role = cast("str", message["role"])
@@ -309,30 +318,48 @@ def _mark(bound: bytearray, first: int, traffic: Iterable[Traffic], made: dict[s
             made[call] = level
 
 
+def _expected(missing: int, total: int, seen: int) -> int:
+    """How many messages hold the tokens that are missing, if they are like those that were seen; a few more."""
+    found = missing * seen // max(1, total)
+    return found + found // _SPARE + _SPARE
+
+
 def as_list(messages: Iterable[PlainMessage]) -> list[PlainMessage]:
     if not isinstance(cast("object", messages), Iterable):
         raise InvalidInputError(f"messages must be a list of dictionaries, got {messages!r}")
     return list(messages)
 
 
-def _contents(chunk: Sequence[PlainMessage]) -> list[object] | None:
+def _texts(chunk: Sequence[PlainMessage]) -> list[str] | None:
+    """What messages say that have a role and a text and nothing else; None if one of them is otherwise."""
     try:
-        return list(map(_CONTENT, chunk))
+        found = [text for message in chunk if len(message) == 2 and type(text := message["content"]) is str]
     except KeyError:
         return None
+    return found if len(found) == len(chunk) else None
 
 
-def _systems(messages: Sequence[PlainMessage], start: int) -> list[int]:
-    """The levels of system messages. Every role is looked at once, because none of these may be lost."""
+def _roles_in(messages: Sequence[PlainMessage], start: int) -> tuple[bool, list[int]]:
+    """Whether only users and assistants speak, and the levels of system messages.
+
+    Every role is looked at, because none of these may be lost; but where they stand first,
+    as they mostly do, once.
+    """
     try:
-        kinds = set(map(_ROLE, messages))
+        leading = 0
+        while leading < len(messages) and messages[leading]["role"] in SYSTEM_ROLES:
+            leading += 1
+        following = messages[leading:] if leading else messages
+        kinds = set(map(_ROLE, following))
     except (KeyError, TypeError, IndexError, AttributeError):
         raise _strange(messages, start) from None
     if not kinds <= ROLES:
         raise _strange(messages, start)
-    if SYSTEM_ROLES.isdisjoint(kinds):
-        return []
-    return [start + index for index, message in enumerate(messages) if message["role"] in SYSTEM_ROLES]
+    systems = list(range(start, start + leading))
+    if not SYSTEM_ROLES.isdisjoint(kinds):
+        first = start + leading
+        systems += [first + index for index, role in enumerate(map(_ROLE, following)) if role in SYSTEM_ROLES]
+    return not systems and kinds <= _PLAIN, systems
 
 
 def _strange(messages: Sequence[object], start: int) -> InvalidInputError:

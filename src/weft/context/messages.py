@@ -135,7 +135,7 @@ def _fitted(ledger: Ledger, settings: _Settings) -> "Context":
     ledger.measure_back(1 << 62 if everything else max(0, room.free), rules.minimum_recent)
     if rules.strategy is Strategy.TRUNCATE_MIDDLE and ledger.first:
         ledger.measure_head(head_reach(room, rules)[0])
-    return _context(ledger, settings, total, ledger.last_user(0))
+    return _context(ledger, settings, room, ledger.last_user(0))
 
 
 class _Replaced(NamedTuple):
@@ -145,17 +145,17 @@ class _Replaced(NamedTuple):
     tokens: int
 
 
-def _context(ledger: Ledger, settings: _Settings, system: int, last_user: int | None) -> "Context":
+def _context(ledger: Ledger, settings: _Settings, room: Room, last_user: int | None) -> "Context":
     if not ledger.messages:
         return Context(
-            ledger, settings, system, last_user=None, found=Fit(levels=0, head=0, tail=0), replaced={}
+            ledger, settings, room.system, last_user=None, found=Fit(levels=0, head=0, tail=0), replaced={}
         )
-    found = fit(ledger.sketch(last_user), settings.room(system), settings.rules)
+    found = fit(ledger.sketch(last_user), room, settings.rules)
     replaced: dict[int, _Replaced] = {}
     for level, most in found.shortened.items():
         shorter = settings.measurer.shortened(ledger.messages[level], most)
         replaced[level] = _Replaced(shorter, settings.measurer.shape(shorter, level).tokens)
-    return Context(ledger, settings, system, last_user=last_user, found=found, replaced=replaced)
+    return Context(ledger, settings, room.system, last_user=last_user, found=found, replaced=replaced)
 
 
 class Context:
@@ -263,7 +263,7 @@ class Context:
         if systems or ledger.strays:
             return _fitted(Ledger(ledger.messages, ledger.measurer), self._settings)
         last_user = ledger.last_user(self._levels, self._last_user)
-        return _context(ledger, self._settings, self._system_tokens, last_user)
+        return _context(ledger, self._settings, self._settings.room(self._system_tokens), last_user)
 
     def _begins_without_user(self) -> bool:
         found, ledger = self._fit, self._ledger

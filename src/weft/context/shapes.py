@@ -20,6 +20,7 @@ __all__ = [
     "joined_after",
     "joined_before",
     "merged",
+    "speaker_of",
 ]
 
 PlainMessage: TypeAlias = Mapping[str, object]
@@ -190,7 +191,16 @@ def _results(message: PlainMessage) -> Iterator[str]:
 
 def carries_result(message: PlainMessage) -> bool:
     """Whether a message answers a tool call, whoever is said to have written it."""
-    return message.get("role") in {"tool", "function"} or any(True for _ in _results(message))
+    if message.get("role") in {"tool", "function"}:
+        return True
+    # Words alone, which most messages are, answer nothing.
+    return not isinstance(message.get("content"), str) and any(True for _ in _results(message))
+
+
+def speaker_of(message: PlainMessage) -> str:
+    """The role as fitting sees it: `tool` for whatever carries results."""
+    role = cast("str", message["role"])
+    return "tool" if role not in SYSTEM_ROLES and carries_result(message) else role
 
 
 def _json(value: object) -> str:
