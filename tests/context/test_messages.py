@@ -18,6 +18,7 @@ from tests.context.conversations import (
 from tests.covers import covers
 
 from weft.context import fit_messages
+from weft.context.ledger import Speakers
 from weft.context.manifest import Outcome
 from weft.context.shapes import carries_result
 from weft.errors import ContextLimitError, InvalidInputError
@@ -486,3 +487,37 @@ def test_strange_blocks_and_half_characters_are_counted_and_not_stumbled_over():
         fit_messages([{"role": "user", "content": [{"type": "x", "y": endless}]}], 100)
     with pytest.raises(InvalidInputError, match="messages"):
         fit_messages(odd, 100).extend(None)
+
+
+def test_messages_changed_in_place_are_read_anew_by_the_next_fit():
+    messages = [
+        {"role": "assistant" if place % 2 else "user", "content": f"{place} " * 40} for place in range(400)
+    ]
+    assert fit_messages(messages, 300, strategy="rollingWindow").messages[0] is not messages[3]
+    messages[3]["role"] = "system"
+    messages[-1]["content"] = "Short."
+    again = fit_messages(messages, 300, strategy="rollingWindow")
+    assert again.messages[0] is messages[3]
+    assert again.manifest == fit_messages(copy.deepcopy(messages), 300, strategy="rollingWindow").manifest
+    messages[5]["role"] = "clown"
+    with pytest.raises(InvalidInputError, match=r"messages\[5\]"):
+        fit_messages(messages, 300, strategy="rollingWindow")
+
+
+def test_system_messages_stay_wherever_they_stand():
+    talk = [{"role": "assistant" if place % 2 else "user", "content": "word " * 40} for place in range(200)]
+    rules = [{"role": role, "content": f"Rule {role}."} for role in ("system", "developer", "system")]
+    kept = fit_messages(
+        [*rules[:2], *talk[:100], rules[2], *talk[100:]], 500, strategy="rollingWindow"
+    ).messages
+    assert kept[:3] == rules
+    assert len(kept) < 20
+
+
+def test_who_speaks_is_read_from_either_end():
+    answer = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "", "content": "4"}]}
+    said = [{"role": "system", "content": "Count."}, {"role": "user", "content": "2 + 2?"}, answer]
+    speakers = Speakers(said, 1)
+    assert (len(speakers), speakers[0], speakers[-1], speakers[0:]) == (2, "user", "tool", ["user", "tool"])
+    with pytest.raises(IndexError):
+        speakers[-3]

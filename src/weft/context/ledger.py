@@ -10,7 +10,7 @@ from weft.context.shapes import ROLES, SYSTEM_ROLES, Measurer, PlainMessage, Sha
 from weft.context.tokens import CHARS, DEFAULT
 from weft.errors import InvalidInputError
 
-__all__ = ["Ledger", "Numbers", "as_list"]
+__all__ = ["Ledger", "Numbers", "Speakers", "as_list"]
 
 _ROLE = itemgetter("role")
 _PLAIN = frozenset({"user", "assistant"})
@@ -62,7 +62,9 @@ class Speakers(Sequence[str]):
     def __getitem__(self, index: int | slice) -> "str | list[str]":  # type: ignore[override] - a slice is a list
         if isinstance(index, slice):
             return [speaker_of(message) for message in self._messages[self._start :][index]]
-        return speaker_of(self._messages[self._start + index])
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        return speaker_of(self._messages[index if index < 0 else self._start + index])
 
 
 class Ledger:
