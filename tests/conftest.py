@@ -39,10 +39,10 @@ settings.register_profile(
 )
 settings.register_profile("prove", parent=settings.get_profile("fixed"), derandomize=False, max_examples=1000)
 settings.register_profile("inner", parent=settings.get_profile("fixed"), max_examples=10)
-# The inner loop is a quick look while one works: SQLite, few examples, and nothing of the faces and of
-# moving whole groves. All of it is `make test`.
+# The inner loop is a quick look while one works: SQLite, few examples, and nothing of the faces, of asking
+# models and of moving whole groves. All of it is `make test`.
 _INNER = bool(os.environ.get("WEFT_INNER"))
-_OUTER = {"cli", "moving", "server"}
+_OUTER = {"cli", "collaborating", "generating", "mcp_server", "moving", "server"}
 _FIGURE = "figure: "
 settings.load_profile("prove" if os.environ.get("WEFT_PROVE") else "inner" if _INNER else "fixed")
 

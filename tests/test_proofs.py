@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.covers import covers
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +23,7 @@ def test_the_sample_is_part_of_every_run_and_the_whole_has_a_command():
     assert "-m" not in test[1].split()
 
 
+@pytest.mark.long
 @covers("proof.sample-and-whole")
 def test_figures_are_told_at_the_end(tmp_path):
     (tmp_path / "test_some.py").write_text(

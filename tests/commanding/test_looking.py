@@ -249,6 +249,7 @@ def test_place_tells_where_one_stands_and_who_else_is_there(work):
     assert session.place().path == (work.root.local_id, work.a.local_id, work.b.local_id)
 
 
+@pytest.mark.long
 @covers("loom.facts-bounded")
 @pytest.mark.parametrize("depth", [20, 400])
 def test_facts_place_and_memory_take_a_fixed_number_of_queries(grove, depth):

@@ -96,6 +96,7 @@ def _says(granted) -> str:
     return "+".join(sorted(granted)) or "nothing"
 
 
+@pytest.mark.long
 @covers(
     "command.permission-per-command",
     "permission.requirements",
@@ -164,6 +165,7 @@ def test_help_tells_who_may_not_leave_the_tree(work):
     assert "crossTree" not in roaming.ok("help search")
 
 
+@pytest.mark.long
 @covers("permission.roles")
 def test_the_three_roles_can_do_what_they_are_for(grove):
     for role, permitted in ((COLLABORATOR, 36), (ANALYST, 13), (SUBJECT, 0)):

@@ -295,6 +295,7 @@ def test_a_slip_of_the_fingers_is_put_right_and_another_word_is_not():
     assert not is_misspelt("excluded", "exclude")
 
 
+@pytest.mark.long
 @covers("command.classifier", "command.never-guesses")
 @pytest.mark.parametrize(
     ("name", "least", "share"),
@@ -331,6 +332,7 @@ TURNS = [
 ]
 
 
+@pytest.mark.long
 @covers("command.never-guesses")
 def test_a_word_that_turns_what_is_said_is_never_passed_over():
     said = [each for each in phrases("heldout.txt") if each.meant and each.meant.split()[0] in CHANGING]
@@ -359,6 +361,7 @@ CHANGING = set(CATALOG) - {
 }
 
 
+@pytest.mark.long
 @covers("command.never-guesses")
 @pytest.mark.parametrize(
     "frame",

@@ -276,6 +276,7 @@ def test_the_marker_depends_on_the_cut_only(road, scene, data):
         )
 
 
+@pytest.mark.long
 @covers("fit.middle-head-fits-half")
 @given(roads(tools=False, excluded=False), scenes(stepped=False))
 @example(talk(60), (Room(budget=500), Rules(minimum_recent=2)))

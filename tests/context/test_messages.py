@@ -332,6 +332,7 @@ def test_a_long_run_of_tools_keeps_the_task_that_began_it():
         assert any(entry.reason == "the last user message" for entry in context.manifest)
 
 
+@pytest.mark.long
 @covers("bar.tool-call-integrity", "bar.nothing-vital-lost")
 @pytest.mark.parametrize("strategy", ["truncateMiddle", "rollingWindow"])
 @pytest.mark.parametrize("step", [0, 0.25])

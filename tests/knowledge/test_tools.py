@@ -254,6 +254,7 @@ def test_a_note_is_read_by_its_path_or_its_name(notes):
         run(desk, "readNote", path="../secret.md")
 
 
+@pytest.mark.long
 @covers("toolcall.read-note")
 def test_a_long_note_is_read_part_by_part(notes):
     desk, write = notes

@@ -46,6 +46,7 @@ def bundle(evidence: bytes, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 @covers("provenance.self-contained-bundle")
 def test_another_installation_verifies_a_bundle_without_the_grove(
     bundle: Path, tsa: Authority, tmp_path: Path

@@ -169,6 +169,7 @@ def test_a_packed_answer_is_understood_and_kept_packed(house):
     assert b"content-encoding: gzip" in server.said[0]
 
 
+@pytest.mark.long
 @covers("provider.packed-answers")
 def test_a_packed_bomb_is_given_up_before_it_fills_the_memory(house):
     limits = Limits(unpacked=4 * 1024 * 1024)

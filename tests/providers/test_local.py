@@ -22,9 +22,7 @@ from weft.tree.content import Image
 from weft.tree.message import Message
 from weft.tree.node import Role
 
-pytestmark = [
-    pytest.mark.xdist_group("embedded model"),
-]
+pytestmark = [pytest.mark.xdist_group("embedded model"), pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

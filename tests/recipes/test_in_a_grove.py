@@ -359,6 +359,7 @@ def test_a_recipe_reads_no_more_than_so_many_records(loom, user, monkeypatch):
         loom.recipes.run(path_recipe(tree, node, yoj("messages")))
 
 
+@pytest.mark.long
 @covers("records.moved")
 def test_records_join_another_grove_with_a_file(tmp_path):
     with weft.open(tmp_path / "a.db") as one, weft.open(tmp_path / "b.db") as two:

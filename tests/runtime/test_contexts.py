@@ -220,6 +220,7 @@ def requests(dice, total):
         )
 
 
+@pytest.mark.long
 @covers("engine.assemble", "cost.tail-is-one-query", "system.order", "source.instructions-along-the-path")
 @pytest.mark.parametrize("seed", range(4))
 def test_a_dialogue_read_from_both_ends_gives_what_all_of_it_gives(loom, seed):
@@ -261,6 +262,7 @@ def _without_gaps(told):
     return (*told[:-1], {**manifest, "runs": kept})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 @covers("buffer.concatenated", "engine.assemble")
 def test_a_document_read_from_both_ends_gives_what_all_of_it_gives(loom, seed):

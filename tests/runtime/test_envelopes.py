@@ -298,6 +298,7 @@ def test_equal_inputs_give_equal_bytes_on_both_stores(tmp_path, postgres_server)
         assert held(address, tmp_path / "vault") == one
 
 
+@pytest.mark.long
 @covers("envelope.same-everywhere")
 def test_equal_inputs_give_equal_bytes_in_another_process_with_another_hash_seed(tmp_path):
     code = "import sys, pathlib; from tests.runtime.shelves import held; print(repr(held(sys.argv[1], pathlib.Path(sys.argv[2]))))"

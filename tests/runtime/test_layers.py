@@ -438,6 +438,7 @@ def test_a_pinned_item_is_in_the_library_from_its_own_turn_on(desk):
     assert forms["q.md"] != "full"
 
 
+@pytest.mark.long
 @covers("envelope.hostile-content")
 def test_hostile_items_are_rendered_safely_and_none_is_missing(desk):
     wild = '"quoted"\nand <broken> & new'

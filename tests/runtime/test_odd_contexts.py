@@ -223,6 +223,7 @@ def test_a_call_that_nobody_answered_takes_no_room_and_is_not_recent(loom):
     assert node.context(limit=500).tokens == last.context(limit=500).tokens
 
 
+@pytest.mark.long
 @covers("fit.budget-never-exceeded", "tokens.exact-where-installed")
 @pytest.mark.parametrize(
     ("mode", "pieces"),

@@ -144,6 +144,7 @@ def test_numbers_that_json_does_not_keep_are_refused(number):
         check_content(ToolResult(call_id="1", content=[number]))
 
 
+@pytest.mark.long
 def test_deep_json_is_refused_without_recursion():
     value: object = "x"
     for _ in range(100_000):

@@ -65,6 +65,7 @@ def test_a_chat_keeps_what_was_displayed_and_what_was_attached():
     assert read_chat(text) == chat
 
 
+@pytest.mark.long
 @given(
     st.lists(
         st.builds(
