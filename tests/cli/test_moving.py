@@ -130,3 +130,9 @@ def test_what_is_no_export_makes_no_grove(tmp_path: Path):
     new.fail("INVALID_INPUT", "import", str(nonsense))
     new.fail("NOT_FOUND", "import", str(tmp_path / "nothing.json"))
     assert not (tmp_path / "new.db").exists()
+
+
+def test_a_file_that_is_taken_for_a_tree_is_told_where_it_belongs(marie: Desk, tmp_path: Path):
+    told = marie.fail("NOT_FOUND", "export", str(tmp_path / "grove.json"))
+    assert f"--out {tmp_path / 'grove.json'}" in told
+    assert "--out" not in marie.fail("NOT_FOUND", "export", "Nobody")

@@ -1,6 +1,8 @@
 """A grove on the move: export, import, backup, migrate, doctor."""
 
+import contextlib
 import sys
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -14,13 +16,14 @@ from weft.cli.output import Piece
 from weft.cli.progress import progress_bar
 from weft.cli.texts import STDIN
 from weft.cli.wording import quoted
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, NotFoundError
 from weft.interop.weft_json import open_file
 from weft.tree.marks import counted
 
 __all__ = ["add_to"]
 
 _PANEL = "Moving"
+_FILES = (".json", ".gz", ".md")
 _LOOKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "wrong": ("✗", "red")}
 
 
@@ -54,7 +57,7 @@ def export(
             "the export itself is JSON: where should it go?", hint="name a file with --out"
         )
     chosen = list(names or ()) or ([call.choices.tree] if call.choices.tree is not None else None)
-    with progress_bar("exporting") as progress:
+    with progress_bar("exporting") as progress, _pointing_to_out(chosen or ()):
         target = sys.stdout.buffer if out == STDIN else Path(out)
         done = call.grove.export(target, chosen, overwrite=force, progress=progress)
     for note in done.notes:
@@ -65,6 +68,18 @@ def export(
         call.out.talk(told)
     else:
         call.out.answer({"file": out, **_wire(done)}, out, told)
+
+
+@contextlib.contextmanager
+def _pointing_to_out(names: Iterable[str]) -> Generator[None]:
+    """Say how a file is named, where one was taken for a tree."""
+    try:
+        yield
+    except NotFoundError as error:
+        file = next((name for name in names if name.lower().endswith(_FILES)), None)
+        if file is None:
+            raise
+        raise NotFoundError(error.message, hint=f"to write to a file: --out {file}") from error
 
 
 def import_(
