@@ -26,6 +26,7 @@ __all__ = [
     "missing_node",
     "pinned",
     "pruned",
+    "quoted",
     "recalled",
     "redone",
     "responded",
@@ -36,6 +37,7 @@ __all__ = [
     "switched",
     "tagged",
     "unbookmarked",
+    "unchanged",
     "undone",
     "unlinked",
     "untagged",
@@ -63,6 +65,11 @@ def document_outside(title: str, flagged: str) -> CrossTreeError:
 def done(*facts: str) -> str:
     """A success in one line; what is empty is left out."""
     return f"✓ {_FACTS.join(filter(None, facts))}"
+
+
+def unchanged(*facts: str) -> str:
+    """A command that found everything as it asks for, or nothing to change."""
+    return done("nothing changed", *facts)
 
 
 def edited(new: str, old: str, mode: Mode) -> str:
@@ -143,6 +150,11 @@ def expanded(name: str, count: int) -> str:
     return done(f'expanded "{_short(name)}"', _count(count, "node"))
 
 
+def quoted(text: str) -> str:
+    """What somebody called something, on one line and no longer than an answer bears."""
+    return f'"{_short(text)}"'
+
+
 def undone(what: str) -> str:
     return done(f"undid {what}")
 
@@ -176,7 +188,7 @@ def continued(start: str, new: Sequence[str], agent: str) -> str:
 
 
 def wrote(title: str, what: str, revision: int) -> str:
-    """`what` is `appended`, `inserted` or `replaced`."""
+    """`what` is `appended`, `inserted`, `replaced` or `nothing changed`."""
     return done(f'{what} in doc:"{_short(title)}"', f"revision {revision}")
 
 

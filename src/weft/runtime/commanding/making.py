@@ -6,7 +6,7 @@ from weft.commands import reply
 from weft.commands import values as v
 from weft.context.layers.items import node as node_item
 from weft.runtime.attaching import AttachAll, attach_all
-from weft.runtime.commanding.desk import Desk, Outcome
+from weft.runtime.commanding.desk import Desk, Outcome, as_it_was
 from weft.runtime.commanding.stepping import joined_with
 from weft.runtime.operations.editing import Edit, Join, Split
 from weft.runtime.operations.nodes import Annotate, Append, Merge
@@ -80,6 +80,6 @@ def _attach(desk: Desk, reference: str, item: str) -> Outcome:
         said = desk.node(text)
         items = [item_of(node_item(said.local_id, said.text))]
         desk.loom.perform(AttachAll(tree=desk.tree, node=to.ulid, items=items))
-    else:
-        attach_all(desk.loom, desk.tree, to.ulid, [text])
+    elif not attach_all(desk.loom, desk.tree, to.ulid, [text]):
+        return as_it_was(f"all of {reply.quoted(item)} is attached to [{to.local_id}] already")
     return Outcome(text=reply.attached(to.local_id, item))
