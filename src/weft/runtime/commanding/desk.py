@@ -129,7 +129,9 @@ class Desk:
 
     def document(self, reference: str) -> "Document":
         """A document that may be read here: linked to the tree or to a node of it, or with the flag."""
-        found, linked = Papers(self.see.store, self.see.actor).document_here(self.tree, reference)
+        papers = Papers(self.see.store, self.see.actor)
+        with papers.telling_titles(self.tree):
+            found, linked = papers.document_here(self.tree, reference)
         self._require_reach(found.title, linked=linked)
         return found
 
@@ -141,7 +143,9 @@ class Desk:
 
     def known_document(self, reference: str) -> tuple[str, str, bool]:
         """Id and title of any document, and whether it is linked here."""
-        return Papers(self.see.store, self.see.actor).title_here(self.tree, reference)
+        papers = Papers(self.see.store, self.see.actor)
+        with papers.telling_titles(self.tree):
+            return papers.title_here(self.tree, reference)
 
     def _require_reach(self, title: str, *, linked: bool) -> None:
         if linked:

@@ -5,6 +5,7 @@ from typing import TypeAlias, assert_never
 from weft.commands import reply
 from weft.commands import values as v
 from weft.errors import NotFoundError
+from weft.runtime.commanding.crossing import tree_named
 from weft.runtime.commanding.desk import Desk, Outcome, as_it_was
 from weft.runtime.commanding.stepping import last_step
 from weft.runtime.operations.history import Redo, Undo
@@ -80,7 +81,7 @@ def _target(desk: Desk, to: v.NodeTarget | v.DocumentTarget | v.TreeTarget) -> t
             name, title, linked = desk.known_document(reference)
             return TargetRef(TargetKind.DOCUMENT, name), f'doc:"{title}"', linked
         case v.TreeTarget(reference):
-            found = desk.loom.read.tree(reference)
+            found = tree_named(desk.session, reference)
             is_here = found.id == desk.session.tree_id
             return TargetRef(TargetKind.TREE, found.id), f'tree:"{found.title}"', is_here
         case _:

@@ -38,6 +38,7 @@ from weft.runtime.actor import agent_row, permissions_of, require_access, requir
 from weft.runtime.commanding.carrying import carry_out
 from weft.runtime.commanding.crossing import may_cross, reached_tree
 from weft.runtime.commanding.desk import Desk, Outcome
+from weft.runtime.commanding.hinting import for_models
 from weft.runtime.commanding.remembered import BegunRun, Remembered, begin_run, note_actions
 from weft.runtime.commanding.seeing import Seeing
 from weft.runtime.operations.memory import KeepThought
@@ -216,8 +217,13 @@ class Session:
         try:
             outcome = self._act(command)
         except WeftError as trouble:
-            error = _in_words(trouble)
+            error = self.in_words(trouble)
         return self._keep(text, command, outcome, error, turn)
+
+    def in_words(self, error: WeftError) -> WeftError:
+        """An error as it is told to whoever commands here."""
+        told = _in_words(error)
+        return for_models(told) if self.agent.type is AgentType.MODEL else told
 
     def _act(self, command: Command) -> Outcome:
         row = CATALOG[command.name]
