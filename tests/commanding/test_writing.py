@@ -70,8 +70,12 @@ def test_attach_hangs_nodes_documents_and_notes_on_a_turn(work, tmp_path):
     turn = work.a.say("Look at these.").local_id
     (tmp_path / "Snow.md").write_text("It fell.")
     work.loom.vaults.mount(tmp_path, f"Vault {work.number}")
-    for item in (f"[{work.a.local_id}]", f"doc:{work.document.title}", f"Vault {work.number}:Snow.md"):
-        assert work.ok(f'attach {turn} "{item}"') == f'✓ attached "{item}" to [{turn}]'
+    for item, told in (
+        (f"[{work.a.local_id}]", f"[{work.a.local_id}]"),
+        (f"doc:{work.document.title}", f'doc:"{work.document.title}"'),
+        (f"Vault {work.number}:Snow.md", f'"Vault {work.number}:Snow.md"'),
+    ):
+        assert work.ok(f'attach {turn} "{item}"') == f"✓ attached {told} to [{turn}]"
     assert len(work.node(turn).value.attachments) == 3
     assert work.no(f'attach {turn} "Nowhere.md"').startswith("✗ NOT_FOUND: ")
     apart = work.loom.write_document(f"Apart {work.number}", "x")

@@ -99,7 +99,8 @@ def joined(new: str, first: str, second: str) -> str:
 
 
 def attached(node: str, item: str) -> str:
-    return done(f'attached "{_short(item)}" to [{node}]')
+    """`item` is as a link would call it: `[a7x2]`, `doc:"…"`; anything else in quotation marks."""
+    return done(f"attached {item} to [{node}]")
 
 
 def linked(node: str, other: str, note: str = "") -> str:
