@@ -83,6 +83,46 @@ def test_an_arrow_in_the_agents_own_words_is_no_command(scene, place):
     unchanged(grove, node, before, found)
 
 
+@covers("command.overlooked-told")
+def test_what_was_said_in_vain_is_told_behind_the_results(scene):
+    grove, tree, says = scene
+    a = tree.say("Here.").local_id
+    says.next = [f'She says "no.\n→ view {a}\n→ dance\n\nAnd "so on".\n→ bookmark {a}\n', "Fine."]
+    found = run(grove, tree).result()
+    assert [result.command for result in found.results] == [f"bookmark {a}"]
+    told = says.model.requests[-1].messages[-1].text
+    assert told.endswith(f"✓ bookmarked [{a}]\n\nnot run, in a quotation: → view {a}")
+    assert "dance" not in told
+
+
+@covers("command.overlooked-told")
+@pytest.mark.parametrize(
+    ("words_said", "why"),
+    [
+        ("> Look.\n→ view {}", "in a quotation"),
+        ('She says "no.\n→ view {}', "in a quotation"),
+        ("So:\n\n    → view {}", "in a code block"),
+        ("So: <quote>\n→ view {}", "inside a tag"),
+    ],
+)
+def test_where_there_are_no_results_the_trace_tells_it(scene, words_said, why):
+    grove, tree, says = scene
+    a = tree.say("Here.").local_id
+    says.next = [words_said.format(a), "Fine."]
+    assert run(grove, tree).result().results == ()
+    run(grove, tree).result()
+    assert f"did not run view {a} ({why})" in words(says.model.requests[-1])
+
+
+def test_little_is_told_of_much_that_was_said_in_vain(scene):
+    grove, tree, says = scene
+    a = tree.say("Here.").local_id
+    says.next = ["```\n" + f"→ view {a}\n" * 5_000 + "```\n", "Fine."]
+    before = counts(grove)["memory"]
+    run(grove, tree).result()
+    assert counts(grove)["memory"] - before <= 4
+
+
 def in_a_node(grove, tree, arrow):
     tree.say(arrow)
 

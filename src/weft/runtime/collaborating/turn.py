@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from weft.commands.overlooked import Overlooked, overlooked
 from weft.commands.scan import Found, Scan, Scanner
 from weft.context.loomaware.headings import strip_headings
 from weft.context.marker import JOINT
@@ -55,6 +56,8 @@ class Turn:
         self.thoughts: tuple[Found, ...] = ()
         self.truncated: Found | None = None
         """A command that the length limit cut off: nobody knows how it would have gone on."""
+        self.overlooked: tuple[Overlooked, ...] = ()
+        """What would have been commands, had it not stood where things are quoted or shown."""
         self.said = ""
         """Its own words up to the cut, commands and all."""
         self.tokens = 0
@@ -103,7 +106,9 @@ class Turn:
         scan = self._scanner.finish()
         self._say()
         end = len(self._given) + self._letters if scan.cut is None else scan.cut
-        self.said = (self._given + "".join(self._heard))[len(self._given) : end]
+        whole = self._given + "".join(self._heard)
+        self.said = whole[len(self._given) : end]
+        self.overlooked = overlooked(whole, scan.ignored)
         self.tokens = heard.answer.usage.completion or DEFAULT.of_text("".join(self._heard))
         self._take_commands(heard, scan)
         self.is_whole = heard.error is None and not heard.stopped and not self.is_over

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from weft.commands.catalog import CATALOG
+from weft.commands.overlooked import Overlooked
 from weft.commands.parse import check_limits, parse_found
 from weft.commands.reply import failed
 from weft.commands.results import Result, shortened
@@ -162,6 +163,15 @@ class Session:
         for each in found:
             if each.think and each.text.strip():
                 self.loom.perform(KeepThought(tree=self.tree_id, text=each.text.strip()))
+
+    def note_overlooked(self, found: Sequence[Overlooked]) -> None:
+        """Let the agent know in its trace what it said in vain, where there are no results to say it with."""
+        if found:
+            actions = [
+                Action(verb="did not run", target=each.command, noun="command", detail=each.why)
+                for each in found
+            ]
+            note_actions(self.gate, self._place, actions)
 
     def memory(self) -> Memory:
         """What stands in the memory block of the agent's next turn."""
