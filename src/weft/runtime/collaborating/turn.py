@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from weft.commands.overlooked import Overlooked, overlooked
 from weft.commands.scan import Found, Scan, Scanner
-from weft.context.loomaware.headings import strip_headings
+from weft.context.loomaware.headings import may_become_heading, strip_headings
 from weft.context.marker import JOINT
 from weft.context.tokens import DEFAULT
 from weft.providers.base import Request
@@ -29,6 +29,19 @@ def joined_prose(before: str, scan: Scan) -> str:
     """What was said so far beside commands, without headings that only look like ours."""
     said = strip_headings(scan.prose).strip()
     return JOINT.join(filter(None, [before, said]))
+
+
+def _sayable(text: str, *, within: bool, over: bool) -> tuple[str, str]:
+    """What can be told of a text without the headings in it, and what has to wait.
+
+    `within` is whether the text goes on with a line that was told in part.
+    """
+    end = text.find("\n") + 1 or len(text) if within else 0
+    last = text.rfind("\n", end) + 1 or end
+    waits = "" if over or not may_become_heading(text[last:]) else text[last:]
+    told = text[:end] + strip_headings(text[end : len(text) - len(waits)])
+    said = told.rstrip("\n")
+    return said, told[len(said) :] + waits
 
 
 class Turn:
@@ -72,7 +85,7 @@ class Turn:
         self._has_words = False
         self._attempt: str | None = None
         self._scanner = Scanner()
-        self._ends, self._has_told = "", False
+        self._untold, self._has_told = "", False
 
     def begin(self, request: Request) -> None:
         self._given = request.prefill
@@ -92,11 +105,10 @@ class Turn:
         self.is_over = self._letters > _CHARACTERS * self._room
         return self.is_over
 
-    def _say(self) -> None:
-        """What is certain to be prose; line ends wait for what follows them."""
-        news = self._ends + self._scanner.news()
-        said = news.rstrip("\n")
-        self._ends = news[len(said) :]
+    def _say(self, *, over: bool = False) -> None:
+        """What is certain to be prose; line ends wait for what follows them, headings for their end."""
+        news = self._untold + self._scanner.news()
+        said, self._untold = _sayable(news, within=self._has_told, over=over)
         if said:
             self._tell(Said(0, said if self._has_told else said.lstrip("\n")))
             self._has_told = True
@@ -104,7 +116,7 @@ class Turn:
     def reply(self, heard: Heard, said: Sequence[Continuation]) -> list[Continuation]:
         """Nothing yet, if there are commands to be answered; else everything that was said in this run."""
         scan = self._scanner.finish()
-        self._say()
+        self._say(over=True)
         end = len(self._given) + self._letters if scan.cut is None else scan.cut
         whole = self._given + "".join(self._heard)
         self.said = whole[len(self._given) : end]
