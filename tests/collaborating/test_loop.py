@@ -92,8 +92,11 @@ def test_a_run_goes_on_until_a_turn_has_no_command_and_what_was_said_is_one_repl
         check_sound(grove)
 
 
-def test_what_happens_is_told_in_order(address):
-    script = ["Hm.\n→ think She may lie. ←\n→ tree\n", "So it is."]
+@pytest.mark.parametrize(
+    "said", ["Hm.\n→ think She may lie. ←\n→ tree\n", "Hm.\n→ think She may lie. ←\n→ tree"]
+)
+def test_what_happens_is_told_in_order(address, said):
+    script = [said, "So it is."]
     with workshop(address, script) as (grove, tree, _):
         events = list(run(grove, tree))
         kinds = [type(event) for event in events]

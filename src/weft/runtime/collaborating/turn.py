@@ -86,24 +86,29 @@ class Turn:
         self._attempt: str | None = None
         self._scanner = Scanner()
         self._untold, self._has_told = "", False
+        self._commanded = 0
 
     def begin(self, request: Request) -> None:
         self._given = request.prefill
         self._scanner = Scanner(given=request.prefill)
-        self._heard, self._letters = [], 0
+        self._heard, self._letters, self._commanded = [], 0, 0
 
     def hear(self, text: str) -> bool:
         text = clean_text(text)
         self._heard.append(text)
         self._letters += len(text)
-        for found in self._scanner.feed(text):
-            self._say()
-            self._tell(Commanded(found.text, found.think))
+        self._tell_commands(self._scanner.feed(text))
         self._say()
         if self._scanner.cut is not None:
             return True
         self.is_over = self._letters > _CHARACTERS * self._room
         return self.is_over
+
+    def _tell_commands(self, commands: Sequence[Found]) -> None:
+        for found in commands:
+            self._say()
+            self._tell(Commanded(found.text, found.think))
+            self._commanded += 1
 
     def _say(self, *, over: bool = False) -> None:
         """What is certain to be prose; line ends wait for what follows them, headings for their end."""
@@ -116,6 +121,8 @@ class Turn:
     def reply(self, heard: Heard, said: Sequence[Continuation]) -> list[Continuation]:
         """Nothing yet, if there are commands to be answered; else everything that was said in this run."""
         scan = self._scanner.finish()
+        # A line is complete where the output ends, too.
+        self._tell_commands(scan.commands[self._commanded :])
         self._say(over=True)
         end = len(self._given) + self._letters if scan.cut is None else scan.cut
         whole = self._given + "".join(self._heard)
