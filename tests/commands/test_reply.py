@@ -9,7 +9,7 @@ from weft.commands import reply
 from weft.commands.catalog import CATALOG, ROWS, refusal
 from weft.commands.help import help_on, help_text
 from weft.commands.parse import check_limits, parse
-from weft.commands.results import Result, faded, referred, results_message, shortened
+from weft.commands.results import Result, results_message, shortened
 from weft.errors import CODES, InvalidSyntaxError, LimitExceededError
 from weft.tree.agent import ALL_PERMISSIONS, ANALYST, COLLABORATOR, SUBJECT, Permission
 from weft.tree.tree import Mode
@@ -154,13 +154,6 @@ def test_a_result_over_the_threshold_is_summarised_with_a_handle_for_the_rest():
     )
     assert shown.text == long.text
     assert shortened(result(4, tokens=1_000), str.upper).shown == "✓ done"
-
-
-def test_a_result_fades_in_the_next_turn_unless_it_is_held():
-    made = [result(1, turn=1), result(2, turn=1), result(3, turn=1), result(4, turn=2)]
-    seen = faded(made, turn=2, held=referred([2], [3]))
-    assert [each.shown for each in seen] == ["(faded)", "✓ done", "✓ done", "✓ done"]
-    assert seen[0].text == "✓ done"
 
 
 def test_every_code_of_a_command_has_its_row():
