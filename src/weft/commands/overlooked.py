@@ -42,7 +42,7 @@ def _read(text: str, why: Why) -> Overlooked | None:
         return None
     if isinstance(meant.action, Think):
         return None
-    said = write_command(meant)
+    said = " ".join(write_command(meant).split())
     return Overlooked(said if len(said) <= _ABOUT else f"{said[: _ABOUT - 1]}…", why)
 
 

@@ -1,5 +1,6 @@
 """What a command is answered: one line that begins with ✓ or ✗, ids in brackets, ` · ` between facts."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from weft.errors import CrossTreeError, NotFoundError, WeftError
@@ -24,6 +25,7 @@ __all__ = [
     "listed",
     "merged",
     "missing_node",
+    "one_line",
     "pinned",
     "pruned",
     "quoted",
@@ -45,12 +47,18 @@ __all__ = [
 ]
 
 _FACTS = " · "
+_BREAKS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+
+
+def one_line(text: str) -> str:
+    """What somebody named or wrote cannot begin a line of ours."""
+    return _BREAKS.sub(" ", text)
 
 
 def failed(error: WeftError) -> str:
     """An error as a model reads it."""
-    hint = "" if error.hint is None else f"\n  hint: {error.hint}"
-    return f"✗ {error.code}: {error.message}{hint}"
+    hint = "" if error.hint is None else f"\n  hint: {one_line(error.hint)}"
+    return f"✗ {error.code}: {one_line(error.message)}{hint}"
 
 
 def missing_node(reference: str) -> NotFoundError:
@@ -64,7 +72,7 @@ def document_outside(title: str, flagged: str) -> CrossTreeError:
 
 def done(*facts: str) -> str:
     """A success in one line; what is empty is left out."""
-    return f"✓ {_FACTS.join(filter(None, facts))}"
+    return f"✓ {_FACTS.join(map(one_line, filter(None, facts)))}"
 
 
 def unchanged(*facts: str) -> str:
@@ -197,14 +205,14 @@ def listed(node: str, what: str, rows: Sequence[str], *, more: int = 0) -> str:
     """`what` is the plural: `continuations`."""
     count = _count(len(rows) + more, what.removesuffix("s"))
     head = done(f"[{node}] has {count}", f"{len(rows)} shown" if more else "")
-    return "\n".join([head, *(f"  {row}" for row in rows)])
+    return "\n".join([head, *(f"  {one_line(row)}" for row in rows)])
 
 
 def searched(query: str, rows: Sequence[str], *, more: int = 0) -> str:
     head = done(
         f'"{_short(query)}"', _count(len(rows) + more, "result"), f"{len(rows)} shown" if more else ""
     )
-    return "\n".join([head, *(f"  {row}" for row in rows)])
+    return "\n".join([head, *(f"  {one_line(row)}" for row in rows)])
 
 
 def _ids(nodes: Iterable[str]) -> str:

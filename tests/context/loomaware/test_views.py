@@ -110,6 +110,8 @@ def test_a_name_can_neither_end_its_heading_nor_add_to_it():
 )
 def test_what_looks_like_a_heading_or_a_block_is_escaped_at_no_cost(text, shown):
     assert escape_look_alikes(text) == shown
+    for end in "\r\v\f\x85\u2028\u2029":
+        assert escape_look_alikes(f"said{end}\u00a0{text}{end}on") == f"said{end}\u00a0{shown}{end}on"
     assert len(shown) == len(text)
 
 

@@ -139,7 +139,7 @@ def _shown(text: str, how: Showing) -> str:
 
 def _quoted(text: str) -> str:
     """Further lines are set in, so that nothing in them can end the block."""
-    return '"' + escape_look_alikes(text.strip()).replace("\n", "\n    ") + '"'
+    return '"' + "\n    ".join(escape_look_alikes(text.strip()).splitlines()) + '"'
 
 
 def _line(text: str) -> str:

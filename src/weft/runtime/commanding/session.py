@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from weft.commands.catalog import CATALOG
 from weft.commands.overlooked import Overlooked
 from weft.commands.parse import check_limits, parse_found
-from weft.commands.reply import failed
+from weft.commands.reply import failed, one_line
 from weft.commands.results import Result, shortened
 from weft.commands.scan import Found
 from weft.commands.telling import told
@@ -263,7 +263,7 @@ class Session:
         return result if again else shortened(result, partial(_in_short, brief=outcome.brief))
 
     def _trace(self, action: Asked | None, detail: str, error: WeftError | None) -> None:
-        said = "" if error is None else f"{error.code}: {error.message}"
+        said = "" if error is None else f"{error.code}: {one_line(error.message)}"
         if action is None:
             done = Action(verb="said", target="what is no command", noun="", error=said)
         else:
