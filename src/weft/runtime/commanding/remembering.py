@@ -4,7 +4,7 @@ from typing import TypeAlias, assert_never
 
 from weft.commands import reply
 from weft.commands import values as v
-from weft.context.loomaware.memory import memory_view
+from weft.context.loomaware.memory import Showing, memory_view
 from weft.context.tokens import DEFAULT
 from weft.errors import InvalidInputError, InvalidSyntaxError, LimitExceededError, NotFoundError
 from weft.ids import normalise_reference
@@ -12,6 +12,7 @@ from weft.runtime.commanding.desk import Desk, Outcome, as_it_was
 from weft.runtime.commanding.looking import no_result, summed_up
 from weft.runtime.commanding.remembered import Remembered
 from weft.runtime.commanding.seeing import words_of
+from weft.runtime.commanding.threshold import inline_tokens
 from weft.runtime.operations.memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash, Unpin
 from weft.tree.agent import Permission
 from weft.tree.document import section_of
@@ -48,7 +49,8 @@ def remember(desk: Desk, action: Remembering) -> Outcome:
         case v.Drop(target):
             return _drop(desk, tree, target)
         case v.Memory(view):
-            return Outcome(text=memory_view(desk.session.memory(), view, desk.now))
+            showing = Showing(inline=inline_tokens(desk.session.agent))
+            return Outcome(text=memory_view(desk.session.memory(), view, desk.now, showing))
         case _:
             assert_never(action)
 

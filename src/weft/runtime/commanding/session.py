@@ -42,6 +42,7 @@ from weft.runtime.commanding.desk import Desk, Outcome
 from weft.runtime.commanding.hinting import for_models
 from weft.runtime.commanding.remembered import BegunRun, Remembered, begin_run, note_actions
 from weft.runtime.commanding.seeing import Seeing
+from weft.runtime.commanding.threshold import inline_tokens
 from weft.runtime.operations.memory import KeepThought
 from weft.runtime.values import heading_of
 from weft.store.references import find_tree
@@ -260,7 +261,9 @@ class Session:
         self.results.append(result)
         self._trace(None if command is None else command.action, outcome.detail, error)
         again = command is not None and isinstance(command.action, ViewResult)
-        return result if again else shortened(result, partial(_in_short, brief=outcome.brief))
+        if again:
+            return result
+        return shortened(result, partial(_in_short, brief=outcome.brief), inline=inline_tokens(self.agent))
 
     def _trace(self, action: Asked | None, detail: str, error: WeftError | None) -> None:
         said = "" if error is None else f"{error.code}: {one_line(error.message)}"
