@@ -24,7 +24,7 @@ _ID = r"\[[0-9A-Za-z]{4,26}['’′]{0,64}\]"
 _TIME = r"(?:just now|\d{1,6}[mhdwy] ago|\d{4}-\d\d-\d\d \d\d:\d\d(?: UTC)?)"
 _COUNT = r"(?: · (?:[\d,]{1,12} (?:continuation|annotation|link)s?|bookmarked|excluded|pruned|interrupted))*+"
 _HEADING = re.compile(rf"^[ \t]*+{_ID} [^\n·]{{1,200}} · {_TIME}{_COUNT}[ \t\r]*+$\n?", re.MULTILINE)
-_BEGUN = re.compile(r"[ \t]*+\[[0-9A-Za-z]{0,26}(?:['’′]{0,64}(?:\](?: [^\n]{0,300})?)?)?")
+_BEGUN = re.compile(r"[ \t]{0,100}+(?:\[[0-9A-Za-z]{0,26}(?:['’′]{0,64}(?:\](?: [^\n]{0,300})?)?)?)?")
 _BREAK = r"\r\v\f\x1c-\x1e\x85\u2028\u2029"
 """What shows as the end of a line, beside the one that it is."""
 _START = rf"(?:^|(?<=[{_BREAK}]))"
