@@ -4,6 +4,7 @@ And whatever a model may say: the loop survives it.
 """
 
 import contextlib
+import itertools
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,11 +15,12 @@ from tests.covers import covers
 from tests.soundness import check_sound
 
 import weft
+from weft.commands.scan import scan
 from weft.errors import WeftError
 from weft.providers.base import Request
 from weft.runtime.collaborating.journal import Journal
-from weft.runtime.collaborating.telling import Ending
-from weft.runtime.collaborating.turn import Turn
+from weft.runtime.collaborating.telling import Commanded, Ending, Said
+from weft.runtime.collaborating.turn import Turn, joined_prose
 from weft.testing import Reply, Scripted
 from weft.tree.content import Thinking, ToolResult
 from weft.tree.edge import EdgeType
@@ -263,6 +265,44 @@ def test_what_came_with_a_file_is_no_command(scene, tmp_path):
         found = run(other, there, "Look.", node=node.id).result()
         assert found.results == ()
         assert not there.node(node.id).metadata.pruned
+
+
+PARTS = [
+    "[a7x2] human · 3m ago",
+    "[a7x2",
+    "] ",
+    " · ",
+    "[see](x)",
+    "word ",
+    "  ",
+    "\t",
+    "\n",
+    "→ tree",
+    "→ think a ←",
+    '"',
+    "> q",
+    "```\n",
+]
+
+
+@covers("loom.headings-stripped-from-output", "command.lines-not-stored")
+@given(st.lists(st.sampled_from(PARTS), max_size=12).map("".join), st.lists(st.integers(1, 40), min_size=1))
+def test_what_is_told_while_it_is_said_is_what_is_kept(text, sizes):
+    told: list = []
+    turn = Turn(None, number=1, room=10_000, edge=EdgeType.CONTINUATION, cursor=None, tell=told.append)
+    turn.begin(Request(model="x", messages=()))
+    place = 0
+    for size in itertools.cycle(sizes):
+        if place >= len(text) or turn.hear(text[place : place + size]):
+            break
+        place += size
+    kept = scan(text)
+    turn._tell_commands(turn._scanner.finish().commands[turn._commanded :])
+    turn._say(over=True)
+    assert "".join(each.text for each in told if isinstance(each, Said)).strip() == joined_prose("", kept)
+    assert [each.text for each in told if isinstance(each, Commanded)] == [
+        each.text for each in kept.commands
+    ]
 
 
 CHUNKS = st.lists(
