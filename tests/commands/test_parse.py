@@ -156,6 +156,30 @@ def test_articles_node_me_and_please_are_ignored():
         assert action(said) == v.View("a7x2")
 
 
+@covers("command.never-guesses")
+@pytest.mark.parametrize(
+    ("said", "form"),
+    [
+        ("ptune a7x2", "→ prune ID"),
+        ("prunes a7x2", "→ prune ID"),
+        ("marge a7x2 b3k9", '→ merge ID ID … "…"'),
+        ("wiew a7x2", "→ view ID [full] [with-annotations]"),
+    ],
+)
+def test_a_verb_that_is_nearly_one_is_asked_about_and_not_taken(said, form):
+    with pytest.raises(InvalidSyntaxError) as refused:
+        parse(said)
+    assert refused.value.message == "which of these was meant?"
+    assert refused.value.hint.startswith(form)
+
+
+@covers("command.never-guesses")
+@pytest.mark.parametrize("said", ["xyzzy", "a7x2", "[a7x2] b3k9", "frobnicate the a7x2"])
+def test_where_nothing_comes_close_nothing_is_suggested(said):
+    with pytest.raises(InvalidSyntaxError, match="no command is known by these words"):
+        parse(said)
+
+
 @covers("command.attach")
 @pytest.mark.parametrize(
     "said", ['attach a7x2 "doc:Her Notes"', 'attach a7x2 doc:"Her Notes"', 'attach doc:"Her Notes" to a7x2']
