@@ -72,6 +72,9 @@ def test_what_only_people_can_do_is_not_hinted_at(work):
         ("set ANTHROPIC_API_KEY, or `weft keys set anthropic`; local:smollm2 needs none", "ask the human"),
         ("detach it first to replace it", None),
         ("→ memory shows your pins", "→ memory shows your pins"),
+        ('there are "weft notes", "MY_BOT", "--x"', 'there are "weft notes", "MY_BOT", "--x"'),
+        ('→ read doc:"weft notes" in:grove', '→ read doc:"weft notes" in:grove'),
+        ("use the id: 01H 'weft notes'; 01J 'weft notes'", "use the id: 01H 'weft notes'; 01J 'weft notes'"),
         (None, None),
     ],
 )

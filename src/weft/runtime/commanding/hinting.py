@@ -36,6 +36,8 @@ Where both end in a blank, what follows stays.
 """
 _FOR_PEOPLE = re.compile(r"\bweft [a-z]|`weft|--[a-z]|\bpip install\b|\b[A-Z]+_[A-Z_]+\b|\bchmod\b")
 """What is typed in a shell."""
+_NAMES = re.compile(r"\"[^\"]*+\"|'[^']*+'")
+"""What somebody called something: any words may be in it."""
 
 
 def for_models(error: WeftError) -> WeftError:
@@ -48,7 +50,7 @@ def _instead(hint: str) -> str:
     for begins, told in INSTEAD.items():
         if hint.startswith(begins):
             return told + (hint.removeprefix(begins) if told.endswith(" ") else "")
-    return _ASK if _FOR_PEOPLE.search(hint) else hint
+    return _ASK if _FOR_PEOPLE.search(_NAMES.sub("", hint)) else hint
 
 
 def there_are(names: Iterable[str], otherwise: str) -> str:
