@@ -40,6 +40,11 @@ def test_a_tree_without_documents_says_so(grove):
         "✗ NOT_FOUND: no document 'Nowhere'\n  hint: no document is linked to this tree"
     )
     assert there_are(map(str, range(30)), "").endswith('"19", and more')
+    long = grove.write_document(f"A very long title {work.number} " + "x" * 200, "It is long.")
+    grove.link(work.tree, long)
+    told = work.no('read doc:"Nowhere"').rpartition('there are "')[2].rstrip('"')
+    assert len(told) == 80
+    assert "It is long." in work.ok(f'read doc:"{told}"')
 
 
 @covers("command.hints-can-be-followed")

@@ -8,6 +8,7 @@ from weft.errors import WeftError
 __all__ = ["INSTEAD", "for_models", "there_are"]
 
 _MOST_NAMED = 20
+_NAME = 80
 _ASK = "ask the human"
 _TEXT = "→ respond … with its text, and attach that node as [ID]"
 INSTEAD: dict[str, str] = {
@@ -54,9 +55,9 @@ def _instead(hint: str) -> str:
 
 
 def there_are(names: Iterable[str], otherwise: str) -> str:
-    """The names that there are, as a hint."""
+    """The names that there are, as a hint; of a long one its beginning, by which it is found too."""
     known = list(names)
     if not known:
         return otherwise
-    shown = ", ".join(f'"{name}"' for name in known[:_MOST_NAMED])
+    shown = ", ".join(f'"{name[:_NAME].rstrip()}"' for name in known[:_MOST_NAMED])
     return f"there are {shown}" + (", and more" if len(known) > _MOST_NAMED else "")
