@@ -58,6 +58,8 @@ def test_what_only_people_can_do_is_not_hinted_at(work):
         f'attach {a} "https://example.org"': "→ respond … with its text, and attach that node as [ID]",
         'continue using agent:"human"': "name a model's agent",
     }
+    lines[f'tag {a} "{"x" * 300}"'] = "make it shorter"
+    lines[f'annotate {a} "a\0b"'] = "leave it out"
     for line, hint in lines.items():
         assert work.no(line).endswith(f"\n  hint: {hint}"), line
     work.a.say("Another.")
@@ -90,11 +92,7 @@ def test_a_hint_is_kept_replaced_or_left_out(hint, told):
 
 
 def test_every_hint_that_is_replaced_is_still_given_by_somebody():
-    given = "\n".join(
-        path.read_text()
-        for path in SOURCE.rglob("*.py")
-        if path.name != "hinting.py" and "runtime" in path.parts
-    )
+    given = "\n".join(path.read_text() for path in SOURCE.rglob("*.py") if path.name != "hinting.py")
     given = re.sub(r'f"', '"', given)
     assert [hint for hint in INSTEAD if f'"{hint}' not in given] == []
     assert for_models(ConflictError("x", hint="unarchive it first")).message == "x"

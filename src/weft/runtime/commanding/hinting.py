@@ -14,12 +14,14 @@ _TEXT = "→ respond … with its text, and attach that node as [ID]"
 INSTEAD: dict[str, str] = {
     "archive the tree instead": "prune what follows it",
     "choose another name, or remove it first": "choose another name",
+    "decode the text again with errors='replace'": "leave it out",
     "detach it first to replace it": "",
     "detach one first": "attach to another node",
     "give its text with it: --text, or an item of type url": _TEXT,
     "give what it gave with it: --text, or an item of type query": _TEXT,
     "name one of ": "→ switch to one of these first: ",
     "quote more of the text, or give an offset": "quote more of the text",
+    "remove it, or store the bytes as a blob": "leave it out",
     "restore it first": "ask the human to restore it",
     "restore it, or act as another agent": "ask the human to restore it",
     "restore it, or name another": "name another",
@@ -27,6 +29,7 @@ INSTEAD: dict[str, str] = {
     "set max_tokens, raise the cap (weft spend cap), or choose a cheaper model": (
         "use tokens:N with less, name a cheaper agent, or ask the human to raise the cap"
     ),
+    "split it, or keep it in a document or a blob": "make it shorter",
     "unarchive it first": "ask the human to unarchive it",
     "use an offset between ": "quote words from its middle",
     "weft agents shows who is a model": "name a model's agent",
