@@ -53,6 +53,10 @@ def _lines(section: Section) -> None:
         "blanks": "→ " + " " * _MEGABYTE + "view a7x2",
         "arrows": "→ " * (_MEGABYTE // 2),
         "prose": "word " * (_MEGABYTE // 5),
+        "backslashes": '→ annotate a7x2 "' + "\\" * _MEGABYTE + '"',
+        "ids with commas": "→ merge " + "a7x2," * (_MEGABYTE // 5) + ' "x"',
+        "marks of two kinds": "→ annotate a7x2 " + '"“' * (_MEGABYTE // 2),
+        "prose of ticks": "x`" * (_MEGABYTE // 2),
     }
     took = medians([partial(_read, line) for line in shapes.values()], budget=6, most=9)
     rows = [

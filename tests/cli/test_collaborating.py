@@ -32,6 +32,16 @@ def test_once_prints_the_words_and_tells_what_was_done_beside_them(pair):
     assert "→" not in pair.ok("read")
 
 
+@covers("command.think", "cli.collaborate")
+def test_a_thought_is_folded_and_a_last_command_without_an_end_of_line_is_told(pair):
+    said = ["Hm.\n→ think she lies\nabout it ←\n→ tree", "So it is."]
+    pair.ok("agents", "set", "Muse", "--set", f"script={json.dumps(said)}")
+    answer = pair("collaborate", "--once", "How long?")
+    assert answer.out == "Hm.\n\nSo it is.\n"
+    assert answer.err.splitlines()[:2] == ["→ think …", "→ tree"]
+    assert "lies" not in answer.out + answer.err
+
+
 @covers("cli.collaborate", "cli.json")
 def test_once_gives_everything_as_json(pair):
     told = pair.json("collaborate", "--once", "How long?")

@@ -8,10 +8,12 @@ from tests.covers import covers
 from tests.statements import statements
 
 import weft
+from weft.commands.scan import scan
 from weft.context.loomaware.addendum import addendum
 from weft.context.manifest import Kind, Outcome
 from weft.errors import ContextLimitError
 from weft.providers.base import CacheKind
+from weft.runtime.commanding.doing import session_for
 from weft.testing import START, SteppingClock, grove
 from weft.tree.agent import ALL_PERMISSIONS, Permission
 from weft.tree.item import Item
@@ -90,6 +92,27 @@ def test_the_addendum_names_what_the_agent_may_do_for_whoever_asks():
         node = loom.plant("Marie").say("Hello.")
         seen = loom.acting_as("Reader").node(node.id).context(agent=MUSE)
         assert "Your current permissions: loom_aware, doc_read\n" in seen.system
+
+
+@covers("command.threshold-configurable")
+@pytest.mark.parametrize(
+    ("told", "is_short"),
+    [(50, True), (100_000, False), (None, False), ("many", False), (True, False), (0, False)],
+)
+def test_from_where_on_results_and_pins_are_in_short_is_the_agents_setting(told, is_short):
+    with grove() as loom:
+        agent = muse(loom, custom={} if told is None else {"inlineTokens": told})
+        tree = loom.plant("Marie")
+        long = tree.say("Word by word it goes on. " * 40)
+        done = tree.do(f"→ view {long.local_id} full\n→ pin {long.local_id}\n→ memory", agent=MUSE)
+        seen = tree.say("Two.").context(agent=MUSE)
+        assert ("..." in seen.system) is is_short
+        assert ("..." in done[2].text) is is_short
+        session = session_for(loom, tree.id, MUSE)
+        (result,) = session.run(scan(f"→ view {long.local_id} full").batch, turn=1)
+        assert (result.short is not None) is is_short
+        assert result.text.endswith(long.text.strip())
+        assert agent.configuration.custom.get("inlineTokens") == told
 
 
 @covers("loom.layout-cache", "loom.layout-of-an-agent")

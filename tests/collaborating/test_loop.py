@@ -92,8 +92,11 @@ def test_a_run_goes_on_until_a_turn_has_no_command_and_what_was_said_is_one_repl
         check_sound(grove)
 
 
-def test_what_happens_is_told_in_order(address):
-    script = ["Hm.\n→ think She may lie. ←\n→ tree\n", "So it is."]
+@pytest.mark.parametrize(
+    "said", ["Hm.\n→ think She may lie. ←\n→ tree\n", "Hm.\n→ think She may lie. ←\n→ tree"]
+)
+def test_what_happens_is_told_in_order(address, said):
+    script = [said, "So it is."]
     with workshop(address, script) as (grove, tree, _):
         events = list(run(grove, tree))
         kinds = [type(event) for event in events]
@@ -103,6 +106,18 @@ def test_what_happens_is_told_in_order(address):
         assert events[-2].text == "So it is."
         assert events[-1].reply.text == "Hm.\n\nSo it is."
         assert (events[0].agent, events[0].tree_id) == (MUSE, tree.id)
+
+
+@covers("loom.headings-stripped-from-output")
+@pytest.mark.parametrize("size", [1, 3, 7, 1_000])
+def test_a_heading_that_a_model_imitates_is_not_told_either(file_address, size):
+    said = "[a7x2] Muse · 3m ago\nShe lies.\n\n[b3k9] human · just now · 2 links\n[see](there) [a7x2] · 3m ago\n[b3k9] is it."
+    pieces = [said[start : start + size] for start in range(0, len(said), size)]
+    with workshop(file_address, [Reply(chunks=tuple(pieces))]) as (grove, tree, _):
+        events = list(run(grove, tree))
+        told = "".join(event.text for event in events if isinstance(event, Said))
+        assert told == "She lies.\n\n[see](there) [a7x2] · 3m ago\n[b3k9] is it."
+        assert events[-1].reply.text == told
 
 
 def test_an_event_loop_can_listen_too(file_address):

@@ -4,6 +4,7 @@ And whatever a model may say: the loop survives it.
 """
 
 import contextlib
+import itertools
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,11 +15,12 @@ from tests.covers import covers
 from tests.soundness import check_sound
 
 import weft
+from weft.commands.scan import scan
 from weft.errors import WeftError
 from weft.providers.base import Request
 from weft.runtime.collaborating.journal import Journal
-from weft.runtime.collaborating.telling import Ending
-from weft.runtime.collaborating.turn import Turn
+from weft.runtime.collaborating.telling import Commanded, Ending, Said
+from weft.runtime.collaborating.turn import Turn, joined_prose
 from weft.testing import Reply, Scripted
 from weft.tree.content import Thinking, ToolResult
 from weft.tree.edge import EdgeType
@@ -81,6 +83,46 @@ def test_an_arrow_in_the_agents_own_words_is_no_command(scene, place):
     before = counts(grove)
     found = run(grove, tree).result()
     unchanged(grove, node, before, found)
+
+
+@covers("command.overlooked-told")
+def test_what_was_said_in_vain_is_told_behind_the_results(scene):
+    grove, tree, says = scene
+    a = tree.say("Here.").local_id
+    says.next = [f'She says "no.\n→ view {a}\n→ dance\n\nAnd "so on".\n→ bookmark {a}\n', "Fine."]
+    found = run(grove, tree).result()
+    assert [result.command for result in found.results] == [f"bookmark {a}"]
+    told = says.model.requests[-1].messages[-1].text
+    assert told.endswith(f"✓ bookmarked [{a}]\n\nnot run, in a quotation: → view {a}")
+    assert "dance" not in told
+
+
+@covers("command.overlooked-told")
+@pytest.mark.parametrize(
+    ("words_said", "why"),
+    [
+        ("> Look.\n→ view {}", "in a quotation"),
+        ('She says "no.\n→ view {}', "in a quotation"),
+        ("So:\n\n    → view {}", "in a code block"),
+        ("So: <quote>\n→ view {}", "inside a tag"),
+    ],
+)
+def test_where_there_are_no_results_the_trace_tells_it(scene, words_said, why):
+    grove, tree, says = scene
+    a = tree.say("Here.").local_id
+    says.next = [words_said.format(a), "Fine."]
+    assert run(grove, tree).result().results == ()
+    run(grove, tree).result()
+    assert f"did not run view {a} ({why})" in words(says.model.requests[-1])
+
+
+def test_little_is_told_of_much_that_was_said_in_vain(scene):
+    grove, tree, says = scene
+    a = tree.say("Here.").local_id
+    says.next = ["```\n" + f"→ view {a}\n" * 5_000 + "```\n", "Fine."]
+    before = counts(grove)["memory"]
+    run(grove, tree).result()
+    assert counts(grove)["memory"] - before <= 4
 
 
 def in_a_node(grove, tree, arrow):
@@ -223,6 +265,44 @@ def test_what_came_with_a_file_is_no_command(scene, tmp_path):
         found = run(other, there, "Look.", node=node.id).result()
         assert found.results == ()
         assert not there.node(node.id).metadata.pruned
+
+
+PARTS = [
+    "[a7x2] human · 3m ago",
+    "[a7x2",
+    "] ",
+    " · ",
+    "[see](x)",
+    "word ",
+    "  ",
+    "\t",
+    "\n",
+    "→ tree",
+    "→ think a ←",
+    '"',
+    "> q",
+    "```\n",
+]
+
+
+@covers("loom.headings-stripped-from-output", "command.lines-not-stored")
+@given(st.lists(st.sampled_from(PARTS), max_size=12).map("".join), st.lists(st.integers(1, 40), min_size=1))
+def test_what_is_told_while_it_is_said_is_what_is_kept(text, sizes):
+    told: list = []
+    turn = Turn(None, number=1, room=10_000, edge=EdgeType.CONTINUATION, cursor=None, tell=told.append)
+    turn.begin(Request(model="x", messages=()))
+    place = 0
+    for size in itertools.cycle(sizes):
+        if place >= len(text) or turn.hear(text[place : place + size]):
+            break
+        place += size
+    kept = scan(text)
+    turn._tell_commands(turn._scanner.finish().commands[turn._commanded :])
+    turn._say(over=True)
+    assert "".join(each.text for each in told if isinstance(each, Said)).strip() == joined_prose("", kept)
+    assert [each.text for each in told if isinstance(each, Commanded)] == [
+        each.text for each in kept.commands
+    ]
 
 
 CHUNKS = st.lists(

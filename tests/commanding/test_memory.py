@@ -126,7 +126,7 @@ def test_the_trace_tells_what_was_done_and_what_went_wrong(work):
         f"  viewed {a} · just now\n"
         "  viewed xyz999 · just now · ✗ NOT_FOUND: node [xyz999] does not exist in this tree\n"
         f"  annotated {a} · just now\n"
-        "  said what is no command · just now · ✗ INVALID_SYNTAX: which of these was meant?\n"
+        "  said what is no command · just now · ✗ INVALID_SYNTAX: no command is known by these words\n"
         f"  continued from {a} (2 results) · just now"
     )
     assert work.ok("memory stashed") == "✓ 0 stashes"

@@ -212,3 +212,10 @@ def test_a_person_may_leave_the_tree_and_a_model_that_acts_for_one_that_may_not_
 def test_help_on_a_command_is_in_the_catalogs_words(work):
     assert work.ok("help switch") == help_on("switch", COLLABORATOR, crossing=False)
     assert parse("help switch").name == "help"
+
+
+@covers("command.help")
+def test_help_on_a_command_that_has_no_other_name_names_none(work):
+    assert work.ok("help undo") == (
+        "✓ undo · take your last operation back\n  → undo\n  permitted by loom_write"
+    )

@@ -70,8 +70,12 @@ def test_attach_hangs_nodes_documents_and_notes_on_a_turn(work, tmp_path):
     turn = work.a.say("Look at these.").local_id
     (tmp_path / "Snow.md").write_text("It fell.")
     work.loom.vaults.mount(tmp_path, f"Vault {work.number}")
-    for item in (f"[{work.a.local_id}]", f"doc:{work.document.title}", f"Vault {work.number}:Snow.md"):
-        assert work.ok(f'attach {turn} "{item}"') == f'✓ attached "{item}" to [{turn}]'
+    for item, told in (
+        (f"[{work.a.local_id}]", f"[{work.a.local_id}]"),
+        (f"doc:{work.document.title}", f'doc:"{work.document.title}"'),
+        (f"Vault {work.number}:Snow.md", f'"Vault {work.number}:Snow.md"'),
+    ):
+        assert work.ok(f'attach {turn} "{item}"') == f"✓ attached {told} to [{turn}]"
     assert len(work.node(turn).value.attachments) == 3
     assert work.no(f'attach {turn} "Nowhere.md"').startswith("✗ NOT_FOUND: ")
     apart = work.loom.write_document(f"Apart {work.number}", "x")
@@ -125,6 +129,39 @@ def test_marks(work):
     assert work.node(b).metadata.excluded
     assert work.ok(f"include {b}") == f"✓ included [{b}] · in contexts again"
     assert not work.node(b).metadata.excluded
+
+
+@covers("command.nothing-changed")
+def test_what_was_so_already_is_told_as_such_and_is_no_step(work, tmp_path):
+    a, title = work.a.local_id, work.document.title
+    (tmp_path / "Snow.md").write_text("It fell. #cold")
+    work.loom.vaults.mount(tmp_path, f"Cold {work.number}")
+    turn = work.a.say("Look.").local_id
+    work.say(
+        f'→ bookmark {a} "here"\n→ exclude {a}\n→ tag {a} mood\n→ pin {a}\n→ attach {turn} "#cold"\n'
+        f'→ collapse {work.root.local_id}-{a} "opening"\n→ expand "opening"\n→ include {a}\n→ unbookmark {a}'
+    )
+    work.ok(f'bookmark {work.b.local_id} "here"')
+    lines = {
+        f"unbookmark {a}": f"[{a}] has no bookmark",
+        f'bookmark {work.b.local_id} "here"': f"[{work.b.local_id}] is bookmarked so already",
+        f"include {a}": f"[{a}] is not excluded",
+        f"tag {a} mood": f"[{a}] has this tag already",
+        f"pin {a}": f"[{a}] is pinned already",
+        'expand "Opening"': '"opening" is expanded already',
+        f'attach {turn} "#cold"': f'all of "#cold" is attached to [{turn}] already',
+        "think ←": "there was no thought",
+    }
+    before = work.events()
+    assert {line: work.ok(line) for line in lines} == {
+        line: f"✓ nothing changed · {why}" for line, why in lines.items()
+    }
+    for line in ('append ""', 'replace:2-2 "She is afraid."'):
+        assert work.ok(f'write doc:"{title}" {line}') == f'✓ nothing changed in doc:"{title}" · revision 1'
+    assert work.events() == before
+    assert work.ok(f"exclude {a}").startswith("✓ excluded")
+    assert work.ok(f"exclude {a}") == f"✓ nothing changed · [{a}] is excluded already"
+    assert f"unbookmarked {a} (nothing changed)" in work.ok("memory trace")
 
 
 @covers("command.collapse")

@@ -156,6 +156,56 @@ def test_articles_node_me_and_please_are_ignored():
         assert action(said) == v.View("a7x2")
 
 
+@covers("command.never-guesses")
+@pytest.mark.parametrize(
+    ("said", "form"),
+    [
+        ("ptune a7x2", "→ prune ID"),
+        ("prunes a7x2", "→ prune ID"),
+        ("marge a7x2 b3k9", '→ merge ID ID … "…"'),
+        ("wiew a7x2", "→ view ID [full] [with-annotations]"),
+    ],
+)
+def test_a_verb_that_is_nearly_one_is_asked_about_and_not_taken(said, form):
+    with pytest.raises(InvalidSyntaxError) as refused:
+        parse(said)
+    assert refused.value.message == "which of these was meant?"
+    assert refused.value.hint.startswith(form)
+
+
+@covers("command.never-guesses")
+@pytest.mark.parametrize("said", ["xyzzy", "a7x2", "[a7x2] b3k9", "frobnicate the a7x2"])
+def test_where_nothing_comes_close_nothing_is_suggested(said):
+    with pytest.raises(InvalidSyntaxError, match="no command is known by these words"):
+        parse(said)
+
+
+@covers("command.attach")
+@pytest.mark.parametrize(
+    "said", ['attach a7x2 "doc:Her Notes"', 'attach a7x2 doc:"Her Notes"', 'attach doc:"Her Notes" to a7x2']
+)
+def test_a_document_is_attached_as_it_is_named_elsewhere(said):
+    assert action(said) == v.Attach("a7x2", "doc:Her Notes")
+
+
+@covers("command.help", "command.synonyms")
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_what_help_says_a_command_is_also_called_is_understood(row):
+    lines = {said: meant for said, meant in FORMS.items() if said.split()[0] == row.name}
+    for synonym in row.synonyms:
+        others = [(f"{synonym}{said.removeprefix(row.name)}", meant) for said, meant in lines.items()]
+        # `append` holds a part of the form.
+        others += [(said.replace(" append ", " ", 1), meant) for said, meant in others]
+        assert any(_means(said, meant) for said, meant in others), synonym
+
+
+def _means(said: str, meant: v.Action) -> bool:
+    try:
+        return action(said) == meant
+    except WeftError:
+        return False
+
+
 @covers("command.synonyms")
 @pytest.mark.parametrize(
     ("said", "name"),

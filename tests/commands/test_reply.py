@@ -9,7 +9,7 @@ from weft.commands import reply
 from weft.commands.catalog import CATALOG, ROWS, refusal
 from weft.commands.help import help_on, help_text
 from weft.commands.parse import check_limits, parse
-from weft.commands.results import Result, faded, referred, results_message, shortened
+from weft.commands.results import Result, results_message, shortened
 from weft.errors import CODES, InvalidSyntaxError, LimitExceededError
 from weft.tree.agent import ALL_PERMISSIONS, ANALYST, COLLABORATOR, SUBJECT, Permission
 from weft.tree.tree import Mode
@@ -51,7 +51,8 @@ def test_an_edit_says_in_both_modes_what_becomes_of_what_follows():
         (reply.merged("f7q5", ["a7x2", "b3k9"]), "✓ created [f7q5] from [a7x2], [b3k9] · you are at [f7q5]"),
         (reply.split("a7x2", "a7x2'", "g8r6"), "✓ split [a7x2] into [a7x2'] and [g8r6]"),
         (reply.joined("h9s7", "a7x2", "b3k9"), "✓ joined [a7x2] and [b3k9] as [h9s7]"),
-        (reply.attached("a7x2", "map.png"), '✓ attached "map.png" to [a7x2]'),
+        (reply.attached("a7x2", reply.quoted("map.png")), '✓ attached "map.png" to [a7x2]'),
+        (reply.unchanged("[a7x2] has no bookmark"), "✓ nothing changed · [a7x2] has no bookmark"),
         (reply.linked("a7x2", "[b3k9]", "motif"), '✓ linked [a7x2] to [b3k9] · "motif"'),
         (reply.linked("a7x2", 'doc:"notes"'), '✓ linked [a7x2] to doc:"notes"'),
         (reply.unlinked("a7x2", "[b3k9]"), "✓ unlinked [a7x2] from [b3k9]"),
@@ -153,13 +154,6 @@ def test_a_result_over_the_threshold_is_summarised_with_a_handle_for_the_rest():
     )
     assert shown.text == long.text
     assert shortened(result(4, tokens=1_000), str.upper).shown == "✓ done"
-
-
-def test_a_result_fades_in_the_next_turn_unless_it_is_held():
-    made = [result(1, turn=1), result(2, turn=1), result(3, turn=1), result(4, turn=2)]
-    seen = faded(made, turn=2, held=referred([2], [3]))
-    assert [each.shown for each in seen] == ["(faded)", "✓ done", "✓ done", "✓ done"]
-    assert seen[0].text == "✓ done"
 
 
 def test_every_code_of_a_command_has_its_row():

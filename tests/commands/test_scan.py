@@ -1,5 +1,8 @@
 """Where commands are, and all the places where an arrow is none."""
 
+import contextlib
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -276,6 +279,43 @@ def test_no_line_is_looked_at_again_and_again(line):
         scanner.feed(line[start : start + 1_000])
     scanner.finish()
     assert scanner.work <= 3 * len(line)
+
+
+MEGABYTE = 1_000_000
+LONG = {
+    "a text": '→ respond a7x2 "' + "x" * MEGABYTE + '"',
+    "a string that never ends": '→ respond a7x2 "' + "x" * MEGABYTE,
+    "escaped quotation marks": '→ annotate a7x2 "' + '\\"' * (MEGABYTE // 2) + '"',
+    "escaped backslashes": '→ annotate a7x2 "' + "\\\\" * (MEGABYTE // 2) + '"',
+    "backslashes": '→ annotate a7x2 "' + "\\" * (MEGABYTE + 1) + 'n"',
+    "ids with commas": "→ merge " + "a7x2," * (MEGABYTE // 5) + ' "x"',
+    "ids of an option": '→ respond a7x2 "x" context:' + "a7x2," * (MEGABYTE // 5),
+    "dashes": "→ view " + "a7x2-" * (MEGABYTE // 5),
+    "words": "→ " + "view " * (MEGABYTE // 5),
+    "strings": "→ view " + '"a" ' * (MEGABYTE // 4),
+    "marks of two kinds": "→ annotate a7x2 " + '"“' * (MEGABYTE // 2),
+    "accents": "→ view " + "\u0301" * MEGABYTE,
+    "digits": "→ tree depth:" + "9" * MEGABYTE,
+    "ticks": "x`" * (MEGABYTE // 2) + "\n→ view a7x2",
+    "tags": "<quote>" * (MEGABYTE // 7) + "\n→ view a7x2",
+}
+
+
+@covers("security.long-command-line", "command.linear-parsing")
+@pytest.mark.parametrize("kind", LONG)
+def test_a_line_of_a_megabyte_takes_no_longer_whatever_it_is_made_of(kind):
+    def seconds(line: str) -> float:
+        start = time.perf_counter()
+        for found in scan(line).commands:
+            with contextlib.suppress(InvalidSyntaxError):
+                parse_found(found)
+        return time.perf_counter() - start
+
+    # Beside a plain text of the same length, so that a busy machine is no reason to fail.
+    plain = '→ respond a7x2 "' + "x" * MEGABYTE + '"'
+    assert any((taken := seconds(LONG[kind])) < 0.05 or taken < 5 * seconds(plain) for _ in range(5)), (
+        seconds(LONG[kind])
+    )
 
 
 @covers("command.linear-parsing")

@@ -72,6 +72,13 @@ def written(grove) -> tuple:
         ("view", {"tree": "no such tree", "node": "a7x2"}, "NOT_FOUND", None),
         ("view", {"tree": "01ARZ3NDEKTSV4RRFFQ69G5FAV", "node": "a7x2"}, "NOT_FOUND", None),
         ("tree", {"tree": "T", "depth": 10**9}, "INVALID_INPUT", "depth"),
+        ("tree", {"tree": "T", "depth": 101}, "INVALID_INPUT", "depth"),
+        ("tree", {"tree": "T", "depth": 0}, "INVALID_INPUT", "depth"),
+        ("pin", {"tree": "T", "node": "ROOT", "section": "Fear"}, "INVALID_INPUT", "section"),
+        ("pin", {"tree": "T", "section": "Fear"}, "INVALID_INPUT", None),
+        ("pin", {"tree": "T", "result": 1, "section": "Fear"}, "INVALID_INPUT", "section"),
+        ("drop", {"tree": "T", "node": "ROOT", "section": "Fear"}, "INVALID_INPUT", "section"),
+        ("drop", {"tree": "T", "stash": "x", "section": "Fear"}, "INVALID_INPUT", "section"),
         ("continue", {"tree": "T", "n": 10**9}, "INVALID_INPUT", "n"),
         ("continue", {"tree": "T", "n": True}, "INVALID_INPUT", "n"),
         ("respond", {"tree": "T", "node": "ROOT", "text": "a\u0000b"}, "INVALID_SYNTAX", None),
@@ -132,6 +139,42 @@ def test_an_error_outside_of_tools_has_its_code_from_the_one_table():
         assert (told.error.code, told.error.data["code"], told.error.data["hint"]) == (row.mcp, code, "yes")
         # What the protocol keeps for itself.
         assert row.mcp == -32602 or (-32019 <= row.mcp <= -32003)
+
+
+@covers("mcp.exact-arguments")
+def test_the_deepest_drawing_that_a_schema_allows_is_drawn(loom, talk):
+    tree = loom.plant("Deep", "one")
+    most = TOOLS["tree"].taken.input_schema()["properties"]["depth"]["maximum"]
+    assert talk.do("tree", tree=tree.id, depth=most)["reply"].startswith(
+        f"✓ tree from [{tree.root.local_id}]"
+    )
+
+
+@covers("mcp.every-command")
+@pytest.mark.parametrize(
+    "item", ['doc:"Her Notes"', "doc:“Her Notes”", "doc: Her Notes", "document:Her Notes"]
+)
+def test_a_document_is_attached_however_its_title_is_quoted(fresh_loom, item):
+    tree = fresh_loom.plant("T", "one")
+    turn = tree.root.say("Look.")
+    notes = fresh_loom.write_document("Her Notes", "# Fear\n\nOf water.\n")
+    fresh_loom.link(tree, notes)
+    with talking(Face(fresh_loom).server()) as talk:
+        told = talk.do("attach", tree=tree.id, node=turn.local_id, item=item)
+    assert told["reply"] == f'✓ attached doc:"Her Notes" to [{turn.local_id}]'
+    assert [each.id for each in tree.node(turn.id).value.attachments] == [f"doc:{notes.id}"]
+
+
+@covers("mcp.exact-arguments", "command.pin")
+def test_a_section_is_pinned_with_its_document_and_one_that_is_not_there_is_refused(fresh_loom):
+    tree = fresh_loom.plant("T", "one")
+    fresh_loom.link(tree, fresh_loom.write_document("Her Notes", "# Fear\n\nOf water.\n"))
+    with talking(Face(fresh_loom).server()) as talk:
+        pinned = talk.do("pin", tree=tree.id, document="Her Notes", section="fear")
+        refused = talk("pin", tree=tree.id, document="Her Notes", section="Joy")
+    assert pinned["reply"] == '✓ pinned doc:"Her Notes" §fear'
+    assert (refused.refused, refused.facts["code"]) == (True, "NOT_FOUND")
+    assert refused.text == "✗ NOT_FOUND: no section 'Joy'\n  hint: sections: fear"
 
 
 @covers("mcp.long-results")

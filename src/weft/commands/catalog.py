@@ -98,7 +98,7 @@ _LOOKING = (
         forms=("help [COMMAND]",),
         permission=_AWARE,
         help="what you may do, and how",
-        synonyms=_words("commands, ?, usage, manual, man"),
+        synonyms=_words("commands, usage, manual, man"),
         phrases=PHRASES["help"],
     ),
 )

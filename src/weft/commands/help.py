@@ -40,8 +40,9 @@ def help_on(name: str, permissions: Iterable[Permission], *, crossing: bool = Tr
     lines += [
         f"  → {_within(form, crossing=crossing)}{_barred(form, crossing=crossing)}" for form in row.forms
     ]
-    if row.synonyms:
-        lines.append(f"  also: {', '.join(each for each in row.synonyms if ' ' not in each)}")
+    others = [each for each in row.synonyms if " " not in each]
+    if others:
+        lines.append(f"  also: {', '.join(others)}")
     if denied is None:
         lines.append(f"  permitted by {row.permission}")
     else:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 
 from weft.commands.catalog import ROWS, Row
@@ -16,9 +17,13 @@ __all__ = [
     "known_words",
     "listed",
     "manners_off",
+    "near_misses",
     "phrase_words",
     "verbs",
 ]
+
+_FEWEST_LETTERS, _MOST_LETTERS = 3, 20
+"""Of a word that may be a verb gone wrong."""
 
 
 def listed(text: str) -> frozenset[str]:
@@ -105,6 +110,14 @@ def verbs() -> dict[tuple[str, ...], str]:
         for said in (row.name, *row.synonyms):
             found.setdefault(tuple(said.split()), row.name)
     return found
+
+
+def near_misses(word: str) -> list[str]:
+    """The commands of which a verb is written much like this: to ask which was meant, and not to do it."""
+    if not _FEWEST_LETTERS <= len(word) <= _MOST_LETTERS:
+        return []
+    singles = [verb[0] for verb in verbs() if len(verb) == 1]
+    return list(dict.fromkeys(verbs()[(near,)] for near in get_close_matches(word, singles, cutoff=0.75)))
 
 
 def phrase_words(row: Row) -> frozenset[str]:

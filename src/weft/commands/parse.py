@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from weft.commands.catalog import CATALOG
 from weft.commands.classify import Reading, classify
-from weft.commands.lexicon import DOUBTFUL, corrected, known_words, listed, manners_off, verbs
+from weft.commands.lexicon import DOUBTFUL, corrected, known_words, listed, manners_off, near_misses, verbs
 from weft.commands.pieces import FILLER, Pieces, Unfit
 from weft.commands.readers import READERS
 from weft.commands.remarks import after_question, without_pronoun, without_remark
@@ -14,7 +14,7 @@ from weft.commands.scan import Found
 from weft.commands.spoken import spelt_out
 from weft.commands.thinking import thought_start
 from weft.commands.values import Action, Command, Continue, Think, ViewBranch
-from weft.commands.words import Option, Quoted, Token, Word, tokens_of
+from weft.commands.words import Option, Quoted, Token, Word, as_reference, tokens_of
 from weft.commands.writing import write_command
 from weft.errors import CrossTreeError, InvalidSyntaxError, LimitExceededError
 
@@ -334,9 +334,18 @@ def _which(first: _Misfit, found: Reading, tokens: Sequence[Token]) -> InvalidSy
     if doubtful is not None:
         word, names = doubtful
         return InvalidSyntaxError(f"{word!r} could mean several things: which?", hint=_forms(names))
-    if found.names:
-        return InvalidSyntaxError("which of these was meant?", hint=_forms(found.names[:3]))
+    names = _candidates(found, tokens)
+    if names:
+        return InvalidSyntaxError("which of these was meant?", hint=_forms(names))
     return InvalidSyntaxError("no command is known by these words", hint=_HELP)
+
+
+def _candidates(found: Reading, tokens: Sequence[Token]) -> list[str]:
+    """What comes closest: a verb that is written much like the first word, then what the classifier heard."""
+    words = [token for token in tokens if isinstance(token, Word) and token.text not in FILLER]
+    near = near_misses(words[0].text) if words and not words[0].bracketed else []
+    only_ids = all(token.bracketed or as_reference(token.raw) for token in words)
+    return list(dict.fromkeys([*near, *(() if only_ids else found.names)]))[:3]
 
 
 def _doubtful(tokens: Sequence[Token]) -> tuple[str, tuple[str, ...]] | None:

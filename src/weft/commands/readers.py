@@ -377,7 +377,8 @@ def _join(pieces: Pieces) -> v.Action:
 
 def _attach(pieces: Pieces) -> v.Action:
     node = pieces.id()
-    item = pieces.string("item", "text")
+    document = pieces.option("doc")
+    item = pieces.string("item", "text") if document is None else f"doc:{document}"
     pieces.done("to", "item", "with", "onto")
     return v.Attach(node, item)
 

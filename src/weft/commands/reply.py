@@ -1,5 +1,6 @@
 """What a command is answered: one line that begins with ✓ or ✗, ids in brackets, ` · ` between facts."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from weft.errors import CrossTreeError, NotFoundError, WeftError
@@ -24,8 +25,10 @@ __all__ = [
     "listed",
     "merged",
     "missing_node",
+    "one_line",
     "pinned",
     "pruned",
+    "quoted",
     "recalled",
     "redone",
     "responded",
@@ -36,6 +39,7 @@ __all__ = [
     "switched",
     "tagged",
     "unbookmarked",
+    "unchanged",
     "undone",
     "unlinked",
     "untagged",
@@ -43,12 +47,18 @@ __all__ = [
 ]
 
 _FACTS = " · "
+_BREAKS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+
+
+def one_line(text: str) -> str:
+    """What somebody named or wrote cannot begin a line of ours."""
+    return _BREAKS.sub(" ", text)
 
 
 def failed(error: WeftError) -> str:
     """An error as a model reads it."""
-    hint = "" if error.hint is None else f"\n  hint: {error.hint}"
-    return f"✗ {error.code}: {error.message}{hint}"
+    hint = "" if error.hint is None else f"\n  hint: {one_line(error.hint)}"
+    return f"✗ {error.code}: {one_line(error.message)}{hint}"
 
 
 def missing_node(reference: str) -> NotFoundError:
@@ -62,7 +72,12 @@ def document_outside(title: str, flagged: str) -> CrossTreeError:
 
 def done(*facts: str) -> str:
     """A success in one line; what is empty is left out."""
-    return f"✓ {_FACTS.join(filter(None, facts))}"
+    return f"✓ {_FACTS.join(map(one_line, filter(None, facts)))}"
+
+
+def unchanged(*facts: str) -> str:
+    """A command that found everything as it asks for, or nothing to change."""
+    return done("nothing changed", *facts)
 
 
 def edited(new: str, old: str, mode: Mode) -> str:
@@ -92,7 +107,8 @@ def joined(new: str, first: str, second: str) -> str:
 
 
 def attached(node: str, item: str) -> str:
-    return done(f'attached "{_short(item)}" to [{node}]')
+    """`item` is as a link would call it: `[a7x2]`, `doc:"…"`; anything else in quotation marks."""
+    return done(f"attached {item} to [{node}]")
 
 
 def linked(node: str, other: str, note: str = "") -> str:
@@ -143,6 +159,11 @@ def expanded(name: str, count: int) -> str:
     return done(f'expanded "{_short(name)}"', _count(count, "node"))
 
 
+def quoted(text: str) -> str:
+    """What somebody called something, on one line and no longer than an answer bears."""
+    return f'"{_short(text)}"'
+
+
 def undone(what: str) -> str:
     return done(f"undid {what}")
 
@@ -176,7 +197,7 @@ def continued(start: str, new: Sequence[str], agent: str) -> str:
 
 
 def wrote(title: str, what: str, revision: int) -> str:
-    """`what` is `appended`, `inserted` or `replaced`."""
+    """`what` is `appended`, `inserted`, `replaced` or `nothing changed`."""
     return done(f'{what} in doc:"{_short(title)}"', f"revision {revision}")
 
 
@@ -184,14 +205,14 @@ def listed(node: str, what: str, rows: Sequence[str], *, more: int = 0) -> str:
     """`what` is the plural: `continuations`."""
     count = _count(len(rows) + more, what.removesuffix("s"))
     head = done(f"[{node}] has {count}", f"{len(rows)} shown" if more else "")
-    return "\n".join([head, *(f"  {row}" for row in rows)])
+    return "\n".join([head, *(f"  {one_line(row)}" for row in rows)])
 
 
 def searched(query: str, rows: Sequence[str], *, more: int = 0) -> str:
     head = done(
         f'"{_short(query)}"', _count(len(rows) + more, "result"), f"{len(rows)} shown" if more else ""
     )
-    return "\n".join([head, *(f"  {row}" for row in rows)])
+    return "\n".join([head, *(f"  {one_line(row)}" for row in rows)])
 
 
 def _ids(nodes: Iterable[str]) -> str:

@@ -1,15 +1,14 @@
-"""Results on their way back: numbered, in short where they are long, gone in the next turn unless held."""
+"""Results on their way back: numbered, and in short where they are long."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from weft.errors import WeftError
 
-__all__ = ["INLINE_TOKENS", "Result", "faded", "referred", "results_message", "shortened"]
+__all__ = ["INLINE_TOKENS", "Result", "results_message", "shortened"]
 
 INLINE_TOKENS = 1_000
 """From here on a result is given in short."""
-_FADED = "(faded)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,18 +47,6 @@ def shortened(result: Result, summarise: Callable[[str], str], *, inline: int = 
 def results_message(results: Sequence[Result]) -> str:
     """One user message with the results of a batch, in order."""
     return "\n\n".join(f"[result:{each.number}] → {_line(each.command)}\n{each.shown}" for each in results)
-
-
-def referred(commands: Iterable[int], pinned: Iterable[int]) -> frozenset[int]:
-    """The results that somebody still holds on to: by handle in this turn, or by a pin."""
-    return frozenset(commands) | frozenset(pinned)
-
-
-def faded(results: Sequence[Result], *, turn: int, held: frozenset[int] = frozenset()) -> tuple[Result, ...]:
-    """The results as a later turn sees them: those of earlier turns are gone, unless they are held."""
-    return tuple(
-        each if each.turn >= turn or each.number in held else replace(each, short=_FADED) for each in results
-    )
 
 
 def _line(text: str) -> str:

@@ -25,6 +25,7 @@ _TAG = re.compile(rf"[ \t]*+<({_SHOWING}|!--)", re.IGNORECASE)
 _WITHIN = re.compile(rf"`++|<!--|-->|</?(?:{_SHOWING})(?:\s[^<>]*+)?>" '|["“”„«»]', re.IGNORECASE)
 """What begins or ends a stretch of a line that is shown, and not said."""
 _QUOTES = {"“": "”", "„": "“”", "«": "»", "»": "«"}
+_MOST_MARKS = 10_000
 _CODE_INDENT = 4
 _TAB = 4
 
@@ -378,7 +379,11 @@ class Scanner:
     def _look_within(self, line: str) -> None:
         """What is open at the end of a line."""
         inside = self._inside
-        for found in _WITHIN.finditer(line):
+        for number, found in enumerate(_WITHIN.finditer(line)):
+            if number == _MOST_MARKS:
+                # Nobody speaks so: better to take what follows for shown than to look on for long.
+                inside = "`"
+                break
             mark = found[0].lower()
             if inside:
                 if _ends(mark, inside):

@@ -14,11 +14,12 @@ _CURLY = r"[^”\\]*+(?:\\.[^”\\]*+)*+”"
 _REST = {'"': re.compile(_STRAIGHT, re.DOTALL), "“": re.compile(_CURLY, re.DOTALL)}
 _OUTSIDE = re.compile(
     rf"""[^"“]*+(?:(?:
-        (?:\A|(?<=[\s:=,]))(?:"{_STRAIGHT}|“{_CURLY})   # a string, at a word's beginning or as a value
-        |(?!\A)(?<![\s:=,])["“]                         # a mark inside a word (5") is only a mark
+        (?<=[^\s:=,])["“]++        # a mark inside a word (5") is only a mark
+        |"{_STRAIGHT}|“{_CURLY}    # a string, at a word's beginning or as a value
     )[^"“]*+)*+""",
     re.DOTALL | re.VERBOSE,
 )
+_MEANT = '"\n“”\\'
 _ESCAPES = (('\\"', '"'), ("\\n", "\n"), ("\\“", "“"), ("\\”", "”"))
 
 
@@ -38,14 +39,13 @@ def unescaped(inside: str) -> str:
     r"""What stands between two marks, with `\"`, `\n` and `\\` resolved; other backslashes are themselves."""
     if "\\" not in inside:
         return inside
-    # Pairs of backslashes part what the others belong to; replacing is far faster than calling back.
-    return "\\".join(_without_escapes(part) for part in inside.split("\\\\"))
-
-
-def _without_escapes(text: str) -> str:
+    # Pairs of backslashes part what the others belong to. Replacing is far faster than calling back.
+    taken = inside + _MEANT
+    other = next(mark for mark in map(chr, range(len(taken) + 1)) if mark not in taken)
+    text = inside.replace("\\\\", other)
     for escaped, meant in _ESCAPES:
         text = text.replace(escaped, meant)
-    return text
+    return text.replace(other, "\\")
 
 
 def written(text: str) -> str:

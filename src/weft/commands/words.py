@@ -12,6 +12,8 @@ __all__ = ["OPTIONS", "Option", "Quoted", "Token", "Word", "as_reference", "toke
 
 _MOST = 200
 """Tokens. No command has as many, and reading stays bounded however long a line is."""
+_LONGEST = 10_000
+"""Letters of one of them outside of quotation marks: many ids with commas between."""
 _LONGEST_REFERENCE = 40
 _BARE = re.compile(r'[^\s"“]++(?:(?<![:=,])["“][^\s"“]*+)*+')
 _SPACE = re.compile(r"\s*+")
@@ -177,6 +179,10 @@ def _shown(text: str) -> str:
 def _bare(text: str, position: int, before: list[Token]) -> tuple[Token | None, int]:
     match = _BARE.match(text, position)
     end = position + 1 if match is None else match.end()
+    if end - position > _LONGEST:
+        raise InvalidSyntaxError(
+            f"a word has at most {_LONGEST:,} letters", hint='put longer texts in quotes: "…"'
+        )
     raw = _DASHED.sub("", text[position:end], count=1)
     flag, result = _FLAG.match(raw[:_LONGEST_REFERENCE]), _RESULT.match(raw[:_LONGEST_REFERENCE])
     if flag is not None:

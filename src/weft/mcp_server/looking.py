@@ -113,7 +113,7 @@ class _Kept(InTree):
     def target(self) -> v.NodeTarget | v.DocumentTarget | v.ResultTarget:
         name, value = exactly_one(node=self.node, document=self.document, result=self.result)
         if self.section is not None and name != "document":
-            raise InvalidInputError("a section is of a document", hint="name the document")
+            raise _no_document()
         if name == "result":
             return v.ResultTarget(int(value))
         return v.DocumentTarget(str(value), self.section) if name == "document" else v.NodeTarget(str(value))
@@ -133,7 +133,13 @@ class Drop(_Kept):
         if self.stash is None:
             return v.Drop(self.target())
         exactly_one(stash=self.stash, node=self.node, document=self.document, result=self.result)
+        if self.section is not None:
+            raise _no_document()
         return v.Drop(v.StashTarget(self.stash))
+
+
+def _no_document() -> InvalidInputError:
+    return InvalidInputError("a section is of a document", hint="name the document", path="section")
 
 
 class Stash(InTree):

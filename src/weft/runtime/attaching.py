@@ -92,8 +92,8 @@ def _read(
     return [mounted.selection(text) if _LINES.search(text) else mounted.note(text)]
 
 
-def attach_all(grove: "Grove", tree: str, node: str, items: Iterable[Item | str]) -> None:
-    """Hang all of them on a turn, or none; a text is read as `read_items` reads it."""
+def attach_all(grove: "Grove", tree: str, node: str, items: Iterable[Item | str]) -> int:
+    """Hang all of them on a turn, or none; a text is read as `read_items` reads it. Returns how many."""
     found: list[Item] = []
     there = {item.id for item in grove.read.node(tree, node).attachments}
     for each in items:
@@ -106,6 +106,7 @@ def attach_all(grove: "Grove", tree: str, node: str, items: Iterable[Item | str]
         found += [item for item in read if not several or item.id not in there]
     if found:
         grove.perform(AttachAll(tree=tree, node=node, items=found))
+    return len(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,8 +35,12 @@ class Gate:
 
     def perform(self, actor: Actor, operation: Operation[R]) -> R:
         """Do it, durably, or raise and change nothing."""
+        return self.perform_told(actor, operation)[0]
 
-        def work(transaction: Transaction) -> R:
+    def perform_told(self, actor: Actor, operation: Operation[R]) -> tuple[R, bool]:
+        """The same, and whether that changed anything: what is so already is no step."""
+
+        def work(transaction: Transaction) -> tuple[R, bool]:
             require_permission(transaction, actor, operation.permission, operation.verb)
             scope = Scope(
                 transaction,
@@ -51,7 +55,7 @@ class Gate:
             result = operation.apply(scope)
             if transaction.writes != before and scope.events == 0:
                 raise RuntimeError(f"{operation.verb} changed something without recording it")
-            return result
+            return result, scope.events > 0
 
         result = self.store.write(work)
         if isinstance(operation, Destroying):

@@ -243,7 +243,8 @@ def test_then_the_trace_is_compressed_and_then_what_is_passing_goes_but_pins_sta
             Action(verb="viewed", target=f"n{number}", detail="of what was there before")
             for number in range(12)
         ),
-    ).recall("theme", turn=1)
+        recalled=(("theme", 2),),
+    )
     loom = loom_of(story, memory=memory, exchanges=EXCHANGES)
     seen = [sent(story, loom, budget) for budget in (950, 820, 700)]
     trace_told = ["viewed n0 (of" in whole_text(context) for context in seen]

@@ -1,5 +1,6 @@
 """What a loom-aware agent is shown, character for character where it is fixed."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -31,7 +32,6 @@ from weft.context.loomaware.memory import (
 from weft.context.loomaware.place import Place, Presence, loom_context, tail_block
 from weft.context.loomaware.prose import marked_prose
 from weft.context.loomaware.trace import Action, compressed, recent_actions, trace_lines
-from weft.errors import ConflictError, NotFoundError
 from weft.tree.agent import ALL_PERMISSIONS, Permission
 from weft.tree.content import Mixed, Text
 from weft.tree.tree import Mode
@@ -110,6 +110,8 @@ def test_a_name_can_neither_end_its_heading_nor_add_to_it():
 )
 def test_what_looks_like_a_heading_or_a_block_is_escaped_at_no_cost(text, shown):
     assert escape_look_alikes(text) == shown
+    for end in "\r\v\f\x85\u2028\u2029":
+        assert escape_look_alikes(f"said{end}\u00a0{text}{end}on") == f"said{end}\u00a0{shown}{end}on"
     assert len(shown) == len(text)
 
 
@@ -183,28 +185,13 @@ def test_a_pin_stands_in_full_up_to_the_threshold_else_as_an_excerpt():
 
 @covers("memory.stashes-out-of-context")
 def test_a_stash_is_out_of_the_block_until_recalled_and_for_the_next_turn_after():
-    memory = Memory().stash(Stash(label="theme", text="Loss,\nand the sea."))
+    memory = Memory(stashes=(Stash(label="theme", text="Loss,\nand the sea."),))
     assert "Loss" not in memory_block(memory)
-    recalled = memory.recall("theme", turn=4)
+    recalled = replace(memory, recalled=(("theme", 5),))
     for turn in (4, 5):
         assert 'Recalled:\n  "theme" "Loss,\n    and the sea."' in memory_block(recalled.at_turn(turn))
         assert "Stashed" not in memory_block(recalled.at_turn(turn))
     assert memory_block(recalled.at_turn(6)) == memory_block(memory)
-
-
-def test_pins_and_stashes_come_and_go():
-    memory = Memory().pin(PinnedNode(node="a7x2", text="one")).pin(PinnedNode(node="b3k9", text="two"))
-    again = memory.pin(PinnedNode(node="a7x2", text="three"))
-    assert [pin.text for pin in again.pins] == ["three", "two"]
-    assert again.unpin("node:a7x2").pins == memory.pins[1:]
-    with pytest.raises(NotFoundError, match=r"\[c4m2\] is not pinned"):
-        memory.unpin("node:c4m2")
-    stashed = memory.stash(Stash(label="theme", text="x"))
-    with pytest.raises(ConflictError, match='there is a stash "theme" already'):
-        stashed.stash(Stash(label="theme", text="y"))
-    assert stashed.recall("theme", turn=1).drop_stash("theme") == memory
-    with pytest.raises(NotFoundError, match='stash "other" does not exist'):
-        stashed.recall("other", turn=1)
 
 
 @covers("memory.trace-compressed")

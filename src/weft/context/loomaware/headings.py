@@ -14,6 +14,7 @@ __all__ = [
     "escape_content",
     "escape_look_alikes",
     "heading",
+    "may_become_heading",
     "moment",
     "strip_headings",
 ]
@@ -23,8 +24,18 @@ _ID = r"\[[0-9A-Za-z]{4,26}['’′]{0,64}\]"
 _TIME = r"(?:just now|\d{1,6}[mhdwy] ago|\d{4}-\d\d-\d\d \d\d:\d\d(?: UTC)?)"
 _COUNT = r"(?: · (?:[\d,]{1,12} (?:continuation|annotation|link)s?|bookmarked|excluded|pruned|interrupted))*+"
 _HEADING = re.compile(rf"^[ \t]*+{_ID} [^\n·]{{1,200}} · {_TIME}{_COUNT}[ \t\r]*+$\n?", re.MULTILINE)
-_LOOK_ALIKE = re.compile(r"^([ \t>*]*+)\[([0-9A-Za-z]{4,26}['’′]{0,64})\](?= [^\n]{0,300}?·)", re.MULTILINE)
-_FENCE = re.compile(r"^([ \t]*+)===(?=[ \t]*+(?:Operational Memory|Loom Context)\b|[ \t\r]*+$)", re.MULTILINE)
+_BEGUN = re.compile(r"[ \t]{0,100}+(?:\[[0-9A-Za-z]{0,26}(?:['’′]{0,64}(?:\](?: [^\n]{0,300})?)?)?)?")
+_BREAK = r"\r\v\f\x1c-\x1e\x85\u2028\u2029"
+"""What shows as the end of a line, beside the one that it is."""
+_START = rf"(?:^|(?<=[{_BREAK}]))"
+_BLANK = r"[ \t\u00a0\u2000-\u200b\u202f\u3000]"
+_LOOK_ALIKE = re.compile(
+    rf"{_START}((?:{_BLANK}|[>*])*+)\[([0-9A-Za-z]{{4,26}}['’′]{{0,64}})\](?= [^\n]{{0,300}}?·)", re.MULTILINE
+)
+_FENCE = re.compile(
+    rf"{_START}({_BLANK}*+)===(?={_BLANK}*+(?:(?:Operational Memory|Loom Context)\b|[{_BREAK}]|$))",
+    re.MULTILINE,
+)
 _UNSEEN = re.compile(r"[\s·\x00-\x1f\x7f\x85\u2028\u2029]+")
 
 
@@ -115,6 +126,11 @@ def _escaped_block(block: Block) -> Block:
 def strip_headings(text: str) -> str:
     """A model's output without the headings that it has imitated."""
     return _HEADING.sub("", text) if "·" in text else text
+
+
+def may_become_heading(line: str) -> bool:
+    """Whether the beginning of a line could go on as a heading."""
+    return _BEGUN.fullmatch(line) is not None
 
 
 def _joined(facts: NodeFacts, *said: str) -> str:

@@ -8,7 +8,6 @@ from typing import TypeAlias
 from weft.context.loomaware.headings import escape_look_alikes
 from weft.context.loomaware.trace import RECENT, Action, trace_lines, trace_view
 from weft.context.tokens import DEFAULT, Estimator
-from weft.errors import ConflictError, NotFoundError
 
 __all__ = [
     "EXCERPT",
@@ -34,10 +33,6 @@ class PinnedNode:
     """The local id."""
     text: str
 
-    @property
-    def key(self) -> str:
-        return f"node:{self.node}"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinnedDocument:
@@ -47,20 +42,12 @@ class PinnedDocument:
     text: str = ""
     """Empty: only named, with its size."""
 
-    @property
-    def key(self) -> str:
-        return f"doc:{self.title}§{self.section or ''}"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinnedResult:
     number: int
     command: str
     text: str
-
-    @property
-    def key(self) -> str:
-        return f"result:{self.number}"
 
 
 Pin: TypeAlias = PinnedNode | PinnedDocument | PinnedResult
@@ -76,51 +63,13 @@ class Stash:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """Of one agent in one tree. Every change gives another value."""
+    """Of one agent in one tree."""
 
     pins: tuple[Pin, ...] = ()
     stashes: tuple[Stash, ...] = ()
     recalled: tuple[tuple[str, int], ...] = ()
     """Labels of recalled stashes, each with the turn after which it goes."""
     trace: tuple[Action, ...] = ()
-
-    def pin(self, pin: Pin) -> "Memory":
-        """Pinning again brings the pin up to date and leaves it in its place."""
-        if any(each.key == pin.key for each in self.pins):
-            return replace(self, pins=tuple(pin if each.key == pin.key else each for each in self.pins))
-        return replace(self, pins=(*self.pins, pin))
-
-    def unpin(self, key: str) -> "Memory":
-        """`key` is a pin's: `node:a7x2`, `doc:notes§motivation`, `result:3`."""
-        kept = tuple(each for each in self.pins if each.key != key)
-        if len(kept) == len(self.pins):
-            raise NotFoundError(f"{_named(key)} is not pinned", hint="→ memory shows your pins")
-        return replace(self, pins=kept)
-
-    def stash(self, stash: Stash) -> "Memory":
-        """A label names one stash; another text under it would lose the first."""
-        if any(each.label == stash.label for each in self.stashes):
-            raise ConflictError(
-                f'there is a stash "{stash.label}" already', hint=f'→ drop stash:"{stash.label}" first'
-            )
-        return replace(self, stashes=(*self.stashes, stash))
-
-    def recall(self, label: str, *, turn: int) -> "Memory":
-        """Put a stash into the block, in full, for the rest of this run and the next turn."""
-        self._stashed(label)
-        kept = tuple(each for each in self.recalled if each[0] != label)
-        return replace(self, recalled=(*kept, (label, turn + 1)))
-
-    def drop_stash(self, label: str) -> "Memory":
-        self._stashed(label)
-        return replace(
-            self,
-            stashes=tuple(each for each in self.stashes if each.label != label),
-            recalled=tuple(each for each in self.recalled if each[0] != label),
-        )
-
-    def act(self, *actions: Action) -> "Memory":
-        return replace(self, trace=(*self.trace, *actions))
 
     def at_turn(self, turn: int) -> "Memory":
         """As a turn begins: what was recalled for earlier turns is out of the block again."""
@@ -129,15 +78,6 @@ class Memory:
     def without_ephemeral(self) -> "Memory":
         """Nothing recalled. Pins stay."""
         return replace(self, recalled=())
-
-    def _stashed(self, label: str) -> Stash:
-        for each in self.stashes:
-            if each.label == label:
-                return each
-        known = ", ".join(f'"{each.label}"' for each in self.stashes)
-        raise NotFoundError(
-            f'stash "{label}" does not exist', hint=f"there are {known}" if known else "nothing is stashed"
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,22 +139,12 @@ def _shown(text: str, how: Showing) -> str:
 
 def _quoted(text: str) -> str:
     """Further lines are set in, so that nothing in them can end the block."""
-    return '"' + escape_look_alikes(text.strip()).replace("\n", "\n    ") + '"'
+    return '"' + "\n    ".join(escape_look_alikes(text.strip()).splitlines()) + '"'
 
 
 def _line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 100 else line[:99] + "…"
-
-
-def _named(key: str) -> str:
-    kind, _, rest = key.partition(":")
-    if kind == "node":
-        return f"[{rest}]"
-    title, _, section = rest.partition("§")
-    if kind == "doc":
-        return f'doc:"{title}"{f" §{section}" if section else ""}'
-    return key
 
 
 def memory_view(memory: Memory, what: str, now: datetime, showing: Showing | None = None) -> str:

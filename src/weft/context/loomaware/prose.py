@@ -1,8 +1,6 @@
 """A document for a loom-aware agent: continuous prose with its nodes' boundaries."""
 
-from collections.abc import Iterable, Sequence
-
-from weft.context.loomaware.headings import NodeFacts
+from collections.abc import Iterable
 
 __all__ = ["BOUNDARY", "MODEL", "boundary", "marked_prose", "unmarked"]
 
@@ -29,11 +27,3 @@ def marked_prose(parts: Iterable[tuple[str, bool]]) -> str:
     for text, model in parts:
         said.append(boundary(first=not said, model=model) + unmarked(text))
     return "".join(said)
-
-
-def boundaries(ids: Sequence[str], facts: dict[str, NodeFacts]) -> dict[str, str]:
-    """By node id, what stands before its words."""
-    return {
-        name: boundary(first=index == 0, model=name in facts and facts[name].model)
-        for index, name in enumerate(ids)
-    }

@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
+from weft.commands.overlooked import overlooked_note
 from weft.commands.reply import failed
 from weft.commands.results import Result, results_message
 from weft.context.loomaware.assembly import Exchange
@@ -199,6 +200,8 @@ class Collaboration:
             self._tokens += turn.tokens
             if turn.is_whole and error is None:
                 self._keep_thoughts(session, turn)
+                if turn.is_final:
+                    session.note_overlooked(turn.overlooked)
             if error is not None or turn.is_final:
                 return self._ended(journal, turn, reply, error)
             self._answer(journal, session, turn)
@@ -311,11 +314,10 @@ class Collaboration:
             journal.begin_command(len(turn.batch))
         self.results += results
         journal.follow()
-        answer = results_message(results)
+        told = [results_message(results), overlooked_note(turn.overlooked)]
         if turn.truncated is not None:
-            answer = "\n\n".join(
-                filter(None, [answer, f"→ {turn.truncated.text[:80]}\n{failed(_cut_off())}"])
-            )
+            told.append(f"→ {turn.truncated.text[:80]}\n{failed(_cut_off())}")
+        answer = "\n\n".join(filter(None, told))
         self._tokens += DEFAULT.of_text(answer)
         numbers = tuple(result.number for result in results)
         self._exchanges.append(Exchange(said=turn.said.strip("\n"), results=answer, numbers=numbers))

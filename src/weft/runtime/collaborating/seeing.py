@@ -11,7 +11,7 @@ from weft.context.assemble import ContextRequest
 from weft.context.layers.controls import CacheControls, Mark
 from weft.context.layers.envelope import sha256_of
 from weft.context.loomaware.assembly import Exchange, LoomAware, render_loom
-from weft.context.loomaware.memory import Memory
+from weft.context.loomaware.memory import Memory, Showing
 from weft.context.loomaware.place import Place
 from weft.context.loomaware.pruning import plan_loomaware
 from weft.context.result import AssembledContext
@@ -23,6 +23,7 @@ from weft.runtime.collaborating.bringing import with_brought
 from weft.runtime.commanding.crossing import may_cross
 from weft.runtime.commanding.remembered import Remembered
 from weft.runtime.commanding.seeing import Seeing
+from weft.runtime.commanding.threshold import inline_tokens
 from weft.runtime.contexts import Contexts, contents_for
 from weft.runtime.generating.assembly import Ask, Assembled, options_of
 from weft.runtime.outlines import PathReader
@@ -86,6 +87,7 @@ def see(
             exchanges=found.exchanges,
             asked=found.asked,
             summaries=_Summaries(reader, rows),
+            showing=Showing(inline=inline_tokens(agent)),
         )
         plan = plan_loomaware(request, loom)
         wanted = [name for name in plan.wanted if name not in brought]

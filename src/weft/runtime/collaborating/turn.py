@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+from weft.commands.overlooked import Overlooked, overlooked
 from weft.commands.scan import Found, Scan, Scanner
-from weft.context.loomaware.headings import strip_headings
+from weft.context.loomaware.headings import may_become_heading, strip_headings
 from weft.context.marker import JOINT
 from weft.context.tokens import DEFAULT
 from weft.providers.base import Request
@@ -28,6 +29,19 @@ def joined_prose(before: str, scan: Scan) -> str:
     """What was said so far beside commands, without headings that only look like ours."""
     said = strip_headings(scan.prose).strip()
     return JOINT.join(filter(None, [before, said]))
+
+
+def _sayable(text: str, *, within: bool, over: bool) -> tuple[str, str]:
+    """What can be told of a text without the headings in it, and what has to wait.
+
+    `within` is whether the text goes on with a line that was told in part.
+    """
+    end = text.find("\n") + 1 or len(text) if within else 0
+    last = text.rfind("\n", end) + 1 or end
+    waits = "" if over or not may_become_heading(text[last:]) else text[last:]
+    told = text[:end] + strip_headings(text[end : len(text) - len(waits)])
+    said = told.rstrip("\n")
+    return said, told[len(said) :] + waits
 
 
 class Turn:
@@ -55,6 +69,8 @@ class Turn:
         self.thoughts: tuple[Found, ...] = ()
         self.truncated: Found | None = None
         """A command that the length limit cut off: nobody knows how it would have gone on."""
+        self.overlooked: tuple[Overlooked, ...] = ()
+        """What would have been commands, had it not stood where things are quoted or shown."""
         self.said = ""
         """Its own words up to the cut, commands and all."""
         self.tokens = 0
@@ -69,31 +85,35 @@ class Turn:
         self._has_words = False
         self._attempt: str | None = None
         self._scanner = Scanner()
-        self._ends, self._has_told = "", False
+        self._untold, self._has_told = "", False
+        self._commanded = 0
 
     def begin(self, request: Request) -> None:
         self._given = request.prefill
         self._scanner = Scanner(given=request.prefill)
-        self._heard, self._letters = [], 0
+        self._heard, self._letters, self._commanded = [], 0, 0
 
     def hear(self, text: str) -> bool:
         text = clean_text(text)
         self._heard.append(text)
         self._letters += len(text)
-        for found in self._scanner.feed(text):
-            self._say()
-            self._tell(Commanded(found.text, found.think))
+        self._tell_commands(self._scanner.feed(text))
         self._say()
         if self._scanner.cut is not None:
             return True
         self.is_over = self._letters > _CHARACTERS * self._room
         return self.is_over
 
-    def _say(self) -> None:
-        """What is certain to be prose; line ends wait for what follows them."""
-        news = self._ends + self._scanner.news()
-        said = news.rstrip("\n")
-        self._ends = news[len(said) :]
+    def _tell_commands(self, commands: Sequence[Found]) -> None:
+        for found in commands:
+            self._say()
+            self._tell(Commanded(found.text, found.think))
+            self._commanded += 1
+
+    def _say(self, *, over: bool = False) -> None:
+        """What is certain to be prose; line ends wait for what follows them, headings for their end."""
+        news = self._untold + self._scanner.news()
+        said, self._untold = _sayable(news, within=self._has_told, over=over)
         if said:
             self._tell(Said(0, said if self._has_told else said.lstrip("\n")))
             self._has_told = True
@@ -101,9 +121,13 @@ class Turn:
     def reply(self, heard: Heard, said: Sequence[Continuation]) -> list[Continuation]:
         """Nothing yet, if there are commands to be answered; else everything that was said in this run."""
         scan = self._scanner.finish()
-        self._say()
+        # A line is complete where the output ends, too.
+        self._tell_commands(scan.commands[self._commanded :])
+        self._say(over=True)
         end = len(self._given) + self._letters if scan.cut is None else scan.cut
-        self.said = (self._given + "".join(self._heard))[len(self._given) : end]
+        whole = self._given + "".join(self._heard)
+        self.said = whole[len(self._given) : end]
+        self.overlooked = overlooked(whole, scan.ignored)
         self.tokens = heard.answer.usage.completion or DEFAULT.of_text("".join(self._heard))
         self._take_commands(heard, scan)
         self.is_whole = heard.error is None and not heard.stopped and not self.is_over

@@ -5,11 +5,14 @@ from weft.commands import values as v
 from weft.errors import NotFoundError, PermissionDeniedError
 from weft.providers.base import ModelName
 from weft.runtime.commanding.desk import Desk, Outcome
+from weft.runtime.commanding.hinting import there_are
 from weft.runtime.generating.choosing import model_agent
 from weft.runtime.generating.wishes import Wishes
 from weft.tree.agent import Agent, AgentType
 
 __all__ = ["ask"]
+
+_NOBODY = "ask the human to add one, or to generate"
 
 
 def ask(desk: Desk, action: v.Continue) -> Outcome:
@@ -41,7 +44,9 @@ def ask(desk: Desk, action: v.Continue) -> Outcome:
             session.stream = None
     names = [node.local_id for node in made]
     lines = [reply.continued(start.local_id, names, subject.name)]
-    lines += [f"  {line}" for each in made.failures for line in reply.failed(each).split("\n")]
+    lines += [
+        f"  {line}" for each in made.failures for line in reply.failed(session.in_words(each)).split("\n")
+    ]
     count = f"{len(names)} {'result' if len(names) == 1 else 'results'}"
     return Outcome(text="\n".join(lines), detail=count, nodes=tuple(names))
 
@@ -49,8 +54,12 @@ def ask(desk: Desk, action: v.Continue) -> Outcome:
 def _subject(desk: Desk, named: str | None) -> Agent:
     if named is None:
         return _anybody(desk)
-    with desk.see.store.read() as session:
-        found, _ = model_agent(session, named)
+    try:
+        with desk.see.store.read() as session:
+            found, _ = model_agent(session, named)
+    except NotFoundError as error:
+        names = [agent.name for agent in _others(desk)]
+        raise NotFoundError(error.message, hint=there_are(names, _NOBODY)) from None
     if found.id in desk.session.chain:
         raise not_itself(found.name, is_self=found.id == desk.session.agent.id)
     return found
@@ -61,20 +70,23 @@ def not_itself(name: str, *, is_self: bool) -> PermissionDeniedError:
     return PermissionDeniedError(why, hint='name another: → continue using agent:"…"')
 
 
-def _anybody(desk: Desk) -> Agent:
-    """The grove's default, else the model agent that came last, of those who may be asked: subjects first."""
+def _others(desk: Desk) -> list[Agent]:
+    """Who may be asked, the last to come first."""
     usable = set(desk.loom.generations.registry.names)
-    chosen = desk.loom.generations.default_agent
-    others = [
+    return [
         agent
         for agent in desk.loom.read.agents()[::-1]
         if agent.type is AgentType.MODEL
         and agent.id not in desk.session.chain
         and ModelName.parse(agent.model_ref or "").provider in usable
     ]
+
+
+def _anybody(desk: Desk) -> Agent:
+    """The grove's default, else the model agent that came last, of those who may be asked: subjects first."""
+    chosen = desk.loom.generations.default_agent
+    others = _others(desk)
     if not others:
-        raise NotFoundError(
-            "there is no other agent to continue", hint="ask the human to add one, or to generate"
-        )
+        raise NotFoundError("there is no other agent to continue", hint=_NOBODY)
     subjects = [agent for agent in others if not agent.loom_aware] or others
     return next((agent for agent in subjects if agent.id == chosen), subjects[0])

@@ -3,20 +3,24 @@
 from typing import TYPE_CHECKING
 
 from weft.commands import values as v
-from weft.errors import InvalidSyntaxError, PermissionDeniedError
+from weft.errors import InvalidSyntaxError, NotFoundError, PermissionDeniedError
 from weft.runtime.actor import Actor, agent_row
+from weft.runtime.commanding.hinting import there_are
+from weft.runtime.shelf import shelved_trees
 from weft.runtime.values import agent_value
 from weft.store.session import Session as Reader
 from weft.tree.agent import AgentType
 
 if TYPE_CHECKING:
     from weft.runtime.commanding.session import Session
+    from weft.tree.tree import Tree
 
-__all__ = ["CROSS_TREE", "may_cross", "not_crossing", "reached_tree"]
+__all__ = ["CROSS_TREE", "may_cross", "not_crossing", "reached_tree", "tree_named"]
 
 CROSS_TREE = "crossTree"
 """The setting of a model's agent that lets it leave its tree. People always may."""
 _OWN = (v.Pin, v.Recall, v.Drop, v.Memory, v.Think, v.Help, v.ViewResult)
+_LISTED = 22
 _GROVE_WIDE = (v.Search, v.Read, v.Write, v.Pin, v.Attach)
 
 
@@ -48,4 +52,16 @@ def reached_tree(session: "Session", command: v.Command) -> str:
         )
     if not session.crossing:
         raise not_crossing("stay in this tree, or ask the human to let you leave it")
-    return session.tree_id if command.tree is None else session.loom.read.tree(command.tree).id
+    return session.tree_id if command.tree is None else tree_named(session, command.tree).id
+
+
+def tree_named(session: "Session", reference: str) -> "Tree":
+    """Any tree; where there is none of that name, who may leave theirs is told which there are."""
+    try:
+        return session.loom.read.tree(reference)
+    except NotFoundError as error:
+        if not session.crossing:
+            raise NotFoundError(error.message) from None
+        listed = shelved_trees(session.loom.read, limit=_LISTED)
+        names = [each.title for each in listed if each.id != session.tree_id]
+        raise NotFoundError(error.message, hint=there_are(names, "there is no other tree")) from None

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from weft.commands import reply
 from weft.commands.parse import cross_tree
 from weft.commands.reply import document_outside, missing_node
 from weft.commands.values import Command
@@ -22,9 +23,12 @@ from weft.tree.wire import from_microseconds
 if TYPE_CHECKING:
     from weft.runtime.commanding.session import Session
     from weft.runtime.grove import Grove
+    from weft.runtime.operations.base import Operation
     from weft.tree.document import Document
 
-__all__ = ["Desk", "Outcome"]
+__all__ = ["Desk", "Outcome", "as_it_was"]
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,11 @@ class Outcome:
     """Local ids of what it made."""
     brief: str = ""
     """What the answer is about, for the case that it is too long."""
+
+
+def as_it_was(*facts: str) -> Outcome:
+    """What was so already, or not there to be changed: no failure, and nothing that was done."""
+    return Outcome(text=reply.unchanged(*facts), detail="nothing changed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +71,10 @@ class Desk:
     @property
     def now(self) -> datetime:
         return from_microseconds(self.session.gate.clock())
+
+    def perform(self, operation: "Operation[R]") -> tuple[R, bool]:
+        """Do it; whether that changed anything."""
+        return self.session.gate.perform_told(self.loom.read.actor, operation)
 
     def row(self, reference: str | None) -> NodeRow:
         """The node that a reference names; without one, where the agent stands."""
@@ -116,7 +129,9 @@ class Desk:
 
     def document(self, reference: str) -> "Document":
         """A document that may be read here: linked to the tree or to a node of it, or with the flag."""
-        found, linked = Papers(self.see.store, self.see.actor).document_here(self.tree, reference)
+        papers = Papers(self.see.store, self.see.actor)
+        with papers.telling_titles(self.tree):
+            found, linked = papers.document_here(self.tree, reference)
         self._require_reach(found.title, linked=linked)
         return found
 
@@ -128,7 +143,9 @@ class Desk:
 
     def known_document(self, reference: str) -> tuple[str, str, bool]:
         """Id and title of any document, and whether it is linked here."""
-        return Papers(self.see.store, self.see.actor).title_here(self.tree, reference)
+        papers = Papers(self.see.store, self.see.actor)
+        with papers.telling_titles(self.tree):
+            return papers.title_here(self.tree, reference)
 
     def _require_reach(self, title: str, *, linked: bool) -> None:
         if linked:

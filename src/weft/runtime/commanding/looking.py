@@ -1,12 +1,13 @@
 """Commands that look: view, list, tree, switch, search, help."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias, assert_never
 
 from weft.commands import reply
 from weft.commands import values as v
 from weft.commands.help import help_on, help_text
 from weft.commands.views import Shown, branch_as_nodes, branch_as_prose, tree_drawn, viewed
+from weft.context.loomaware.headings import NodeFacts, escape_look_alikes
 from weft.context.loomaware.prose import marked_prose
 from weft.errors import LimitExceededError, NotFoundError
 from weft.runtime.commanding.desk import Desk, Outcome
@@ -79,11 +80,16 @@ def _view(desk: Desk, action: v.View) -> Outcome:
         notes, count = desk.see.hanging(desk.tree, node.id, annotations=True, limit=_MOST_NOTES)
     facts = desk.facts([node, *notes])
     text, is_short = (words_of(node.content), False) if action.full else in_brief(node)
-    shown = [Shown(desk.heading(each, facts), words_of(each.content)) for each in notes]
-    answer = viewed(Shown(desk.heading(node, facts), text), summary=is_short, annotations=shown)
+    shown = [_shown(desk, each, facts) for each in notes]
+    told = Shown(desk.heading(node, facts), escape_look_alikes(text))
+    answer = viewed(told, summary=is_short, annotations=shown)
     if count > len(notes):
         answer += f"\n  {count - len(notes):,} more annotations · → list {node.local_id} annotations"
     return Outcome(text=answer, brief=in_brief(node)[0].removeprefix(EXTRACT))
+
+
+def _shown(desk: Desk, node: Node, facts: Mapping[str, NodeFacts]) -> Shown:
+    return Shown(desk.heading(node, facts), escape_look_alikes(words_of(node.content)))
 
 
 def _branch(desk: Desk, action: v.ViewBranch) -> Outcome:
@@ -91,7 +97,7 @@ def _branch(desk: Desk, action: v.ViewBranch) -> Outcome:
     nodes = list(desk.loom.read.path(desk.tree, end.ulid, tail=_MOST_NODES))
     if action.shape is v.Shape.NODES:
         facts = desk.facts(nodes)
-        text = branch_as_nodes([Shown(desk.heading(each, facts), words_of(each.content)) for each in nodes])
+        text = branch_as_nodes([_shown(desk, each, facts) for each in nodes])
     else:
         text = branch_as_prose(end.local_id, _prose(desk, nodes), len(nodes))
     before = nodes[0].depth

@@ -6,7 +6,7 @@ from weft.commands import reply
 from weft.commands import values as v
 from weft.context.layers.items import node as node_item
 from weft.runtime.attaching import AttachAll, attach_all
-from weft.runtime.commanding.desk import Desk, Outcome
+from weft.runtime.commanding.desk import Desk, Outcome, as_it_was
 from weft.runtime.commanding.stepping import joined_with
 from weft.runtime.operations.editing import Edit, Join, Split
 from weft.runtime.operations.nodes import Annotate, Append, Merge
@@ -75,11 +75,15 @@ def _attach(desk: Desk, reference: str, item: str) -> Outcome:
     if kind in {"doc", "document"}:
         found = desk.document(title.strip().strip('"“”'))
         attach_all(desk.loom, desk.tree, to.ulid, [f"doc:{found.id}"])
+        shown = f"doc:{reply.quoted(found.title)}"
     elif text.startswith("[") and text.endswith("]"):
         # A node of this tree is nothing that would have to be read elsewhere.
         said = desk.node(text)
         items = [item_of(node_item(said.local_id, said.text))]
         desk.loom.perform(AttachAll(tree=desk.tree, node=to.ulid, items=items))
+        shown = f"[{said.local_id}]"
     else:
-        attach_all(desk.loom, desk.tree, to.ulid, [text])
-    return Outcome(text=reply.attached(to.local_id, item))
+        shown = reply.quoted(item)
+        if not attach_all(desk.loom, desk.tree, to.ulid, [text]):
+            return as_it_was(f"all of {shown} is attached to [{to.local_id}] already")
+    return Outcome(text=reply.attached(to.local_id, shown))

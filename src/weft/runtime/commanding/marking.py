@@ -5,7 +5,8 @@ from typing import TypeAlias, assert_never
 from weft.commands import reply
 from weft.commands import values as v
 from weft.errors import NotFoundError
-from weft.runtime.commanding.desk import Desk, Outcome
+from weft.runtime.commanding.crossing import tree_named
+from weft.runtime.commanding.desk import Desk, Outcome, as_it_was
 from weft.runtime.commanding.stepping import last_step
 from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
@@ -25,9 +26,9 @@ Marking: TypeAlias = Referring | Metadata | v.Collapse | v.Expand | v.Undo | v.R
 def mark(desk: Desk, action: Marking) -> Outcome:
     match action:
         case v.Link() | v.Unlink() | v.Tag() | v.Untag():
-            return Outcome(text=_refer(desk, action))
+            return _refer(desk, action)
         case v.Bookmark() | v.Unbookmark() | v.Prune() | v.Restore() | v.Exclude() | v.Include():
-            return Outcome(text=_mark(desk, action))
+            return _mark(desk, action)
         case v.Collapse():
             return _collapse(desk, action)
         case v.Expand(name):
@@ -44,7 +45,7 @@ def mark(desk: Desk, action: Marking) -> Outcome:
             assert_never(action)
 
 
-def _refer(desk: Desk, action: Referring) -> str:
+def _refer(desk: Desk, action: Referring) -> Outcome:
     row = desk.row(action.node)
     here = TargetRef(TargetKind.NODE, row.ulid, desk.tree)
     match action:
@@ -54,17 +55,18 @@ def _refer(desk: Desk, action: Referring) -> str:
                 # Naming it says that the tree is left. Were everybody allowed to, nothing would be out of reach.
                 desk.require_crossing()
             desk.loom.perform(LinkTogether(one=here, other=target, note=note))
-            return reply.linked(row.local_id, shown, note)
+            return Outcome(text=reply.linked(row.local_id, shown, note))
         case v.Unlink(_, to):
             target, shown, _ = _target(desk, to)
             desk.loom.perform(Unlink(one=here, other=target))
-            return reply.unlinked(row.local_id, shown)
+            return Outcome(text=reply.unlinked(row.local_id, shown))
         case v.Tag(_, name):
-            desk.loom.perform(TagTarget(target=here, label=name))
-            return reply.tagged(row.local_id, name)
+            _, is_new = desk.perform(TagTarget(target=here, label=name))
+            told = reply.tagged(row.local_id, name)
+            return Outcome(text=told) if is_new else as_it_was(f"[{row.local_id}] has this tag already")
         case v.Untag(_, name):
             desk.loom.perform(Untag(target=here, label=name))
-            return reply.untagged(row.local_id, name)
+            return Outcome(text=reply.untagged(row.local_id, name))
         case _:
             assert_never(action)
 
@@ -79,34 +81,36 @@ def _target(desk: Desk, to: v.NodeTarget | v.DocumentTarget | v.TreeTarget) -> t
             name, title, linked = desk.known_document(reference)
             return TargetRef(TargetKind.DOCUMENT, name), f'doc:"{title}"', linked
         case v.TreeTarget(reference):
-            found = desk.loom.read.tree(reference)
+            found = tree_named(desk.session, reference)
             is_here = found.id == desk.session.tree_id
             return TargetRef(TargetKind.TREE, found.id), f'tree:"{found.title}"', is_here
         case _:
             assert_never(to)
 
 
-def _mark(desk: Desk, action: Metadata) -> str:
-    row, perform, tree = desk.row(action.node), desk.loom.perform, desk.tree
+def _mark(desk: Desk, action: Metadata) -> Outcome:
+    row, tree = desk.row(action.node), desk.tree
+    name, node = row.local_id, row.ulid
     match action:
         case v.Bookmark(_, label):
-            perform(Bookmark(tree=tree, node=row.ulid, label=label))
-            return reply.bookmarked(row.local_id, label)
+            _, is_new = desk.perform(Bookmark(tree=tree, node=node, label=label))
+            told, already = reply.bookmarked(name, label), "is bookmarked so already"
         case v.Unbookmark():
-            perform(Unbookmark(tree=tree, node=row.ulid))
-            return reply.unbookmarked(row.local_id)
+            _, is_new = desk.perform(Unbookmark(tree=tree, node=node))
+            told, already = reply.unbookmarked(name), "has no bookmark"
         case v.Prune():
-            return reply.pruned(row.local_id, perform(Prune(tree=tree, node=row.ulid)))
+            return Outcome(text=reply.pruned(name, desk.loom.perform(Prune(tree=tree, node=node))))
         case v.Restore():
-            return reply.restored(row.local_id, perform(Restore(tree=tree, node=row.ulid)))
+            return Outcome(text=reply.restored(name, desk.loom.perform(Restore(tree=tree, node=node))))
         case v.Exclude():
-            perform(Exclude(tree=tree, node=row.ulid))
-            return reply.excluded(row.local_id)
+            _, is_new = desk.perform(Exclude(tree=tree, node=node))
+            told, already = reply.excluded(name), "is excluded already"
         case v.Include():
-            perform(Include(tree=tree, node=row.ulid))
-            return reply.included(row.local_id)
+            _, is_new = desk.perform(Include(tree=tree, node=node))
+            told, already = reply.included(name), "is not excluded"
         case _:
             assert_never(action)
+    return Outcome(text=told) if is_new else as_it_was(f"[{name}] {already}")
 
 
 def _collapse(desk: Desk, action: v.Collapse) -> Outcome:
@@ -135,7 +139,9 @@ def _expand(desk: Desk, name: str) -> Outcome:
             f'collapsed range "{name}" does not exist',
             hint=f"there are {known}" if known else "nothing is collapsed",
         )
-    desk.loom.perform(Expand(tree=desk.tree, name=group.name))
+    _, is_new = desk.perform(Expand(tree=desk.tree, name=group.name))
+    if not is_new:
+        return as_it_was(f"{reply.quoted(group.name)} is expanded already")
     first, last = desk.row(group.first), desk.row(group.last)
     return Outcome(text=reply.expanded(group.name, last.depth - first.depth + 1))
 

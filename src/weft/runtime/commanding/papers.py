@@ -1,11 +1,15 @@
 """The documents within a tree's reach: those linked to it or to its nodes."""
 
+import contextlib
+from collections.abc import Generator
 from dataclasses import dataclass
 
 from sqlalchemy import and_, or_, select
 
+from weft.errors import NotFoundError
 from weft.runtime.actor import require_access
 from weft.runtime.commanding.crossing import may_cross, not_crossing
+from weft.runtime.commanding.hinting import there_are
 from weft.runtime.operations.documents import load_document
 from weft.runtime.reading import Reading
 from weft.runtime.targets import KINDS
@@ -20,6 +24,7 @@ from weft.tree.reference import TargetKind
 
 __all__ = ["Papers", "is_linked"]
 
+_LISTED = 21
 _links = schema.links
 _DOCUMENT = KINDS.index(TargetKind.DOCUMENT)
 
@@ -58,6 +63,36 @@ class Papers(Reading):
             named = select(documents.c.ulid, documents.c.title).where(documents.c.key == key)
             found = session.execute(named).one()
             return found.ulid, found.title, is_linked(session, row.key, key)
+
+    @contextlib.contextmanager
+    def telling_titles(self, tree: str) -> Generator[None]:
+        """Where no document is called so, say what those within the tree's reach are called."""
+        try:
+            yield
+        except NotFoundError as error:
+            hint = there_are(self._titles(tree), "no document is linked to this tree")
+            raise NotFoundError(error.message, hint=hint) from None
+
+    def _titles(self, tree: str) -> list[str]:
+        documents = schema.documents
+        with self._session() as session:
+            key = self._tree_row(session, tree).key
+            linked = [
+                select(_links.c[f"{one}_key"]).where(
+                    _links.c[f"{one}_tree"] == GROVE,
+                    _links.c[f"{one}_kind"] == _DOCUMENT,
+                    _links.c[f"{other}_tree"] == key,
+                    _links.c.removed.is_(None),
+                )
+                for one, other in (("a", "b"), ("b", "a"))
+            ]
+            statement = (
+                select(documents.c.title)
+                .where(documents.c.key.in_(linked[0].union(linked[1])), documents.c.hidden.is_(None))
+                .order_by(documents.c.title)
+                .limit(_LISTED)
+            )
+            return list(session.execute(statement).scalars())
 
 
 def is_linked(session: Session, tree: int | None, document: int) -> bool:

@@ -4,14 +4,15 @@ from typing import TypeAlias, assert_never
 
 from weft.commands import reply
 from weft.commands import values as v
-from weft.context.loomaware.memory import memory_view
+from weft.context.loomaware.memory import Showing, memory_view
 from weft.context.tokens import DEFAULT
 from weft.errors import InvalidInputError, InvalidSyntaxError, LimitExceededError, NotFoundError
 from weft.ids import normalise_reference
-from weft.runtime.commanding.desk import Desk, Outcome
+from weft.runtime.commanding.desk import Desk, Outcome, as_it_was
 from weft.runtime.commanding.looking import no_result, summed_up
 from weft.runtime.commanding.remembered import Remembered
 from weft.runtime.commanding.seeing import words_of
+from weft.runtime.commanding.threshold import inline_tokens
 from weft.runtime.operations.memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash, Unpin
 from weft.tree.agent import Permission
 from weft.tree.document import section_of
@@ -30,13 +31,14 @@ def remember(desk: Desk, action: Remembering) -> Outcome:
     tree = desk.session.tree_id
     match action:
         case v.Think(text):
-            if text.strip():
-                desk.loom.perform(KeepThought(tree=tree, text=text.strip()))
+            if not text.strip():
+                return as_it_was("there was no thought")
+            desk.loom.perform(KeepThought(tree=tree, text=text.strip()))
             return Outcome(text=reply.done("thought"))
         case v.Pin(target):
             label, body, shown = _pinned(desk, target)
-            desk.loom.perform(KeepPin(tree=tree, label=label, body=body))
-            return Outcome(text=reply.pinned(shown))
+            _, is_new = desk.perform(KeepPin(tree=tree, label=label, body=body))
+            return Outcome(text=reply.pinned(shown)) if is_new else as_it_was(f"{shown} is pinned already")
         case v.Stash(label, what):
             text, source = _stashed(desk, what)
             desk.loom.perform(KeepStash(tree=tree, label=label, text=text, source=source))
@@ -47,7 +49,8 @@ def remember(desk: Desk, action: Remembering) -> Outcome:
         case v.Drop(target):
             return _drop(desk, tree, target)
         case v.Memory(view):
-            return Outcome(text=memory_view(desk.session.memory(), view, desk.now))
+            showing = Showing(inline=inline_tokens(desk.session.agent))
+            return Outcome(text=memory_view(desk.session.memory(), view, desk.now, showing))
         case _:
             assert_never(action)
 

@@ -13,8 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from weft.commands.catalog import CATALOG
+from weft.commands.overlooked import Overlooked
 from weft.commands.parse import check_limits, parse_found
-from weft.commands.reply import failed
+from weft.commands.reply import failed, one_line
 from weft.commands.results import Result, shortened
 from weft.commands.scan import Found
 from weft.commands.telling import told
@@ -38,8 +39,10 @@ from weft.runtime.actor import agent_row, permissions_of, require_access, requir
 from weft.runtime.commanding.carrying import carry_out
 from weft.runtime.commanding.crossing import may_cross, reached_tree
 from weft.runtime.commanding.desk import Desk, Outcome
+from weft.runtime.commanding.hinting import for_models
 from weft.runtime.commanding.remembered import BegunRun, Remembered, begin_run, note_actions
 from weft.runtime.commanding.seeing import Seeing
+from weft.runtime.commanding.threshold import inline_tokens
 from weft.runtime.operations.memory import KeepThought
 from weft.runtime.values import heading_of
 from weft.store.references import find_tree
@@ -162,6 +165,15 @@ class Session:
             if each.think and each.text.strip():
                 self.loom.perform(KeepThought(tree=self.tree_id, text=each.text.strip()))
 
+    def note_overlooked(self, found: Sequence[Overlooked]) -> None:
+        """Let the agent know in its trace what it said in vain, where there are no results to say it with."""
+        if found:
+            actions = [
+                Action(verb="did not run", target=each.command, noun="command", detail=each.why)
+                for each in found
+            ]
+            note_actions(self.gate, self._place, actions)
+
     def memory(self) -> Memory:
         """What stands in the memory block of the agent's next turn."""
         return self._remembered.memory(self.tree_id, turn=self.turn, crossing=self.crossing)
@@ -216,8 +228,13 @@ class Session:
         try:
             outcome = self._act(command)
         except WeftError as trouble:
-            error = _in_words(trouble)
+            error = self.in_words(trouble)
         return self._keep(text, command, outcome, error, turn)
+
+    def in_words(self, error: WeftError) -> WeftError:
+        """An error as it is told to whoever commands here."""
+        told = _in_words(error)
+        return for_models(told) if self.agent.type is AgentType.MODEL else told
 
     def _act(self, command: Command) -> Outcome:
         row = CATALOG[command.name]
@@ -244,10 +261,12 @@ class Session:
         self.results.append(result)
         self._trace(None if command is None else command.action, outcome.detail, error)
         again = command is not None and isinstance(command.action, ViewResult)
-        return result if again else shortened(result, partial(_in_short, brief=outcome.brief))
+        if again:
+            return result
+        return shortened(result, partial(_in_short, brief=outcome.brief), inline=inline_tokens(self.agent))
 
     def _trace(self, action: Asked | None, detail: str, error: WeftError | None) -> None:
-        said = "" if error is None else f"{error.code}: {error.message}"
+        said = "" if error is None else f"{error.code}: {one_line(error.message)}"
         if action is None:
             done = Action(verb="said", target="what is no command", noun="", error=said)
         else:

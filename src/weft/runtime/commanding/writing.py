@@ -49,8 +49,12 @@ def write_document(desk: Desk, action: v.Write) -> Outcome:
     if _counts_lines(place):
         # Lines are counted in the text that was read: where it has changed since, they mean others.
         revision = desk.session.read_revisions.get(found.id)
-    saved = desk.loom.perform(WriteInDocument(document=found.id, change=change, revision=revision))
+    saved, is_new = desk.perform(WriteInDocument(document=found.id, change=change, revision=revision))
     desk.session.read_revisions[found.id] = saved.revision
+    if not is_new:
+        return Outcome(
+            text=reply.wrote(saved.title, "nothing changed", saved.revision), detail="nothing changed"
+        )
     return Outcome(text=reply.wrote(saved.title, _DONE[type(place)], saved.revision))
 
 

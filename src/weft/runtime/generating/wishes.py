@@ -22,7 +22,7 @@ __all__ = ["MOST_AT_ONCE", "GenerateWishes", "Wishes", "parameters_for", "wishes
 
 MOST_AT_ONCE = 100
 """Continuations of one call, all agents together."""
-_OURS = frozenset({"contextWindow", "crossTree", "loomLayout"})
+_OURS = frozenset({"contextWindow", "crossTree", "inlineTokens", "loomLayout"})
 """Settings of an agent that are ours and no provider's."""
 
 
