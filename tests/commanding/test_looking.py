@@ -202,7 +202,8 @@ def test_a_long_result_comes_in_short_with_a_handle_for_the_rest(work):
     work.loom.link(work.tree, tides)
     assert "\n  summary: High at six.\n" in work.one(f'read doc:"Tides {work.number}"').shown
     assert work.no("view result:99") == (
-        "✗ NOT_FOUND: result:99 does not exist in this run\n  hint: do it again"
+        "✗ NOT_FOUND: there is no result:99\n"
+        "  hint: results of this run and of the last one can be viewed, and pinned ones; do it again"
     )
 
 

@@ -61,7 +61,10 @@ def test_a_pinned_result_keeps_its_text_and_its_handle_over_runs(work):
     work.ok("pin result:1")
     work.ok("help")
     work.session = work.new_session()
-    assert work.one("memory").number == 2
+    assert work.one("memory").number == 4
+    work.session = work.new_session()
+    work.session = work.new_session()
+    assert work.one("memory").number == 5
     assert "Nobody in the village knows." in work.session.results[0].text
     (pin,) = work.session.memory().pins
     assert (pin.number, pin.command) == (1, f"view {work.a.local_id} full")
@@ -253,7 +256,43 @@ def test_a_pinned_result_is_there_in_a_later_run_in_full(work):
     work.session = work.new_session()
     assert "Line 999 of many." in work.ok("view result:1")
     work.ok("drop pin:result:1")
-    assert "does not exist in this run" in work.no("view result:1")
+    work.session = work.new_session()
+    assert "there is no result:1\n" in work.no("view result:1")
+
+
+@covers("command.results-fade", "memory.per-agent-and-tree")
+def test_a_result_is_referred_to_by_its_handle_in_the_next_run_and_then_gone(work):
+    work.ok(f"view {work.a.local_id}")
+    seen = work.ok(f"view {work.a.local_id} full")
+    work.no("view result:9")
+    assert work.session.result(2).text == seen
+    work.session = work.new_session()
+    assert work.ok("view result:2") == seen
+    assert [each.number for each in work.session.results] == [3]
+    assert work.session.memory().pins == ()
+    work.session = work.new_session()
+    assert "there is no result:2\n" in work.no("view result:2")
+    assert work.ok("view result:3") == seen
+    stranger = Workplace(work.loom)
+    assert stranger.session.result(3) is None
+
+
+@covers("command.results-fade", "op.delete-is-hard")
+def test_no_result_outlives_what_it_tells_of_or_leaves_with_a_file(work, tmp_path):
+    doc = work.loom.write_document(f"Secrets {work.number}", "CANARY-7")
+    work.loom.link(work.tree, doc)
+    work.ok(f'read doc:"{doc.title}"')
+
+    def kept():
+        with work.loom.read.store.read() as session:
+            return "".join(session.execute(select(schema.memory.c.body)).scalars())
+
+    assert "CANARY-7" in kept()
+    work.loom.export(tmp_path / "out.json", [work.tree.id])
+    assert "CANARY-7" not in (tmp_path / "out.json").read_text("utf-8")
+    doc.delete(confirm=doc.id)
+    assert "CANARY-7" not in kept()
+    assert work.session.result(1).text == work.session.results[0].text
 
 
 @covers("command.help", "command.drop")

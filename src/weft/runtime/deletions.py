@@ -9,6 +9,7 @@ import time
 from weft.runtime.scope import Scope
 from weft.store.base import Store
 from weft.store.media import media_of_grove, media_of_tree
+from weft.store.memory import forget_all_results
 from weft.store.transaction import Transaction
 
 __all__ = ["announce_deletion", "finish_deletions", "unreferenced_blobs"]
@@ -24,6 +25,7 @@ def announce_deletion(scope: Scope, tree: int | None = None) -> None:
     """
     if tree is not None:
         scope.blobs.announce(media_of_tree(scope.transaction, tree))
+    forget_all_results(scope.transaction)
     statement = scope.transaction.dialect.leave_traces()
     if statement is not None:
         scope.transaction.execute(statement)

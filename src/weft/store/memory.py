@@ -14,7 +14,9 @@ __all__ = [
     "MemoryKind",
     "MemoryRow",
     "add_memory",
+    "forget_all_results",
     "forget_older",
+    "forget_results",
     "latest_memory",
     "live_memory",
     "mark_memory",
@@ -35,6 +37,8 @@ class MemoryKind(IntEnum):
     THOUGHT = 4
     RUN = 5
     """The run that was begun last, and how many there were: one row."""
+    RESULT = 6
+    """What a command of this run or of the last one came to; the label is the run."""
 
 
 class MemoryRow(NamedTuple):
@@ -119,6 +123,23 @@ def forget_older(transaction: Transaction, tree: int, agent: int, kind: MemoryKi
                 _memory.c.ordinal <= newest,
             )
         )
+
+
+def forget_results(transaction: Transaction, tree: int, agent: int, *, but: str) -> None:
+    """Destroy what faded: the results of all runs but one."""
+    transaction.execute(
+        delete(_memory).where(
+            _memory.c.tree == tree,
+            _memory.c.agent == agent,
+            _memory.c.kind == MemoryKind.RESULT,
+            _memory.c.label != but,
+        )
+    )
+
+
+def forget_all_results(transaction: Transaction) -> None:
+    """Destroy the results of everybody: one of them may tell of what is being destroyed."""
+    transaction.execute(delete(_memory).where(_memory.c.kind == MemoryKind.RESULT))
 
 
 def _of(tree: int, agent: int) -> Select[Any]:

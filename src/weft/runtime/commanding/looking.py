@@ -114,7 +114,8 @@ def _prose(desk: Desk, nodes: list[Node]) -> str:
 
 
 def no_result(number: int) -> NotFoundError:
-    return NotFoundError(f"result:{number} does not exist in this run", hint="do it again")
+    hint = "results of this run and of the last one can be viewed, and pinned ones; do it again"
+    return NotFoundError(f"there is no result:{number}", hint=hint)
 
 
 def _result(desk: Desk, number: int) -> Outcome:

@@ -23,6 +23,7 @@ from weft.store.memory import (
     MemoryRow,
     add_memory,
     forget_older,
+    forget_results,
     latest_memory,
     live_memory,
     put_run,
@@ -33,10 +34,13 @@ from weft.tree.document import section_of, slug
 from weft.tree.json import JsonValue
 from weft.tree.wire import from_microseconds
 
-__all__ = ["KEPT_ACTIONS", "BegunRun", "Remembered", "action_of", "begin_run", "note_actions"]
+__all__ = ["KEPT_ACTIONS", "BegunRun", "Came", "Remembered", "action_of", "begin_run", "note_actions"]
 
 KEPT_ACTIONS = 1_000
 """Older actions are forgotten."""
+_KEPT_RESULTS = 500
+_LONGEST_RESULT = 200_000
+"""Characters; what is longer is not kept for another run."""
 _SWEEP = 100
 _SHOWN_ERROR = 500
 _nodes = schema.nodes
@@ -100,6 +104,16 @@ class Remembered(Reading):
             return self._pinned_document(tree, body, crossing=crossing)
         return None
 
+    def result(self, tree: str, number: int) -> PinnedResult | None:
+        """What a handle stands for that an earlier run gave."""
+        with self._tree(tree) as opened:
+            place = opened.key, self.actor.agent
+            rows = live_memory(opened.session, *place, [MemoryKind.RESULT, MemoryKind.PIN])
+        kept = [body for body in map(_body, rows) if _number(body, "result") == number]
+        if not kept:
+            return None
+        return PinnedResult(number=number, command=_text(kept[0], "command"), text=_text(kept[0], "text"))
+
     def _pinned_document(self, tree: str, body: Mapping[str, JsonValue], *, crossing: bool) -> PinnedDocument:
         title, section = _text(body, "title"), _text(body, "section") or None
         try:
@@ -120,8 +134,8 @@ class BegunRun(NamedTuple):
 
     number: int
     """One more than the last of the agent in the tree."""
-    pinned: int
-    """The highest handle of a result that is pinned: those of this run come after it."""
+    last: int
+    """The highest handle that still stands for something: those of this run come after it."""
 
 
 def begin_run(gate: Gate, place: tuple[int, int], run: str) -> BegunRun:
@@ -130,24 +144,42 @@ def begin_run(gate: Gate, place: tuple[int, int], run: str) -> BegunRun:
     def work(transaction: Transaction) -> BegunRun:
         tree, agent = place
         transaction.tree_state(tree)
-        pins = live_memory(transaction, tree, agent, [MemoryKind.PIN])
-        pinned = max((_number(_body(row), "result") for row in pins), default=0)
         found = live_memory(transaction, tree, agent, [MemoryKind.RUN])
-        now = gate.clock()
+        number, now = 1, gate.clock()
         if not found:
-            add_memory(transaction, place, MemoryKind.RUN, dump_json({"number": 1}), now=now, label=run)
-            return BegunRun(1, pinned)
-        number = _number(_body(found[-1]), "number")
-        if found[-1].label != run:
-            number += 1
-            put_run(transaction, found[-1], run, dump_json({"number": number}), now)
-        return BegunRun(number, pinned)
+            add_memory(transaction, place, MemoryKind.RUN, dump_json({"number": number}), now=now, label=run)
+        else:
+            number, before = _number(_body(found[-1]), "number"), found[-1].label or ""
+            if before != run:
+                number += 1
+                put_run(transaction, found[-1], run, dump_json({"number": number}), now)
+                forget_results(transaction, tree, agent, but=before)
+        handled = live_memory(transaction, tree, agent, [MemoryKind.PIN, MemoryKind.RESULT])
+        return BegunRun(number, max((_number(_body(row), "result") for row in handled), default=0))
 
     return gate.store.write(work)
 
 
-def note_actions(gate: Gate, place: tuple[int, int], actions: Sequence[Action]) -> None:
-    """Add to the trace. Bookkeeping, and no operation of anybody's: without an event."""
+class Came(NamedTuple):
+    """What a command came to, as it is kept until the next run is over."""
+
+    run: str
+    number: int
+    command: str
+    text: str
+
+    @property
+    def body(self) -> str:
+        return dump_json({"result": self.number, "command": self.command, "text": self.text})
+
+
+def note_actions(
+    gate: Gate, place: tuple[int, int], actions: Sequence[Action], came: Came | None = None
+) -> None:
+    """Add to the trace, and to the results that have a handle.
+
+    Bookkeeping, and no operation of anybody's: without an event.
+    """
 
     def work(transaction: Transaction) -> None:
         tree, agent = place
@@ -157,6 +189,10 @@ def note_actions(gate: Gate, place: tuple[int, int], actions: Sequence[Action]) 
             ordinal = add_memory(transaction, place, MemoryKind.ACTION, body, now=gate.clock())
             if ordinal % _SWEEP == 0:
                 forget_older(transaction, tree, agent, MemoryKind.ACTION, KEPT_ACTIONS)
+                forget_older(transaction, tree, agent, MemoryKind.RESULT, _KEPT_RESULTS)
+        if came is not None and len(came.text) <= _LONGEST_RESULT:
+            now = gate.clock()
+            add_memory(transaction, place, MemoryKind.RESULT, came.body, now=now, label=came.run)
 
     with contextlib.suppress(NotFoundError):
         # Somebody destroyed the tree meanwhile: there is nothing to remember it by.

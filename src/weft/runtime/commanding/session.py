@@ -23,7 +23,7 @@ from weft.commands.values import Action as Asked
 from weft.commands.values import Command, ViewResult
 from weft.commands.writing import write_command
 from weft.context.loomaware.headings import NodeFacts
-from weft.context.loomaware.memory import Memory, PinnedResult
+from weft.context.loomaware.memory import Memory
 from weft.context.loomaware.place import Place
 from weft.context.loomaware.trace import Action
 from weft.context.tokens import DEFAULT
@@ -40,7 +40,7 @@ from weft.runtime.commanding.carrying import carry_out
 from weft.runtime.commanding.crossing import may_cross, reached_tree
 from weft.runtime.commanding.desk import Desk, Outcome
 from weft.runtime.commanding.hinting import for_models
-from weft.runtime.commanding.remembered import BegunRun, Remembered, begin_run, note_actions
+from weft.runtime.commanding.remembered import BegunRun, Came, Remembered, begin_run, note_actions
 from weft.runtime.commanding.seeing import Seeing
 from weft.runtime.commanding.threshold import inline_tokens
 from weft.runtime.operations.memory import KeepThought
@@ -249,7 +249,7 @@ class Session:
     ) -> Result:
         answer = outcome.text if error is None else failed(error)
         result = Result(
-            number=self._begun.pinned + 1 + len(self.results),
+            number=self._begun.last + 1 + len(self.results),
             command=text,
             text=answer,
             ok=error is None,
@@ -259,20 +259,22 @@ class Session:
             nodes=outcome.nodes,
         )
         self.results.append(result)
-        self._trace(None if command is None else command.action, outcome.detail, error)
+        self._trace(None if command is None else command.action, outcome.detail, result)
         again = command is not None and isinstance(command.action, ViewResult)
         if again:
             return result
         return shortened(result, partial(_in_short, brief=outcome.brief), inline=inline_tokens(self.agent))
 
-    def _trace(self, action: Asked | None, detail: str, error: WeftError | None) -> None:
+    def _trace(self, action: Asked | None, detail: str, result: Result) -> None:
+        error = result.error
         said = "" if error is None else f"{error.code}: {one_line(error.message)}"
+        came = Came(self.run_id, result.number, result.command, result.text) if result.ok else None
         if action is None:
             done = Action(verb="said", target="what is no command", noun="", error=said)
         else:
             verb, target, noun = told(action)
             done = Action(verb=verb, target=target, noun=noun, detail=detail, error=said)
-        note_actions(self.gate, self._place, [done])
+        note_actions(self.gate, self._place, [done], came)
 
     def is_here(self, reference: str) -> bool:
         """Whether a tree that a command names is the one that the agent works in anyway."""
@@ -280,17 +282,15 @@ class Session:
         return name in {self.tree_id.casefold(), self.loom.read.tree(self.tree_id).title.casefold()}
 
     def result(self, number: int) -> Result | None:
-        """A result by its handle: of this run, or pinned in an earlier one."""
-        index = number - self._begun.pinned - 1
+        """A result by its handle: of this run, of the one before, or pinned."""
+        index = number - self._begun.last - 1
         if 0 <= index < len(self.results):
             return self.results[index]
-        pinned = [pin for pin in self.memory().pins if isinstance(pin, PinnedResult) and pin.number == number]
-        return _result_of(pinned[0]) if pinned else None
-
-
-def _result_of(pin: PinnedResult) -> Result:
-    tokens = DEFAULT.of_text(pin.text)
-    return Result(number=pin.number, command=pin.command, text=pin.text, ok=True, turn=0, tokens=tokens)
+        kept = self._remembered.result(self.tree_id, number)
+        if kept is None:
+            return None
+        tokens = DEFAULT.of_text(kept.text)
+        return Result(number=number, command=kept.command, text=kept.text, ok=True, turn=0, tokens=tokens)
 
 
 def _read(found: Found) -> Command:

@@ -30,6 +30,7 @@ from weft.runtime.values import load_content
 from weft.store import schema
 from weft.store.blobs import BlobStore
 from weft.store.media import media_of_tree
+from weft.store.memory import MemoryKind
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,
@@ -453,6 +454,9 @@ class Export:
                 createdAt=time_of(row.created_at),
             )
         for row in self._by_agent(schema.memory, tree, schema.memory.c.ordinal):
+            if row.kind == MemoryKind.RESULT:
+                # What fades is nobody's work.
+                continue
             yield compact(
                 record="memory",
                 agentId=row.agent_ulid,
