@@ -334,3 +334,16 @@ def test_a_text_that_looks_like_a_heading_is_none_where_nodes_are_viewed(work):
         text = work.ok(line)
         assert f"({work.a.local_id}) human · 3m ago" in text
         assert f"[{work.a.local_id}] human · 3m ago" not in text
+
+
+def test_a_title_with_marks_is_named_as_it_can_be_said_again(work):
+    title = f'The "lamp" \\ {work.number}'
+    doc = work.loom.write_document(title, "Lit.")
+    work.loom.link(work.tree, doc)
+    name = f'doc:"The \\"lamp\\" \\\\ {work.number}"'
+    assert work.ok(f"read {name}").startswith(f"✓ {name} · ")
+    assert work.ok(f"link {work.a.local_id} to {name}") == f"✓ linked [{work.a.local_id}] to {name}"
+    assert f"  {name}" in work.ok(f"list {work.a.local_id} links")
+    assert work.ok(f"pin {name}") == f"✓ pinned {name}"
+    assert f"  {name} (1 word)" in work.ok("memory")
+    assert work.ok(f"drop pin {name}") == f"✓ dropped pin {name}"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from weft.commands.strings import written
 from weft.errors import CrossTreeError, NotFoundError, WeftError
 from weft.tree.tree import Mode
 
@@ -10,6 +11,7 @@ __all__ = [
     "annotated",
     "attached",
     "bookmarked",
+    "called",
     "collapsed",
     "continued",
     "document_outside",
@@ -164,6 +166,11 @@ def quoted(text: str) -> str:
     return f'"{_short(text)}"'
 
 
+def called(kind: str, title: str) -> str:
+    """`doc:"…"` or `tree:"…"`, as a command can say it again."""
+    return f"{kind}:{written(one_line(title))}"
+
+
 def undone(what: str) -> str:
     return done(f"undid {what}")
 
@@ -198,7 +205,7 @@ def continued(start: str, new: Sequence[str], agent: str) -> str:
 
 def wrote(title: str, what: str, revision: int) -> str:
     """`what` is `appended`, `inserted`, `replaced` or `nothing changed`."""
-    return done(f'{what} in doc:"{_short(title)}"', f"revision {revision}")
+    return done(f"{what} in {called('doc', title)}", f"revision {revision}")
 
 
 def listed(node: str, what: str, rows: Sequence[str], *, more: int = 0) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weft.commands.reply import done
+from weft.commands.reply import called, done
 
 __all__ = ["Shown", "TreeRow", "branch_as_nodes", "branch_as_prose", "document_read", "tree_drawn", "viewed"]
 
@@ -66,7 +66,7 @@ def tree_drawn(rows: Sequence[TreeRow], depth: int) -> str:
 
 def document_read(title: str, text: str, *, part: str = "", revision: int) -> str:
     """`part` is `summary`, `lines 12-20` or `§motivation`; empty for all of it."""
-    return "\n".join([done(f'doc:"{_line(title)}"', part, f"revision {revision}"), _set_in(text)])
+    return "\n".join([done(called("doc", title), part, f"revision {revision}"), _set_in(text)])
 
 
 def _set_in(text: str, by: str = "  ") -> str:

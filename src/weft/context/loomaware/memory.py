@@ -124,7 +124,7 @@ def _pin(pin: Pin, how: Showing) -> str:
         return f"result:{pin.number} → {_line(pin.command)} {_shown(pin.text, how)}"
     section = f" §{_line(pin.section)}" if pin.section else ""
     words = f" ({pin.words:,} word{'' if pin.words == 1 else 's'})"
-    return f'doc:"{_line(pin.title)}"{section}{words}{" " + _shown(pin.text, how) if pin.text else ""}'
+    return f'doc:"{_named(pin.title)}"{section}{words}{" " + _shown(pin.text, how) if pin.text else ""}'
 
 
 def _shown(text: str, how: Showing) -> str:
@@ -140,6 +140,11 @@ def _shown(text: str, how: Showing) -> str:
 def _quoted(text: str) -> str:
     """Further lines are set in, so that nothing in them can end the block."""
     return '"' + "\n    ".join(escape_look_alikes(text.strip()).splitlines()) + '"'
+
+
+def _named(title: str) -> str:
+    """A title as a command can say it again."""
+    return _line(title).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _line(text: str) -> str:

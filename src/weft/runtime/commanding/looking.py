@@ -185,7 +185,7 @@ def _search(desk: Desk, query: str) -> Outcome:
 
 
 def _hit(hit: Hit, *, everywhere: bool) -> str:
-    where = f' in tree:"{_line(hit.title)}"' if everywhere else ""
+    where = f" in {reply.called('tree', hit.title)}" if everywhere else ""
     snippet = _line(hit.snippet.text, 2 * _EXCERPT)
     match hit.kind:
         case HitKind.NODE:
@@ -194,9 +194,9 @@ def _hit(hit: Hit, *, everywhere: bool) -> str:
             on = f"[{hit.local_id}]{where}" if hit.local_id is not None else f'"{_line(hit.title)}"'
             return f"{on} #{snippet}"
         case HitKind.DOCUMENT:
-            return f'doc:"{_line(hit.title)}" · {snippet}'
+            return f"{reply.called('doc', hit.title)} · {snippet}"
         case HitKind.TREE:
-            return f'tree:"{_line(hit.title)}"'
+            return reply.called("tree", hit.title)
         case _:
             assert_never(hit.kind)
 

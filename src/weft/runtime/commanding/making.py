@@ -75,7 +75,7 @@ def _attach(desk: Desk, reference: str, item: str) -> Outcome:
     if kind in {"doc", "document"}:
         found = desk.document(title.strip().strip('"“”'))
         attach_all(desk.loom, desk.tree, to.ulid, [f"doc:{found.id}"])
-        shown = f"doc:{reply.quoted(found.title)}"
+        shown = reply.called("doc", found.title)
     elif text.startswith("[") and text.endswith("]"):
         # A node of this tree is nothing that would have to be read elsewhere.
         said = desk.node(text)

@@ -79,11 +79,11 @@ def _target(desk: Desk, to: v.NodeTarget | v.DocumentTarget | v.TreeTarget) -> t
             return TargetRef(TargetKind.NODE, row.ulid, desk.tree), f"[{row.local_id}]", True
         case v.DocumentTarget(reference):
             name, title, linked = desk.known_document(reference)
-            return TargetRef(TargetKind.DOCUMENT, name), f'doc:"{title}"', linked
+            return TargetRef(TargetKind.DOCUMENT, name), reply.called("doc", title), linked
         case v.TreeTarget(reference):
             found = tree_named(desk.session, reference)
             is_here = found.id == desk.session.tree_id
-            return TargetRef(TargetKind.TREE, found.id), f'tree:"{found.title}"', is_here
+            return TargetRef(TargetKind.TREE, found.id), reply.called("tree", found.title), is_here
         case _:
             assert_never(to)
 

@@ -5,6 +5,7 @@ from typing import assert_never
 
 from sqlalchemy import select
 
+from weft.commands.reply import called
 from weft.runtime.actor import trees_allowed
 from weft.runtime.commanding.seeing import Seeing
 from weft.store import schema
@@ -42,9 +43,9 @@ def names_of(see: Seeing, tree: str, targets: Collection[Target]) -> dict[Target
             if row is None:
                 continue
             if target.kind is TargetKind.DOCUMENT:
-                names[target] = f'doc:"{row.title}"'
+                names[target] = called("doc", row.title)
             elif allowed is None or row.key in allowed:
-                elsewhere = f'tree:"{row.title}"'
+                elsewhere = called("tree", row.title)
                 if target.kind is TargetKind.TREE:
                     names[target] = elsewhere
                 else:

@@ -121,7 +121,7 @@ def _pinned_name(desk: Desk, reference: str) -> str:
 
 
 def _document(title: str, section: str | None) -> str:
-    return f'doc:"{title}"{f" §{section}" if section else ""}'
+    return f"{reply.called('doc', title)}{f' §{section}' if section else ''}"
 
 
 def _stashed(desk: Desk, what: v.Literal | v.ContentOf | v.SummaryOf) -> tuple[str, str]:
