@@ -3,13 +3,15 @@
 import re
 
 import pytest
-from tests.commanding.workplace import Workplace
+from tests.commanding.workplace import Workplace, open_with
 from tests.covers import covers
 from tests.statements import statements
 
 from weft.commands.results import INLINE_TOKENS, results_message
 from weft.commands.scan import scan
 from weft.commands.strings import written
+from weft.errors import ProviderError, Trouble
+from weft.testing import Reply, Scripted
 
 
 @covers("command.view")
@@ -347,3 +349,37 @@ def test_a_title_with_marks_is_named_as_it_can_be_said_again(work):
     assert work.ok(f"pin {name}") == f"✓ pinned {name}"
     assert f"  {name} (1 word)" in work.ok("memory")
     assert work.ok(f"drop pin {name}") == f"✓ dropped pin {name}"
+
+
+@covers("summary.on-demand", "command.view")
+def test_a_summary_that_is_missing_is_made_when_it_is_needed_and_kept(tmp_path, monkeypatch):
+    monkeypatch.delenv("WEFT_SUMMARIES")
+    model = Scripted(lambda _request, _choice: "It is about tea.")
+    with open_with(str(tmp_path / "grove.db"), model, background=False) as grove:
+        grove.summaries.choose_model("scripted:small")
+        work = Workplace(grove, permissions=("loom_aware", "doc_read"))
+        node = work.a.say("She made tea. Then she waited for the boat, and nobody came.")
+        assert "It is about tea." in work.ok(f"view {node.local_id}")
+        assert work.tree.node(node.id).value.summary == "It is about tea."
+        assert "She made tea. Then" in work.ok(f"view {node.local_id} full")
+        name = f'doc:"{work.document.title}"'
+        assert "It is about tea." in work.ok(f"read {name} summary")
+        assert grove.document(work.document.id).value.summary == "It is about tea."
+        asked = len(model.requests)
+        work.ok(f"view {node.local_id}")
+        work.ok(f"read {name} summary")
+        assert len(model.requests) == asked
+        late = work.a.say("One thing. And another.")
+        grove.summaries.switch(on=False)
+        assert "[extract] One thing." in work.ok(f"view {late.local_id}")
+        assert len(model.requests) == asked
+
+
+def test_a_summary_that_does_not_come_keeps_nobody_from_looking(tmp_path, monkeypatch):
+    monkeypatch.delenv("WEFT_SUMMARIES")
+    broken = Scripted([Reply(error=ProviderError(Trouble.SERVER_ERROR, "down"))] * 9)
+    with open_with(str(tmp_path / "grove.db"), broken, background=False) as grove:
+        grove.summaries.choose_model("scripted:small")
+        work = Workplace(grove)
+        late = work.a.say("One thing. And another.")
+        assert "One thing." in work.ok(f"view {late.local_id}")

@@ -10,19 +10,20 @@ from weft.commands.views import Shown, branch_as_nodes, branch_as_prose, tree_dr
 from weft.context.loomaware.headings import NodeFacts, escape_look_alikes
 from weft.context.loomaware.prose import marked_prose
 from weft.errors import LimitExceededError, NotFoundError
+from weft.runtime.commanding.briefing import brief_node, in_brief
 from weft.runtime.commanding.desk import Desk, Outcome
 from weft.runtime.commanding.naming import names_of
 from weft.runtime.commanding.seeing import words_of
 from weft.runtime.hits import Hit, HitKind
 from weft.runtime.operations.places import Direction, Switch
-from weft.runtime.summarising.extracting import EXTRACT, extract
+from weft.runtime.summarising.extracting import EXTRACT
 from weft.runtime.targets import TargetRef
 from weft.tree.agent import AgentType
 from weft.tree.node import Node
 from weft.tree.reference import Target, TargetKind
 from weft.tree.tree import Mode
 
-__all__ = ["DEEPEST", "in_brief", "look", "no_result", "summed_up"]
+__all__ = ["DEEPEST", "look", "no_result", "summed_up"]
 
 Looking: TypeAlias = v.View | v.ViewBranch | v.ViewResult | v.List | v.Tree | v.Switch | v.Search | v.Help
 _MOST_NODES = 200
@@ -59,15 +60,6 @@ def look(desk: Desk, action: Looking) -> Outcome:
             assert_never(action)
 
 
-def in_brief(node: Node) -> tuple[str, bool]:
-    """A node in short, and whether that leaves something out: its summary, else its first sentence."""
-    words = words_of(node.content).strip()
-    first = extract(words)
-    if first.removeprefix(EXTRACT) == " ".join(words.split()):
-        return words, False
-    return node.summary or first, True
-
-
 def summed_up(nodes: Iterable[Node]) -> str:
     """Node by node in short."""
     return "\n".join(f"[{node.local_id}] {in_brief(node)[0].removeprefix(EXTRACT)}" for node in nodes)
@@ -79,7 +71,7 @@ def _view(desk: Desk, action: v.View) -> Outcome:
     if action.annotations:
         notes, count = desk.see.hanging(desk.tree, node.id, annotations=True, limit=_MOST_NOTES)
     facts = desk.facts([node, *notes])
-    text, is_short = (words_of(node.content), False) if action.full else in_brief(node)
+    text, is_short = (words_of(node.content), False) if action.full else brief_node(desk.session.gate, node)
     shown = [_shown(desk, each, facts) for each in notes]
     told = Shown(desk.heading(node, facts), escape_look_alikes(text))
     answer = viewed(told, summary=is_short, annotations=shown)

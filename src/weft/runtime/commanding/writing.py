@@ -6,6 +6,7 @@ from typing import assert_never
 from weft.commands import reply
 from weft.commands import values as v
 from weft.commands.views import document_read
+from weft.runtime.commanding.briefing import brief_document
 from weft.runtime.commanding.desk import Desk, Outcome
 from weft.runtime.operations.writing import WriteInDocument
 from weft.runtime.summarising.extracting import EXTRACT, extract
@@ -28,7 +29,7 @@ def read_document(desk: Desk, action: v.Read) -> Outcome:
     text, part = found.content, ""
     match action.part:
         case v.SummaryOnly():
-            text, part = found.summary or extract(text), "summary"
+            text, part = brief_document(desk.session.gate, found), "summary"
         case v.Lines(first, last):
             text, part = lines_of(text, first, last), f"lines {first}-{last}"
         case v.SectionOf(section):

@@ -15,7 +15,7 @@ from weft.runtime.gate import Gate
 from weft.store import schema
 from weft.store.base import Store
 
-__all__ = ["FOLLOWER", "SUMMARIES", "follow_summaries"]
+__all__ = ["FOLLOWER", "SUMMARIES", "follow_summaries", "is_wanted"]
 
 SUMMARIES = "summaries"
 """The key under which the grove's preferences say `false` where nothing is to be summarised unasked."""
@@ -40,7 +40,7 @@ class _Summariser(Attendant):
         self._owner = owner
 
     def attend(self, store: Store) -> None:
-        if self.is_woken or not _is_wanted(store):
+        if self.is_woken or not is_wanted(store):
             return
         from weft.runtime.jobs import JobRunner  # noqa: PLC0415 - opening a grove does without all this
         from weft.runtime.summarising.following import job_kinds, plan_summaries  # noqa: PLC0415
@@ -56,7 +56,8 @@ class _Summariser(Attendant):
             self.stopping.wait(_SHARE * (time.monotonic() - began))
 
 
-def _is_wanted(store: Store) -> bool:
+def is_wanted(store: Store) -> bool:
+    """Whether anything is to be summarised that nobody asked a summary of."""
     if os.environ.get("WEFT_SUMMARIES", "").lower() in {"off", "0", "no"}:
         return False
     with store.read() as session:
