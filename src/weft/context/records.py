@@ -136,14 +136,15 @@ def as_messages(
     """Records as the service gave them.
 
     Summaries and topic infos are JSON text in system messages, with the slice's label and the
-    framing before it. Messages, and records of any other name, come as they are kept, with the
-    framing before a content that is text.
+    framing before it. Messages, and records of any other name, come as they are kept; those of
+    topics and paths, which the service did not give, with the framing before a content that is text.
     """
     if name in _TOLD:
         before = label_of(found) + framing
         return [_told(record, before, doc_ids=doc_ids) for record in records]
     made = _said if name == _MESSAGES or isinstance(found, Path) else _kept
-    return [_framed(made(record, doc_ids=doc_ids), framing) for record in records]
+    before = framing if isinstance(found, Topic | Path) else ""
+    return [_framed(made(record, doc_ids=doc_ids), before) for record in records]
 
 
 def _framed(message: JsonValue, framing: str) -> JsonValue:
