@@ -250,13 +250,15 @@ def is_truthy(value: object) -> bool:
 
 
 def number_of(value: object) -> float:
-    """`Number(value)` of what JSON can hold; lists and objects count as no number."""
+    """`Number(value)` of what JSON can hold; a list is the number that its text is."""
     if value is None:
         return 0.0
     if isinstance(value, int):
         return _double(value)
     if isinstance(value, float):
         return value
+    if isinstance(value, list | tuple):
+        value = string_of(cast("object", value))
     return _number_in(trim(value)) if isinstance(value, str) else math.nan
 
 

@@ -62,7 +62,8 @@ for (const value of [null, true, false, 0, 1, -1, 0.5, "", " ", "0", "false", "a
   put({ kind: "truth", value, found: Boolean(value) });
 }
 for (const value of [null, true, false, 5, 0.5, "", " ", "5", " 5\n", "5.5", ".5", "5.", "1e3", "0x1f", "0b101", "0o17", "-0x1", "abc", "5px",
-  "Infinity", "-Infinity", "infinity", "NaN", "1_000", "1,000", "\u00a07\ufeff", "--5", "+5", {}]) {
+  "Infinity", "-Infinity", "infinity", "NaN", "1_000", "1,000", "\u00a07\ufeff", "--5", "+5", {},
+  [], [7], ["0x10"], [[5]], [null], [1, 2], [true], [" 8 "]]) {
   put({ kind: "number", value, found: Number.isNaN(Number(value)) ? "NaN" : String(Number(value)) });
 }
 const cased = ["\u039f\u0394\u039f\u03a3", "\u03a3", "a\u03a3.", "\u03a3a", "\u0130", "I\u0307", "STRASSE", "Stra\u00dfe", "\ufb01n", "\u0149",
