@@ -98,10 +98,11 @@ def read_index_request(body: JsonValue) -> IndexRequest:
     fields = _object(body)
     session_id = _id(fields, "sessionId", needed=True)
     response_id = _id(fields, "responseId")
-    groups = fields.get("groups")
+    said = fields.get("groups")
+    groups = said if isinstance(said, list | tuple) else None
     if groups is None and response_id is None:
         raise InvalidInputError("Either responseId or groups must be provided", path="groups")
-    if groups is not None and not isinstance(groups, list | tuple):
+    if groups is None and is_truthy(said):
         raise InvalidInputError("groups must be an array", path="groups")
     return IndexRequest(
         session_id=session_id or "",
