@@ -73,6 +73,15 @@ def test_recorded_pipelines_are_the_same_through_http(loom, ask, row, request):
     assert answer.json() == {"yoj": json.loads(json.dumps(row["output"]))}
 
 
+@covers("endpoint.run")
+def test_a_number_beyond_all_others_is_null_in_the_answer(ask):
+    """`1e400` is infinite to whoever reads it, and JSON has no word for that."""
+    body = {"userId": "u", "kala": SEG, "model": {"filters": [], "intro": {"system": {"n": [1, 1.5]}}}}
+    text = json.dumps(body).replace("1.5", "1e400")
+    answer = ask("service").post(RUN, content=text)
+    assert answer.text == '{"yoj":[{"role":"system","content":{"n":[1,null]}}]}'
+
+
 @covers("endpoint.bad-input")
 @pytest.mark.parametrize(
     ("body", "path"),
