@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from weft.context.groups import DocumentReader, Documents, GroupScope, Shelf, group_name, groups_of_response
 from weft.context.javascript import fields_of, is_truthy, items_of, string_of
 from weft.errors import InvalidInputError
+from weft.tree.content import can_be_kept
 from weft.tree.json import JsonObject, JsonValue
+from weft.tree.record import ID_LIMIT
 
 __all__ = [
     "BATCH",
@@ -264,6 +266,11 @@ def _id(fields: JsonObject, name: str, *, needed: bool = False) -> str | None:
         return None
     if not isinstance(value, str) or "/" in value:
         raise InvalidInputError(f"{name} must be a string without slashes", path=name)
+    if len(value) > ID_LIMIT or not can_be_kept(value):
+        raise InvalidInputError(
+            f"{name} must have at most {ID_LIMIT:,} characters, none of them NUL or half a character",
+            path=name,
+        )
     return value
 
 
