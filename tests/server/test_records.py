@@ -1,7 +1,11 @@
 """Records, trees and events over HTTP."""
 
+import json
+
 import pytest
 from tests.covers import covers
+
+from weft.errors import NotFoundError
 
 
 @covers("endpoint.records")
@@ -139,3 +143,16 @@ def test_a_range_is_folded_opened_and_forgotten(owner):
     ]:
         place = "groups/expand" if "remove" in body else "groups"
         assert owner.post(f"{path}/{place}", body).json()["path"] == field
+
+
+@covers("collapse.range-of-a-path", "endpoint.bad-input")
+@pytest.mark.parametrize("name", ["\ud83d", "a\x00b"], ids=["half", "nul"])
+def test_a_range_whose_name_cannot_be_kept_is_refused_and_not_found(loom, owner, name):
+    tree = loom.plant("Folded", "Why?")
+    ends = {"first": tree.root.id, "last": tree.root.id}
+    for place, more in [("groups", {**ends, "name": name}), ("groups/expand", {"name": name})]:
+        answer = owner.post(f"/api/trees/{tree.id}/{place}", content=json.dumps(more))
+        assert (answer.status_code, answer.json()["path"]) == (400, "name")
+    for act in (tree.expand, tree.uncollapse):
+        with pytest.raises(NotFoundError):
+            act(name)

@@ -160,7 +160,7 @@ def _text(kala: JsonObject, name: str) -> str:
     if not isinstance(value, str) or not value:
         raise InvalidInputError(f"kala.{name} must be a string that is not empty", path=f"kala.{name}")
     if not can_be_kept(value):
-        raise InvalidInputError(f"kala.{name} has a character that nothing can be named", path=f"kala.{name}")
+        raise InvalidInputError(f"kala.{name} has a NUL or half a character in it", path=f"kala.{name}")
     return value
 
 
