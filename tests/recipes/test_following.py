@@ -135,7 +135,7 @@ def test_a_slice_begins_after_its_begin_and_takes_in_its_end_and_equal_times_go_
 def test_records_without_a_time_are_in_no_slice():
     store = {
         f"{SESSION}/summaries/{number}": {"create_time": time, "value": 1}
-        for number, time in enumerate([None, "5", True])
+        for number, time in enumerate([None, "5", True, 10**350])
     }
     store[f"{SESSION}/summaries/none"] = {"value": 1}
     kala = {"kind": "SegKala", "sessionId": "s", "end": 10, "windowSeconds": 100}

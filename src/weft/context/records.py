@@ -111,9 +111,9 @@ def _root(scope: RecordScope) -> str:
 
 def _time(record: Record) -> float | None:
     value = record.document.get("create_time")
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def messages_of_stream(
