@@ -61,6 +61,13 @@ def test_a_cut_falls_where_javascript_cuts():
 
 
 @covers("tokens.javascript-reading")
+def test_a_number_beyond_any_double_is_true_and_read_as_infinite():
+    assert is_truthy(10**350)
+    assert parse_json(f"[{10**350}, -{10**350}]") == [math.inf, -math.inf]
+    assert number_of(10**350) == math.inf
+
+
+@covers("tokens.javascript-reading")
 def test_blanks_truth_numbers_and_cases_are_javascripts():
     for row in recorded("trim"):
         assert trim(row["text"]) == row["found"], row

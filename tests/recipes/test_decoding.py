@@ -40,8 +40,11 @@ def test_a_recipe_needs_a_kala_with_a_kind(kala):
 
 @pytest.mark.parametrize("body", [None, [], "recipe", 5, True])
 def test_a_recipe_is_an_object(body):
-    with pytest.raises(RecipeError, match="a recipe must be an object"):
+    with pytest.raises(
+        RecipeError, match="Missing required field: kala.kind; a recipe must be an object"
+    ) as caught:
         decode_recipe(body)
+    assert caught.value.path == "kala.kind"
 
 
 @covers("recipe.defaults")
@@ -82,7 +85,7 @@ def test_the_topic_context_is_as_the_contract_says():
 
 @covers("recipe.model-wins-over-preset")
 def test_a_model_wins_over_a_preset():
-    assert model_of({}, presetId="TopicContext") == model_of()
+    assert model_of({}, presetId="TopicContext") == model_of([], presetId="TopicContext") == model_of()
     assert model_of(presetId="TopicContext") != model_of()
 
 
@@ -93,7 +96,9 @@ def test_filters_are_names_or_names_with_options():
         {"name": "b"},
         {"name": "c", "options": {"x": [1]}, "more": 1},
         {"name": "d", "options": None},
-        {"name": "e", "options": []},
+        {"name": "e", "options": "x"},
+        {"name": "f", "options": []},
+        {"name": ""},
     ]
     found = model_of({"filters": given_filters})["filters"]
     assert found == [
@@ -101,6 +106,8 @@ def test_filters_are_names_or_names_with_options():
         {"name": "b"},
         {"name": "c", "options": {"x": [1]}},
         *({"name": each} for each in "de"),
+        {"name": "f", "options": []},
+        {"name": ""},
     ]
     assert model_of({"filters": []})["filters"] == []
     assert model_of({"filters": None})["filters"] == DEFAULT
@@ -138,6 +145,8 @@ def test_other_filters_are_refused_with_their_place(filters, path, said):
         ({}, "model.components[1].kind", "is required"),
         ({"kind": 0}, "model.components[1].kind", "is required"),
         ({"kind": "YOJ", "name": "a"}, "model.components[1].kind", "Unsupported component kind: YOJ"),
+        ({"kind": True}, "model.components[1].kind", "Unsupported component kind: true at"),
+        ({"kind": ["yoj", 1e21]}, "model.components[1].kind", "Unsupported component kind: yoj,1e+21 at"),
         ({"kind": "yoj"}, "model.components[1].name", "is required for kind='yoj'"),
         ({"kind": "ista", "name": ""}, "model.components[1].name", "is required for kind='ista'"),
         ({"kind": "ista", "name": 5}, "model.components[1].name", "is required for kind='ista'"),
@@ -203,9 +212,10 @@ def test_more_filters_than_anybody_needs_are_refused():
 
 @covers("recipe.intro")
 def test_an_intro_is_kept_as_it_was_given():
-    for intro in ({"system": "s", "more": 1}, {}, {"system": 5}):
+    for intro in ({"system": "s", "more": 1}, {}, {"system": 5}, [], ["s"]):
         assert model_of({"intro": intro})["intro"] == intro
-    for intro in (None, 5, "s", []):
+    assert decoded({"intro": ["s"]}).model.opening is None
+    for intro in (None, 5, "s", True):
         assert "intro" not in model_of({"intro": intro})
 
 

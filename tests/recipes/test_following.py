@@ -135,7 +135,7 @@ def test_a_slice_begins_after_its_begin_and_takes_in_its_end_and_equal_times_go_
 def test_records_without_a_time_are_in_no_slice():
     store = {
         f"{SESSION}/summaries/{number}": {"create_time": time, "value": 1}
-        for number, time in enumerate([None, "5", True])
+        for number, time in enumerate([None, "5", True, 10**350])
     }
     store[f"{SESSION}/summaries/none"] = {"value": 1}
     kala = {"kind": "SegKala", "sessionId": "s", "end": 10, "windowSeconds": 100}
@@ -162,11 +162,11 @@ WINDOW = {"kind": "SegKala", "sessionId": "s", "end": 10, "windowSeconds": 100}
 
 
 @covers("kala.raw-messages", "recipe.framing")
-def test_messages_come_as_they_are_kept_with_the_framing_before_their_words_and_no_label():
+def test_messages_of_a_session_come_as_they_are_kept_without_label_or_framing():
     found = followed({"components": [yoj("messages", "F: ")]}, WINDOW, ODD, includeDocId=True).messages
     assert found == [
-        {"role": "assistant", "content": "F: first", "cost": 9, "execId": "own", "docId": "a"},
-        {"role": "user", "content": "F: second", "cost": 0.5, "execId": "e", "docId": "b"},
+        {"role": "assistant", "content": "first", "cost": 9, "execId": "own", "docId": "a"},
+        {"role": "user", "content": "second", "cost": 0.5, "execId": "e", "docId": "b"},
         {"cost": None, "docId": "null"},
         {"docId": "bare"},
         "plain",
@@ -177,7 +177,7 @@ def test_messages_come_as_they_are_kept_with_the_framing_before_their_words_and_
 
 
 @covers("recipe.framing")
-def test_framing_stands_before_words_and_before_nothing_else():
+def test_framing_of_a_topic_stands_before_words_and_before_nothing_else():
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     said = [
         {"role": "assistant", "content": None, "tool_calls": [call]},
@@ -185,9 +185,11 @@ def test_framing_stands_before_words_and_before_nothing_else():
         {"role": "user", "content": [{"type": "text", "text": "look"}]},
         {"role": "user", "content": ""},
     ]
-    store = store_of(*(record(f"{SESSION}/messages/{time}", time, value) for time, value in enumerate(said)))
+    folder = "users/u/topics/t/messages"
+    store = store_of(*(record(f"{folder}/{time}", time, value) for time, value in enumerate(said)))
     kept = [value["value"] for value in store.values()]
-    found = followed({"components": [yoj("messages", "F: ")]}, WINDOW, store).messages
+    kala = {"kind": "Topic", "topicId": "t"}
+    found = followed({"components": [yoj("messages", "F: ")]}, kala, store).messages
     assert found == [*said[:3], {"role": "user", "content": "F: "}]
     assert [value["value"] for value in store.values()] == kept == said
 
@@ -222,7 +224,7 @@ def test_summaries_and_topic_infos_are_json_text_whatever_they_hold():
 
 
 @covers("recipe.framing")
-def test_records_of_any_other_name_come_as_they_are_kept_with_the_framing():
+def test_records_of_any_other_name_come_as_they_are_kept():
     store = {
         f"{SESSION}/notes/{key}": document
         for key, document in {
@@ -234,7 +236,7 @@ def test_records_of_any_other_name_come_as_they_are_kept_with_the_framing():
         }.items()
     }
     assert followed({"components": [yoj("notes", "F: ")]}, WINDOW, store, includeDocId=True).messages == [
-        {"role": "user", "content": "F: c", "cost": 1, "callingExecId": 2, "docId": "a"},
+        {"role": "user", "content": "c", "cost": 1, "callingExecId": 2, "docId": "a"},
         {"n": 1, "docId": "b"},
         {"create_time": 3, "n": 2, "docId": "c"},
         {"create_time": 4, "value": None, "docId": "d"},

@@ -171,7 +171,9 @@ def test_a_group_keeps_the_response_it_was_opened_with():
         ({"sessionId": "a/b", "responseId": "r"}, "sessionId must be a string without slashes"),
         ({"sessionId": "s"}, "Either responseId or groups must be provided"),
         ({"sessionId": "s", "responseId": ""}, "Either responseId or groups must be provided"),
+        ({"sessionId": "s", "groups": {}}, "Either responseId or groups must be provided"),
         ({"sessionId": "s", "responseId": "r", "groups": {}}, "groups must be an array"),
+        ({"sessionId": "s", "responseId": "r", "groups": "all"}, "groups must be an array"),
     ],
 )
 def test_a_request_that_makes_no_sense_is_refused_with_the_field(body, said):
@@ -191,6 +193,13 @@ def test_a_request_that_makes_no_sense_is_refused_with_the_field(body, said):
 def test_a_state_that_makes_no_sense_is_refused_with_the_field(body, said):
     with pytest.raises(InvalidInputError, match=said):
         read_state_request(body)
+
+
+def test_groups_that_say_nothing_are_those_of_the_response():
+    for nothing in (None, False, 0, ""):
+        request = read_index_request({"sessionId": "s", "responseId": "r", "groups": nothing})
+        assert request.wants_response
+    assert not read_index_request({"sessionId": "s", "responseId": "r", "groups": []}).wants_response
 
 
 @covers("collapse.state")

@@ -236,11 +236,13 @@ def test_the_topic_context_is_made_of_a_grove(loom, user):
         ("system", '(Week) Previous convo summaries:\r{"w":1}'),
         ("system", '(Session) Previous convo summaries:\r{"s":1}'),
         ("system", '(Convo) Previous convo summaries:\r{"s":1}'),
-        ("user", "Summary of older conversation messages:\rhello"),
+        ("user", "hello"),
     ]
     records.append("messages", {"role": "user", "content": "on it"}, user=user, topic="t")
     kala = {"kind": "Topic", "topicId": "t"}
     assert contents(loom.recipes.run(recipe(yoj("messages"), kala=kala), user=user)) == ["on it"]
+    framed = loom.recipes.run({"kala": kala, "presetId": "TopicContext"}, user=user)
+    assert contents(framed)[1:] == ["Summary of older conversation messages:\ron it"]
 
 
 @covers("filter.collapse-description-shapes", "endpoint.indexer-idempotent", "collapse.removal")

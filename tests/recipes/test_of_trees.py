@@ -17,7 +17,7 @@ def talk(loom):
     return tree, nodes
 
 
-@covers("kala.path")
+@covers("kala.path", "recipe.framing")
 def test_a_path_of_a_tree_is_the_stream_of_messages(loom, talk):
     tree, nodes = talk
     nodes[1].exclude()
@@ -26,6 +26,8 @@ def test_a_path_of_a_tree_is_the_stream_of_messages(loom, talk):
         {"role": "user", "content": "Can we cross?", "docId": nodes[0].id},
         {"role": "user", "content": "And now?", "docId": nodes[2].id},
     ]
+    framed = loom.recipes.run(path_recipe(tree, nodes[2], yoj("messages", "Said: ")))
+    assert contents(framed) == ["Said: Can we cross?", "Said: And now?"]
     assert loom.recipes.run(path_recipe(tree, nodes[2], yoj("summaries"))).messages == []
     with pytest.raises(NotFoundError):
         loom.recipes.run(

@@ -73,6 +73,15 @@ def test_recorded_pipelines_are_the_same_through_http(loom, ask, row, request):
     assert answer.json() == {"yoj": json.loads(json.dumps(row["output"]))}
 
 
+@covers("endpoint.run")
+def test_a_number_beyond_all_others_is_null_in_the_answer(ask):
+    """`1e400` is infinite to whoever reads it, and JSON has no word for that."""
+    body = {"userId": "u", "kala": SEG, "model": {"filters": [], "intro": {"system": {"n": [1, 1.5]}}}}
+    text = json.dumps(body).replace("1.5", "1e400")
+    answer = ask("service").post(RUN, content=text)
+    assert answer.text == '{"yoj":[{"role":"system","content":{"n":[1,null]}}]}'
+
+
 @covers("endpoint.bad-input")
 @pytest.mark.parametrize(
     ("body", "path"),
@@ -104,6 +113,67 @@ def test_bad_input_is_a_400_with_the_path_of_the_field(owner, body, path):
     answer = owner.post(RUN, body)
     assert (answer.status_code, answer.json().get("path")) == (400, path), answer.text
     assert answer.json()["code"] == "INVALID_INPUT"
+
+
+@covers("endpoint.bad-input")
+@pytest.mark.parametrize("name", ["\ud83d", "a\x00b"], ids=["half", "nul"])
+def test_what_no_database_can_keep_is_refused_where_it_names_something(ask, name):
+    asker = ask("service")
+    week = {"kind": "SegKala", "sessionId": name, "end": 1, "windowSeconds": 1}
+    group = {"name": "g", "items": [{"type": "message", "id": name}]}
+    index = {"userId": "u", "sessionId": "s", "responseId": "r", "groups": [group]}
+    for path, body, field in [
+        (RUN, {"userId": "u", "kala": week}, "kala.sessionId"),
+        (RUN, {"userId": "u", "kala": {"kind": "Topic", "topicId": name}}, "kala.topicId"),
+        (RUN, {"userId": "u", "kala": {"kind": "Path", "treeId": name, "nodeId": "n"}}, "kala.treeId"),
+        (RUN, {"userId": name, "kala": SEG}, "userId"),
+        (INDEX, index, "groups"),
+        (INDEX, {**index, "sessionId": name}, "sessionId"),
+        (INDEX, {**index, "responseId": name}, "responseId"),
+        (STATE, {"userId": "u", "sessionId": name, "group": "g", "expanded": True}, "sessionId"),
+        (REMOVE, {"userId": "u", "sessionId": "s", "responseId": name}, "responseId"),
+    ]:
+        answer = asker.post(path, content=json.dumps(body))
+        assert (answer.status_code, answer.json().get("path")) == (400, field), answer.text
+
+
+@covers("endpoint.run", "recipe.streams")
+@pytest.mark.parametrize("name", ["\ud83d", "a\x00b"], ids=["half", "nul"])
+def test_what_cannot_be_kept_is_not_found(loom, ask, request, name):
+    user = request.node.name
+    said = {"role": "user", "content": "x", "id": name}
+    loom.records.append("messages", said, user=user, session="s", create_time=END)
+    components = [{"kind": "yoj", "name": each} for each in (name, "messages")]
+    model = {"components": components, "filters": ["collapseGroupReplacer"]}
+    for more in ({}, {"projectId": name}):
+        body = {"userId": user, "kala": SEG, "model": model, **more}
+        answer = ask("service").post(RUN, content=json.dumps(body))
+        assert answer.json() == {"yoj": [said]}
+    listed = {"name": name, "userId": user, "sessionId": "s"}
+    assert loom.records.list(name, user=user, session="s") == loom.records.list("messages", after=name) == []
+    assert loom.records.streams(user=name) == []
+    if name.isascii():
+        assert ask("service").get("/api/records", params=listed).json() == {"records": []}
+
+
+@covers("endpoint.run", "kala.weeks-and-terms")
+@pytest.mark.parametrize(
+    "kala",
+    [
+        {"kind": "SegKala", "sessionId": "s", "end": 1e308, "windowSeconds": -1e308},
+        {"kind": "SessionKala", "sessionId": "s", "sessionEnd": -1e308},
+        {"kind": "SessionKala", "sessionId": "s", "sessionEnd": 1.7976931348623157e308},
+        {"kind": "SessionKala", "sessionId": "s", "sessionEnd": 10**30},
+        {"kind": "WeekKala", "weekEnd": -(10**30)},
+    ],
+)
+def test_moments_far_beyond_all_records_are_moments(ask, kala):
+    model = {"promoteUpstream": True, "components": [{"kind": "yoj", "name": "summaries"}], "filters": []}
+    answer = ask("service").post(RUN, {"userId": "u", "kala": kala, "model": model})
+    assert answer.json() == {"yoj": []}
+    endless = {"kind": "WeekKala", "weekEnd": 10**400}
+    refused = ask("service").post(RUN, {"userId": "u", "kala": endless, "model": model})
+    assert (refused.status_code, refused.json()["path"]) == (400, "kala.weekEnd")
 
 
 @covers("endpoint.bad-input")

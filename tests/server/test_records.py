@@ -1,7 +1,12 @@
 """Records, trees and events over HTTP."""
 
+import json
+import random
+
 import pytest
 from tests.covers import covers
+
+from weft.errors import NotFoundError
 
 
 @covers("endpoint.records")
@@ -139,3 +144,32 @@ def test_a_range_is_folded_opened_and_forgotten(owner):
     ]:
         place = "groups/expand" if "remove" in body else "groups"
         assert owner.post(f"{path}/{place}", body).json()["path"] == field
+
+
+@covers("endpoint.records", "endpoint.bad-input")
+def test_names_that_are_too_long_to_be_found_by_are_refused(owner):
+    numbers = random.Random(1)
+    long = "".join(chr(numbers.randint(0x4E00, 0x9FFF)) for _ in range(1_000))
+    fits = {"name": "notes", "sessionId": long[:400], "id": long[400:800], "value": 1}
+    assert owner.post("/api/records", {"records": [fits]}).status_code == 200
+    for names in ({"id": long}, {"sessionId": long[:500], "projectId": long[500:]}):
+        refused = owner.post("/api/records", {"records": [fits, {"name": "notes", "value": 1, **names}]})
+        assert (refused.status_code, refused.json()["path"]) == (400, "records[1]"), refused.text
+    for session, member in ((long, "m"), ("s", long)):
+        group = {"name": "g", "items": [{"type": "message", "id": member}]}
+        body = {"sessionId": session, "responseId": "r", "groups": [group]}
+        refused = owner.post("/jobs/context/collapse/indexer/run", body)
+        assert (refused.status_code, refused.json()["path"]) == (400, "groups"), refused.text
+
+
+@covers("collapse.range-of-a-path", "endpoint.bad-input")
+@pytest.mark.parametrize("name", ["\ud83d", "a\x00b"], ids=["half", "nul"])
+def test_a_range_whose_name_cannot_be_kept_is_refused_and_not_found(loom, owner, name):
+    tree = loom.plant("Folded", "Why?")
+    ends = {"first": tree.root.id, "last": tree.root.id}
+    for place, more in [("groups", {**ends, "name": name}), ("groups/expand", {"name": name})]:
+        answer = owner.post(f"/api/trees/{tree.id}/{place}", content=json.dumps(more))
+        assert (answer.status_code, answer.json()["path"]) == (400, "name")
+    for act in (tree.expand, tree.uncollapse):
+        with pytest.raises(NotFoundError):
+            act(name)

@@ -87,10 +87,7 @@ def _name(message: object, place: int) -> str:
 
 def _budget(recipe: Recipe) -> int:
     """The tightest budget among the filters, 0 if there is none."""
-    wanted = [
-        (entry.options or {}).get("maxTokens", (entry.options or {}).get("limit"))
-        for entry in recipe.model.filters
-    ]
+    wanted = [entry.settings.get("maxTokens", entry.settings.get("limit")) for entry in recipe.model.filters]
     return min((each for each in wanted if isinstance(each, int) and each >= 0), default=0)
 
 

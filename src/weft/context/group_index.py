@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from weft.context.groups import DocumentReader, Documents, GroupScope, Shelf, group_name, groups_of_response
 from weft.context.javascript import fields_of, is_truthy, items_of, string_of
 from weft.errors import InvalidInputError
+from weft.tree.content import can_be_kept
 from weft.tree.json import JsonObject, JsonValue
+from weft.tree.record import ID_LIMIT
 
 __all__ = [
     "BATCH",
@@ -98,10 +100,11 @@ def read_index_request(body: JsonValue) -> IndexRequest:
     fields = _object(body)
     session_id = _id(fields, "sessionId", needed=True)
     response_id = _id(fields, "responseId")
-    groups = fields.get("groups")
+    said = fields.get("groups")
+    groups = said if isinstance(said, list | tuple) else None
     if groups is None and response_id is None:
         raise InvalidInputError("Either responseId or groups must be provided", path="groups")
-    if groups is not None and not isinstance(groups, list | tuple):
+    if groups is None and is_truthy(said):
         raise InvalidInputError("groups must be an array", path="groups")
     return IndexRequest(
         session_id=session_id or "",
@@ -263,6 +266,11 @@ def _id(fields: JsonObject, name: str, *, needed: bool = False) -> str | None:
         return None
     if not isinstance(value, str) or "/" in value:
         raise InvalidInputError(f"{name} must be a string without slashes", path=name)
+    if len(value) > ID_LIMIT or not can_be_kept(value):
+        raise InvalidInputError(
+            f"{name} must have at most {ID_LIMIT:,} characters, none of them NUL or half a character",
+            path=name,
+        )
     return value
 
 

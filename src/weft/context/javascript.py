@@ -37,8 +37,8 @@ _SAFE = 2**53
 _DECIMAL_DIGITS = 21
 """From here on JavaScript writes numbers with an exponent."""
 _LEADING_ZEROS = 6
-_LONGEST_WHOLE = 400
-"""More digits than a double can have; Python would refuse to read some thousands of them."""
+_LONGEST_WHOLE = 308
+"""With more digits a number may be beyond what a double can hold, and is read as one."""
 _LAST_INDEX = 2**32 - 2
 _DIGITS = frozenset("0123456789")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
@@ -244,19 +244,21 @@ def is_truthy(value: object) -> bool:
         return False
     if isinstance(value, str):
         return value != ""
-    if isinstance(value, int | float):
-        return not (value == 0 or math.isnan(value))
-    return True
+    if isinstance(value, float):
+        return bool(value) and not math.isnan(value)
+    return value != 0
 
 
 def number_of(value: object) -> float:
-    """`Number(value)` of what JSON can hold; lists and objects count as no number."""
+    """`Number(value)` of what JSON can hold; a list is the number that its text is."""
     if value is None:
         return 0.0
     if isinstance(value, int):
         return _double(value)
     if isinstance(value, float):
         return value
+    if isinstance(value, list | tuple):
+        value = string_of(cast("object", value))
     return _number_in(trim(value)) if isinstance(value, str) else math.nan
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from weft.context.filters.base import FilterEntry, entry_of
 from weft.context.filters.running import OnFilterError
-from weft.context.javascript import is_truthy
+from weft.context.javascript import is_truthy, string_of
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 
@@ -77,8 +77,8 @@ class Component:
 class Model:
     """What to gather and how to filter it."""
 
-    intro: JsonObject | None = None
-    """`{system}`, as it was given."""
+    intro: JsonObject | Sequence[JsonValue] | None = None
+    """`{system}`, as it was given; a list says nothing."""
     promote_upstream: bool = False
     components: tuple[Component, ...] = ()
     filters: tuple[FilterEntry, ...] = ()
@@ -90,7 +90,7 @@ class Model:
     @property
     def opening(self) -> JsonValue:
         """What the first message says; None where there is none."""
-        said = None if self.intro is None else self.intro.get("system")
+        said = self.intro.get("system") if isinstance(self.intro, Mapping) else None
         return said if is_truthy(said) else None
 
     def to_wire(self) -> JsonObject:
@@ -170,13 +170,15 @@ def decode_recipe(body: JsonValue) -> Recipe:
     general filters.
     """
     if not isinstance(body, Mapping):
-        raise RecipeError("", f"a recipe must be an object, got {_type_of(body)}")
+        why = f"a recipe must be an object, got {_type_of(body)}"
+        raise RecipeError("kala.kind", f"Missing required field: kala.kind; {why}")
     kala = body.get("kala")
     if not isinstance(kala, Mapping) or not is_truthy(kala.get("kind")):
         raise RecipeError("kala.kind", "Missing required field: kala.kind")
     given, preset = body.get("model"), body.get("presetId")
-    if isinstance(given, Mapping):
-        model = _model(given)
+    if isinstance(given, Mapping | list | tuple):
+        # A list is an object to JavaScript: a model that says nothing, but a model.
+        model = _model(given if isinstance(given, Mapping) else {})
     else:
         model = _preset(preset) if isinstance(preset, str) else Model(filters=DEFAULT_FILTERS)
     return Recipe(
@@ -210,7 +212,7 @@ def _on_filter_error(value: JsonValue) -> OnFilterError:
 def _model(value: JsonObject) -> Model:
     intro, components = value.get("intro"), value.get("components")
     return Model(
-        intro=intro if isinstance(intro, Mapping) else None,
+        intro=intro if isinstance(intro, Mapping | list | tuple) else None,
         promote_upstream=is_truthy(value.get("promoteUpstream")),
         components=_Components().decode(components) if isinstance(components, list | tuple) else (),
         filters=_filters(value.get("filters")),
@@ -233,7 +235,7 @@ def _filters(value: JsonValue) -> tuple[FilterEntry, ...]:
     found: list[FilterEntry] = []
     for index, entry in enumerate(value):
         path = f"model.filters[{index}]"
-        if isinstance(entry, Mapping) and not isinstance(entry.get("options"), Mapping):
+        if isinstance(entry, Mapping) and not isinstance(entry.get("options"), Mapping | list | tuple):
             # Options that are no object are no options, as the service read them.
             entry = {"name": entry.get("name")}  # noqa: PLW2901 - what is read is what follows
         try:
@@ -302,7 +304,9 @@ def _kind(said: JsonValue, path: str) -> ComponentKind:
     except ValueError:
         known = ", ".join(ComponentKind)
         raise RecipeError(
-            f"{path}.kind", f"Unsupported component kind: {said} at {path}.kind; kinds are {known}", got=said
+            f"{path}.kind",
+            f"Unsupported component kind: {string_of(said)} at {path}.kind; kinds are {known}",
+            got=said,
         ) from None
 
 

@@ -111,9 +111,9 @@ def _root(scope: RecordScope) -> str:
 
 def _time(record: Record) -> float | None:
     value = record.document.get("create_time")
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def messages_of_stream(
@@ -136,14 +136,15 @@ def as_messages(
     """Records as the service gave them.
 
     Summaries and topic infos are JSON text in system messages, with the slice's label and the
-    framing before it. Messages, and records of any other name, come as they are kept, with the
-    framing before a content that is text.
+    framing before it. Messages, and records of any other name, come as they are kept; those of
+    topics and paths, which the service did not give, with the framing before a content that is text.
     """
     if name in _TOLD:
         before = label_of(found) + framing
         return [_told(record, before, doc_ids=doc_ids) for record in records]
     made = _said if name == _MESSAGES or isinstance(found, Path) else _kept
-    return [_framed(made(record, doc_ids=doc_ids), framing) for record in records]
+    before = framing if isinstance(found, Topic | Path) else ""
+    return [_framed(made(record, doc_ids=doc_ids), before) for record in records]
 
 
 def _framed(message: JsonValue, framing: str) -> JsonValue:

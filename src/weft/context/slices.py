@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, TypeAlias, assert_never
 
+from weft.context.javascript import number_of
 from weft.errors import InvalidInputError
+from weft.tree.content import can_be_kept
 from weft.tree.json import JsonObject, JsonValue
 
 __all__ = [
@@ -32,6 +34,7 @@ _WEEK_ORIGIN: Final = 259_200
 _TERM: Final = 365.230769 / 4 * 24 * 60 * 60
 """A quarter of a year. The order of the factors decides its last bit, and with it where terms begin."""
 _SESSION: Final = 8 * 60 * 60
+_SAFE: Final = 2**53
 
 _NAMES_OF_PATH = frozenset({"kind", "treeId", "nodeId"})
 
@@ -156,19 +159,27 @@ def _text(kala: JsonObject, name: str) -> str:
     value = kala.get(name)
     if not isinstance(value, str) or not value:
         raise InvalidInputError(f"kala.{name} must be a string that is not empty", path=f"kala.{name}")
+    if not can_be_kept(value):
+        raise InvalidInputError(f"kala.{name} has a NUL or half a character in it", path=f"kala.{name}")
     return value
 
 
 def _time(kala: JsonObject, name: str) -> float:
     value = kala.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    number = math.nan if isinstance(value, bool) else number_of(value)
+    if not isinstance(value, int | float) or not math.isfinite(number):
         raise InvalidInputError(f"kala.{name} must be a number of seconds", path=f"kala.{name}")
-    return value
+    return value if abs(value) < _SAFE else number
+
+
+def _floor(number: float) -> float:
+    """As a double: a whole number of Python's has no end, and no database takes it."""
+    return float(math.floor(number)) if math.isfinite(number) else number
 
 
 def week_end(time: float) -> float:
     """The end of the week in which a moment lies; a week's last moment is the first of the next."""
-    return _WEEK_ORIGIN + (math.floor((time - _WEEK_ORIGIN) / _WEEK) + 1) * _WEEK
+    return _WEEK_ORIGIN + (_floor((time - _WEEK_ORIGIN) / _WEEK) + 1) * _WEEK
 
 
 def promoted(found: Slice) -> Slice | None:
@@ -179,7 +190,7 @@ def promoted(found: Slice) -> Slice | None:
         case Session():
             return Week(week_end(found.end))
         case Week():
-            number = math.floor(found.end / _TERM)
+            number = _floor(found.end / _TERM)
             return Term(number * _TERM, (number + 1) * _TERM)
         case Term() | Topic() | Path() | Other():
             return None

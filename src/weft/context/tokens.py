@@ -19,6 +19,7 @@ __all__ = [
     "EstimatorLike",
     "calibrate",
     "calibrated",
+    "counted_by",
     "estimator_of",
 ]
 
@@ -90,18 +91,26 @@ def estimator_of(wanted: EstimatorLike) -> Estimator:
         return _by_name(wanted)
     if not callable(cast("object", wanted)):
         raise InvalidInputError(f"estimator must be a name or a callable, got {wanted!r}")
-    name = f"callable:{getattr(wanted, '__qualname__', type(wanted).__qualname__)}"
-    return Estimator(name, partial(_counted, name, wanted))
+    return Estimator(_name_of(wanted), partial(_counted, wanted))
 
 
-def _counted(name: str, count: Callable[[str], object], text: str) -> int:
-    """What a callable of the user's says, as a whole number of tokens that is never too small."""
+def counted_by(count: Callable[[str], object], text: str) -> float:
+    """What a callable of the user's says, which need not be whole."""
     found = count(text)
     if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < math.inf:
         raise InvalidInputError(
-            f"the estimator {name} counted {found!r} tokens", hint="return a number of at least 0"
+            f"the estimator {_name_of(count)} counted {found!r} tokens", hint="return a number of at least 0"
         )
-    return math.ceil(found)
+    return found
+
+
+def _counted(count: Callable[[str], object], text: str) -> int:
+    """A whole number of tokens that is never too small."""
+    return math.ceil(counted_by(count, text))
+
+
+def _name_of(count: Callable[[str], object]) -> str:
+    return f"callable:{getattr(count, '__qualname__', type(count).__qualname__)}"
 
 
 def _by_name(name: str) -> Estimator:

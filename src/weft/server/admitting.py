@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from weft.errors import PermissionDeniedError, UnauthenticatedError
+from weft.errors import InvalidInputError, PermissionDeniedError, UnauthenticatedError
 from weft.runtime.grove import Grove
 from weft.runtime.users import admit
 from weft.server.settings import ServerSettings
+from weft.tree.content import can_be_kept
 from weft.tree.json import JsonValue
+from weft.tree.record import ID_LIMIT
 
 if TYPE_CHECKING:
     from weft.runtime.gate import Gate
@@ -38,6 +40,11 @@ class Caller:
             return None if self.service else self.name
         if not isinstance(named, str):
             raise UnauthenticatedError("userId must be a string")
+        if len(named) > ID_LIMIT or not can_be_kept(named):
+            raise InvalidInputError(
+                f"userId must have at most {ID_LIMIT:,} characters, none of them NUL or half a character",
+                path="userId",
+            )
         if self.service or named == self.name:
             return named
         raise PermissionDeniedError(

@@ -10,6 +10,7 @@ from weft.store import schema
 from weft.store.schema_records import PLACE
 from weft.store.session import Session
 from weft.store.transaction import Transaction
+from weft.tree.content import can_be_kept
 from weft.tree.json import JsonObject
 from weft.tree.record import RecordPlace, RecordValue
 
@@ -64,13 +65,20 @@ def _at(place: RecordPlace) -> dict[str, Any]:
 
 def has_stream(session: Session, place: RecordPlace) -> bool:
     """Whether there is any record of it."""
-    return bool(session.rows(_ANY, _at(place)))
+    return _is_place(place) and bool(session.rows(_ANY, _at(place)))
+
+
+def _is_place(place: RecordPlace) -> bool:
+    """Whether there can be records; databases refuse to look for what they could not keep."""
+    return all(can_be_kept(getattr(place, name) or "") for name in PLACE)
 
 
 def read_window(
     session: Session, place: RecordPlace, window: Window | None, most: int
 ) -> list[tuple[str, str]]:
     """Ids and documents of one stream, the oldest first, of those of one time by id; at most so many."""
+    if not _is_place(place):
+        return []
     if window is None:
         return [(row[0], row[1]) for row in session.rows(_ALL, {**_at(place), "most": most})]
     values = {**_at(place), "begin": window.begin, "end": window.end, "most": most}
@@ -84,7 +92,8 @@ def known_records(
     found: dict[tuple[Any, ...], Any] = {}
     by_place: dict[RecordPlace, list[str]] = {}
     for place, name in places:
-        by_place.setdefault(place, []).append(name)
+        if can_be_kept(name) and _is_place(place):
+            by_place.setdefault(place, []).append(name)
     for place, names in by_place.items():
         for some in _parts(names):
             statement = select(_records).where(_HERE, _records.c.id.in_(some))
@@ -107,6 +116,8 @@ def list_records(
     session: Session, place: RecordPlace, window: Window, *, after: str | None, limit: int, newest: bool
 ) -> list[Any]:
     """Records of one stream, by time; `after` is the id of the last one seen."""
+    if not _is_place(place) or not can_be_kept(after or ""):
+        return []
     time, name = _records.c.create_time, _records.c.id
     statement = select(_records).where(_HERE, time > window.begin, time <= window.end, _SEEN)
     if after is not None:
@@ -146,6 +157,8 @@ def _agrees(place: Mapping[str, str]) -> list[ColumnElement[bool]]:
 
 def list_streams(session: Session, place: Mapping[str, str]) -> list[Any]:
     """Each stream with how many records it has, and when the first and the last of them were made."""
+    if not all(map(can_be_kept, place.values())):
+        return []
     columns = [_records.c[name] for name in PLACE]
     time = _records.c.create_time
     statement = (
@@ -189,8 +202,10 @@ def read_entries(
 ) -> dict[str, JsonObject]:
     """The documents that there are, by the names asked for."""
     found: dict[str, JsonObject] = {}
+    if not can_be_kept(user) or not can_be_kept(group_session):
+        return found
     here = _index.c.user == user, _index.c.session == group_session, _index.c.shelf == shelf
-    wanted = list(dict.fromkeys(names))
+    wanted = [name for name in dict.fromkeys(names) if can_be_kept(name)]
     if (
         len(wanted) > _AT_ONCE
         and session.execute(select(_index.c.name).where(*here).limit(1)).first() is None

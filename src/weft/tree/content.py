@@ -26,6 +26,7 @@ __all__ = [
     "as_content",
     "blob_refs",
     "blocks_of",
+    "can_be_kept",
     "check_content",
     "check_text",
     "content_from_wire",
@@ -355,6 +356,11 @@ class _Fields:
         if not isinstance(value, bool):
             raise InvalidInputError(f"{self.path}.{name} must be true or false")
         return value
+
+
+def can_be_kept(text: str) -> bool:
+    """Whether a database could give it back unchanged, however long it is."""
+    return "\x00" not in text and (text.isascii() or _SURROGATE.search(text) is None)
 
 
 def check_text(text: str, *, what: str = "text", limit: int = CONTENT_LIMIT) -> str:

@@ -12,6 +12,7 @@ from weft.tree.json import JsonObject, JsonValue
 __all__ = [
     "DELETE_LIMIT",
     "ID_LIMIT",
+    "KEY_LIMIT",
     "NAME_LIMIT",
     "RecordDraft",
     "RecordPlace",
@@ -19,11 +20,14 @@ __all__ = [
     "check_draft",
     "draft_from_wire",
     "dump_document",
+    "key_bytes",
     "record_to_wire",
 ]
 
 NAME_LIMIT = 200
 ID_LIMIT = 1_000
+KEY_LIMIT = 2_500
+"""Bytes of all that names one entry: PostgreSQL finds nothing by more."""
 _LATEST = 2**53
 """Seconds: beyond it a double cannot tell one from the next."""
 DELETE_LIMIT = 100_000
@@ -151,10 +155,20 @@ def check_draft(draft: RecordDraft, path: str) -> RecordDraft:
         raise InvalidInputError(
             f"{path}.topicId: a record is of a session or of a topic, not of both", path=f"{path}.topicId"
         )
+    taken = key_bytes(place.stream, place.user, place.project, place.session, place.topic, draft.id)
+    if taken > KEY_LIMIT:
+        raise InvalidInputError(
+            f"{path}: its names take {taken:,} bytes together, the limit is {KEY_LIMIT:,}", path=path
+        )
     time = draft.create_time
     if time is not None and (abs(time) > _LATEST or not math.isfinite(time)):
         raise InvalidInputError(f"{path}.createTime must be a number of seconds", path=f"{path}.createTime")
     return draft
+
+
+def key_bytes(*names: str | None) -> int:
+    """How long names are together, as a database keeps them."""
+    return sum(len(name.encode()) for name in names if name)
 
 
 def _check_name(value: str, path: str, limit: int) -> None:

@@ -1,5 +1,6 @@
 """snake_case inside, camelCase on the wire and in files: one rule for all."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -52,9 +53,9 @@ def _iso_second(second: int) -> str:
 
 
 def to_wire(value: object) -> JsonValue:
-    """Any value of the tree as JSON."""
+    """Any value of the tree as JSON, which has no infinite numbers: they are null, as in JavaScript."""
     if value is None or isinstance(value, bool | int | float) or type(value) is str:
-        return value
+        return None if isinstance(value, float) and not math.isfinite(value) else value
     if isinstance(value, _CONTENT):
         return _content_to_wire(value)
     if isinstance(value, Enum):

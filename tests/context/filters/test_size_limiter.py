@@ -179,6 +179,20 @@ def test_tokens_may_be_counted_by_a_callable_or_an_estimator_of_ours():
         limited(messages, tokenizer=5)
 
 
+@covers("filter.size-tokenizer")
+def test_a_tokenizer_counts_what_is_no_message_too_and_in_fractions():
+    odd = [None, "", 0, False]
+    for message in odd:
+        assert limited([message], maxTokens=18, tokenizer=lambda _: 10) == [message]
+        assert limited([message], maxTokens=17, tokenizer=lambda _: 10) == []
+    seen = []
+    limited(odd, maxTokens=100, tokenizer=lambda text: seen.append(text) or 1)
+    assert seen == ["false", "0", "", ""]
+    messages = [said("user", "a"), said("user", "b")]
+    assert limited(messages, maxTokens=21, tokenizer=lambda _: 2.5) == messages
+    assert limited(messages, maxTokens=20.9, tokenizer=lambda _: 2.5) == messages[1:]
+
+
 @covers("filter.size-pre-cut")
 def test_only_texts_are_cut_and_an_emoji_may_be_halved():
     blocks = [{"type": "text", "text": "a long text"}]
@@ -195,6 +209,9 @@ def test_only_texts_are_cut_and_an_emoji_may_be_halved():
         ({"maxTokens": "100"}, 2),
         ({"maxTokens": None}, 0),
         ({"maxTokens": "many"}, 0),
+        ({"maxTokens": [32]}, 2),
+        ({"maxTokens": [32, 1]}, 0),
+        ({"maxTokens": [], "perMessageOverhead": -8}, 2),
         ({"maxTokens": -5}, 0),
         ({"maxTokens": 32.5}, 2),
         ({"maxTokens": 32, "perMessageOverhead": 8.5}, 1),

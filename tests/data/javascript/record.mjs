@@ -11,7 +11,7 @@ const numbers = ["0", "-0", "1", "-1", "1.0", "100", "1e2", "1e20", "1e21", "-1e
   "1e-6", "1e-7", "0.000001", "0.0000001", "0.1", "1e400", "-1e400", "5e-324", "1.7976931348623157e308",
   "9007199254740991", "9007199254740992", "9007199254740993", "-9007199254740993", "12345678901234567890",
   "99999999999999999999", "999999999999999999999", "1000000000000000000000", "0.30000000000000004", "2.5E-5", "1E5",
-  "9".repeat(500), "123e18", "1.25e-9", "4.35", "0.000001234", "123456.789e3", "1e23", "8.41e21", "2e-3"];
+  "9".repeat(500), "9".repeat(309), "1".repeat(309), "-" + "2".repeat(309), "123e18", "1.25e-9", "4.35", "0.000001234", "123456.789e3", "1e23", "8.41e21", "2e-3"];
 for (let i = 0; i < 300; i++) {
   const digits = String(1 + below(9)) + Array.from({ length: below(18) }, () => below(10)).join("");
   const point = below(digits.length + 1);
@@ -62,7 +62,8 @@ for (const value of [null, true, false, 0, 1, -1, 0.5, "", " ", "0", "false", "a
   put({ kind: "truth", value, found: Boolean(value) });
 }
 for (const value of [null, true, false, 5, 0.5, "", " ", "5", " 5\n", "5.5", ".5", "5.", "1e3", "0x1f", "0b101", "0o17", "-0x1", "abc", "5px",
-  "Infinity", "-Infinity", "infinity", "NaN", "1_000", "1,000", "\u00a07\ufeff", "--5", "+5", {}]) {
+  "Infinity", "-Infinity", "infinity", "NaN", "1_000", "1,000", "\u00a07\ufeff", "--5", "+5", {},
+  [], [7], ["0x10"], [[5]], [null], [1, 2], [true], [" 8 "]]) {
   put({ kind: "number", value, found: Number.isNaN(Number(value)) ? "NaN" : String(Number(value)) });
 }
 const cased = ["\u039f\u0394\u039f\u03a3", "\u03a3", "a\u03a3.", "\u03a3a", "\u0130", "I\u0307", "STRASSE", "Stra\u00dfe", "\ufb01n", "\u0149",

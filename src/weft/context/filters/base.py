@@ -53,7 +53,12 @@ class FilterEntry:
     """One step of a pipeline as it was asked for."""
 
     name: str
-    options: Options | None = None
+    options: Options | Sequence[object] | None = None
+    """As they were given: a list sets nothing."""
+
+    @property
+    def settings(self) -> Options:
+        return self.options if isinstance(self.options, Mapping) else {}
 
 
 FilterLike: TypeAlias = FilterEntry | Mapping[str, object] | str
@@ -70,13 +75,13 @@ def entry_of(value: object, path: str) -> FilterEntry:
         raise InvalidInputError(f"{path} must be a string or an object {{ name, options? }}")
     fields = cast("Mapping[str, object]", value)
     name, options = fields.get("name"), fields.get("options")
-    if not isinstance(name, str) or not name:
+    if not isinstance(name, str):
         raise InvalidInputError(
             f"{path} must be a string or an object {{ name, options? }}: {path}.name must be a filter's name"
         )
-    if options is not None and not isinstance(options, Mapping):
+    if options is not None and not isinstance(options, Mapping | list | tuple):
         raise InvalidInputError(f"{path}.options must be an object")
-    return FilterEntry(name=name, options=cast("Options | None", options))
+    return FilterEntry(name=name, options=cast("Options | Sequence[object] | None", options))
 
 
 def context_of(value: FilterContext | Mapping[str, object] | None) -> FilterContext:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import cast
 
-from weft.context.filters.base import FilterContext, FilterEntry, FilterLike, Options, context_of, entry_of
+from weft.context.filters.base import FilterContext, FilterEntry, FilterLike, context_of, entry_of
 from weft.context.filters.registry import Registry, installed_filters
 from weft.context.filters.trace import FilterStep, Mark, Trace
 from weft.context.shapes import PlainMessage
@@ -181,7 +181,7 @@ class _Step:
         self.pipeline = pipeline
         self.index = index
         self.name = entry.name
-        self.options: Options = entry.options or {}
+        self.options = entry.settings
         self.trace = Trace()
 
     def begin(self) -> Sequence[object] | Awaitable[Sequence[object]]:

@@ -1,12 +1,13 @@
 """Keep the newest messages that a budget has room for."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from weft.context.filters.base import FilterContext, Options, estimator, flag, number
 from weft.context.javascript import compact_json, fields_of, is_truthy, slice_units, utf16_units
-from weft.context.tokens import UTF16, Estimator
+from weft.context.tokens import UTF16, counted_by
 
 __all__ = ["MAX_TOKENS", "limit_size"]
 
@@ -42,7 +43,7 @@ def limit_size(messages: Sequence[object], options: Options, context: FilterCont
     scale = _Scale(
         [_cut(message, rules.longest) for message in messages],
         rules.overhead,
-        estimator(options, "tokenizer", UTF16),
+        _counter(options),
     )
     roles = [fields_of(message).get("role") for message in scale.messages]
     chosen = _chosen(roles, scale, rules)
@@ -60,11 +61,11 @@ def limit_size(messages: Sequence[object], options: Options, context: FilterCont
 class _Scale:
     """What messages cost. Most are known to be too large before anyone has to write their JSON."""
 
-    def __init__(self, messages: Sequence[object], overhead: float, tokenizer: Estimator) -> None:
+    def __init__(self, messages: Sequence[object], overhead: float, count: Callable[[str], float]) -> None:
         self.messages = messages
         self.overhead = overhead
-        self.count = tokenizer.of_text
-        self.quick = tokenizer is UTF16
+        self.count = count
+        self.quick = count is UTF16.of_text
         self.known: dict[int, float] = {}
 
     def cost(self, place: int) -> float:
@@ -74,10 +75,13 @@ class _Scale:
         return found
 
     def _tokens(self, message: object) -> float:
-        """Of its JSON. What is no object is hardly a message: text counts as it is, nothing as nothing."""
-        if isinstance(message, str) or not is_truthy(message):
-            return self.count(message) if isinstance(message, str) and message else 0
-        return self.count(compact_json(message))
+        """Of its JSON. What is no object is hardly a message: text counts as it is, nothing as no text.
+
+        Only a tokenizer of one's own may find something in nothing.
+        """
+        if message is None or isinstance(message, str):
+            return self.count(message or "")
+        return self.count(compact_json(message)) if is_truthy(message) or not self.quick else 0
 
     def fits(self, place: int, used: float, budget: float) -> bool:
         if self.quick and not used + self._least(place) <= budget:
@@ -88,6 +92,12 @@ class _Scale:
         """A quarter of the longest text that is in it, and the overhead: it cannot cost less."""
         content = fields_of(self.messages[place]).get("content")
         return (len(content) >> 2) + self.overhead if isinstance(content, str) else self.overhead
+
+
+def _counter(options: Options) -> Callable[[str], float]:
+    """How tokens are counted. What a callable says is not rounded: the budget may be met to a fraction."""
+    own = options.get("tokenizer")
+    return partial(counted_by, own) if callable(own) else estimator(options, "tokenizer", UTF16).of_text
 
 
 def _longest(options: Options) -> float:

@@ -20,12 +20,12 @@ from weft.runtime.scope import Scope
 from weft.runtime.shelves import SHELVES, StoredGroups
 from weft.store.records import Entry, entries_of, put_entries, read_entries
 from weft.store.transaction import Transaction
+from weft.tree.content import can_be_kept
 from weft.tree.json import JsonObject
-from weft.tree.record import dump_document
+from weft.tree.record import KEY_LIMIT, dump_document, key_bytes
 
 __all__ = ["ForgetGroups", "IndexGroups", "OpenGroup"]
 
-_NAME_LIMIT = 2_000
 _SECOND = 1_000_000
 
 
@@ -119,8 +119,10 @@ def _write(transaction: Transaction, scope: GroupScope, batch: Sequence[Upsert])
         number = SHELVES.index(shelf)
         names = [upsert.key for upsert in batch if upsert.shelf is shelf]
         for name in names:
-            if len(name) > _NAME_LIMIT or "\x00" in name:
-                raise InvalidInputError(f"{name[:40]!r} cannot be the id of a message", path="groups")
+            if not can_be_kept(name) or key_bytes(user, session, name) > KEY_LIMIT:
+                raise InvalidInputError(
+                    f"{name[:40]!r} cannot be the id of a message, or a group's name", path="groups"
+                )
         found = read_entries(transaction, user, session, number, names)
         before.update(((number, name), found.get(name)) for name in names)
     after = dict(before)

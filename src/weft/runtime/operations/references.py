@@ -16,7 +16,7 @@ from weft.store import schema
 from weft.store.queries import ancestor_at_depth
 from weft.store.rows import TreeState
 from weft.store.session import Session
-from weft.tree.content import JsonObject, check_text
+from weft.tree.content import JsonObject, can_be_kept, check_text
 from weft.tree.reference import Group, Link, Tag, check_tag
 from weft.tree.wire import from_microseconds
 
@@ -259,9 +259,8 @@ class Collapse(Editing):
 
 
 def _group(scope: Scope, tree: TreeState, name: str) -> Any:
-    known = scope.transaction.execute(
-        select(_groups).where(_groups.c.tree == tree.key, _groups.c.name == name)
-    ).one_or_none()
+    statement = select(_groups).where(_groups.c.tree == tree.key, _groups.c.name == name)
+    known = scope.transaction.execute(statement).one_or_none() if can_be_kept(name) else None
     if known is None:
         raise NotFoundError(f"no folded range {name!r}")
     return known

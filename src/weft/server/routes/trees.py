@@ -9,7 +9,7 @@ from starlette.requests import Request
 from weft.errors import InvalidInputError
 from weft.server.asking import ERRORS, Asking, answer_of, answered, body_of
 from weft.server.wire import JsonAnswer, read_object
-from weft.tree.content import Content, content_from_wire
+from weft.tree.content import Content, can_be_kept, content_from_wire
 from weft.tree.json import JsonObject, JsonValue
 
 __all__ = ["router"]
@@ -58,6 +58,8 @@ def _text(body: JsonObject, name: str) -> str | None:
     value = body.get(name)
     if value is not None and not isinstance(value, str):
         raise InvalidInputError(f"{name} must be a string", path=name)
+    if value is not None and not can_be_kept(value):
+        raise InvalidInputError(f"{name} has a NUL or half a character in it", path=name)
     return value
 
 
