@@ -510,6 +510,17 @@ def test_whoever_may_enter_one_tree_alone_sees_no_memory_no_project_and_no_vault
         guest.vaults.note("a.md")
 
 
+@covers("item.vault-read-fresh")
+def test_a_vault_that_is_gone_is_told_about_and_its_notes_stay_as_they_were(desk):
+    turn = desk.ask("One", desk.write("a.md", "as it was attached"))
+    assert turn.envelope(agent=desk.agent).warnings == ()
+    desk.folder.rename(desk.folder.with_name("elsewhere"))
+    envelope = turn.envelope(agent=desk.agent)
+    assert "as it was attached" in envelope.processed_user_text
+    assert [each.partition(":")[0] for each in envelope.warnings] == [f"vault {desk.name}"]
+    assert desk.ask("Nothing attached", under=desk.tree.root).envelope().warnings == ()
+
+
 def test_a_text_in_buffer_mode_has_no_layers(loom):
     with pytest.raises(InvalidInputError, match="layers are made of dialogues"):
         loom.plant(mode="buffer", text="Once").envelope()
