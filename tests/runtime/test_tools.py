@@ -92,8 +92,13 @@ def test_tools_alone_call_for_layers_and_have_no_place_in_a_document(desk):
     with pytest.raises(InvalidInputError, match="a document has no turns"):
         story.context(tool_outputs=[told])
     aware = desk.grove.add_agent(f"Aware {desk.name}", model_ref="openai:gpt", permissions=["loom_aware"])
-    with pytest.raises(InvalidInputError, match="sees the loom"):
-        question.context(agent=aware.name, tool_outputs=[told])
+    seen = question.context(agent=aware.name, tool_outputs=[told])
+    text = seen.messages[-1].text
+    assert text.startswith("# Additional context:\n\n<getTimeInfo>")
+    assert text.index("</getTimeInfo>") < text.index("=== Loom Context ===") < text.index("What time is it?")
+    assert seen.tokens == sum(entry.tokens for entry in seen.manifest)
+    with pytest.raises(InvalidInputError, match="a document has no turns"):
+        story.context(agent=aware.name, tool_outputs=[told])
 
 
 @covers("toolcall.only-what-may-be-seen")

@@ -67,6 +67,8 @@ def see(
     request: ContextRequest,
     reader: PathReader,
     run: InRun | None,
+    *,
+    tools: str = "",
 ) -> AssembledContext:
     """Plan, prune where it is too long, and render; facts are read of the rows that may be shown, and no more."""
     tree, now = reader.tree.ulid, contexts.clock()
@@ -87,6 +89,7 @@ def see(
             memory=found.memory,
             exchanges=found.exchanges,
             asked=found.asked,
+            tools=tools,
             summaries=_Summaries(reader, rows),
         )
         plan = plan_loomaware(brought.placed(), loom)
