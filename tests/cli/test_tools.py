@@ -42,6 +42,16 @@ def test_a_tool_is_run_with_words_and_named_arguments(keeper):
     assert "there is no tool 'look'" in keeper.fail("NOT_FOUND", "tools", "run", "look")
 
 
+@covers("toolcall.arguments-checked")
+def test_a_year_is_a_text_and_a_list_may_have_commas(keeper):
+    run = ("tools", "run", "localSearch", "lamp")
+    assert keeper.ok(*run, "timeRange=2019").startswith('<localSearch timeRange="2019">\nNothing was found')
+    assert keeper.ok(*run, 'timeRange="last year"').startswith('<localSearch timeRange="last year">')
+    assert "[1] tower.md" in keeper.ok(*run, "where=vaults, documents")
+    assert "where" in keeper.fail("INVALID_INPUT", *run, "where=moon")
+    assert keeper.ok("tools", "run", "readNote", "path=tower").startswith('<readNote path="tower.md">')
+
+
 @covers("toolcall.under-additional-context")
 def test_what_a_tool_gives_is_shown_where_it_would_be_sent(keeper):
     shown = keeper.ok("context", "--raw", "--tool", "localSearch 'the lamp'", "--tool", "getTimeInfo")
@@ -50,5 +60,6 @@ def test_what_a_tool_gives_is_shown_where_it_would_be_sent(keeper):
     assert text.startswith("# Additional context:\n\n<localSearch>")
     assert "Where is the lamp?\n</content>" not in text
     assert text.endswith("Where is the lamp?")
-    assert "names no tool" in keeper.fail("INVALID_INPUT", "context", "--tool", "localSearch 'the")
+    spoken = keeper.ok("context", "--raw", "--tool", "localSearch what's the lamp timeRange=2019")
+    assert '<localSearch timeRange=\\"2019\\">' in spoken
     assert "names no tool" in keeper.fail("INVALID_INPUT", "context", "--tool", "")

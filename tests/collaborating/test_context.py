@@ -261,12 +261,63 @@ def test_what_turns_attached_and_the_project_says_is_there_too():
         first = tree.say("See this.", attachments=[item])
         node = first.say("Well?", attachments=[item])
         context = node.context(agent=MUSE)
-        assert "Be kind.\n\nWrite like Woolf." in context.system
+        prompt = "<project_system_prompt>\nWrite like Woolf.\n</project_system_prompt>"
+        assert f"Be kind.\n\n{prompt}" in context.system
         text = text_of(context)
         assert text.count("A page about lies.") == 1
         assert """<reference node="The 'page'">""" in text
         assert text.index("A page about lies.") < text.index("See this.")
         assert context.tokens == sum(entry.tokens for entry in context.manifest)
+
+
+@covers("loom.items-and-projects", "memory.user-memory-in-l1")
+def test_the_users_memory_is_there_and_items_of_equal_content_are_two():
+    with grove() as loom:
+        muse(loom)
+        loom.remember("plays the piano")
+        one, other = (Item(id=f"{name}.md", type="note", content="Same words.") for name in ("a", "b"))
+        node = loom.plant("Marie").say("See these.", attachments=[one, other])
+        context = node.context(agent=MUSE)
+        assert "<user_memory>\nplays the piano\n</user_memory>" in context.system
+        assert text_of(context).count("Same words.") == 2
+
+
+@covers("loom.items-and-projects")
+def test_an_item_whose_first_turn_is_cut_stands_before_the_next_that_brought_it():
+    with grove() as loom:
+        muse(loom)
+        item = Item(id="a.md", type="note", content="The lamp is green.")
+        node = loom.plant("Marie").say("See this. " * 400, attachments=[item])
+        for _ in range(6):
+            node = node.say("And so on. " * 400)
+        node = node.say("Well?", attachments=[item])
+        context = node.context(agent=MUSE, limit=2_500)
+        text = text_of(context)
+        assert "See this." not in text
+        assert text.count("The lamp is green.") == 1
+        assert text.index("The lamp is green.") < text.index("Well?")
+
+
+@covers("loom.items-and-projects")
+def test_an_item_that_changed_is_shown_as_it_is_now_or_as_revisions(tmp_path):
+    with grove() as loom:
+        muse(loom)
+        note = tmp_path / "Notes" / "a.md"
+        note.parent.mkdir()
+        note.write_text("Green.")
+        loom.vaults.mount(note.parent)
+        tree = loom.plant("Marie")
+        first = tree.say("See this.").attach("a.md")
+        note.write_text("Red.")
+        text = text_of(first.context(agent=MUSE))
+        assert "Red." in text
+        assert "Green." not in text
+        again = first.say("And now?").attach("a.md")
+        assert text_of(again.context(agent=MUSE)).count("Red.") == 1
+        tree.prefer(changed="append")
+        text = text_of(again.context(agent=MUSE))
+        assert "Green." in text
+        assert "<revision>2</revision>" in text
 
 
 def test_time_is_the_groves_own():

@@ -1,6 +1,7 @@
 """Stretches of time, as people say them."""
 
 from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from weft.knowledge.periods import period_of
 
 NOW = datetime(2026, 3, 31, 15, 30, tzinfo=timezone(timedelta(hours=2)))
 """A Tuesday."""
+ZEROS = ("2026-00", "2026-01-00", "0000")
 
 
 @covers("toolcall.time-range")
@@ -54,7 +56,8 @@ def test_what_is_said_and_what_is_meant(said, start, end):
 
 @covers("toolcall.time-range")
 @pytest.mark.parametrize(
-    "said", ["", "soon", "last", "2026-13", "2026-02-30", "3 days", "2026 to 2025", "to", "past 0 days", "0"]
+    "said",
+    ["", "soon", "last", "2026-13", "2026-02-30", "3 days", "2026 to 2025", "to", "past 0 days", "0", *ZEROS],
 )
 def test_what_means_no_time_is_refused_with_what_would(said):
     with pytest.raises(InvalidInputError) as caught:
@@ -69,3 +72,16 @@ def test_whatever_is_typed_is_a_period_or_refused(said):
     except InvalidInputError:
         return
     assert found.start is None or found.end is None or found.start < found.end
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@covers("toolcall.time-range")
+def test_months_begin_at_midnight_in_summer_and_winter_and_hours_are_whole():
+    winter = datetime(2026, 11, 2, 9, 0, tzinfo=BERLIN)
+    start, end = period_of("last month", winter)
+    assert [start.isoformat(), end.isoformat()] == ["2026-10-01T00:00:00+02:00", "2026-11-01T00:00:00+01:00"]
+    clock_went_back = datetime(2026, 10, 25, 2, 10, tzinfo=BERLIN, fold=1)
+    start, end = period_of("past hour", clock_went_back)
+    assert end.timestamp() - start.timestamp() == 3600

@@ -213,6 +213,61 @@ def test_the_tree_of_files(notes):
         run(Desk(now=NOW), "getFileTree")
 
 
+@pytest.fixture
+def two_vaults(tmp_path):
+    """A desk with two vaults, and the folders."""
+    roots = [tmp_path / name for name in ("One", "Two")]
+    for root in roots:
+        (root / "deep").mkdir(parents=True)
+        (root / "lamp.md").write_text(f"The lamp of {root.name}.")
+    (roots[1] / "deep" / "well.md").write_text("A well.")
+    vaults = [Vault(id=root.name, name=root.name, path=str(root), created_at=NOW) for root in roots]
+    return Desk(now=NOW, mounted=lambda: Mounted(vaults)), roots
+
+
+@covers("toolcall.get-file-tree")
+def test_a_folder_that_no_vault_has_is_refused_and_one_may_be_named_with_its_vault(two_vaults):
+    desk, _ = two_vaults
+    with pytest.raises(NotFoundError, match="no vault has a folder 'nowhere'"):
+        run(desk, "getFileTree", folder="nowhere")
+    with pytest.raises(InvalidInputError, match="is not a folder"):
+        run(desk, "getFileTree", vault="One", folder="lamp.md")
+    with pytest.raises(InvalidInputError, match="leads out"):
+        run(desk, "getFileTree", folder="../One")
+    shown = run(desk, "getFileTree", folder="Two/deep").content
+    assert shown.endswith("\n\nTwo:\n  deep/\n    well.md")
+    assert "the vault's name and a colon stand before it" in shown
+    assert run(desk, "getFileTree", folder="deep").content.endswith("One:\nTwo:\n  deep/\n    well.md")
+
+
+@covers("toolcall.get-file-tree", "toolcall.local-search")
+def test_a_vault_that_is_gone_keeps_no_others_and_is_told_about(two_vaults):
+    desk, (_, second) = two_vaults
+    second.rename(second.with_name("Elsewhere"))
+    assert run(desk, "getFileTree").content.endswith("One:\n  lamp.md\nTwo: cannot be read now")
+    found = run(desk, "localSearch", query="lamp")
+    assert [each.id for each in found.sources] == ["lamp.md"]
+    left = "Not searched, because they cannot be read now: the vault Two."
+    assert left in found.content
+    assert run(desk, "localSearch", query="nothing").content.endswith(left)
+
+
+@covers("toolcall.local-search", "toolcall.get-file-tree")
+def test_a_name_that_is_not_unicode_is_in_no_output(notes):
+    desk, write = notes
+    write("a.md", "lamp")
+    root = desk.mounted().folder(desk.mounted().vaults[0]).root
+    try:
+        (root / "bad\udcff.md").write_text("lamp")
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    assert [each.id for each in run(desk, "localSearch", query="lamp").sources] == ["a.md"]
+    assert "udcff" not in ascii(run(desk, "getFileTree").content)
+    with pytest.raises(InvalidInputError, match="not Unicode"):
+        Folder.at(root).read("bad\udcff.md")
+    assert Folder.at(root).notes().left_out == 1
+
+
 @covers("toolcall.get-file-tree")
 def test_a_large_tree_is_told_by_its_folders(notes):
     desk, write = notes
@@ -228,7 +283,7 @@ def test_a_large_tree_is_told_by_its_folders(notes):
         "    (367 notes)",
         "  f2/",
         "    (366 notes)",
-        "  (1 notes)",
+        "  (1 note)",
     ]
 
 
@@ -255,6 +310,23 @@ def test_a_note_is_read_by_its_path_or_its_name(notes):
 
 
 @pytest.mark.long
+@covers("toolcall.read-note")
+def test_what_a_search_gave_and_what_links_name_can_be_read(notes):
+    desk, write = notes
+    write("Lessons/four.md", "# One\nScales.\n# Two\nThe lamp.")
+    source = run(desk, "localSearch", query="lamp").sources[0]
+    assert source.id == "Lessons/four.md#L3-L4"
+    output = run(desk, "readNote", path=source.id)
+    assert output.attributes == {"path": "Lessons/four.md", "lines": "3-4 of 4"}
+    assert run(desk, "readNote", path=source.id, start=2).attributes["lines"] == "2-4 of 4"
+    assert run(desk, "readNote", path="[[four#Two|there]]").attributes == {"path": "Lessons/four.md"}
+    write("C#.md", "Sharp.")
+    assert run(desk, "readNote", path="C#.md").attributes == {"path": "C#.md"}
+    with pytest.raises(NotFoundError) as caught:
+        run(desk, "readNote", path="five#L1")
+    assert caught.value.hint == "getFileTree lists those there are"
+
+
 @covers("toolcall.read-note")
 def test_a_long_note_is_read_part_by_part(notes):
     desk, write = notes

@@ -59,7 +59,7 @@ def test_searxng_is_asked_in_its_words(tmp_path):
         {
             "title": "Lamp\n one",
             "url": "https://a.example/",
-            "content": "It  lights.",
+            "content": "It  lights\ud800.",
             "publishedDate": "2026-01-02",
         },
         {"title": 7, "url": "javascript:alert(1)"},
@@ -71,7 +71,7 @@ def test_searxng_is_asked_in_its_words(tmp_path):
         tmp_path, "searxng", plain(200, json.dumps({"results": results}).encode()), period="week"
     )
     assert found == [
-        Page("Lamp one", "https://a.example/", "It lights.", "2026-01-02"),
+        Page("Lamp one", "https://a.example/", "It lights?.", "2026-01-02"),
         Page("", "https://b.example/", "", None),
     ]
     split = urlsplit(heard[0].target)

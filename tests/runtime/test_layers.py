@@ -492,18 +492,34 @@ def test_whoever_may_enter_one_tree_alone_sees_no_memory_no_project_and_no_vault
     desk = Desk(fresh_loom, tmp_path / "vault")
     fresh_loom.remember("a private matter")
     fresh_loom.create_project("Novel", system_prompt="A private plan").add(desk.tree)
-    desk.answer(desk.ask("One", desk.write("a.md", "as it was attached")))
+    written = fresh_loom.write_document("Plan", "a plan that was shown")
+    desk.answer(desk.ask("One", desk.write("a.md", "as it was attached"), "doc:Plan"))
     desk.write("a.md", "what it became")
+    written.save("a plan kept back")
     seen = desk.tree.envelope()
     assert "private matter" in seen.system
     assert "what it became" in seen.system
+    assert "a plan kept back" in seen.system
     guest = weft.Grove(fresh_loom._gate, member(fresh_loom, MemberRole.READER, desk.tree.id))
     shown = guest.tree(desk.tree.id).envelope()
     assert "private" not in shown.system
     assert "as it was attached" in shown.system
+    assert "a plan that was shown" in shown.system
+    assert "kept back" not in shown.system
     assert "belong to the grove" in shown.warnings[0]
     with pytest.raises(PermissionDeniedError):
         guest.vaults.note("a.md")
+
+
+@covers("item.vault-read-fresh")
+def test_a_vault_that_is_gone_is_told_about_and_its_notes_stay_as_they_were(desk):
+    turn = desk.ask("One", desk.write("a.md", "as it was attached"))
+    assert turn.envelope(agent=desk.agent).warnings == ()
+    desk.folder.rename(desk.folder.with_name("elsewhere"))
+    envelope = turn.envelope(agent=desk.agent)
+    assert "as it was attached" in envelope.processed_user_text
+    assert [each.partition(":")[0] for each in envelope.warnings] == [f"vault {desk.name}"]
+    assert desk.ask("Nothing attached", under=desk.tree.root).envelope().warnings == ()
 
 
 def test_a_text_in_buffer_mode_has_no_layers(loom):

@@ -1,19 +1,25 @@
 """Tools of a turn over a grove: what they find, for whom, and where their outputs go."""
 
 import json
+import os
 import threading
+import time
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import EntryPoint
 
 import pytest
 from tests.covers import covers
 from tests.runtime.listening import member
 from tests.runtime.shelves import Desk, library
 
-from weft.errors import ConflictError, InvalidInputError, PermissionDeniedError
+from weft.errors import ConflictError, InvalidInputError, PermissionDeniedError, UnavailableError
+from weft.knowledge.tools.registry import Registry, installed_tools
 from weft.runtime.generating.sent import Again
 from weft.runtime.grove import Grove
-from weft.runtime.tools import ToolCall
-from weft.testing import Scripted, grove
+from weft.runtime.tools import ToolCall, Tools
+from weft.runtime.zone import MACHINE_ZONE
+from weft.testing import Scripted, SteppingClock, grove
 from weft.tree.access import MemberRole
 
 
@@ -86,8 +92,13 @@ def test_tools_alone_call_for_layers_and_have_no_place_in_a_document(desk):
     with pytest.raises(InvalidInputError, match="a document has no turns"):
         story.context(tool_outputs=[told])
     aware = desk.grove.add_agent(f"Aware {desk.name}", model_ref="openai:gpt", permissions=["loom_aware"])
-    with pytest.raises(InvalidInputError, match="sees the loom"):
-        question.context(agent=aware.name, tool_outputs=[told])
+    seen = question.context(agent=aware.name, tool_outputs=[told])
+    text = seen.messages[-1].text
+    assert text.startswith("# Additional context:\n\n<getTimeInfo>")
+    assert text.index("</getTimeInfo>") < text.index("=== Loom Context ===") < text.index("What time is it?")
+    assert seen.tokens == sum(entry.tokens for entry in seen.manifest)
+    with pytest.raises(InvalidInputError, match="a document has no turns"):
+        story.context(agent=aware.name, tool_outputs=[told])
 
 
 @covers("toolcall.only-what-may-be-seen")
@@ -131,6 +142,48 @@ def test_what_tools_gave_is_sent_and_kept_with_its_request():
             story.root.generate(agent=agent.name, tool_outputs=[told])
 
 
+@covers("toolcall.registry", "toolcall.web-search-off")
+def test_what_is_wrong_with_one_tool_keeps_no_others(desk, monkeypatch):
+    monkeypatch.setenv("WEFT_WEB_SEARCH", "altavista")
+    broken = {"broken": EntryPoint("broken", "nowhere:tool", "weft.tools")}
+    tools = Tools(desk.grove, Registry(installed={**installed_tools()._installed, **broken}))
+    off = {each.name: each.off for each in tools if each.off}
+    assert list(off) == ["broken", "webSearch"]
+    assert "cannot be loaded" in off["broken"]
+    assert "names no provider of searches: 'altavista'" in off["webSearch"]
+    assert tools.run("getTimeInfo").name == "getTimeInfo"
+    with pytest.raises(UnavailableError, match="webSearch is off: WEFT_WEB_SEARCH names no provider"):
+        tools.run("webSearch", query="lamp")
+
+
+@covers("toolcall.time-range")
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of this system cannot be set")
+def test_a_time_range_begins_at_the_machines_midnight_in_summer_and_winter(tmp_path, monkeypatch):
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        winter = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
+        with grove(clock=SteppingClock(int(winter.timestamp() * 1_000_000))) as loom:
+            told = loom.tools.run("getTimeInfo", timeRange="last month").content
+            assert "now: 2026-11-02T10:00:00+01:00" in told
+            assert told.endswith("begins: 2026-10-01T00:00:00+02:00\nends before: 2026-11-01T00:00:00+01:00")
+            folded = datetime(2026, 10, 25, 1, 30, tzinfo=UTC).astimezone(MACHINE_ZONE)
+            assert folded.isoformat() == "2026-10-25T02:30:00+01:00"
+            assert folded.tzname() == "CET"
+            assert "begins: 0001-01-01T00:00:00+" in loom.tools.run("getTimeInfo", timeRange="0001").content
+            note = tmp_path / "Notes" / "first.md"
+            note.parent.mkdir()
+            note.write_text("lamp")
+            moment = datetime.fromisoformat("2026-10-01T00:30:00+02:00").timestamp()
+            os.utime(note, (moment, moment))
+            loom.vaults.mount(note.parent)
+            assert ids(loom.tools.run("localSearch", query="lamp", timeRange="last month")) == ["first.md"]
+            assert ids(loom.tools.run("localSearch", query="lamp", timeRange="before 0002")) == []
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 class _Searx(BaseHTTPRequestHandler):
     def do_GET(self):
         body = json.dumps(
@@ -148,7 +201,7 @@ class _Searx(BaseHTTPRequestHandler):
 @covers("toolcall.web-search-off", "toolcall.web-search-providers")
 def test_the_web_is_off_until_it_is_chosen(desk, monkeypatch):
     monkeypatch.delenv("WEFT_WEB_SEARCH", raising=False)
-    off = {each.tool.name: each.off for each in desk.grove.tools}
+    off = {each.name: each.off for each in desk.grove.tools}
     assert [name for name, why in off.items() if why] == ["webSearch"]
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Searx)
     thread = threading.Thread(target=server.serve_forever)

@@ -1,7 +1,7 @@
 """Tools of a turn: tools, tools run; and `--tool` of other commands."""
 
 import shlex
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
     from weft.knowledge.tools.registry import AnyTool
     from weft.runtime.handles import NodeHandle, TreeHandle
-    from weft.runtime.tools import ToolCall
+    from weft.runtime.tools import ToolCall, Wanted
     from weft.tree.content import JsonValue
 
 __all__ = ["ToolCalls", "add_to", "tool_outputs"]
@@ -44,9 +44,9 @@ def ls(call: Call) -> None:
         call.out.json(
             [
                 {
-                    "name": each.tool.name,
-                    "description": each.tool.description,
-                    "parameters": each.tool.schema,
+                    "name": each.name,
+                    "description": None if each.tool is None else each.tool.description,
+                    "parameters": None if each.tool is None else each.tool.schema,
                     "off": each.off,
                 }
                 for each in found
@@ -55,8 +55,8 @@ def ls(call: Call) -> None:
         return
     call.out.table(
         (Column("tool"), Column("takes"), Column("", gives=True)),
-        ((each.tool.name, ", ".join(_takes(each.tool)), _told(each.tool, each.off)) for each in found),
-        ((each.tool.name, ",".join(_takes(each.tool)), _told(each.tool, each.off)) for each in found),
+        ((each.name, ", ".join(_takes(each.tool)), _told(each)) for each in found),
+        ((each.name, ",".join(_takes(each.tool)), _told(each)) for each in found),
     )
 
 
@@ -98,17 +98,23 @@ def tool_outputs(
         return ()
     calls: list[ToolCall] = []
     for each in wanted:
-        try:
-            name, *given = shlex.split(each)
-        except ValueError:
-            raise InvalidInputError(f"{each!r} names no tool", hint="--tool 'localSearch the lamp'") from None
-        calls.append(_call(call, name, given))
+        words = _words(each)
+        if not words:
+            raise InvalidInputError(f"{each!r} names no tool", hint="--tool 'localSearch the lamp'")
+        calls.append(_call(call, words[0], words[1:]))
     return call.grove.tools.run_all(calls, at=tree.cursor if node is None else node)
+
+
+def _words(text: str) -> list[str]:
+    """As a shell cuts it; at its spaces, where a quote is an apostrophe: `localSearch what's new`."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
 
 
 def _call(call: Call, name: str, given: "Sequence[str]") -> "ToolCall":
     """A tool with its arguments: words are its first one, others are told by name."""
-    from weft.cli.contexts import read_setting  # noqa: PLC0415 - it stands on this module
     from weft.runtime.tools import ToolCall  # noqa: PLC0415 - the runtime loads when it is used
 
     tool = call.grove.tools.registry.tool(name)
@@ -116,9 +122,9 @@ def _call(call: Call, name: str, given: "Sequence[str]") -> "ToolCall":
     arguments: dict[str, JsonValue] = {}
     words: list[str] = []
     for each in given:
-        key = each.partition("=")[0]
-        if "=" in each and key in names:
-            arguments |= [read_setting(each)]
+        key, equals, value = each.partition("=")
+        if equals and key in names:
+            arguments[key] = _value(tool, key, value)
         else:
             words.append(each)
     if words:
@@ -126,13 +132,35 @@ def _call(call: Call, name: str, given: "Sequence[str]") -> "ToolCall":
     return ToolCall(name, arguments)
 
 
-def _takes(tool: "AnyTool") -> list[str]:
+def _value(tool: "AnyTool", name: str, text: str) -> "JsonValue":
+    """What an argument's value means: a text where it takes one, a list also with commas, else JSON."""
+    from weft.cli.contexts import read_setting  # noqa: PLC0415 - it stands on this module
+
+    kinds = _kinds(tool, name)
+    value = read_setting(f"{name}={text}")[1]
+    if "string" in kinds:
+        return value if isinstance(value, str) else text
+    if "array" in kinds and isinstance(value, str):
+        return [each.strip() for each in value.split(",") if each.strip()]
+    return value
+
+
+def _kinds(tool: "AnyTool", name: str) -> set[str]:
+    """The JSON types that an argument may have."""
+    about: Any = tool.schema["properties"]
+    ways = about[name].get("anyOf", [about[name]])
+    return {str(way["type"]) for way in ways if "type" in way}
+
+
+def _takes(tool: "AnyTool | None") -> list[str]:
+    if tool is None:
+        return []
     fields = tool.arguments.model_fields.items()
     return [f"{each.alias or name}{'' if each.is_required() else '?'}" for name, each in fields]
 
 
-def _told(tool: "AnyTool", off: str | None) -> str:
-    return tool.description if off is None else f"off: {off}"
+def _told(each: "Wanted") -> str:
+    return f"off: {each.off}" if each.tool is None or each.off is not None else each.tool.description
 
 
 def add_to(app: typer.Typer) -> None:

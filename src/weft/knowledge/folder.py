@@ -42,11 +42,20 @@ class Listing(NamedTuple):
 
     paths: tuple[str, ...]
     left_out: int
-    """Links that lead out of the folder, and what could not be looked at."""
+    """Links that lead out of the folder, names that are not Unicode, and what could not be looked at."""
 
 
 def is_note(path: str) -> bool:
     return path.lower().endswith(_NOTES)
+
+
+def _is_unicode(name: str) -> bool:
+    """Whether a name can be sent and kept: a file system may have others, which Python gives as surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +88,8 @@ class Folder:
         listed where it is, if that is in here.
         """
         start = self._inside(under) if under.strip("/") else self.root
+        if not start.is_dir() and start != self.root:
+            raise InvalidInputError(f"{under[:200]!r} is not a folder", hint="name a folder of the vault")
         found: list[str] = []
         left_out = looked = 0
         waiting = [(start, 0)]
@@ -145,6 +156,13 @@ class Folder:
         except (InvalidInputError, NotFoundError):
             return False
 
+    def has_folder(self, path: str) -> bool:
+        """Whether there is a folder of that path in here; one that leads out is refused."""
+        try:
+            return self._inside(path).is_dir()
+        except NotFoundError:
+            return False
+
     def _entries(self, place: Path) -> Iterator[os.DirEntry[str]]:
         try:
             with os.scandir(place) as entries:
@@ -156,6 +174,8 @@ class Folder:
                 ) from error
 
     def _kind(self, entry: os.DirEntry[str]) -> str:
+        if not _is_unicode(entry.name):
+            return "out"
         try:
             if entry.is_symlink():
                 real = Path(entry.path).resolve(strict=True)
@@ -169,6 +189,8 @@ class Folder:
         """The real path of something in the folder."""
         if not path or "\x00" in path:
             raise InvalidInputError("a path is needed, without NUL characters")
+        if not _is_unicode(path):
+            raise InvalidInputError(f"{path[:200]!r} is not Unicode", hint="rename the file")
         if Path(path).is_absolute() or ".." in path.replace("\\", "/").split("/"):
             raise InvalidInputError(f"{path[:200]!r} leads out of its vault", hint=_HINT)
         try:

@@ -250,8 +250,11 @@ class Mounted:
     def fresh(self, items: Iterable[Item | ContextItem]) -> dict[str, ContextItem]:
         """Those of the items that are notes of a vault, as they are now; others stay as they were."""
         found: dict[str, ContextItem] = {}
-        for each in items:
-            if each.id in found or each.type not in {"note", "active_note"} or not self.vaults:
+        notes = [each for each in items if each.type in {"note", "active_note"}] if self.vaults else []
+        if notes:
+            self._warn_of_lost_vaults()
+        for each in notes:
+            if each.id in found:
                 continue
             try:
                 found[each.id] = self._item(self.place(each.id))
@@ -260,6 +263,15 @@ class Mounted:
             except WeftError as error:
                 self.warnings.append(f"{each.id} is shown as it was attached: {error.message}")
         return found
+
+    def _warn_of_lost_vaults(self) -> None:
+        for vault in self.vaults:
+            try:
+                self.folder(vault)
+            except WeftError as error:
+                self.warnings.append(
+                    f"vault {vault.name}: {error.message}; its notes are shown as they were attached"
+                )
 
 
 def _text(file: File) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from weft.tree.words import split_words
+from weft.tree.words import fold, split_words
 
 __all__ = ["Passage", "Ranked", "asked_words", "cut_passages", "may_answer", "rank", "stem"]
 
@@ -82,11 +82,9 @@ def asked_words(question: str) -> list[str]:
 
 
 def may_answer(text: str, words: Sequence[str]) -> bool:
-    """Whether a text could have one of the stems: soon told where the text is plain, else always."""
-    if not text.isascii():
-        return True
-    lowered = text.lower()
-    return any(word.removesuffix("y") in lowered for word in words)
+    """Whether a text could have one of the stems: soon told, without cutting it into its words."""
+    folded = fold(text)
+    return any(word.removesuffix("y") in folded for word in words)
 
 
 def cut_passages(text: str) -> Iterator[Passage]:

@@ -1,7 +1,7 @@
 """Stretches of time as people say them: “last week”, “past 3 days”, “2026-01 to 2026-03”."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from weft.errors import InvalidInputError
@@ -9,12 +9,8 @@ from weft.errors import InvalidInputError
 __all__ = ["Period", "period_of"]
 
 _DAY = timedelta(days=1)
-_UNITS = {
-    "minute": timedelta(minutes=1),
-    "hour": timedelta(hours=1),
-    "day": _DAY,
-    "week": 7 * _DAY,
-}
+_HOURS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1)}
+_DAYS = {"day": _DAY, "week": 7 * _DAY}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NAMES = {"today": ("this", "day"), "yesterday": ("last", "day")}
 _CALENDARS = re.compile(r"(this|current|last|previous) (day|week|month|quarter|year)")
@@ -52,7 +48,8 @@ def period_of(text: str, now: datetime) -> Period:
         found = None
     if found is None:
         raise InvalidInputError(f"{text[:60]!r} is no stretch of time", hint=_HINT)
-    if found.start is not None and found.end is not None and found.start >= found.end:
+    # Seconds, because within one zone datetimes compare by the clock on the wall, which may go back.
+    if found.start and found.end and found.start.timestamp() >= found.end.timestamp():
         raise InvalidInputError(f"{text[:60]!r} ends before it begins", hint=_HINT)
     return found
 
@@ -71,8 +68,11 @@ def _single(said: str, now: datetime) -> Period | None:
         return _around(now - days * _DAY, "day")
     if found := _DATE.fullmatch(said):
         year, month, day = (int(each) if each else None for each in found.groups())
-        start = _midnight(now).replace(year=year or 1, month=month or 1, day=day or 1)
-        return _around(start, "day" if day else "month" if month else "year")
+        first = _midnight(now).replace(day=1, month=1)
+        start = first.replace(
+            year=year or 0, month=1 if month is None else month, day=1 if day is None else day
+        )
+        return _around(start, "year" if month is None else "month" if day is None else "day")
     return None
 
 
@@ -131,8 +131,11 @@ def _around(moment: datetime, unit: str) -> Period:
 
 
 def _back(now: datetime, number: int, unit: str) -> datetime:
-    if unit in _UNITS:
-        return now - number * _UNITS[unit]
+    if unit in _HOURS:
+        # Hours are as long as ever on a day that has 23 of them.
+        return (now.astimezone(UTC) - number * _HOURS[unit]).astimezone(now.tzinfo)
+    if unit in _DAYS:
+        return now - number * _DAYS[unit]
     start = _months_on(now.replace(day=1), -number * (12 if unit == "year" else 1))
     last = (_months_on(start, 1) - _DAY).day
     return start.replace(day=min(now.day, last))

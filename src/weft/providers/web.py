@@ -170,7 +170,8 @@ def _pages(dialect: _Dialect, told: JsonValue) -> Iterator[Page]:
 
 
 def _text(value: JsonValue) -> str:
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    """On one line; what JSON may say and Unicode does not know is replaced, because nobody could be sent it."""
+    return " ".join(value.encode(errors="replace").decode().split()) if isinstance(value, str) else ""
 
 
 def chosen(environment: Mapping[str, str] | None = None, keys: Keys | None = None) -> Searching | None:

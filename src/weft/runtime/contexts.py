@@ -194,14 +194,16 @@ class Contexts(Reading):
                 if self._calls_for_layers(opened, node, options):
                     return self._layering.context(opened, node, options)
                 return self._plain(opened, node, options)
-            require_no_tools(options, f"{agent.name} sees the loom, and looks things up by its own commands")
+            if opened.mode is not Mode.DIALOGUE:
+                require_no_tools(options, NO_TURNS)
             request, reader = self.request(opened, node, options)
             request = replace(request, outline=reader.outline(request))
         # Whoever sees the tree around it is shown more, which is read one after another: a reader who
         # holds a connection while it waits for a second could wait for others who do the same.
-        from weft.runtime.collaborating.seeing import see  # noqa: PLC0415 - few agents are
+        from weft.context.layers.blocks import render_tools  # noqa: PLC0415 - few agents are
+        from weft.runtime.collaborating.seeing import see  # noqa: PLC0415 - as above
 
-        return see(self, agent, request, reader, options.run)
+        return see(self, agent, request, reader, options.run, tools=render_tools(options.tool_outputs))
 
     def _for_model(self, opened: Opened, options: ContextOptions) -> ContextOptions:
         """With the window and the ways of the model that would answer, where nothing else is wished for."""

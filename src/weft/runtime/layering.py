@@ -141,7 +141,8 @@ class Layering(Reading):
             cast("dict[str, JsonValue]", tree),
             options.context.preferences,
         )
-        mounted = Mounted(load_vaults(opened.session) if self._sees_grove(opened) else [])
+        sees_grove = self._sees_grove(opened)
+        mounted = Mounted(load_vaults(opened.session) if sees_grove else [])
         stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
         attached = attached_on_path(opened, reader.end, reader.annotations)
         legacy = legacy_texts(opened.session, opened.key)
@@ -151,7 +152,7 @@ class Layering(Reading):
             message_id="" if request.pending.text else reader.end.ulid,
             attached=attached,
             items=options.items,
-            fresh=_fresh(opened, mounted, attached, settings, options),
+            fresh=_fresh(opened, mounted, attached, settings, options) if sees_grove else {},
             standing=stood.standing,
             tool_outputs=options.context.tool_outputs,
             tool_descriptions=options.tool_descriptions,
@@ -174,7 +175,7 @@ class Layering(Reading):
         )
 
     def _sees_grove(self, opened: Opened) -> bool:
-        """Whether vaults may be looked into: they are the grove's, and not one tree's."""
+        """Whether vaults and documents may be looked into: they are the grove's, and not one tree's."""
         try:
             require_access(opened.session, self.actor, MemberRole.READER)
         except PermissionDeniedError:

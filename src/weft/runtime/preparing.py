@@ -127,10 +127,7 @@ def prefix_of(envelope: Envelope) -> bytes:
 
 
 def keep(grove: "Grove", prepared: Prepared, attempt: str | None) -> Kept:
-    kept = grove.perform(keeping(prepared, attempt))
-    if LOG.isEnabledFor(logging.DEBUG):
-        LOG.debug("%s", prepared.payload.text)
-    return kept
+    return grove.perform(keeping(prepared, attempt))
 
 
 def keeping(prepared: Prepared, attempt: str | None = None) -> KeepEnvelope:
@@ -139,6 +136,8 @@ def keeping(prepared: Prepared, attempt: str | None = None) -> KeepEnvelope:
         raise InvalidInputError("nobody was asked", hint="prepare it for an agent that is a model")
     if prepared.envelope.message_id != prepared.node_id:
         raise InvalidInputError("words that are no node yet cannot be kept", hint="say them first")
+    if LOG.isEnabledFor(logging.DEBUG):
+        LOG.debug("%s", prepared.payload.text)
     stored = store_envelope(prepared.envelope)
     return KeepEnvelope(
         tree=prepared.tree_id,

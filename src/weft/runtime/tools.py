@@ -6,12 +6,13 @@ from datetime import UTC
 from typing import TYPE_CHECKING, NamedTuple
 
 from weft.context.layers.items import document, node
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, WeftError
 from weft.knowledge.tools.base import Desk, Found, WebPage
 from weft.knowledge.tools.registry import AnyTool, Registry, installed_tools
 from weft.providers.web import Searching, chosen
 from weft.runtime.hits import Hit, HitKind
 from weft.runtime.vaults import mounted_in
+from weft.runtime.zone import MACHINE_ZONE
 from weft.tree.content import JsonValue, plain_text
 from weft.tree.wire import from_microseconds
 
@@ -38,7 +39,9 @@ class ToolCall(NamedTuple):
 class Wanted(NamedTuple):
     """A tool as it can be called here."""
 
-    tool: AnyTool
+    name: str
+    tool: AnyTool | None
+    """None where the package that brings it is broken."""
     off: str | None
     """Why it cannot be called, where it cannot."""
 
@@ -53,8 +56,12 @@ class Tools:
     def __iter__(self) -> Iterator[Wanted]:
         desk = self._desk(None)
         for name in self.registry.names:
-            tool = self.registry.tool(name)
-            yield Wanted(tool, tool.missing(desk))
+            try:
+                tool = self.registry.tool(name)
+            except WeftError as error:
+                yield Wanted(name, None, error.message)
+            else:
+                yield Wanted(name, tool, tool.missing(desk))
 
     def run(self, name: str, *, at: "NodeHandle | str | None" = None, **arguments: JsonValue) -> "ToolOutput":
         """Run one tool. `at` is the turn that it is for: what stands on the way to it is not found again."""
@@ -73,15 +80,17 @@ class Tools:
         return outputs
 
     def _desk(self, at: "NodeHandle | str | None") -> Desk:
-        now = from_microseconds(self.grove.contexts.clock()).astimezone()
-        finding = _Finding(self.grove, None if at is None else self._place(at))
-        provider = chosen()
-        return Desk(
-            now=now,
+        desk = Desk(
+            now=from_microseconds(self.grove.contexts.clock()).astimezone(MACHINE_ZONE),
             mounted=self._mounted,
-            find=finding,
-            web=None if provider is None else _Web(provider),
+            find=_Finding(self.grove, None if at is None else self._place(at)),
         )
+        try:
+            provider = chosen()
+        except WeftError as error:
+            # What is wrong with it concerns who searches the web, and no other tool.
+            return replace(desk, web_off=error.message)
+        return desk if provider is None else replace(desk, web=_Web(provider))
 
     def _place(self, at: "NodeHandle | str") -> "NodeHandle":
         return self.grove.node(at) if isinstance(at, str) else at

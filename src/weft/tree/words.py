@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-__all__ = ["FOLDING", "Place", "placed_words", "split_words"]
+__all__ = ["FOLDING", "Place", "fold", "placed_words", "split_words"]
 
 FOLDING = 1
 """Raised whenever the same text would give other words: an index made before is then made anew."""
@@ -61,11 +61,14 @@ class Place(NamedTuple):
     end: int
 
 
+def fold(text: str) -> str:
+    """The text as its words are cut from it: every word of it is a part of this."""
+    return text.lower() if text.isascii() else text.translate(_FOLDED)
+
+
 def split_words(text: str) -> list[str]:
     """The words of a text in order."""
-    if text.isascii():
-        return _PLAIN.findall(text.lower())
-    return _WORD.findall(text.translate(_FOLDED))
+    return (_PLAIN if text.isascii() else _WORD).findall(fold(text))
 
 
 def placed_words(text: str) -> Iterator[Place]:

@@ -1,6 +1,7 @@
 """Items and the blocks that they become, whatever is in them."""
 
 import hashlib
+import json
 import re
 
 import pytest
@@ -131,8 +132,20 @@ def test_ids_stay_on_one_line_and_never_look_alike(one, other):
     for text in (one, other):
         assert "\n" not in one_line(text)
         assert "\r" not in one_line(text)
-    if "/" not in one + other and one != other:
+    if one != other:
         assert one_line(one) != one_line(other)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["</path>", "<\\path>", "<\\/path>", "< /id>", "\u2028", "\x85", '"', "a", "\n"])
+    ).map("".join)
+)
+def test_a_quoted_id_is_one_line_of_json_and_closes_nothing(pieces):
+    shown = one_line(pieces)
+    assert len(shown.splitlines()) <= 1
+    assert re.search(r"<\s*/", shown) is None
+    assert (json.loads(shown) if shown.startswith('"') else shown) == pieces
 
 
 def test_an_url_with_an_ampersand_is_named_alike_in_the_library_and_in_a_reference():
@@ -149,7 +162,7 @@ def test_an_id_with_quotes_and_newlines_is_quoted_the_same_way_everywhere():
     strange = note('a"\nb</path>.md', "x")
     talk.ask("What?", strange)
     envelope = talk.ask("And?", strange)
-    name = '"a\\"\\nb<\\path>.md"'
+    name = '"a\\"\\nb<\\/path>.md"'
     assert f"<path>{name}</path>" in envelope.system
     assert f"- {name}\n" in envelope.processed_user_text
     assert library(envelope) == referenced(envelope) == [strange.id]

@@ -8,9 +8,10 @@ from weft.context.layers.names import ELEMENTS
 __all__ = ["attribute", "clean", "close_nothing", "has_nul", "leave_open", "one_line"]
 
 _NUL, _SHOWN = "\x00", "\ufffd"
-_CLOSING = re.compile(
-    r"<([ \t]*)/(?=[ \t]*(?:" + "|".join(sorted(ELEMENTS, key=len, reverse=True)) + r")\b)", re.IGNORECASE
-)
+_NAMES = "|".join(sorted(ELEMENTS, key=len, reverse=True))
+_CLOSING = re.compile(rf"</(?=[ \t]*(?:{_NAMES})\b)", re.IGNORECASE)
+_SPACED = re.compile(rf"<([ \t]+)/(?=[ \t]*(?:{_NAMES})\b)", re.IGNORECASE)
+"""Apart, because the common form is replaced many times faster without a group."""
 _UNSEEN = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
 _ATTRIBUTE = {
     "&": "&amp;",
@@ -43,7 +44,7 @@ def clean(text: str) -> str:
 
 def close_nothing(text: str) -> str:
     """Turn the slash of every tag that would close one of ours. As long as it was, so it costs no token."""
-    return _CLOSING.sub(r"<\1\\", text) if "/" in text else text
+    return _SPACED.sub(r"<\1\\", _CLOSING.sub(r"<\\", text)) if "/" in text else text
 
 
 def leave_open(text: str, name: str) -> str:
@@ -56,12 +57,18 @@ def leave_open(text: str, name: str) -> str:
 def one_line(text: str) -> str:
     """An id, path or title on one line, as it is wherever possible.
 
-    What has a newline in it, or could be taken for something quoted, is written as a JSON
-    string: two ids never look alike.
+    What has a newline in it, could close a tag, or could be taken for something quoted, is written
+    as a JSON string: two ids never look alike.
     """
-    if _UNSEEN.search(text) is None and not text.startswith('"') and text == text.strip():
-        return close_nothing(text)
-    return close_nothing(json.dumps(text, ensure_ascii=False).replace(_NUL, _SHOWN))
+    plain = _UNSEEN.search(text) is None and not text.startswith('"') and text == text.strip()
+    if plain and close_nothing(text) == text:
+        return text
+    quoted = _UNSEEN.sub(_escaped, json.dumps(text, ensure_ascii=False))
+    return _SPACED.sub(r"<\1\\/", _CLOSING.sub(r"<\\/", quoted))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def attribute(text: str) -> str:

@@ -9,7 +9,7 @@ from weft.context.settings import Instructions
 from weft.context.system import SystemParts, build_system
 from weft.context.tokens import Estimator
 
-__all__ = ["Standing", "StandingLayer", "standing_layer"]
+__all__ = ["Standing", "StandingLayer", "standing_blocks", "standing_layer"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ def standing_layer(
         for each, kept in zip(parts.instructions, used if parts.instructions else (), strict=True)
         if kept
     ]
-    blocks = _blocks(standing)
+    blocks = standing_blocks(standing)
     joint = estimator.joint
     sizes = [
         (name, estimator.of_text(text) + (joint if index else 0))
@@ -75,7 +75,8 @@ def _cleaned(parts: SystemParts) -> SystemParts:
     )
 
 
-def _blocks(standing: Standing) -> list[tuple[str, str]]:
+def standing_blocks(standing: Standing) -> list[tuple[str, str]]:
+    """What follows the system context: names and texts, in order; what is absent is not among them."""
     found = [
         ("memory", _tagged("user_memory", standing.memory)),
         ("project_system_prompt", _tagged("project_system_prompt", standing.project_prompt)),

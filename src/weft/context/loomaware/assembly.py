@@ -61,6 +61,8 @@ class LoomAware:
     """Of this run, so far."""
     asked: str = ""
     """What is asked of it in a document's tree, where that is no part of the text."""
+    tools: str = ""
+    """What was looked up for this turn."""
     summaries: Mapping[str, str] = field(default_factory=dict[str, str])
     """By node id, for pruning."""
     showing: Showing = field(default_factory=Showing)
@@ -81,7 +83,9 @@ def loom_request(request: ContextRequest, loom: LoomAware) -> tuple[ContextReque
     else:
         tail = loom_context(loom.place, loom.permissions)
     preface = f"{tail}\n{loom.notice}" if loom.notice else tail
-    if not request.dialogue:
+    if request.dialogue:
+        preface = JOINT.join(filter(None, [escape_look_alikes(loom.tools), preface]))
+    else:
         preface = JOINT.join(filter(None, [preface, loom.asked.strip()]))
         request = replace(request, budget=request.budget - _cost_after(request, loom.exchanges))
     prompt = JOINT.join(filter(None, [request.system.agent.strip(), addendum(loom.permissions)]))

@@ -67,6 +67,8 @@ class Desk:
     find: Callable[[Sequence[str], frozenset[str], Period | None], Sequence[Found]] = nothing
     """Documents and nodes that have any of some words."""
     web: WebSearch | None = None
+    web_off: str = "no provider is configured: set WEFT_WEB_SEARCH to searxng:URL, brave or tavily"
+    """Why nobody searches the web, where nobody does."""
     first: int = 1
     """The number of the first source: those of one turn are counted on."""
 

@@ -7,15 +7,18 @@ from pydantic import Field
 
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.escaping import one_line
-from weft.errors import UnavailableError
+from weft.errors import NotFoundError, StorageError, UnavailableError
+from weft.knowledge.notes import Mounted
 from weft.knowledge.tools.base import Arguments, Desk, Tool
 from weft.knowledge.tools.composing import say
+from weft.tree.vault import Vault
 
 __all__ = ["GET_FILE_TREE", "TreeArguments"]
 
 _INSTRUCTION = (
     "These are the notes that may be read; a note's path is its folders and its name with / between:"
 )
+_SEVERAL = "\n(Where an earlier vault has the same path, the vault's name and a colon stand before it.)"
 _NONE = "No folder of notes is mounted: there are no files to list."
 _MOST_LINES = 1_000
 _INDENT = "  "
@@ -26,24 +29,52 @@ Folder: TypeAlias = dict[str, "Folder | None"]
 
 class TreeArguments(Arguments):
     vault: str | None = Field(default=None, max_length=200, description="Only this vault.")
-    folder: str = Field(default="", max_length=1_000, description="Only this folder, by its path.")
+    folder: str = Field(
+        default="", max_length=1_000, description="Only this folder, by its path, or VAULT/PATH."
+    )
 
 
 def _run(desk: Desk, asked: TreeArguments) -> ToolOutput:
     mounted = desk.mounted()
-    vaults = list(mounted.vaults) if asked.vault is None else [mounted.vault(asked.vault)]
-    if not vaults:
+    if not mounted.vaults:
         raise UnavailableError(_NONE, hint="mount one: weft vault add FOLDER")
     attributes = {name: value for name, value in (("vault", asked.vault), ("folder", asked.folder)) if value}
+    within = asked.folder.strip("/")
+    if asked.vault is not None:
+        vault = mounted.vault(asked.vault)
+        drawn = _of_vault(vault, mounted.folder(vault).notes(within).paths)
+    else:
+        drawn = _of_all(mounted, within) or _of_named(mounted, within)
+    several = _SEVERAL if len(mounted.vaults) > 1 else ""
+    return say("getFileTree", _INSTRUCTION + several, "\n".join(drawn), attributes=attributes)
+
+
+def _of_all(mounted: Mounted, within: str) -> list[str]:
+    """What the vaults have there; one that cannot be read keeps no others."""
     drawn: list[str] = []
-    for vault in vaults:
-        folder = mounted.folder(vault)
-        within = asked.folder.strip("/")
-        if within and len(vaults) > 1 and not (folder.root / within).is_dir():
-            continue
-        drawn.append(f"{one_line(vault.name)}:")
-        drawn += _drawn(_nested(folder.notes(within).paths))
-    return say("getFileTree", _INSTRUCTION, "\n".join(drawn), attributes=attributes)
+    for vault in mounted.vaults:
+        try:
+            folder = mounted.folder(vault)
+            if not within or folder.has_folder(within):
+                drawn += _of_vault(vault, folder.notes(within).paths)
+        except (NotFoundError, StorageError):
+            drawn.append(f"{one_line(vault.name)}: cannot be read now")
+    return drawn
+
+
+def _of_named(mounted: Mounted, within: str) -> list[str]:
+    """`VAULT/PATH`, as folders are named elsewhere."""
+    name, _, rest = within.partition("/")
+    for vault in mounted.vaults:
+        if vault.name.lower() == name.lower():
+            return _of_vault(vault, mounted.folder(vault).notes(rest).paths)
+    raise NotFoundError(
+        f"no vault has a folder {within[:200]!r}", hint="getFileTree without a folder lists them"
+    )
+
+
+def _of_vault(vault: Vault, paths: tuple[str, ...]) -> list[str]:
+    return [f"{one_line(vault.name)}:", *_drawn(_nested(paths))]
 
 
 def _nested(paths: tuple[str, ...]) -> Folder:
@@ -75,14 +106,18 @@ def _lines(folder: Folder, level: int, depth: int | None) -> Iterator[str]:
         if inner is not None:
             shown = one_line(name)
             if depth is not None and level >= depth:
-                yield f"{indent}{shown}/ ({_count(inner):,} notes)"
+                yield f"{indent}{shown}/ ({_notes(_count(inner))})"
             else:
                 yield f"{indent}{shown}/"
                 yield from _lines(inner, level + 1, depth)
     if depth is None:
         yield from (f"{indent}{one_line(name)}" for name in sorted(notes))
     elif notes:
-        yield f"{indent}({len(notes):,} notes)"
+        yield f"{indent}({_notes(len(notes))})"
+
+
+def _notes(number: int) -> str:
+    return f"{number:,} {'note' if number == 1 else 'notes'}"
 
 
 def _count(folder: Folder) -> int:

@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from weft.context.layers.blocks import ToolOutput
+from weft.context.layers.escaping import one_line
 from weft.context.layers.items import ContextItem, document, node, note, selection
-from weft.errors import InvalidInputError, PermissionDeniedError
+from weft.errors import InvalidInputError, PermissionDeniedError, WeftError
 from weft.knowledge.passages import Ranked, asked_words, may_answer, rank
 from weft.knowledge.periods import Period, period_of
 from weft.knowledge.tools.base import Arguments, Desk, Tool
@@ -51,29 +52,31 @@ def _run(desk: Desk, asked: SearchArguments) -> ToolOutput:
     words = asked_words(asked.query)
     if not words:
         raise InvalidInputError(f"{asked.query[:60]!r} has no word to look for", hint="ask with a word in it")
-    texts, among = _texts(desk, words, places, period)
+    texts, among, unread = _texts(desk, words, places, period)
+    left = f"Not searched, because they cannot be read now: {', '.join(unread)}." if unread else ""
     best = rank(
         [(each.title, each.item.content) for each in texts], words, among=among, limit=4 * asked.limit
     )
     shown = [_shown(texts[each.source], each) for each in _spread(best, asked.limit)]
     if not shown:
-        return say("localSearch", _NOTHING, attributes=attributes)
-    return compose("localSearch", _INSTRUCTION, shown, first=desk.first, attributes=attributes)
+        return say("localSearch", _NOTHING, left, attributes=attributes)
+    return compose("localSearch", _INSTRUCTION, shown, first=desk.first, attributes=attributes, after=left)
 
 
 def _texts(
     desk: Desk, words: list[str], places: frozenset[Where], period: Period | None
-) -> tuple[list[_Text], int]:
-    """All that has any of the words, and how much was looked at.
+) -> tuple[list[_Text], int, list[str]]:
+    """All that has any of the words, how much was looked at, and the vaults that could not be.
 
     What the caller may not look into is left out, as long as there is something that it may.
     """
     texts: list[_Text] = []
     among = 0
+    unread: list[str] = []
     refused: list[PermissionDeniedError] = []
     if "vaults" in places:
         try:
-            texts, among = _notes(desk, words, period)
+            texts, among, unread = _notes(desk, words, period)
         except PermissionDeniedError as error:
             refused.append(error)
     in_grove = places - {"vaults"}
@@ -87,15 +90,24 @@ def _texts(
             among += len(found)
     if len(refused) == ("vaults" in places) + bool(in_grove):
         raise refused[0]
-    return texts, among
+    return texts, among, unread
 
 
-def _notes(desk: Desk, words: list[str], period: Period | None) -> tuple[list[_Text], int]:
-    """The notes that could answer, and how many were looked at; one that cannot be read is passed over."""
+def _notes(desk: Desk, words: list[str], period: Period | None) -> tuple[list[_Text], int, list[str]]:
+    """The notes that could answer, how many were looked at, and the vaults that are not there.
+
+    A single note that cannot be read is passed over.
+    """
     mounted = desk.mounted()
     found: list[_Text] = []
+    unread: list[str] = []
     looked = 0
     for vault in mounted.vaults:
+        try:
+            mounted.folder(vault)
+        except WeftError:
+            unread.append(f"the vault {one_line(vault.name)}")
+            continue
         for read in mounted.each(vault):
             looked += 1
             if period is not None and not _within(read, period):
@@ -103,7 +115,7 @@ def _notes(desk: Desk, words: list[str], period: Period | None) -> tuple[list[_T
             title = read.shown_title
             if may_answer(title, words) or may_answer(read.content, words):
                 found.append(_Text(title, read))
-    return found, looked
+    return found, looked, unread
 
 
 def _within(item: ContextItem, period: Period) -> bool:

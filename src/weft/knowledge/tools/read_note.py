@@ -1,10 +1,12 @@
 """`readNote`: one note, whole or part by part."""
 
+import re
+
 from pydantic import Field
 
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import ContextItem, note, selection
-from weft.context.layers.resolving import NoteReference, resolve_notes
+from weft.context.layers.resolving import Listed, NoteReference, resolve_notes
 from weft.errors import InvalidInputError, NotFoundError
 from weft.knowledge.notes import Mounted
 from weft.knowledge.tools.base import Arguments, Desk, Tool
@@ -14,6 +16,7 @@ __all__ = ["READ_NOTE", "ReadArguments"]
 
 _INSTRUCTION = "This is the note that was asked for, as it is now:"
 _PART = "This is a part of the note that was asked for, as it is now:"
+_LINES = re.compile(r"L([1-9]\d{0,8})(?:-L?\d{1,9})?")
 _MOST_LINES = 400
 _MOST_CHARACTERS = 16_000
 
@@ -25,16 +28,17 @@ class ReadArguments(Arguments):
 
 def _run(desk: Desk, asked: ReadArguments) -> ToolOutput:
     mounted = desk.mounted()
-    whole = _note(mounted, asked.path)
+    whole, named = _note(mounted, asked.path)
+    begin = named if asked.start == 1 else asked.start
     lines = whole.content.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if asked.start > len(lines):
-        raise InvalidInputError(f"{whole.id} has {len(lines):,} lines, and none {asked.start:,}")
-    end = _end(lines, asked.start)
-    part = "\n".join(lines[asked.start - 1 : end])
-    if asked.start == 1 and end == len(lines) and len(part) <= _MOST_CHARACTERS:
+    if begin > len(lines):
+        raise InvalidInputError(f"{whole.id} has {len(lines):,} lines, and none {begin:,}")
+    end = _end(lines, begin)
+    part = "\n".join(lines[begin - 1 : end])
+    if begin == 1 and end == len(lines) and len(part) <= _MOST_CHARACTERS:
         shown = note(whole.id, whole.content, created=whole.created, modified=whole.modified)
         return compose("readNote", _INSTRUCTION, [shown], first=desk.first, attributes={"path": whole.id})
-    shown = selection(whole.id, asked.start, end, part[:_MOST_CHARACTERS], modified=whole.modified)
+    shown = selection(whole.id, begin, end, part[:_MOST_CHARACTERS], modified=whole.modified)
     left = "" if end == len(lines) else f"It goes on: readNote with start {end + 1}."
     if len(part) > _MOST_CHARACTERS:
         left = f"Line {end:,} is longer than what is shown of it. {left}".strip()
@@ -43,7 +47,7 @@ def _run(desk: Desk, asked: ReadArguments) -> ToolOutput:
         _PART,
         [shown],
         first=desk.first,
-        attributes={"path": whole.id, "lines": f"{asked.start}-{end} of {len(lines)}"},
+        attributes={"path": whole.id, "lines": f"{begin}-{end} of {len(lines)}"},
         after=left,
     )
 
@@ -58,18 +62,27 @@ def _end(lines: list[str], start: int) -> int:
     return min(len(lines), start + _MOST_LINES - 1)
 
 
-def _note(mounted: Mounted, path: str) -> ContextItem:
-    """By its path; else the only note of that name, with or without brackets around it."""
-    wanted = path.strip().removeprefix("[[").removesuffix("]]").partition("|")[0]
-    try:
-        return mounted.note(wanted)
-    except NotFoundError:
-        found = resolve_notes([NoteReference(wanted)], mounted.paths())[0]
-        if found.path is None:
-            raise NotFoundError(
-                f"there is no note {wanted[:200]!r}", hint=found.warning or "getFileTree lists them"
-            ) from None
-        return mounted.note(found.path)
+def _note(mounted: Mounted, path: str) -> tuple[ContextItem, int]:
+    """By its path, else the only note of that name, with or without brackets around it; and where to begin.
+
+    What a search gave as `PATH#L3-L9` is read from there on, `PATH#Heading` from its beginning.
+    """
+    wanted = path.strip().removeprefix("[[").removesuffix("]]").partition("|")[0].strip()
+    before, mark, within = wanted.rpartition("#")
+    lines = _LINES.fullmatch(within)
+    listing: list[Listed] = []
+    matches: tuple[str, ...] = ()
+    for name, begin in ((wanted, 1), (before, int(lines[1]) if lines else 1)) if mark else ((wanted, 1),):
+        try:
+            return mounted.note(name), begin
+        except NotFoundError:
+            listing = listing or mounted.paths()
+        found = resolve_notes([NoteReference(name)], listing)[0]
+        if found.path is not None:
+            return mounted.note(found.path), begin
+        matches = matches or found.matches
+    hint = f"several have this name: {', '.join(matches)}" if matches else "getFileTree lists those there are"
+    raise NotFoundError(f"there is no note {wanted[:200]!r}", hint=hint)
 
 
 READ_NOTE = Tool(

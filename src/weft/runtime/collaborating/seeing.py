@@ -19,7 +19,7 @@ from weft.context.select import Candidate
 from weft.context.settings import LoomLayout
 from weft.providers.base import CacheKind
 from weft.runtime.actor import Actor, permissions_of
-from weft.runtime.collaborating.bringing import with_brought
+from weft.runtime.collaborating.bringing import Brought, bring
 from weft.runtime.commanding.crossing import may_cross
 from weft.runtime.commanding.remembered import Remembered
 from weft.runtime.commanding.seeing import Seeing
@@ -34,7 +34,7 @@ from weft.store.memory import MemoryKind, live_memory
 from weft.store.references import find_agent
 from weft.store.session import Session as StoreSession
 from weft.tree.agent import Agent
-from weft.tree.content import Content, plain_text
+from weft.tree.content import plain_text
 from weft.tree.json import JsonObject
 from weft.tree.wire import from_microseconds
 
@@ -45,6 +45,8 @@ __all__ = ["InRun", "assemble_for_run", "assemble_loom_aware", "see"]
 
 _AT_ONCE = 100
 _EPHEMERAL: JsonObject = {"type": "ephemeral"}
+_TRIES = 3
+"""Times that an item is put where it is sent: each may push something else out."""
 _NAMED = 3
 """How many nodes of the way are named."""
 
@@ -66,6 +68,8 @@ def see(
     request: ContextRequest,
     reader: PathReader,
     run: InRun | None,
+    *,
+    tools: str = "",
 ) -> AssembledContext:
     """Plan, prune where it is too long, and render; facts are read of the rows that may be shown, and no more."""
     tree, now = reader.tree.ulid, contexts.clock()
@@ -75,9 +79,9 @@ def see(
     with contexts.opened(tree) as opened:
         # Nodes never change: what was read of the path before holds here too.
         reader.tree = opened
-        brought: dict[str, Content] = {}
+        brought = Brought(request)
         if calls_for_layers(opened, reader.end, contexts.actor):
-            request, brought = with_brought(request, reader, contexts.actor)
+            brought = bring(request, reader, contexts.actor)
         loom = LoomAware(
             permissions=permissions_of(opened.session, found.actor),
             place=found.place,
@@ -86,12 +90,18 @@ def see(
             memory=found.memory,
             exchanges=found.exchanges,
             asked=found.asked,
+            tools=tools,
             summaries=_Summaries(reader, rows),
             showing=Showing(inline=inline_tokens(agent)),
         )
-        plan = plan_loomaware(request, loom)
-        wanted = [name for name in plan.wanted if name not in brought]
-        return render_loom(plan, contents_for(wanted, reader) | brought)
+        plan = plan_loomaware(brought.placed(), loom)
+        for _ in range(_TRIES):
+            if not brought.lost(plan.wanted):
+                break
+            plan = plan_loomaware(brought.placed(plan.wanted), loom)
+        texts = brought.texts
+        wanted = [name for name in plan.wanted if name not in texts]
+        return render_loom(plan, contents_for(wanted, reader) | texts)
 
 
 def _outside(contexts: Contexts, agent: Agent, reader: PathReader, rows: Sequence[Candidate]) -> InRun:

@@ -17,6 +17,9 @@ from weft.runtime.preparing import keeping
 
 __all__ = ["assemble_in_layers", "assembly_for"]
 
+_TOLD = frozenset({CacheKind.MARKS, CacheKind.KEY, CacheKind.CONTENT})
+"""Caches that a request says something about."""
+
 
 def assemble_in_layers(ask: Ask) -> Assembled:
     """The same place, laid out from what changes least to what changes most."""
@@ -42,7 +45,7 @@ def assemble_in_layers(ask: Ask) -> Assembled:
 
 
 def assembly_for(ask: Ask, *, dialogue: bool) -> Assembly:
-    """The one that was wished for; else layers where there is something to lay out or to mark.
+    """The one that was wished for; else layers where there is something to lay out, or a cache to be told of.
 
     A loom-aware agent's surroundings have an order of their own.
     """
@@ -55,6 +58,5 @@ def assembly_for(ask: Ask, *, dialogue: bool) -> Assembly:
     if not dialogue:
         require_no_tools(options_of(ask), NO_TURNS)
         return assemble_plainly
-    marked = ask.profile.cache is CacheKind.MARKS
-    layered = marked or ask.contexts.calls_for_layers(ask.tree, ask.node, options_of(ask))
+    layered = ask.profile.cache in _TOLD or ask.contexts.calls_for_layers(ask.tree, ask.node, options_of(ask))
     return assemble_in_layers if layered else assemble_plainly
