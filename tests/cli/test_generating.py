@@ -54,7 +54,7 @@ def test_gen_refuses_nonsense_and_says_what_to_do(talk):
 @covers("generate.preflight")
 def test_a_dry_run_says_what_it_would_mean(talk):
     told = talk.json("gen", "--dry-run", "-n", "3")
-    assert (told["tokens"], told["dollars"], told["cachedShare"]) == (3, "0", None)
+    assert (told["tokens"], told["dollars"], told["cachedShare"]) == (3, "0", 0)
     assert talk("gen", "--dry-run").err.endswith("nothing was asked\n")
 
 

@@ -362,7 +362,7 @@ def test_the_preflight_tells_tokens_and_price_for_n_times_agents_and_spends_noth
         ]
         # 100 tokens at $10 and 10 at $100 a million, four times.
         assert told.dollars == 4 * (Decimal(100 * 10 + 10 * 100) / 1_000_000)
-        assert told.cached_share is None
+        assert told.cached_share == 0
         assert model.requests == []
 
 

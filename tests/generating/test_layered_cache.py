@@ -28,16 +28,19 @@ def test_a_request_without_attachments_names_its_cache_too_and_is_kept_and_logge
         assert question.context(agent=agent.name).messages == question.sent().messages
         again = answer.say("Really?")
         again.generate(agent=agent.name)
-        keys = {request.cache.fields["prompt_cache_key"] for request in model.requests}
+        keys = {str(request.cache.fields["prompt_cache_key"]) for request in model.requests}
         assert len(keys) == 1
         assert loom.tree("Talk").stats().requests.count == 2
 
 
 @covers("cache.none")
 @pytest.mark.parametrize("kind", [CacheKind.NONE, CacheKind.PREFIX])
-def test_a_cache_that_is_told_nothing_keeps_requests_plain(kind):
+def test_a_cache_that_is_told_nothing_leaves_requests_as_they_are_and_keeps_them(kind):
     model = Scripted(["Yes."], profile=replace(PROFILE, cache=kind))
     with grove(model=model) as loom:
         agent = loom.add_agent("Muse", model_ref="scripted:m")
-        loom.plant("Talk").say("Is it?").generate(agent=agent.name)
+        question = loom.plant("Talk").say("Is it?")
+        question.generate(agent=agent.name)
         assert (tuple(model.requests[0].cache.marks), dict(model.requests[0].cache.fields)) == ((), {})
+        assert question.context(agent=agent.name).messages == question.sent().messages
+        assert loom.tree("Talk").stats().requests.count == 1

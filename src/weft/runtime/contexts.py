@@ -230,11 +230,6 @@ class Contexts(Reading):
         with self._tree(tree) as opened:
             return self._plain(opened, node, options)
 
-    def calls_for_layers(self, tree: str, node: str | None, options: ContextOptions) -> bool:
-        """Whether a request from here has anything that only layers lay out."""
-        with self._tree(tree) as opened:
-            return self._calls_for_layers(opened, node, options)
-
     def _calls_for_layers(self, opened: Opened, node: str | None, options: ContextOptions) -> bool:
         if opened.mode is not Mode.DIALOGUE:
             require_no_tools(options, NO_TURNS)

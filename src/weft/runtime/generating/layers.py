@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from weft.providers.base import CacheKind
 from weft.runtime.contexts import NO_TURNS, require_no_tools
 from weft.runtime.generating.assembly import (
     Ask,
@@ -16,9 +15,6 @@ from weft.runtime.layer_options import LayerOptions
 from weft.runtime.preparing import keeping
 
 __all__ = ["assemble_in_layers", "assembly_for"]
-
-_TOLD = frozenset({CacheKind.MARKS, CacheKind.KEY, CacheKind.CONTENT})
-"""Caches that a request says something about."""
 
 
 def assemble_in_layers(ask: Ask) -> Assembled:
@@ -39,15 +35,15 @@ def assemble_in_layers(ask: Ask) -> Assembled:
         cache=prepared.controls,
         manifest=envelope.manifest.stored(),
         tokens=envelope.tokens,
-        cached=prepared.prediction.cached,
+        cached=prepared.prediction.cached if ask.profile.prefix_cache else None,
         keep=partial(keeping, prepared),
     )
 
 
 def assembly_for(ask: Ask, *, dialogue: bool) -> Assembly:
-    """The one that was wished for; else layers where there is something to lay out, or a cache to be told of.
+    """The one that was wished for; else layers, which are kept with their turn.
 
-    A loom-aware agent's surroundings have an order of their own.
+    A loom-aware agent's surroundings have an order of their own, and a document has no turns.
     """
     if ask.wishes.assembly is not None:
         return ask.wishes.assembly
@@ -58,5 +54,4 @@ def assembly_for(ask: Ask, *, dialogue: bool) -> Assembly:
     if not dialogue:
         require_no_tools(options_of(ask), NO_TURNS)
         return assemble_plainly
-    layered = ask.profile.cache in _TOLD or ask.contexts.calls_for_layers(ask.tree, ask.node, options_of(ask))
-    return assemble_in_layers if layered else assemble_plainly
+    return assemble_in_layers
