@@ -55,6 +55,8 @@ _EVERYWHERE = re.compile(r"╭─ Everywhere .*?╯\s*\n", re.DOTALL)
 _NO_KEYS = dict.fromkeys(
     ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"), ""
 )
+# What a small model makes of a text is not the same on every machine.
+os.environ["WEFT_SUMMARIES"] = "off"
 _PLAIN = {
     "COLUMNS": str(_WIDTH),
     "NO_COLOR": "1",

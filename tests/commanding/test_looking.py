@@ -370,6 +370,7 @@ def test_a_summary_that_is_missing_is_made_when_it_is_needed_and_kept(tmp_path, 
         work.ok(f"read {name} summary")
         assert len(model.requests) == asked
         late = work.a.say("One thing. And another.")
+        assert "[extract] One thing." in work.tree.do(f"→ view {late.local_id}").text
         grove.summaries.switch(on=False)
         assert "[extract] One thing." in work.ok(f"view {late.local_id}")
         assert len(model.requests) == asked

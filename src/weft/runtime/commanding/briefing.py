@@ -1,19 +1,23 @@
 """Things in short: their summaries, made now and kept where they are missing."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
 from weft.errors import WeftError
 from weft.runtime.actor import Actor
 from weft.runtime.commanding.seeing import words_of
-from weft.runtime.gate import Gate
 from weft.runtime.summarising.extracting import EXTRACT, extract
 from weft.runtime.summarising.making import Making
 from weft.runtime.summarising.thread import is_wanted
 from weft.store import schema
+from weft.tree.agent import AgentType
 from weft.tree.document import Document
 from weft.tree.node import Node
+
+if TYPE_CHECKING:
+    from weft.runtime.commanding.session import Session
 
 __all__ = ["brief_document", "brief_node", "in_brief"]
 
@@ -27,28 +31,32 @@ def in_brief(node: Node) -> tuple[str, bool]:
     return node.summary or first, True
 
 
-def brief_node(gate: Gate, node: Node) -> tuple[str, bool]:
+def brief_node(session: "Session", node: Node) -> tuple[str, bool]:
     """The same; a summary that is missing is made."""
     said, is_short = in_brief(node)
     if not is_short or node.summary is not None:
         return said, is_short
-    return _made(gate, lambda making: making.node(node.tree_id, node.id)) or said, True
+    return _made(session, lambda making: making.node(node.tree_id, node.id)) or said, True
 
 
-def brief_document(gate: Gate, document: Document) -> str:
+def brief_document(session: "Session", document: Document) -> str:
     """A document's summary, which is made if it is missing."""
     if document.summary is not None:
         return document.summary
-    return _made(gate, lambda making: making.document(document.id)) or extract(document.content)
+    return _made(session, lambda making: making.document(document.id)) or extract(document.content)
 
 
-def _made(gate: Gate, make: Callable[[Making], str]) -> str | None:
-    """As it would be made in the background, for the grove's owner; None where nobody wants that, or it fails."""
-    if not is_wanted(gate.store):
+def _made(session: "Session", make: Callable[[Making], str]) -> str | None:
+    """As it would be made in the background, for the grove's owner; None where nobody wants that, or it fails.
+
+    For models, whose room is small. A person who looks does not wait for one: the first sentence tells.
+    """
+    store = session.gate.store
+    if session.agent.type is not AgentType.MODEL or not is_wanted(store):
         return None
-    with gate.store.read() as session:
-        owner = session.execute(select(schema.grove.c.owner)).scalar_one()
+    with store.read() as reading:
+        owner = reading.execute(select(schema.grove.c.owner)).scalar_one()
     try:
-        return make(Making(gate, Actor(owner), unattended=True))
+        return make(Making(session.gate, Actor(owner), unattended=True))
     except WeftError:
         return None

@@ -71,7 +71,7 @@ def _view(desk: Desk, action: v.View) -> Outcome:
     if action.annotations:
         notes, count = desk.see.hanging(desk.tree, node.id, annotations=True, limit=_MOST_NOTES)
     facts = desk.facts([node, *notes])
-    text, is_short = (words_of(node.content), False) if action.full else brief_node(desk.session.gate, node)
+    text, is_short = (words_of(node.content), False) if action.full else brief_node(desk.session, node)
     shown = [_shown(desk, each, facts) for each in notes]
     told = Shown(desk.heading(node, facts), escape_look_alikes(text))
     answer = viewed(told, summary=is_short, annotations=shown)

@@ -29,7 +29,7 @@ def read_document(desk: Desk, action: v.Read) -> Outcome:
     text, part = found.content, ""
     match action.part:
         case v.SummaryOnly():
-            text, part = brief_document(desk.session.gate, found), "summary"
+            text, part = brief_document(desk.session, found), "summary"
         case v.Lines(first, last):
             text, part = lines_of(text, first, last), f"lines {first}-{last}"
         case v.SectionOf(section):
