@@ -38,8 +38,8 @@ __all__ = ["KEPT_ACTIONS", "BegunRun", "Came", "Remembered", "action_of", "begin
 
 KEPT_ACTIONS = 1_000
 """Older actions are forgotten."""
-_KEPT_RESULTS = 500
-_LONGEST_RESULT = 200_000
+_KEPT_RESULTS = 200
+_LONGEST_RESULT = 100_000
 """Characters; what is longer is not kept for another run."""
 _SWEEP = 100
 _SHOWN_ERROR = 500
