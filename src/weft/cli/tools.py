@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
     from weft.knowledge.tools.registry import AnyTool
     from weft.runtime.handles import NodeHandle, TreeHandle
-    from weft.runtime.tools import ToolCall, Wanted
+    from weft.runtime.tools import Offered, ToolCall
     from weft.tree.content import JsonValue
 
 __all__ = ["ToolCalls", "add_to", "tool_outputs"]
@@ -159,7 +159,7 @@ def _takes(tool: "AnyTool | None") -> list[str]:
     return [f"{each.alias or name}{'' if each.is_required() else '?'}" for name, each in fields]
 
 
-def _told(each: "Wanted") -> str:
+def _told(each: "Offered") -> str:
     return f"off: {each.off}" if each.tool is None or each.off is not None else each.tool.description
 
 

@@ -10,7 +10,16 @@ from typing import NamedTuple
 
 from weft.tree.words import fold, split_words
 
-__all__ = ["Passage", "Ranked", "asked_words", "cut_passages", "may_answer", "rank", "stem"]
+__all__ = [
+    "Passage",
+    "Ranked",
+    "asked_words",
+    "cut_passages",
+    "may_answer",
+    "rank",
+    "shared_beginning",
+    "stem",
+]
 
 _LONGEST = 1_500
 """Characters of a passage, as far as lines can be told apart."""
@@ -74,6 +83,11 @@ def stem(word: str) -> str:
     return word
 
 
+def shared_beginning(stem: str) -> str:
+    """What every word of a stem begins with: city and cities part before their last letter."""
+    return stem.removesuffix("y") or stem
+
+
 def asked_words(question: str) -> list[str]:
     """The stems of what a question is about, each once; of all its words, where none of them tells."""
     words = split_words(question)
@@ -84,7 +98,7 @@ def asked_words(question: str) -> list[str]:
 def may_answer(text: str, words: Sequence[str]) -> bool:
     """Whether a text could have one of the stems: soon told, without cutting it into its words."""
     folded = fold(text)
-    return any(word.removesuffix("y") in folded for word in words)
+    return any(shared_beginning(word) in folded for word in words)
 
 
 def cut_passages(text: str) -> Iterator[Passage]:

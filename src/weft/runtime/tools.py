@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from weft.context.layers.items import document, node
 from weft.errors import InvalidInputError, WeftError
+from weft.knowledge.passages import shared_beginning
 from weft.knowledge.tools.base import Desk, Found, WebPage
 from weft.knowledge.tools.registry import AnyTool, Registry, installed_tools
 from weft.providers.web import Searching, chosen
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from weft.runtime.grove import Grove
     from weft.runtime.handles import NodeHandle
 
-__all__ = ["ToolCall", "Tools", "Wanted"]
+__all__ = ["Offered", "ToolCall", "Tools"]
 
 _KINDS = {"documents": HitKind.DOCUMENT, "trees": HitKind.NODE}
 _MOST_HITS = 60
@@ -36,7 +37,7 @@ class ToolCall(NamedTuple):
     arguments: Mapping[str, JsonValue]
 
 
-class Wanted(NamedTuple):
+class Offered(NamedTuple):
     """A tool as it can be called here."""
 
     name: str
@@ -53,15 +54,15 @@ class Tools:
     grove: "Grove"
     registry: Registry = field(default_factory=installed_tools)
 
-    def __iter__(self) -> Iterator[Wanted]:
+    def __iter__(self) -> Iterator[Offered]:
         desk = self._desk(None)
         for name in self.registry.names:
             try:
                 tool = self.registry.tool(name)
             except WeftError as error:
-                yield Wanted(name, None, error.message)
+                yield Offered(name, None, error.message)
             else:
-                yield Wanted(name, tool, tool.missing(desk))
+                yield Offered(name, tool, tool.missing(desk))
 
     def run(self, name: str, *, at: "NodeHandle | str | None" = None, **arguments: JsonValue) -> "ToolOutput":
         """Run one tool. `at` is the turn that it is for: what stands on the way to it is not found again."""
@@ -112,7 +113,7 @@ class _Finding:
         kinds = [_KINDS[place] for place in sorted(places)]
         after, before = (None, None) if period is None else period
         hits = self.grove.search(
-            " or ".join(f'"{word.removesuffix("y") or word}"*' for word in words),
+            " or ".join(f'"{shared_beginning(word)}"*' for word in words),
             kinds=kinds,
             after=after,
             before=before,
@@ -143,10 +144,6 @@ class _Web:
     """A provider of searches for whoever waits for its answer."""
 
     provider: Searching
-
-    @property
-    def name(self) -> str:
-        return self.provider.name
 
     def search(self, query: str, *, limit: int, period: str | None) -> Sequence[WebPage]:
         from weft.runtime.generating.loop import hearing  # noqa: PLC0415 - begins a thread

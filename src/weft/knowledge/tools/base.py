@@ -45,9 +45,6 @@ class WebPage(NamedTuple):
 class WebSearch(Protocol):
     """Whoever searches the web for us."""
 
-    @property
-    def name(self) -> str: ...
-
     def search(self, query: str, *, limit: int, period: str | None) -> Sequence[WebPage]:
         """The pages that answer best; `period` is day, week, month or year."""
         ...

@@ -11,6 +11,7 @@ from weft.errors import NotFoundError, StorageError, UnavailableError
 from weft.knowledge.notes import Mounted
 from weft.knowledge.tools.base import Arguments, Desk, Tool
 from weft.knowledge.tools.composing import say
+from weft.tree.marks import counted
 from weft.tree.vault import Vault
 
 __all__ = ["GET_FILE_TREE", "TreeArguments"]
@@ -106,18 +107,14 @@ def _lines(folder: Folder, level: int, depth: int | None) -> Iterator[str]:
         if inner is not None:
             shown = one_line(name)
             if depth is not None and level >= depth:
-                yield f"{indent}{shown}/ ({_notes(_count(inner))})"
+                yield f"{indent}{shown}/ ({counted(_count(inner), 'note')})"
             else:
                 yield f"{indent}{shown}/"
                 yield from _lines(inner, level + 1, depth)
     if depth is None:
         yield from (f"{indent}{one_line(name)}" for name in sorted(notes))
     elif notes:
-        yield f"{indent}({_notes(len(notes))})"
-
-
-def _notes(number: int) -> str:
-    return f"{number:,} {'note' if number == 1 else 'notes'}"
+        yield f"{indent}({counted(len(notes), 'note')})"
 
 
 def _count(folder: Folder) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ from weft.context.layers.items import ContextItem, document, node, note, selecti
 from weft.errors import InvalidInputError, PermissionDeniedError, WeftError
 from weft.knowledge.passages import Ranked, asked_words, may_answer, rank
 from weft.knowledge.periods import Period, period_of
-from weft.knowledge.tools.base import Arguments, Desk, Tool
+from weft.knowledge.tools.base import Arguments, Desk, Found, Tool
 from weft.knowledge.tools.composing import compose, say
 
 __all__ = ["LOCAL_SEARCH", "SearchArguments"]
@@ -40,11 +40,6 @@ class SearchArguments(Arguments):
     limit: int = Field(default=8, ge=1, le=30, description="How many passages at most.")
 
 
-class _Text(NamedTuple):
-    title: str
-    item: ContextItem
-
-
 def _run(desk: Desk, asked: SearchArguments) -> ToolOutput:
     attributes = {} if asked.time_range is None else {"timeRange": asked.time_range}
     period = None if asked.time_range is None else period_of(asked.time_range, desk.now)
@@ -65,12 +60,12 @@ def _run(desk: Desk, asked: SearchArguments) -> ToolOutput:
 
 def _texts(
     desk: Desk, words: list[str], places: frozenset[Where], period: Period | None
-) -> tuple[list[_Text], int, list[str]]:
+) -> tuple[list[Found], int, list[str]]:
     """All that has any of the words, how much was looked at, and the vaults that could not be.
 
     What the caller may not look into is left out, as long as there is something that it may.
     """
-    texts: list[_Text] = []
+    texts: list[Found] = []
     among = 0
     unread: list[str] = []
     refused: list[PermissionDeniedError] = []
@@ -86,20 +81,20 @@ def _texts(
         except PermissionDeniedError as error:
             refused.append(error)
         else:
-            texts += [_Text(each.title, each.item) for each in found]
+            texts += found
             among += len(found)
     if len(refused) == ("vaults" in places) + bool(in_grove):
         raise refused[0]
     return texts, among, unread
 
 
-def _notes(desk: Desk, words: list[str], period: Period | None) -> tuple[list[_Text], int, list[str]]:
+def _notes(desk: Desk, words: list[str], period: Period | None) -> tuple[list[Found], int, list[str]]:
     """The notes that could answer, how many were looked at, and the vaults that are not there.
 
     A single note that cannot be read is passed over.
     """
     mounted = desk.mounted()
-    found: list[_Text] = []
+    found: list[Found] = []
     unread: list[str] = []
     looked = 0
     for vault in mounted.vaults:
@@ -114,7 +109,7 @@ def _notes(desk: Desk, words: list[str], period: Period | None) -> tuple[list[_T
                 continue
             title = read.shown_title
             if may_answer(title, words) or may_answer(read.content, words):
-                found.append(_Text(title, read))
+                found.append(Found(title, read))
     return found, looked, unread
 
 
@@ -135,7 +130,7 @@ def _spread(best: list[Ranked], limit: int) -> Iterator[Ranked]:
             yield each
 
 
-def _shown(text: _Text, ranked: Ranked) -> ContextItem:
+def _shown(text: Found, ranked: Ranked) -> ContextItem:
     """The passage, under the name by which it can be attached or read whole."""
     item, passage = text.item, ranked.passage
     match item.type:
