@@ -1,17 +1,23 @@
 """Over pipes: only the protocol on stdout, an orderly end however it comes, and nothing lost."""
 
+import asyncio
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
+import warnings
 from pathlib import Path
 
+import anyio
 import pytest
 from tests.covers import covers
 from tests.mcp_server.talk import COMMAND, QUIET
 
 import weft
+from weft.mcp_server.stdio import _Lines
 
 BEGIN = {
     "jsonrpc": "2.0",
@@ -127,3 +133,56 @@ def test_what_is_printed_meanwhile_goes_to_stderr(tmp_path):
     )
     assert run.stderr == b"stray words\n"
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in run.stdout.splitlines())
+
+
+class _EndsInTheMidst(asyncio.SelectorEventLoop):
+    """A loop that is closed between a line's arrival and its being taken."""
+
+    def __init__(self, written: int) -> None:
+        super().__init__()
+        self._written = written
+        self._handed = threading.Event()
+
+    def call_soon_threadsafe(self, *given, **named):
+        self._handed.set()
+        return super().call_soon_threadsafe(*given, **named)
+
+    def close(self) -> None:
+        if not self.is_closed():
+            self._handed.clear()
+            os.write(self._written, b"too late\n")
+            assert self._handed.wait(30)
+        super().close()
+
+
+@covers("mcp.orderly-end")
+def test_a_line_that_comes_while_the_loop_ends_is_forgotten_without_a_word():
+    incoming, written = os.pipe()
+
+    async def serve() -> str:
+        os.write(written, b"in time\n")
+        lines = aiter(_Lines(incoming))
+        return await anext(lines)
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with asyncio.Runner(loop_factory=lambda: _EndsInTheMidst(written)) as runner:
+            assert runner.run(serve()) == "in time"
+        gc.collect()
+    os.close(written)
+    os.close(incoming)
+    assert not said
+
+
+@covers("mcp.only-the-protocol")
+def test_more_lines_than_are_read_ahead_come_in_order():
+    incoming, written = os.pipe()
+    sent = [f"line {number}" for number in range(500)]
+    os.write(written, "".join(f"{line}\n" for line in sent).encode())
+    os.close(written)
+
+    async def serve() -> list[str]:
+        return [line async for line in _Lines(incoming)]
+
+    assert anyio.run(serve) == sent
+    os.close(incoming)

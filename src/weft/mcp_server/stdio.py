@@ -11,7 +11,7 @@ from typing import IO, cast
 import anyio
 import anyio.from_thread
 import anyio.lowlevel
-from anyio.abc import ObjectSendStream
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
@@ -22,6 +22,8 @@ __all__ = ["LONGEST_LINE", "serve_stdio"]
 LONGEST_LINE = 64 * 1024 * 1024
 """Bytes of one message. Whoever sends more is not spoken with any longer."""
 _CHUNK = 65_536
+_AHEAD = 16
+"""Messages that are read before the one in hand has been taken."""
 _log = logging.getLogger("weft.mcp")
 
 
@@ -68,20 +70,32 @@ class _Lines:
         self._source = source
 
     async def __aiter__(self) -> AsyncGenerator[str]:
-        send, receive = anyio.create_memory_object_stream[str]()
+        send, receive = anyio.create_memory_object_stream[str](_AHEAD)
+        room = threading.Semaphore(_AHEAD)
         token = anyio.lowlevel.current_token()
-        threading.Thread(target=_read, args=(self._source, send, token), daemon=True).start()
+        threading.Thread(target=_read, args=(self._source, send, room, token), daemon=True).start()
         async with receive:
             async for line in receive:
+                room.release()
                 yield line
 
 
-def _read(source: int, send: ObjectSendStream[str], token: anyio.lowlevel.EventLoopToken) -> None:
-    """In its own thread, until there is no more, or nobody takes it."""
+def _read(
+    source: int,
+    send: MemoryObjectSendStream[str],
+    room: threading.Semaphore,
+    token: anyio.lowlevel.EventLoopToken,
+) -> None:
+    """In its own thread, until there is no more, or nobody takes it.
+
+    What it hands over are plain calls, never coroutines: a loop that ends meanwhile can forget a call
+    without a word, but complains on stderr about a coroutine that nobody has awaited.
+    """
     with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.RunFinishedError):
         for line in _lines_of(source):
-            anyio.from_thread.run(send.send, line.decode("utf-8", "replace"), token=token)
-        anyio.from_thread.run(send.aclose, token=token)
+            room.acquire()
+            anyio.from_thread.run_sync(send.send_nowait, line.decode("utf-8", "replace"), token=token)
+        anyio.from_thread.run_sync(send.close, token=token)
 
 
 def _lines_of(source: int) -> Iterator[bytes]:
