@@ -48,7 +48,7 @@ def test_a_context_for_a_loom_aware_agent_has_its_parts_in_the_fixed_order():
         last = second.say("Go on.")
         context = last.context(agent=MUSE, text="And now?")
         assert context.system == (
-            f"You are Muse.\n\n{addendum(ALL_PERMISSIONS)}\n\nBe kind.\n\n"
+            f"You are Muse.\n\nBe kind.\n\n{addendum(ALL_PERMISSIONS)}\n\n"
             "=== Operational Memory ===\n"
             f'Pinned:\n  [{first.local_id}] "Why does she lie?"\n\n'
             f"Recent actions:\n  pinned {first.local_id}\n==="
@@ -237,12 +237,19 @@ def test_a_provider_that_wants_marks_for_its_cache_gets_the_same_words(file_addr
 
     marked = replace(PROFILE, cache=CacheKind.MARKS)
     with workshop(file_address, ["Fine.", "Fine."], profile=marked) as (loom, tree, model):
+        tree.describe(system_context="Be kind. " * 500)
+        tree.do(f"→ pin {tree.root.local_id}", agent=MUSE)
         run(loom, tree).result()
+        # Headings and memory change with every turn; what stands before them does not.
         assert "=== Loom Context ===" in words(model.requests[0])
-        assert model.requests[0].cache.marks == ()
+        system, memory = model.requests[0].system
+        assert memory.startswith("=== Operational Memory ===")
+        assert "Operational Memory" not in system
+        assert [(mark.message, mark.block) for mark in model.requests[0].cache.marks] == [(None, 0)]
         tree.prefer(loom_layout="cache")
         run(loom, tree).result()
         # All but the last message stays as it is.
+        assert len(model.requests[1].system) == 1
         marks = [(mark.message, mark.block) for mark in model.requests[1].cache.marks]
         assert marks == [(None, 0), (len(model.requests[1].messages) - 2, 0)]
     keyed = replace(PROFILE, cache=CacheKind.KEY)
@@ -259,14 +266,17 @@ def test_what_turns_attached_and_the_project_says_is_there_too():
         tree = loom.plant("Marie", system_context="Be kind.", project="Novel")
         item = Item(id="https://a.b/c", type="url", content="A page about lies.", title='The "page"')
         first = tree.say("See this.", attachments=[item])
-        node = first.say("Well?", attachments=[item])
+        text = text_of(first.context(agent=MUSE))
+        assert text.count("A page about lies.") == 1
+        assert text.index("=== Loom Context") < text.index("A page about lies.") < text.index("See this.")
+        node = first.say("I see.", author=MUSE).say("Well?", attachments=[item])
         context = node.context(agent=MUSE)
         prompt = "<project_system_prompt>\nWrite like Woolf.\n</project_system_prompt>"
         assert f"Be kind.\n\n{prompt}" in context.system
         text = text_of(context)
         assert text.count("A page about lies.") == 1
-        assert """<reference node="The 'page'">""" in text
-        assert text.index("A page about lies.") < text.index("See this.")
+        assert context.system.index("Be kind.") < context.system.index("A page about lies.")
+        assert "Context attached:\n- https://a.b/c\nFind them in the Context Library above." in text
         assert context.tokens == sum(entry.tokens for entry in context.manifest)
 
 
@@ -312,7 +322,7 @@ def test_an_item_that_changed_is_shown_as_it_is_now_or_as_revisions(tmp_path):
         text = text_of(first.context(agent=MUSE))
         assert "Red." in text
         assert "Green." not in text
-        again = first.say("And now?").attach("a.md")
+        again = first.say("I see.", author=MUSE).say("And now?").attach("a.md")
         assert text_of(again.context(agent=MUSE)).count("Red.") == 1
         tree.prefer(changed="append")
         text = text_of(again.context(agent=MUSE))

@@ -28,6 +28,8 @@ from weft.tree.edge import EdgeType
 GROWS = {
     "nodes",
     "texts",
+    "envelopes",
+    "snapshots",
     "attempts",
     "responses",
     "bodies",

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from weft.providers.base import Profile as ModelProfile
     from weft.runtime.collaborating.seeing import InRun
     from weft.runtime.handles import NodeHandle
-    from weft.runtime.layering import Layering
+    from weft.runtime.layering import Gathered, Layering
 
 __all__ = [
     "NO_TURNS",
@@ -188,24 +188,28 @@ class Contexts(Reading):
         In layers, where there is anything that only layers lay out.
         """
         with self._tree(tree) as opened:
-            options = self._for_model(opened, options)
-            agent = self._looking(opened, options.agent)
+            options = self.for_model(opened, options)
+            agent = self.looking(opened, options.agent)
             if agent is None:
                 if self._calls_for_layers(opened, node, options):
                     return self._layering.context(opened, node, options)
                 return self._plain(opened, node, options)
-            if opened.mode is not Mode.DIALOGUE:
-                require_no_tools(options, NO_TURNS)
-            request, reader = self.request(opened, node, options)
-            request = replace(request, outline=reader.outline(request))
+            gathered = self.gathered(opened, node, options)
         # Whoever sees the tree around it is shown more, which is read one after another: a reader who
         # holds a connection while it waits for a second could wait for others who do the same.
-        from weft.context.layers.blocks import render_tools  # noqa: PLC0415 - few agents are
-        from weft.runtime.collaborating.seeing import see  # noqa: PLC0415 - as above
+        from weft.runtime.collaborating.seeing import see  # noqa: PLC0415 - few agents are
 
-        return see(self, agent, request, reader, options.run, tools=render_tools(options.tool_outputs))
+        return see(self, agent, gathered, options.run)
 
-    def _for_model(self, opened: Opened, options: ContextOptions) -> ContextOptions:
+    def gathered(self, opened: Opened, node: str | None, options: ContextOptions) -> "Gathered":
+        """All that is read of a path for whoever sees the tree around it."""
+        from weft.runtime.layer_options import LayerOptions  # noqa: PLC0415 - few agents are
+
+        if opened.mode is not Mode.DIALOGUE:
+            require_no_tools(options, NO_TURNS)
+        return self._layering.gather(opened, node, LayerOptions(context=options))
+
+    def for_model(self, opened: Opened, options: ContextOptions) -> ContextOptions:
         """With the window and the ways of the model that would answer, where nothing else is wished for."""
         agent = self._agent(opened, options.agent)
         known = None if agent is None or agent.model_ref is None else self.profiles(agent.model_ref)
@@ -215,7 +219,7 @@ class Contexts(Reading):
         ways = Profile(prefix_cache=known.prefix_cache, prefill=known.prefill)
         return replace(options, window=window, profile=options.profile or ways)
 
-    def _looking(self, opened: Opened, agent: str | None) -> Agent | None:
+    def looking(self, opened: Opened, agent: str | None) -> Agent | None:
         """The agent, if it is a model that sees the tree around it."""
         found = self._agent(opened, agent)
         aware = found is not None and found.type is AgentType.MODEL and found.loom_aware
@@ -265,8 +269,8 @@ class Contexts(Reading):
         is the context written.
         """
         with self._tree(tree) as opened:
-            options = self._for_model(opened, options)
-            if self._looking(opened, options.agent) is None:
+            options = self.for_model(opened, options)
+            if self.looking(opened, options.agent) is None:
                 if self._calls_for_layers(opened, node, options):
                     return self._layering.context(opened, node, options).manifest
                 plan, reader = self._planned(opened, node, options)

@@ -30,6 +30,10 @@ class LayerOptions:
     """Stands for the turns before the strip; else the summaries that nodes have."""
     fresh: bool = True
     """Whether notes and documents are looked at again; if not, all is as it was attached."""
+    subject: bool = False
+    """Whether whoever answers is shown nothing of the tree around it, even if it could be."""
+    way: str = ""
+    """How the provider wants to be told about caching, where its name does not say so."""
 
 
 class LayerWishes(ContextWishes, total=False):

@@ -1,5 +1,6 @@
 """Requests in layers over a store: from a place in a tree to its envelope, and to what was sent from there."""
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
@@ -25,7 +26,7 @@ from weft.runtime.actor import agent_row, require_access
 from weft.runtime.attached import attached_on_path, fresh_items
 from weft.runtime.clock import Clock
 from weft.runtime.contents import ContentCache
-from weft.runtime.contexts import ContextOptions, Contexts
+from weft.runtime.contexts import ContextOptions, Contexts, contents_for
 from weft.runtime.layer_options import LayerOptions
 from weft.runtime.operations.vaults import load_vaults
 from weft.runtime.outlines import PathReader
@@ -63,12 +64,9 @@ class Assembly:
     @property
     def turn(self) -> list[str]:
         """Ids of the nodes whose words are the input."""
-        path = self.plan.path
-        return [
-            row.id
-            for level, row in path.rows.items()
-            if level >= path.turn and row.left_out is None and row.tokens
-        ]
+        rows = self.plan.path.rows.values()
+        spoken = {row.id for row in rows if row.tokens}
+        return [name for name in self.plan.turn if name in spoken]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +78,18 @@ class Gathered:
     legacy: dict[str, str]
     stood: Stood
     warnings: tuple[str, ...] = ()
+
+    def contents(self, names: Iterable[str]) -> dict[str, Content]:
+        """The words of these nodes; what was sent for them, where only that is known."""
+        wanted = list(names)
+        sent: dict[str, Content] = {name: Text(self.legacy[name]) for name in wanted if name in self.legacy}
+        return contents_for(wanted, self.reader) | sent
+
+    def assembly(self, plan: LayerPlan, envelope: Envelope) -> Assembly:
+        """An envelope of it, with what could not be read."""
+        warnings = tuple(dict.fromkeys([*envelope.warnings, *self.warnings]))
+        envelope = replace(envelope, warnings=warnings)
+        return Assembly(envelope, plan, self.reader.end, self.layered.settings, self.stood)
 
     @property
     def way(self) -> tuple[Placement, float]:
@@ -103,11 +113,6 @@ class Layering(Reading):
 
     cache: ContentCache
 
-    def at(self, tree: str, node: str | None, options: LayerOptions | None = None) -> Envelope:
-        """The envelope of a request from a node, or from where the agent stands."""
-        with self._tree(tree) as opened:
-            return self.assemble(opened, node, options or LayerOptions()).envelope
-
     def context(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
         """The same as any context is given, with its layers."""
         assembly = self.assemble(opened, node, LayerOptions(context=options))
@@ -129,7 +134,7 @@ class Layering(Reading):
 
     def assemble(self, opened: Opened, node: str | None, options: LayerOptions) -> Assembly:
         """Plan and render, with everything that has to be read for it."""
-        return self.render(opened, self.gather(opened, node, options))
+        return self.render(self.gather(opened, node, options))
 
     def gather(self, opened: Opened, node: str | None, options: LayerOptions) -> "Gathered":
         """All that has to be read for a request from a node."""
@@ -164,15 +169,10 @@ class Layering(Reading):
         warnings = (*stood.warnings, *mounted.warnings)
         return Gathered(layered, reader, legacy, stood, tuple(dict.fromkeys(warnings)))
 
-    def render(self, opened: Opened, gathered: "Gathered") -> Assembly:
+    def render(self, gathered: "Gathered") -> Assembly:
         """The envelope of what was read."""
         plan = plan_layers(gathered.layered)
-        envelope = render_layers(plan, self._contents(opened, plan, gathered.reader, gathered.legacy))
-        warnings = tuple(dict.fromkeys([*envelope.warnings, *gathered.warnings]))
-        settings = gathered.layered.settings
-        return Assembly(
-            replace(envelope, warnings=warnings), plan, gathered.reader.end, settings, gathered.stood
-        )
+        return gathered.assembly(plan, render_layers(plan, gathered.contents([*plan.wanted, *plan.turn])))
 
     def _sees_grove(self, opened: Opened) -> bool:
         """Whether vaults and documents may be looked into: they are the grove's, and not one tree's."""
@@ -191,16 +191,6 @@ class Layering(Reading):
         cached = cache_profile(agent.model_ref or "").way is not CacheWay.NONE
         return replace(context, profile=replace(profile, prefix_cache=cached))
 
-    def _contents(
-        self, opened: Opened, plan: LayerPlan, reader: PathReader, legacy: dict[str, str]
-    ) -> dict[str, Content]:
-        rows = {ulid: reader.seen[ulid] for ulid in (*plan.wanted, *_turn_ids(plan))}
-        contents = self.cache.contents(opened.session, opened.key, rows.values())
-        found: dict[str, Content] = {
-            ulid: Text(legacy[ulid]) if ulid in legacy else contents[row.key] for ulid, row in rows.items()
-        }
-        return found | reader.folds.texts
-
 
 @dataclass(frozen=True, slots=True)
 class Layers(Layering):
@@ -215,10 +205,27 @@ class Layers(Layering):
         `options.context.agent` says who will answer; its model decides about the cache. Send it,
         then `keep` it, and let `report` know what the provider had cached.
         """
+        assembly = self._assembled(tree, node, options or LayerOptions())
         with self._tree(tree) as opened:
-            assembly = self.assemble(opened, node, options or LayerOptions())
-            now = self.clock()
-            return prepare(opened, assembly, self._answering(opened, options), now)
+            agent = self._answering(opened, options)
+            return prepare(opened, assembly, agent, self.clock(), way="" if options is None else options.way)
+
+    def at(self, tree: str, node: str | None, options: LayerOptions | None = None) -> Envelope:
+        """The envelope of a request from a node, or from where the agent stands."""
+        return self._assembled(tree, node, options or LayerOptions()).envelope
+
+    def _assembled(self, tree: str, node: str | None, options: LayerOptions) -> Assembly:
+        """As whoever answers is shown it: who sees the tree around it is shown more."""
+        contexts = self.grove.contexts
+        with self._tree(tree) as opened:
+            context = contexts.for_model(opened, options.context)
+            gathered = self.gather(opened, node, replace(options, context=context))
+            agent = None if options.subject else contexts.looking(opened, options.context.agent)
+            if agent is None:
+                return self.render(gathered)
+        from weft.runtime.collaborating.seeing import lay_out  # noqa: PLC0415 - few agents are
+
+        return lay_out(contexts, agent, gathered, options.context.run)
 
     def keep(self, prepared: Prepared, *, attempt: str | None = None) -> "Kept":
         """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
@@ -287,16 +294,6 @@ class Shelf:
                 f"the snapshot {digest[:12]}… is not there any more", hint="weft verify says more"
             )
         return self._texts[digest]
-
-
-def _turn_ids(plan: LayerPlan) -> list[str]:
-    """Nodes of the current turn: L5 is their words, kept or not."""
-    path = plan.path
-    return [
-        row.id
-        for level, row in path.rows.items()
-        if level >= path.turn and row.left_out is None and row.id != path.input_id
-    ]
 
 
 def _fresh(

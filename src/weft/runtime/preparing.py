@@ -76,10 +76,15 @@ class Prepared:
         return found
 
 
-def prepare(opened: Opened, assembly: "Assembly", agent: Agent | None, now: int) -> Prepared:
-    """Everything about a request that depends on who will answer it."""
+def prepare(
+    opened: Opened, assembly: "Assembly", agent: Agent | None, now: int, *, way: str = ""
+) -> Prepared:
+    """Everything about a request that depends on who will answer it.
+
+    `way` is how its provider wants to be told about caching, where the name does not say so.
+    """
     provider = "" if agent is None else agent.model_ref or ""
-    profile = cache_profile(provider)
+    profile = cache_profile(provider, way)
     envelope, lifetime = assembly.envelope, assembly.settings.cache_lifetime
     if lifetime is not None and lifetime not in profile.lifetimes:
         # A preference for one provider says nothing about another.
@@ -99,7 +104,14 @@ def prepare(opened: Opened, assembly: "Assembly", agent: Agent | None, now: int)
         agent=agent,
         envelope=envelope,
         # A cache of its own costs as long as it lasts: whoever wants one says how long.
-        controls=cache_controls(envelope, profile, lifetime=lifetime, explicit=lifetime is not None),
+        controls=cache_controls(
+            envelope,
+            profile,
+            lifetime=lifetime,
+            explicit=lifetime is not None,
+            # What a loom-aware agent is told of the tree stands in the last message, and in no later one.
+            end=not assembly.plan.request.context.preface,
+        ),
         prediction=_predicted(opened, envelope, profile, provider, since),
         instabilities=tuple(unexplained),
         turn=tuple(assembly.turn),

@@ -313,7 +313,7 @@ class _Trial:
         for library, step in ways:
             # Where nothing is cut it does not matter how.
             if library not in whole:
-                envelope = self.layers.render(self.opened, gathered.with_way(library, step)).envelope
+                envelope = self.layers.render(gathered.with_way(library, step)).envelope
                 found[library, step] = envelope.prefix()
                 if not envelope.truncated:
                     whole[library] = found[library, step]

@@ -10,6 +10,7 @@ from tests.context.stories import Story
 from tests.covers import covers
 
 from weft.context.assemble import Pending, Profile
+from weft.context.layers.request import LayeredRequest
 from weft.context.loomaware.addendum import addendum
 from weft.context.loomaware.assembly import Exchange, LoomAware, loom_request, render_loom
 from weft.context.loomaware.headings import NodeFacts
@@ -69,7 +70,7 @@ def loom_of(story, *, now=NOW, **changes):
 def sent(story, loom, budget=PLENTY, **options):
     options.setdefault("system", SystemParts(agent="You are Muse."))
     request = story.request(budget, **options)
-    return render_loom(plan_loomaware(request, loom), story.contents)
+    return render_loom(plan_loomaware(LayeredRequest(context=request), loom), story.contents)
 
 
 def whole_text(context):
@@ -326,7 +327,7 @@ def test_the_budget_holds_whatever_is_said(turns, budget, layout, mode, running)
 
 def test_a_request_is_made_of_values_and_changes_none():
     story = talk(4, 3)
-    request = story.request(PLENTY, system=SystemParts(agent="You are Muse."))
+    request = LayeredRequest(context=story.request(PLENTY, system=SystemParts(agent="You are Muse.")))
     kept = replace(request)
     loom_request(request, loom_of(story, exchanges=EXCHANGES))
     assert request == kept

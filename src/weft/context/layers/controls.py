@@ -58,6 +58,7 @@ OPENAI = CacheProfile(name="openai", way=CacheWay.KEY, grain=128)
 GEMINI = CacheProfile(name="google", way=CacheWay.CONTENT, lifetimes=("5m", "1h"))
 NONE = CacheProfile(name="none", way=CacheWay.NONE)
 _PROFILES = {"anthropic": ANTHROPIC, "openai": OPENAI, "google": GEMINI, "gemini": GEMINI}
+_BY_WAY: Mapping[str, CacheProfile] = {each.way.value: each for each in (ANTHROPIC, OPENAI, GEMINI)}
 _MINIMA: Mapping[str, Sequence[tuple[re.Pattern[str], int]]] = {
     "anthropic": (
         (re.compile(r"(opus|haiku)-(4-[5-9]|[5-9])"), 4_096),
@@ -72,10 +73,14 @@ _MINIMA: Mapping[str, Sequence[tuple[re.Pattern[str], int]]] = {
 _TTL = {"5m": "300s", "1h": "3600s"}
 
 
-def cache_profile(provider: str) -> CacheProfile:
-    """The profile of a provider by name, or of `provider:model`; nothing is known of others."""
+def cache_profile(provider: str, way: str = "") -> CacheProfile:
+    """The profile of a provider by name, or of `provider:model`.
+
+    Of others nothing is known but the way, where somebody says it: they are as the one that
+    has gone it first.
+    """
     name, _, model = provider.partition(":")
-    found = _PROFILES.get(name.lower(), NONE)
+    found = _PROFILES.get(name.lower()) or _BY_WAY.get(way, NONE)
     for pattern, minimum in _MINIMA.get(found.name, ()):
         if pattern.search(model.lower()):
             return replace(found, minimum=minimum)
@@ -121,15 +126,17 @@ def cache_controls(
     lifetime: str | None = None,
     key: str | None = None,
     explicit: bool = False,
+    end: bool = True,
 ) -> CacheControls:
     """What this request tells its provider; nothing where there is nothing to tell.
 
     `lifetime` is one of the profile's (Anthropic), or Gemini's seconds such as `300s`.
-    `explicit` asks Gemini for a cache of its own for what is stable.
+    `explicit` asks Gemini for a cache of its own for what is stable. `end` says whether the
+    last message will be sent again as it is.
     """
     match profile.way:
         case CacheWay.MARKS:
-            return CacheControls(marks=_marks(envelope, profile, lifetime))
+            return CacheControls(marks=_marks(envelope, profile, lifetime, end=end))
         case CacheWay.KEY:
             return CacheControls(fields={"prompt_cache_key": key or _key(envelope)})
         case CacheWay.CONTENT:
@@ -138,7 +145,7 @@ def cache_controls(
             return CacheControls()
 
 
-def _marks(envelope: Envelope, profile: CacheProfile, lifetime: str | None) -> tuple[Mark, ...]:
+def _marks(envelope: Envelope, profile: CacheProfile, lifetime: str | None, *, end: bool) -> tuple[Mark, ...]:
     if lifetime is not None and lifetime not in profile.lifetimes:
         raise InvalidInputError(
             f"{profile.name} caches for no {lifetime!r}", hint=f"use one of {', '.join(profile.lifetimes)}"
@@ -150,7 +157,7 @@ def _marks(envelope: Envelope, profile: CacheProfile, lifetime: str | None) -> t
     sums = [0]
     for block in blocks:
         sums.append(sums[-1] + block.tokens)
-    places = {each.after: each.block for each in envelope.breakpoints}
+    places = {each.after: each.block for each in envelope.breakpoints if end or each.after != _END}
     if LayerId.HISTORY in places:
         places[LayerId.HISTORY] = _reachable(envelope, blocks, places[LayerId.HISTORY], profile)
     found: dict[int, None] = {}

@@ -280,10 +280,11 @@ class Envelope:
             yield Breakpoint(after=LayerId.SYSTEM.value, block=0, tokens=sums[1])
         if library > first:
             yield Breakpoint(after=LayerId.LIBRARY.value, block=library - 1, tokens=sums[library])
+        settled = all(segment.stable for segment in self.layer(LayerId.HISTORY).segments)
         stable = [
             index
             for index, block in enumerate(blocks)
-            if block.message is not None and block.message < self.history
+            if settled and block.message is not None and block.message < self.history
         ]
         if stable:
             yield Breakpoint(after=LayerId.HISTORY.value, block=stable[-1], tokens=sums[stable[-1] + 1])

@@ -39,6 +39,8 @@ class LayeredPath:
     offset: int
     turn: int
     """The level at which the current turn begins."""
+    spoken: int
+    """The level at which what a model is to answer begins: the turn's, unless a run has gone on since."""
     first_live: int | None
     """The level before whose words the turn's context stands."""
     attached: tuple[Attached, ...]
@@ -104,33 +106,46 @@ def _as_attached(shown: ContextItem, attached: ContextItem) -> ContextItem:
 def read_path(request: LayeredRequest) -> LayeredPath:
     context = request.context
     outline = context.outline
-    turn = _turn(outline)
+    offset = max(0, request.folded - 1)
     count = outline.first + len(outline.tail)
-    live = [
-        outline.first + index
-        for index, row in enumerate(outline.tail)
-        if outline.first + index >= turn and row.left_out is None
-    ]
+    turn = _turn(outline, count - request.run)
+    live = _live(outline, turn, count - request.run)
+    if request.run and not live:
+        # The turn itself is folded: what it brought along is an earlier turn's now.
+        return read_path(replace(request, run=0))
     needs_input = bool(context.pending.text or request.items)
     needs_place = bool(request.tool_outputs or request.loom_context) and not live
-    attached = list(request.attached)
+    attached = _before_folded(request.attached, offset) if request.folded else list(request.attached)
     if needs_input or needs_place:
-        attached += [Attached(count, item) for item in request.items]
+        attached += [Attached(offset + count, item) for item in request.items]
         outline = _with_input(outline, context)
         live.append(count)
-    spoken = [level for level in live if outline.at(level).tokens]
+    said = [level for level in live if outline.at(level).tokens]
     # Of a turn of many messages only the recent ones are always sent: what it brings along must stand there.
-    spoken = spoken[-max(1, context.preferences.minimum_recent_nodes) :]
+    said = said[-max(1, context.preferences.minimum_recent_nodes) :]
+    # A turn may begin with an empty node, as a tree does; what is said comes after it.
+    first = next(iter(said or live), None)
     path = LayeredPath(
         outline=_with_start(outline),
-        offset=0,
-        turn=turn,
-        # A turn may begin with an empty node, as a tree does; what is said comes after it.
-        first_live=next(iter(spoken or live), None),
+        offset=offset,
+        turn=offset + turn,
+        spoken=offset + (count - 1 if request.run else turn),
+        first_live=None if first is None else offset + first,
         attached=tuple(attached),
         input_text=context.pending.text,
     )
     return path if request.strip is None else _stripped(path, request)
+
+
+def _live(outline: Outline, start: int, stop: int) -> list[int]:
+    """Known levels of a stretch that are not left out."""
+    levels = range(max(start, outline.first), stop)
+    return [level for level in levels if outline.at(level).left_out is None]
+
+
+def _before_folded(attached: Sequence[Attached], offset: int) -> list[Attached]:
+    """What the folded levels brought along hangs on none of those that are left."""
+    return [each._replace(level=offset - 1) if each.level == offset else each for each in attached]
 
 
 def _with_start(outline: Outline) -> Outline:
@@ -140,10 +155,10 @@ def _with_start(outline: Outline) -> Outline:
     return replace(outline, start=max(0, outline.tail[0].ruler - outline.tail[0].tokens))
 
 
-def _turn(outline: Outline) -> int:
-    """Where the trailing run of users begins; one past the end if the last word is not theirs."""
-    level = outline.first + len(outline.tail)
-    for row in reversed(outline.tail):
+def _turn(outline: Outline, end: int) -> int:
+    """Where the users' words before `end` begin; there, if the last word is not theirs."""
+    level = end
+    for row in reversed(outline.tail[: end - outline.first]):
         if row.role != "user" or row.kind == "tool_result":
             break
         level -= 1

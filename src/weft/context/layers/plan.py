@@ -86,11 +86,29 @@ class LayerPlan:
         """Ids of the nodes whose contents rendering needs."""
         return [each for each in self.plan.wanted if each != self.path.input_id]
 
+    @property
+    def turn(self) -> list[str]:
+        """Ids of the nodes whose words are the input, sent or not."""
+        path = self.path
+        return [
+            row.id
+            for level, row in path.rows.items()
+            if level >= path.spoken and row.left_out is None and row.id != path.input_id
+        ]
+
 
 def plan_layers(request: LayeredRequest) -> LayerPlan:
     """Build the layers of a turn. Reads the items' texts, and none of the path's."""
     if request.context.mode is not Mode.DIALOGUE:
         raise InvalidInputError("layers are made of dialogues", hint="a text in buffer mode has no turns")
+    plan = _planned(request)
+    if request.run and plan.path.first_live not in _kept(plan.path, plan.plan):
+        # The turn is cut, and a run goes on from it: what it brought along is an earlier turn's now.
+        return _planned(replace(request, run=0))
+    return plan
+
+
+def _planned(request: LayeredRequest) -> LayerPlan:
     path = read_path(request)
     placed = path.placed(request.settings.changed, request.fresh)
     inline = request.settings.library is Placement.INLINE

@@ -19,7 +19,7 @@ from weft.context.result import AssembledContext
 from weft.context.select import Candidate, Outline
 from weft.context.sizes import shortened_content, tokens_of_content
 from weft.errors import InvalidInputError
-from weft.tree.content import Content, Text, content_to_wire, spoken_text
+from weft.tree.content import Content, Mixed, Text, blocks_of, content_to_wire, spoken_text
 from weft.tree.json import JsonValue
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
@@ -32,15 +32,19 @@ def assemble_layers(request: LayeredRequest, contents: Mapping[str, Content]) ->
     return render_layers(plan_layers(request), contents)
 
 
-def render_layers(plan: LayerPlan, contents: Mapping[str, Content]) -> Envelope:
-    """Write the envelope that was planned. `contents` has every id of `plan.wanted`."""
+def render_layers(
+    plan: LayerPlan, contents: Mapping[str, Content], *, typed: Mapping[str, Content] | None = None
+) -> Envelope:
+    """Write the envelope that was planned. `contents` has every id of `plan.wanted` and of `plan.turn`.
+
+    `typed` has those of the turn as they are, where `contents` shows them otherwise.
+    """
     written = _written(plan, contents)
     context = render_context(_as_written(plan, written), {**contents, **_contents(plan, written)})
     messages = _summarised(context.messages, plan.system.summary)
-    typed = _typed(plan, contents)
-    current = JOINT.join(spoken_text(each) for each in _current(plan, written, contents).values())
-    history, rest = _history(plan, messages, current)
-    layers = _layers(plan, written, messages[:history], rest, typed)
+    history, rest = _history(plan, messages, _current(plan, written, contents))
+    words = _typed(plan, contents if typed is None else typed)
+    layers = _layers(plan, written, messages[:history], rest, words)
     facts = Facts(
         budget=context.budget,
         settings=dict(context.manifest.facts.settings) | _settings(plan),
@@ -49,7 +53,7 @@ def render_layers(plan: LayerPlan, contents: Mapping[str, Content]) -> Envelope:
         ),
     )
     prefaces = {level: each.preface for level, each in written.items()}
-    words = {level: (each.words, each.shortened) for level, each in written.items()}
+    sizes = {level: (each.words, each.shortened) for level, each in written.items()}
     envelope = Envelope(
         conversation_id=plan.request.conversation_id,
         message_id=plan.request.message_id,
@@ -65,7 +69,7 @@ def render_layers(plan: LayerPlan, contents: Mapping[str, Content]) -> Envelope:
         additional=JOINT.join(
             text for each in written.values() for text in (each.preface.tools, each.preface.loom) if text
         ),
-        manifest=Manifest(facts, lambda: account_for(plan, context.manifest.pieces, layers, prefaces, words)),
+        manifest=Manifest(facts, lambda: account_for(plan, context.manifest.pieces, layers, prefaces, sizes)),
         budget=context.budget,
         truncated=context.truncated or bool(plan.path.stripped),
         shortened=_shortened(plan, context, written),
@@ -117,8 +121,21 @@ def _written(plan: LayerPlan, contents: Mapping[str, Content]) -> dict[int, _Wri
                 words = tokens_of_content(own, estimator)
             preface = preface.fitted(room - words, estimator, asked=asked)  # noqa: PLW2901 - the same one, smaller
         cost = preface.costs(estimator, asked=asked).total
+        heading = plan.request.context.headings.get(row.id, "")
+        if heading and own is not None:
+            # It belongs to the words, and so stands behind all that comes before them.
+            own = _headed(own, heading)
+            cost += estimator.of_text(heading) + estimator.seam
         found[level] = _Written(preface.before(own), preface, words, shortened, words + cost)
     return found
+
+
+def _headed(content: Content, heading: str) -> Content:
+    first, *rest = blocks_of(content)
+    if not isinstance(first, Text):
+        return Mixed((Text(heading), first, *rest))
+    first = Text(heading + first.text)
+    return Mixed((first, *rest)) if rest else first
 
 
 def _as_written(plan: LayerPlan, written: Mapping[int, _Written]) -> Plan:
@@ -137,7 +154,12 @@ def _as_written(plan: LayerPlan, written: Mapping[int, _Written]) -> Plan:
     shortened = {
         level: most for level, most in plan.plan.fit.shortened.items() if offset + level not in written
     }
-    return replace(plan.plan, rows=outline, fit=plan.plan.fit._replace(shortened=shortened))
+    request = plan.plan.request
+    if request.headings:
+        headed = {plan.path.rows[level].id for level in written}
+        headings = {name: said for name, said in request.headings.items() if name not in headed}
+        request = replace(request, headings=headings)
+    return replace(plan.plan, request=request, rows=outline, fit=plan.plan.fit._replace(shortened=shortened))
 
 
 def _contents(plan: LayerPlan, written: Mapping[int, _Written]) -> dict[str, Content]:
@@ -160,19 +182,19 @@ def _summarised(messages: tuple[Message, ...], summary: str) -> tuple[Message, .
     return (Message(first.role, blocks), *rest)
 
 
-def _current(
-    plan: LayerPlan, written: Mapping[int, _Written], contents: Mapping[str, Content]
-) -> dict[int, Content]:
-    """The levels of the current turn as they are sent."""
-    found: dict[int, Content] = {}
+def _current(plan: LayerPlan, written: Mapping[int, _Written], contents: Mapping[str, Content]) -> str:
+    """The levels of the current turn as they are sent, with what is told before them."""
+    request = plan.plan.request
+    found = [request.preface] if request.preface else []
     for level, row in plan.path.rows.items():
-        if level < plan.path.turn or row.left_out is not None:
+        if level < plan.path.spoken or row.left_out is not None:
             continue
         if level in written:
-            found[level] = written[level].content
+            found.append(spoken_text(written[level].content))
         elif row.tokens:
-            found[level] = _own(plan, row, contents) or Text("")
-    return found
+            own = _own(plan, row, contents)
+            found.append(request.headings.get(row.id, "") + ("" if own is None else spoken_text(own)))
+    return JOINT.join(found)
 
 
 def _typed(plan: LayerPlan, contents: Mapping[str, Content]) -> str:
@@ -180,7 +202,7 @@ def _typed(plan: LayerPlan, contents: Mapping[str, Content]) -> str:
     texts = [
         spoken_text(own)
         for level, row in plan.path.rows.items()
-        if level >= plan.path.turn and row.left_out is None and row.tokens
+        if level >= plan.path.spoken and row.left_out is None and row.tokens
         if (own := _own(plan, row, contents)) is not None
     ]
     return JOINT.join(texts)
@@ -213,9 +235,10 @@ def _layers(
         if level >= plan.path.turn
         for segment in _turn_segments(each.preface)
     ]
-    spoken = [_message_segment(str(index), message) for index, message in enumerate(history)]
+    settled = not plan.request.unsettled
+    spoken = [_message_segment(str(index), each, stable=settled) for index, each in enumerate(history)]
     if rest:
-        spoken.append(Segment(str(len(spoken)), rest, True, {"role": "user", "merged": True}))
+        spoken.append(Segment(str(len(spoken)), rest, settled, {"role": "user", "merged": True}))
     user = [Segment(plan.request.message_id or "input", typed, stable=False)] if typed else []
     return tuple(
         Layer(layer, tuple(segments), sum(of_text(segment.content) for segment in segments))
@@ -257,13 +280,13 @@ def _turn_segments(preface: Preface) -> list[Segment]:
     ]
 
 
-def _message_segment(name: str, message: Message) -> Segment:
+def _message_segment(name: str, message: Message, *, stable: bool) -> Segment:
     """A message as text; one that is more than text as its blocks."""
     about: dict[str, JsonValue] = {"role": message.role.value}
     if len(message.blocks) == 1 and isinstance(message.blocks[0], Text):
-        return Segment(name, message.text, True, about)
+        return Segment(name, message.text, stable, about)
     blocks = canonical([content_to_wire(block) for block in message.blocks])
-    return Segment(name, blocks, True, about | {"blocks": True})
+    return Segment(name, blocks, stable, about | {"blocks": True})
 
 
 def _settings(plan: LayerPlan) -> dict[str, JsonValue]:

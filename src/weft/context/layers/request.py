@@ -46,5 +46,11 @@ class LayeredRequest:
     """A loom-aware agent's, which changes too often to be cached."""
     loom_context: str = ""
     strip: Strip | None = None
+    run: int = 0
+    """Levels at the outline's end that are no nodes: what was said and answered since the turn began."""
+    folded: int = 0
+    """Levels of the path that the outline's first row stands for, where it stands for any."""
+    unsettled: bool = False
+    """Whether the history changes as time goes by: headings that say how long ago something was said."""
     settings: LayerSettings = field(default_factory=LayerSettings)
     provider: str = ""

@@ -1,6 +1,7 @@
 """The whole of what a loom-aware agent is sent, in its order.
 
-System prompt with addendum · memory · conversation with headings · loom context · current turn.
+System prompt with addendum, and the library · memory · conversation with headings · loom
+context · current turn. A dialogue's is laid out in layers, as any other agent's is.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,6 +9,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from weft.context.assemble import INPUT, ContextRequest, Pending, plan_context
+from weft.context.layers.blocks import render_tools
+from weft.context.layers.envelope import Envelope
+from weft.context.layers.items import ContextItem
+from weft.context.layers.plan import plan_layers
+from weft.context.layers.render import render_layers
+from weft.context.layers.request import LayeredRequest
+from weft.context.layers.whole import context_of
 from weft.context.loomaware.addendum import addendum
 from weft.context.loomaware.headings import (
     NodeFacts,
@@ -31,7 +39,15 @@ from weft.tree.content import Content, Text, spoken_text
 from weft.tree.message import Message
 from weft.tree.node import Role
 
-__all__ = ["Exchange", "LoomAware", "loom_request", "plan_loom", "render_loom", "turns_after"]
+__all__ = [
+    "Exchange",
+    "LoomAware",
+    "loom_envelope",
+    "loom_request",
+    "plan_loom",
+    "render_loom",
+    "turns_after",
+]
 
 _SAID, _ANSWERED = "said:", "answered:"
 
@@ -61,8 +77,6 @@ class LoomAware:
     """Of this run, so far."""
     asked: str = ""
     """What is asked of it in a document's tree, where that is no part of the text."""
-    tools: str = ""
-    """What was looked up for this turn."""
     summaries: Mapping[str, str] = field(default_factory=dict[str, str])
     """By node id, for pruning."""
     showing: Showing = field(default_factory=Showing)
@@ -70,8 +84,9 @@ class LoomAware:
     """What was pruned, and how to get it back."""
 
 
-def loom_request(request: ContextRequest, loom: LoomAware) -> tuple[ContextRequest, dict[str, Content]]:
+def loom_request(layered: LayeredRequest, loom: LoomAware) -> tuple[LayeredRequest, dict[str, Content]]:
     """The request of a loom-aware agent, and the contents of what in it is no node."""
+    request = layered.context
     cached = request.preferences.loom_layout is LoomLayout.CACHE
     memory = memory_block(loom.memory, loom.showing)
     request, own = _with_run(request, loom.exchanges)
@@ -82,23 +97,49 @@ def loom_request(request: ContextRequest, loom: LoomAware) -> tuple[ContextReque
         tail = tail_block(loom.place, loom.permissions, memory=memory, facts=facts, now=loom.now)
     else:
         tail = loom_context(loom.place, loom.permissions)
-    preface = f"{tail}\n{loom.notice}" if loom.notice else tail
-    if request.dialogue:
-        preface = JOINT.join(filter(None, [escape_look_alikes(loom.tools), preface]))
-    else:
-        preface = JOINT.join(filter(None, [preface, loom.asked.strip()]))
-        request = replace(request, budget=request.budget - _cost_after(request, loom.exchanges))
-    prompt = JOINT.join(filter(None, [request.system.agent.strip(), addendum(loom.permissions)]))
-    system = replace(request.system, agent=prompt, memory="" if cached else memory)
-    changed = replace(
+    tail = f"{tail}\n{loom.notice}" if loom.notice else tail
+    request = replace(
         request,
-        system=system,
-        preface=preface,
+        preface=tail,
         headings=_headings(request, loom, rows, cached=cached),
         # A collaborator is a chat model: it is told where it is, in a document's tree too.
         buffer_system_context=True,
     )
+    if not request.dialogue:
+        changed = _behind_a_document(request, loom, memory="" if cached else memory)
+        return replace(layered, context=changed), own
+    tools = escape_look_alikes(render_tools(layered.tool_outputs))
+    changed = replace(
+        layered,
+        context=replace(request, preface=JOINT.join(filter(None, [tools, tail]))),
+        standing=replace(layered.standing, addendum=addendum(loom.permissions)),
+        memory_block="" if cached else memory,
+        run=len(own),
+        unsettled=not cached,
+        attached=[each._replace(item=_quiet(each.item)) for each in layered.attached],
+        items=[_quiet(each) for each in layered.items],
+        fresh={name: _quiet(each) for name, each in layered.fresh.items()},
+        # They stand before the loom context, which stands before everything else of the turn.
+        tool_outputs=(),
+    )
     return changed, own
+
+
+def _behind_a_document(request: ContextRequest, loom: LoomAware, *, memory: str) -> ContextRequest:
+    """A document has no layers: all that is told of the tree stands behind it, with what is asked."""
+    prompt = JOINT.join(filter(None, [request.system.agent.strip(), addendum(loom.permissions)]))
+    return replace(
+        request,
+        system=replace(request.system, agent=prompt, memory=memory),
+        preface=JOINT.join(filter(None, [request.preface, loom.asked.strip()])),
+        budget=request.budget - _cost_after(request, loom.exchanges),
+    )
+
+
+def _quiet(item: ContextItem) -> ContextItem:
+    """An item whose text cannot pass for a heading or a block."""
+    content = escape_look_alikes(item.content)
+    return item if content == item.content else replace(item, item=replace(item.item, content=content))
 
 
 def _cost_after(request: ContextRequest, exchanges: Sequence[Exchange]) -> int:
@@ -150,10 +191,14 @@ def _with_run(
 _NOWHERE = Candidate("", "", "user", 0, 0)
 
 
-def plan_loom(request: ContextRequest, loom: LoomAware) -> LoomPlan:
+def plan_loom(layered: LayeredRequest, loom: LoomAware) -> LoomPlan:
     """A plan without any pruning."""
-    changed, own = loom_request(request, loom)
-    return LoomPlan(plan=plan_context(changed), own=own, after=turns_after(request, loom.exchanges))
+    changed, own = loom_request(layered, loom)
+    if not changed.context.dialogue:
+        after = turns_after(layered.context, loom.exchanges)
+        return LoomPlan(plan=plan_context(changed.context), own=own, after=after)
+    found = plan_layers(changed)
+    return LoomPlan(plan=found.plan, layers=found, own=own)
 
 
 def turns_after(request: ContextRequest, exchanges: Sequence[Exchange]) -> tuple[Message, ...]:
@@ -169,17 +214,13 @@ def turns_after(request: ContextRequest, exchanges: Sequence[Exchange]) -> tuple
 
 def render_loom(found: LoomPlan, contents: Mapping[str, Content]) -> AssembledContext:
     """Write what was planned. Texts of nodes are made unable to pass for headings, blocks or boundaries."""
-    dialogue = found.plan.request.dialogue
+    if found.layers is not None:
+        return context_of(found.layers, loom_envelope(found, contents))
     told: dict[str, Content] = {
-        name: escape_content(content)
-        if dialogue
-        else Text(escape_look_alikes(unmarked(spoken_text(content))))
-        for name, content in contents.items()
+        name: Text(escape_look_alikes(unmarked(spoken_text(content)))) for name, content in contents.items()
     }
     context = render_context(found.plan, {**told, **found.own})
     pieces = with_pruned(context.manifest.pieces, found)
-    if dialogue:
-        return replace(context, manifest=Manifest(context.manifest.facts, pieces))
     preface = found.plan.request.preface
     message = Message(Role.USER, (Text(JOINT.join(filter(None, [context.document, preface]))),))
     cost = found.plan.request.estimator.of_text(JOINT + preface)
@@ -191,3 +232,11 @@ def render_loom(found: LoomPlan, contents: Mapping[str, Content]) -> AssembledCo
     facts = replace(context.manifest.facts, hash=digest_of(context.system, None, messages))
     manifest = Manifest(facts, pieces)
     return replace(context, manifest=manifest, messages=messages, document=None, tokens=manifest.tokens)
+
+
+def loom_envelope(found: LoomPlan, contents: Mapping[str, Content]) -> Envelope:
+    """The same of a dialogue, in layers. The input is as it was typed; all else is made unable to deceive."""
+    told = {name: escape_content(content) for name, content in contents.items()}
+    envelope = render_layers(found.laid_out, {**told, **found.own}, typed={**contents, **found.own})
+    manifest = envelope.manifest
+    return replace(envelope, manifest=Manifest(manifest.facts, with_pruned(manifest.pieces, found)))

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from weft.context.assemble import Plan
+from weft.context.layers.plan import LayerPlan
 from weft.context.manifest import Gap, Kind, Outcome, Piece, Run
+from weft.errors import InvalidInputError
 from weft.tree.content import Content
 from weft.tree.message import Message
 
@@ -16,6 +18,9 @@ class LoomPlan:
     """A plan, the contents that it needs beside the nodes', and the account of what was pruned."""
 
     plan: Plan
+    """The engine's."""
+    layers: LayerPlan | None = None
+    """Of a dialogue: what stands in which layer."""
     own: Mapping[str, Content]
     pruned: tuple[Piece, ...] = ()
     collapsed: int = 0
@@ -27,26 +32,38 @@ class LoomPlan:
     @property
     def wanted(self) -> list[str]:
         """Ids of the nodes whose contents rendering needs."""
-        return [name for name in self.plan.wanted if name not in self.own]
+        names = self.plan.wanted if self.layers is None else [*self.layers.wanted, *self.layers.turn]
+        return [name for name in dict.fromkeys(names) if name not in self.own]
+
+    @property
+    def laid_out(self) -> LayerPlan:
+        """Its layers, which a document does not have."""
+        if self.layers is None:
+            raise InvalidInputError("layers are made of dialogues", hint="a text in buffer mode has no turns")
+        return self.layers
+
+    @property
+    def first(self) -> int:
+        """The number that the account has for the level that stands for others."""
+        return 0 if self.layers is None else self.layers.path.offset
 
 
 def with_pruned(pieces: Sequence[Piece], found: LoomPlan) -> list[Piece]:
     """The account of what was sent, with what pruning did to the path, each at its own level."""
     if not found.collapsed:
         return [*pieces, *found.pruned]
-    system = [piece for piece in pieces if piece.kind is Kind.SYSTEM]
-    others = [piece for piece in pieces if piece.kind is not Kind.SYSTEM]
+    start = next((index for index, piece in enumerate(pieces) if piece.position is not None), len(pieces))
     shifted: list[Piece] = []
-    for piece in others:
+    for piece in pieces[start:]:
         shifted += _shifted(piece, found)
-    return [*system, *found.pruned, *shifted]
+    return [*pieces[:start], *found.pruned, *shifted]
 
 
 def _shifted(piece: Piece, found: LoomPlan) -> list[Piece]:
     if piece.position is None:
         return [piece]
-    by = found.collapsed - 1
-    if piece.position > 0:
+    by = found.collapsed - 1 - found.first
+    if piece.position > found.first:
         return [replace(piece, position=piece.position + by)]
     if isinstance(piece, Gap):
         # The summaries themselves were cut: what they stood for is told apart.

@@ -8,15 +8,16 @@ get it back. Pins are in the memory block, and nothing here touches them.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from weft.context.assemble import ContextRequest, plan_context
+from weft.context.assemble import ContextRequest
 from weft.context.fit import window_of_grid
-from weft.context.loomaware.assembly import Exchange, LoomAware, loom_request, plan_loom, turns_after
+from weft.context.layers.request import LayeredRequest
+from weft.context.loomaware.assembly import Exchange, LoomAware, plan_loom
 from weft.context.loomaware.planned import LoomPlan
 from weft.context.manifest import Gap, Kind, Outcome, Piece, Run
 from weft.context.select import Candidate, Outline, bound_of, left_out_of
 from weft.context.strategy import Strategy
 from weft.errors import ContextLimitError
-from weft.tree.content import Content, Text
+from weft.tree.content import Text
 
 __all__ = ["plan_loomaware"]
 
@@ -41,43 +42,43 @@ class _Folded:
         return self.first if self.levels == 1 else f"{self.first}-{self.last}"
 
 
-def plan_loomaware(request: ContextRequest, loom: LoomAware) -> LoomPlan:
+def plan_loomaware(layered: LayeredRequest, loom: LoomAware) -> LoomPlan:
     """Plan what a loom-aware agent is sent; where it does not fit, prune before any strategy cuts.
 
     With `stopAtLimit` nothing is pruned: it says by how much it is too long.
     """
-    if request.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT:
-        return plan_loom(request, loom)
-    whole = _tried(request, loom, None)
+    if layered.context.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT:
+        return plan_loom(layered, loom)
+    whole = _tried(layered, loom, None)
     if whole is not None:
         return whole
-    return _Pruning(request, loom).plan()
+    return _Pruning(layered, loom).plan()
 
 
-def _tried(request: ContextRequest, loom: LoomAware, folded: _Folded | None) -> LoomPlan | None:
+def _tried(layered: LayeredRequest, loom: LoomAware, folded: _Folded | None) -> LoomPlan | None:
     """The plan, if all of it fits."""
     try:
-        found = _planned(request, loom, folded)
+        found = _planned(layered, loom, folded)
     except ContextLimitError:
         return None
     fits = not found.plan.fit.truncated and not found.plan.fit.shortened
     return found if fits else None
 
 
-def _planned(request: ContextRequest, loom: LoomAware, folded: _Folded | None) -> LoomPlan:
-    changed, own = loom_request(_folded_request(request, folded), loom)
-    contents: dict[str, Content] = dict(own)
-    if folded is not None:
-        contents[COLLAPSED] = Text(folded.text)
-    plan, after = plan_context(changed), turns_after(request, loom.exchanges)
+def _planned(layered: LayeredRequest, loom: LoomAware, folded: _Folded | None) -> LoomPlan:
     if folded is None:
-        return LoomPlan(plan=plan, own=contents, after=after)
-    return LoomPlan(plan=plan, own=contents, collapsed=folded.levels, label=folded.label, after=after)
+        return plan_loom(layered, loom)
+    request = _folded_request(layered.context, folded)
+    found = plan_loom(replace(layered, context=request, folded=folded.levels), loom)
+    return replace(
+        found,
+        own={**found.own, COLLAPSED: Text(folded.text)},
+        collapsed=folded.levels,
+        label=folded.label,
+    )
 
 
-def _folded_request(request: ContextRequest, folded: _Folded | None) -> ContextRequest:
-    if folded is None:
-        return request
+def _folded_request(request: ContextRequest, folded: _Folded) -> ContextRequest:
     outline = request.outline
     cut = folded.levels
     rest = [outline.at(level) for level in range(cut, outline.first + len(outline.tail))]
@@ -90,8 +91,9 @@ def _folded_request(request: ContextRequest, folded: _Folded | None) -> ContextR
 class _Pruning:
     """The steps, each only as far as it is needed."""
 
-    def __init__(self, request: ContextRequest, loom: LoomAware) -> None:
-        self.request = request
+    def __init__(self, layered: LayeredRequest, loom: LoomAware) -> None:
+        self.layered = layered
+        self.request = layered.context
         self.loom = loom
         self.folded: _Folded | None = None
         self.done: list[str] = []
@@ -104,7 +106,7 @@ class _Pruning:
             if found is not None:
                 return self._accounted(found)
         # All that can be pruned is pruned; the rest is the strategy's to cut.
-        found = _planned(self.request, self._noticed(), self.folded)
+        found = _planned(self.layered, self._noticed(), self.folded)
         if not found.plan.fit.truncated:
             return self._accounted(found)
         if self.folded is not None and found.plan.fit.head == 0:
@@ -113,7 +115,7 @@ class _Pruning:
             self.done, self.back = self.done[1:], self.back[1:]
         self.done.append("older nodes left out")
         self.back.append("→ tree, → view ID full")
-        return self._accounted(_planned(self.request, self._noticed(), self.folded))
+        return self._accounted(_planned(self.layered, self._noticed(), self.folded))
 
     def _accounted(self, found: LoomPlan) -> LoomPlan:
         return replace(found, pruned=(*self._folded_pieces(), *self.pieces))
@@ -125,7 +127,7 @@ class _Pruning:
         return replace(self.loom, notice=notice)
 
     def _try(self) -> LoomPlan | None:
-        return _tried(self.request, self._noticed(), self.folded)
+        return _tried(self.layered, self._noticed(), self.folded)
 
     def _fold(self) -> LoomPlan | None:
         """As few of the oldest levels as will do, at places where a cut may fall."""

@@ -7,46 +7,40 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from weft.context.assemble import ContextRequest
-from weft.context.layers.controls import CacheControls, Mark
-from weft.context.layers.envelope import sha256_of
-from weft.context.loomaware.assembly import Exchange, LoomAware, render_loom
+from weft.context.layers.whole import context_of
+from weft.context.loomaware.assembly import Exchange, LoomAware, loom_envelope, render_loom
 from weft.context.loomaware.memory import Memory, Showing
 from weft.context.loomaware.place import Place
+from weft.context.loomaware.planned import LoomPlan
 from weft.context.loomaware.pruning import plan_loomaware
 from weft.context.result import AssembledContext
 from weft.context.select import Candidate
-from weft.context.settings import LoomLayout
-from weft.providers.base import CacheKind
 from weft.runtime.actor import Actor, permissions_of
-from weft.runtime.collaborating.bringing import Brought, bring
 from weft.runtime.commanding.crossing import may_cross
 from weft.runtime.commanding.remembered import Remembered
 from weft.runtime.commanding.seeing import Seeing
 from weft.runtime.commanding.threshold import inline_tokens
-from weft.runtime.contexts import Contexts, contents_for
+from weft.runtime.contexts import Contexts
 from weft.runtime.generating.assembly import Ask, Assembled, options_of
+from weft.runtime.generating.layers import assembled_from
 from weft.runtime.outlines import PathReader
-from weft.runtime.standing import calls_for_layers
+from weft.runtime.preparing import prepare
 from weft.runtime.summarising.extracting import EXTRACT, extract
 from weft.store import schema
 from weft.store.memory import MemoryKind, live_memory
 from weft.store.references import find_agent
 from weft.store.session import Session as StoreSession
 from weft.tree.agent import Agent
-from weft.tree.content import plain_text
-from weft.tree.json import JsonObject
+from weft.tree.content import Content, plain_text
 from weft.tree.wire import from_microseconds
 
 if TYPE_CHECKING:
     from weft.runtime.commanding.session import Session
+    from weft.runtime.layering import Assembly, Gathered
 
-__all__ = ["InRun", "assemble_for_run", "assemble_loom_aware", "see"]
+__all__ = ["InRun", "assemble_for_run", "assemble_loom_aware", "lay_out", "see"]
 
 _AT_ONCE = 100
-_EPHEMERAL: JsonObject = {"type": "ephemeral"}
-_TRIES = 3
-"""Times that an item is put where it is sent: each may push something else out."""
 _NAMED = 3
 """How many nodes of the way are named."""
 
@@ -62,26 +56,33 @@ class InRun:
     asked: str = ""
 
 
-def see(
-    contexts: Contexts,
-    agent: Agent,
-    request: ContextRequest,
-    reader: PathReader,
-    run: InRun | None,
-    *,
-    tools: str = "",
-) -> AssembledContext:
-    """Plan, prune where it is too long, and render; facts are read of the rows that may be shown, and no more."""
+def see(contexts: Contexts, agent: Agent, gathered: "Gathered", run: InRun | None) -> AssembledContext:
+    """What the agent is sent."""
+    plan, contents = _planned(contexts, agent, gathered, run)
+    if plan.layers is None:
+        return render_loom(plan, contents)
+    assembly = gathered.assembly(plan.layers, loom_envelope(plan, contents))
+    return context_of(assembly.plan, assembly.envelope)
+
+
+def lay_out(contexts: Contexts, agent: Agent, gathered: "Gathered", run: InRun | None) -> "Assembly":
+    """The same of a dialogue, in layers."""
+    plan, contents = _planned(contexts, agent, gathered, run)
+    return gathered.assembly(plan.laid_out, loom_envelope(plan, contents))
+
+
+def _planned(
+    contexts: Contexts, agent: Agent, gathered: "Gathered", run: InRun | None
+) -> tuple[LoomPlan, dict[str, Content]]:
+    """Plan, prune where it is too long, and read what is kept; facts are read of the rows that may be shown."""
+    reader, layered = gathered.reader, gathered.layered
     tree, now = reader.tree.ulid, contexts.clock()
-    rows = [*request.outline.head, *request.outline.tail]
+    rows = [*layered.context.outline.head, *layered.context.outline.tail]
     found = run or _outside(contexts, agent, reader, rows)
     facts = Seeing(contexts.store, found.actor).facts(tree, [row.id for row in rows])
     with contexts.opened(tree) as opened:
         # Nodes never change: what was read of the path before holds here too.
         reader.tree = opened
-        brought = Brought(request)
-        if calls_for_layers(opened, reader.end, contexts.actor):
-            brought = bring(request, reader, contexts.actor)
         loom = LoomAware(
             permissions=permissions_of(opened.session, found.actor),
             place=found.place,
@@ -90,18 +91,12 @@ def see(
             memory=found.memory,
             exchanges=found.exchanges,
             asked=found.asked,
-            tools=tools,
             summaries=_Summaries(reader, rows),
             showing=Showing(inline=inline_tokens(agent)),
         )
-        plan = plan_loomaware(brought.placed(), loom)
-        for _ in range(_TRIES):
-            if not brought.lost(plan.wanted):
-                break
-            plan = plan_loomaware(brought.placed(plan.wanted), loom)
-        texts = brought.texts
-        wanted = [name for name in plan.wanted if name not in texts]
-        return render_loom(plan, contents_for(wanted, reader) | texts)
+        # Where it is too long it is pruned, which tells more than a strip does.
+        plan = plan_loomaware(replace(layered, strip=None), loom)
+        return plan, gathered.contents(plan.wanted)
 
 
 def _outside(contexts: Contexts, agent: Agent, reader: PathReader, rows: Sequence[Candidate]) -> InRun:
@@ -137,40 +132,32 @@ def assemble_for_run(
         exchanges=exchanges,
         asked=asked,
     )
-    return _assembled(ask, ask.contexts.at(ask.tree, node, replace(options_of(ask), run=run)))
+    return _assembled(replace(ask, node=node), run)
 
 
 def assemble_loom_aware(ask: Ask) -> Assembled:
     """One answer of a loom-aware agent, outside of any run."""
-    return _assembled(ask, ask.contexts.at(ask.tree, ask.node, options_of(ask)))
+    return _assembled(ask, None)
 
 
-def _assembled(ask: Ask, found: AssembledContext) -> Assembled:
+def _assembled(ask: Ask, run: InRun | None) -> Assembled:
     """The last words are always a user's, so there are none of the answer to begin with."""
+    contexts, options = ask.contexts, replace(options_of(ask), run=run)
+    with contexts.opened(ask.tree) as opened:
+        gathered = contexts.gathered(opened, ask.node, options)
+    if gathered.layered.context.dialogue:
+        assembly = lay_out(contexts, ask.agent, gathered, run)
+        with contexts.opened(ask.tree) as opened:
+            prepared = prepare(opened, assembly, ask.agent, contexts.clock(), way=ask.profile.cache.value)
+        # What was sent is kept with its turn; what a run sends after it belongs to the run.
+        return assembled_from(ask, prepared, kept=run is None or not run.exchanges)
+    found = see(contexts, ask.agent, gathered, run)
     return Assembled(
         system=(found.system,) if found.system else (),
         messages=found.messages,
-        prompt=found.document,
-        cache=_controls(ask, found),
         manifest=found.manifest.stored(),
         tokens=found.tokens,
     )
-
-
-def _controls(ask: Ask, found: AssembledContext) -> CacheControls:
-    """What a provider is told about caching: in the layout for it, all but the last message stays as it is."""
-    if ask.profile.cache is CacheKind.KEY:
-        # Requests of one tree go where its prefix was cached.
-        return CacheControls(fields={"prompt_cache_key": f"weft-{sha256_of(ask.tree)[:32]}"})
-    stable = found.manifest.facts.settings.get("loomLayout") == LoomLayout.CACHE
-    if ask.profile.cache is not CacheKind.MARKS or not stable:
-        return CacheControls()
-    places: list[tuple[int | None, int]] = [(None, 0)] if found.system else []
-    if len(found.messages) > 1:
-        before = len(found.messages) - 2
-        places.append((before, len(found.messages[before].blocks) - 1))
-    marks = (Mark(message=message, block=block, control=_EPHEMERAL) for message, block in places)
-    return CacheControls(marks=tuple(marks))
 
 
 class _Summaries(Mapping[str, str]):

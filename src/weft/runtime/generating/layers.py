@@ -12,9 +12,9 @@ from weft.runtime.generating.assembly import (
     with_prefill,
 )
 from weft.runtime.layer_options import LayerOptions
-from weft.runtime.preparing import keeping
+from weft.runtime.preparing import Prepared, keeping
 
-__all__ = ["assemble_in_layers", "assembly_for"]
+__all__ = ["assemble_in_layers", "assembled_from", "assembly_for"]
 
 
 def assemble_in_layers(ask: Ask) -> Assembled:
@@ -22,7 +22,13 @@ def assemble_in_layers(ask: Ask) -> Assembled:
     from weft.runtime.grove import Grove  # noqa: PLC0415 - the grove's handle stands on this package
 
     layers = Grove(ask.gate, ask.contexts.actor).layers
-    prepared = layers.prepare(ask.tree, ask.node, LayerOptions(context=options_of(ask)))
+    options = LayerOptions(context=options_of(ask), subject=True, way=ask.profile.cache.value)
+    prepared = layers.prepare(ask.tree, ask.node, options)
+    return assembled_from(ask, prepared)
+
+
+def assembled_from(ask: Ask, prepared: Prepared, *, kept: bool = True) -> Assembled:
+    """A request in layers as it is sent, and kept with its turn if that is wanted."""
     envelope = prepared.envelope
     messages, prefill = envelope.messages, ""
     if not prepared.controls.marks:
@@ -36,14 +42,14 @@ def assemble_in_layers(ask: Ask) -> Assembled:
         manifest=envelope.manifest.stored(),
         tokens=envelope.tokens,
         cached=prepared.prediction.cached if ask.profile.prefix_cache else None,
-        keep=partial(keeping, prepared),
+        keep=partial(keeping, prepared) if kept else None,
     )
 
 
 def assembly_for(ask: Ask, *, dialogue: bool) -> Assembly:
     """The one that was wished for; else layers, which are kept with their turn.
 
-    A loom-aware agent's surroundings have an order of their own, and a document has no turns.
+    A loom-aware agent is shown the tree around it, too; and a document has no turns.
     """
     if ask.wishes.assembly is not None:
         return ask.wishes.assembly
