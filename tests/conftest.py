@@ -1,6 +1,7 @@
 """Real stores for every test: SQLite in a folder of its own, PostgreSQL in a database of its own."""
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -38,12 +39,32 @@ settings.register_profile(
     "fixed", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
 )
 settings.register_profile("prove", parent=settings.get_profile("fixed"), derandomize=False, max_examples=1000)
-settings.register_profile("inner", parent=settings.get_profile("fixed"), max_examples=10)
+settings.register_profile("inner", parent=settings.get_profile("fixed"), max_examples=5)
 # The inner loop is a quick look while one works: SQLite, few examples, and nothing of the faces, of asking
-# models and of moving whole groves. All of it is `make test`.
+# models, of moving whole groves, and of other processes, servers and full disks. All of it is `make test`.
 _INNER = bool(os.environ.get("WEFT_INNER"))
-_OUTER = {"cli", "collaborating", "generating", "mcp_server", "moving", "server"}
+_OUTER = [
+    "cli",
+    "collaborating",
+    "commanding/test_fuzz.py",
+    "generating",
+    "mcp_server",
+    "moving",
+    "provenance/test_bundle.py",
+    "provenance/test_every_byte.py",
+    "provenance/test_timestamps.py",
+    "providers/test_contract.py",
+    "runtime/test_odd_contexts.py",
+    "runtime/test_search_index.py",
+    "server",
+    "store/test_groups.py",
+    "store/test_kill.py",
+    "store/test_trouble.py",
+    "test_imports.py",
+]
+collect_ignore = _OUTER if _INNER else []  # not even loaded
 _FIGURE = "figure: "
+_NAMED = 200
 settings.load_profile("prove" if os.environ.get("WEFT_PROVE") else "inner" if _INNER else "fixed")
 
 
@@ -53,7 +74,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if _INNER:
         left = [item for item in items if _is_outer(item)]
         config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in set(left)]
+        items[:] = [item for item in items if not _is_outer(item)]
     for item in items:
         callspec = getattr(item, "callspec", None)
         store = None if callspec is None else callspec.params.get("module_address")
@@ -61,15 +82,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(f"{item.location[0]} {store}"))
 
 
+def pytest_collection_finish() -> None:
+    """What was loaded stays to the end: nothing is gained by looking through it for garbage."""
+    gc.freeze()
+
+
 def _is_outer(item: pytest.Item) -> bool:
-    outside = item.path.parent.name in _OUTER
-    return outside or _needs_a_server(item) or item.get_closest_marker("long") is not None
+    return _needs_a_server(item) or any(item.get_closest_marker(name) for name in ("long", "outer"))
 
 
 def _needs_a_server(item: pytest.Item) -> bool:
     callspec = getattr(item, "callspec", None)
     chosen = [] if callspec is None else list(callspec.params.values())
     return "postgres" in chosen or "postgres_server" in getattr(item, "fixturenames", ())
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """A long text is named by its beginning and its length: processes tell each other the names of all tests."""
+    if not isinstance(val, str | bytes) or len(val) <= _NAMED:
+        return None
+    return f"{val[:_NAMED]!r} of {len(val)}"
 
 
 @pytest.fixture

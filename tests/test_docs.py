@@ -94,6 +94,7 @@ def test_every_command_on_a_page_exists(page: Path) -> None:
             assert words[1] in members, f"there is no weft {first} {words[1]}"
 
 
+@pytest.mark.outer
 def test_every_python_name_on_a_page_exists(page: Path) -> None:
     for module, dotted in (found for code in code_of(page) for found in PYTHON_NAME.findall(code)):
         thing: object = weft if module == "weft" else weft.Grove
@@ -141,6 +142,7 @@ def test_every_decision_is_listed_and_tells_context_choice_and_consequence() -> 
             assert part in text
 
 
+@pytest.mark.outer
 def test_the_sample_shows_what_a_grove_can_hold(fresh_loom: weft.Grove) -> None:
     samples = plant_samples(fresh_loom)
     nodes = [row.node for row in fresh_loom.read.outline(samples.marie.id)]

@@ -59,7 +59,13 @@ def modules():
     return ["weft", *(name for name in names if "migrations" not in name and not name.endswith("__main__"))]
 
 
-@pytest.mark.parametrize("name", modules())
+FACES = ("weft.mcp_server", "weft.server")  # what they need takes long to load
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.outer if name.startswith(FACES) else ()) for name in modules()],
+)
 def test_public_names_are_sorted_and_exist(name):
     module = importlib.import_module(name)
     public = getattr(module, "__all__", [])

@@ -3,24 +3,40 @@
 import ast
 import re
 import tomllib
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.xdist_group("requirements")  # the files are read once
 
 HERE = Path(__file__).parent
 RULES = tomllib.loads((HERE / "requirements.toml").read_text())["rule"]
 
 
+@cache
 def named_rules() -> dict[str, set[str]]:
     """Every rule that a test says it covers, with the files that say so."""
     found: dict[str, set[str]] = {}
     for path in HERE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                for call in node.decorator_list:
-                    if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "covers":
-                        for argument in call.args:
-                            assert isinstance(argument, ast.Constant), path
-                            found.setdefault(str(argument.value), set()).add(path.name)
+        text = path.read_text("utf-8")
+        for node in definitions(ast.parse(text)) if "@covers(" in text else ():
+            for call in node.decorator_list:
+                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "covers":
+                    for argument in call.args:
+                        assert isinstance(argument, ast.Constant), path
+                        found.setdefault(str(argument.value), set()).add(path.name)
     return found
+
+
+def definitions(scope: ast.Module | ast.ClassDef) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    """What may be a test or a class of tests; no test stands within a function."""
+    for node in scope.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node
+        if isinstance(node, ast.ClassDef):
+            yield from definitions(node)
 
 
 def test_every_rule_is_well_formed_and_named_once():

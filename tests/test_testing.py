@@ -22,6 +22,7 @@ def test_the_same_things_happen_in_every_run():
     assert play(1) != play(2)
 
 
+@pytest.mark.outer
 @covers("testing.throwaway-grove")
 def test_a_thrown_away_grove_leaves_nothing():
     with testing.grove() as loom:
@@ -32,6 +33,7 @@ def test_a_thrown_away_grove_leaves_nothing():
     assert not folder.exists()
 
 
+@pytest.mark.outer
 @covers("testing.throwaway-grove")
 def test_time_passes_when_it_is_told_to():
     clock = testing.SteppingClock()

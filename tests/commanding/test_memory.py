@@ -136,6 +136,7 @@ def test_the_trace_tells_what_was_done_and_what_went_wrong(work):
     assert work.ok("memory").startswith("✓ 0 pins · 0 stashes · 7 actions\n=== Operational Memory ===\n")
 
 
+@pytest.mark.outer
 @covers("memory.trace-compressed")
 def test_old_actions_are_forgotten_in_the_end(work, monkeypatch):
     monkeypatch.setattr(remembered, "KEPT_ACTIONS", 10)
@@ -174,6 +175,7 @@ def test_memory_is_per_agent_and_tree(work):
     assert theirs.memory().stashes == ()
 
 
+@pytest.mark.outer
 @covers("memory.per-agent-and-tree")
 def test_memory_survives_a_restart(address):
     with open_with(address) as loom:
@@ -223,6 +225,7 @@ def test_events_hold_no_words_of_a_memory_and_deleting_the_tree_leaves_none(work
         work.session.memory()
 
 
+@pytest.mark.outer
 @covers("memory.moves-with-the-tree")
 def test_memory_moves_with_the_tree(grove, tmp_path):
     work = Workplace(grove)

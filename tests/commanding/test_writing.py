@@ -258,6 +258,7 @@ def test_lines_are_those_of_the_text_that_was_read(work):
     assert work.no(f'write doc:"{title}" at:99 "x"').startswith("✗ NOT_FOUND: line 99 is past the end")
 
 
+@pytest.mark.outer
 @covers("command.leaving-the-tree", "command.cross-tree-hint")
 def test_what_leaves_the_tree_needs_the_flag_and_an_agent_that_may(grove):
     home, away = Workplace(grove), Workplace(grove)

@@ -301,6 +301,7 @@ LONG = {
 }
 
 
+@pytest.mark.outer
 @covers("security.long-command-line", "command.linear-parsing")
 @pytest.mark.parametrize("kind", LONG)
 def test_a_line_of_a_megabyte_takes_no_longer_whatever_it_is_made_of(kind):

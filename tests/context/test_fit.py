@@ -178,6 +178,7 @@ def test_a_cut_never_moves_back_as_a_path_grows(road, scene):
     assert all(one <= other for one, other in pairwise(cut for cut in cuts if cut is not None))
 
 
+@pytest.mark.outer
 @covers("step.head-on-a-grid", "step.head-ends-on-assistant", "step.cut-on-a-user-message")
 @given(roads(), scenes(stepped=True))
 def test_a_stepped_head_ends_on_an_assistant_and_stays_put(road, scene):

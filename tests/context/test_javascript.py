@@ -199,6 +199,7 @@ def test_what_json_cannot_hold_is_refused(value):
         compact_json(value)
 
 
+@pytest.mark.outer
 def test_depth_beyond_reason_is_refused_and_not_a_crash():
     deep: list = []
     for _ in range(100_000):

@@ -101,6 +101,7 @@ def test_a_list_that_began_with_a_user_message_still_does(messages, limit, optio
     assert not results_of(first)
 
 
+@pytest.mark.outer
 @given(conversations(systems=False), st.integers(0, 3_000), settings)
 def test_a_list_that_alternated_still_does(messages, limit, options):
     assume(alternates(messages) and options.get("marker") != "")
@@ -475,6 +476,7 @@ def test_arguments_of_the_wrong_kind_are_refused_by_their_name(name, values):
             fit_messages(**given)
 
 
+@pytest.mark.outer
 @covers("fit.budget-never-exceeded")
 def test_strange_blocks_and_half_characters_are_counted_and_not_stumbled_over():
     odd = [{"role": "user", "content": [{"type": ["x"]}, {"type": "text", "text": "Hello."}]}]

@@ -268,6 +268,7 @@ def test_a_name_that_is_not_unicode_is_in_no_output(notes):
     assert Folder.at(root).notes().left_out == 1
 
 
+@pytest.mark.outer
 @covers("toolcall.get-file-tree")
 def test_a_large_tree_is_told_by_its_folders(notes):
     desk, write = notes
@@ -327,6 +328,7 @@ def test_what_a_search_gave_and_what_links_name_can_be_read(notes):
     assert caught.value.hint == "getFileTree lists those there are"
 
 
+@pytest.mark.outer
 @covers("toolcall.read-note")
 def test_a_long_note_is_read_part_by_part(notes):
     desk, write = notes

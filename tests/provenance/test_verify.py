@@ -78,6 +78,7 @@ def test_a_source_that_was_exchanged_is_found_at_both_ends(fresh_loom: weft.Grov
     assert found == {(second.id, "hash"), (third.id, "hash")}
 
 
+@pytest.mark.outer
 @covers("verify.incomplete-names-what-is-missing")
 def test_what_is_missing_is_named_and_makes_it_incomplete(fresh_loom: weft.Grove, address: str) -> None:
     fresh_loom.add_agent("sage", model_ref="local:sample")
@@ -144,6 +145,7 @@ def test_a_tree_or_a_tag_that_vanished_is_missed(fresh_loom: weft.Grove, address
     assert any(kept.id in line and line.startswith("tag") for line in told)
 
 
+@pytest.mark.outer
 def test_a_list_of_findings_is_bounded_and_says_how_many_more(fresh_loom: weft.Grove, address: str) -> None:
     tree = fresh_loom.plant("T", "one")
     with fresh_loom._gate.store.read() as session:

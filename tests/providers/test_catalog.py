@@ -119,6 +119,7 @@ def test_a_list_that_cannot_be_kept_is_served_all_the_same(lab, clock, tmp_path)
     assert list(models(catalog).models) == LISTED
 
 
+@pytest.mark.outer
 @covers("provider.catalog-bundled")
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "google", "compatible"])
 def test_without_an_answer_there_is_a_bundled_table(catalog, provider):
@@ -131,6 +132,7 @@ def test_without_an_answer_there_is_a_bundled_table(catalog, provider):
     assert not any("embed" in info.name.model for info in found.models)
 
 
+@pytest.mark.outer
 @covers("provider.catalog-bundled")
 def test_without_a_key_the_problem_is_told_beside_the_table(catalog, monkeypatch):
     for name in ("OPENAI_API_KEY", "WEFT_KEY_OPENAI"):

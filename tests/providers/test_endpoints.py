@@ -205,6 +205,7 @@ def ask(house, server, resolver=None, **settings):
     return scene()
 
 
+@pytest.mark.outer
 @covers("security.endpoint-pinned", "security.forged-requests-refused")
 @pytest.mark.parametrize("house", [ANTHROPIC, CHAT, GOOGLE], ids=lambda house: house.name)
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

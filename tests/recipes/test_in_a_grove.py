@@ -179,6 +179,7 @@ def test_appending_is_undone_and_redone(fresh_loom):
     check_sound(grove)
 
 
+@pytest.mark.outer
 @covers("records.destroyed")
 def test_destroyed_records_leave_nothing_behind(fresh_loom):
     grove = fresh_loom
@@ -311,6 +312,7 @@ def test_every_change_of_the_index_is_in_the_log_and_undo_passes_over_it(fresh_l
     assert loom.records.list("notes") == []
 
 
+@pytest.mark.outer
 @covers("endpoint.indexer-batches")
 def test_a_thousand_messages_are_indexed_in_batches_of_four_hundred_or_not_at_all(loom, user):
     items = [{"type": "message", "id": f"m{number}"} for number in range(1_000)]

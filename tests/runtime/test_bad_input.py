@@ -111,6 +111,7 @@ def test_a_pruned_node_is_not_edited_or_continued(loom, refused):
     refused(ConflictError, node.prune, "is pruned")
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("text", ["a\x00b", "a\ud800b", "x" * (16 * 1024 * 1024 + 1)])
 def test_texts_that_cannot_be_kept_exactly_are_refused(loom, refused, text):
     tree = loom.plant("Marie")

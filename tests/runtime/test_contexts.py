@@ -499,6 +499,7 @@ def test_an_estimator_that_needs_texts_gets_them(loom, chat):
         chat.context(limit=800, preferences={"estimator": "guess"})
 
 
+@pytest.mark.outer
 @covers("tokens.calibrated", "tokens.calibration-frozen", "tokens.calibration-needs-eight")
 def test_what_providers_counted_is_learned_as_numbered_versions(fresh_loom):
     model = "local:any"

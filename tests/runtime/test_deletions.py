@@ -176,6 +176,7 @@ def test_media_that_nothing_points_to_are_found_once_they_are_old(grove):
     assert set(unreferenced_blobs(store, older_than=-1)) == {forgotten.ref, waiting.ref}
 
 
+@pytest.mark.outer
 @covers("op.delete-takes-its-media")
 def test_images_said_while_trees_that_show_them_are_deleted_are_whole_or_refused(grove):
     store = grove._gate.store
@@ -203,6 +204,7 @@ def test_images_said_while_trees_that_show_them_are_deleted_are_whole_or_refused
     assert store.blobs.leaving() == {}
 
 
+@pytest.mark.outer
 def test_a_purge_cut_short_is_taken_up_when_the_grove_is_opened(tmp_path):
     path = tmp_path / "grove.db"
     with weft.open(path) as grove:
@@ -216,6 +218,7 @@ def test_a_purge_cut_short_is_taken_up_when_the_grove_is_opened(tmp_path):
     assert path.read_bytes()[60:64] == b"\0\0\0\0"
 
 
+@pytest.mark.outer
 def test_a_reader_in_the_way_delays_the_purge_only(tmp_path):
     with weft.open(tmp_path / "grove.db", background=False) as grove:
         tree, other = grove.plant(CANARY, CANARY), grove.plant("Théo")

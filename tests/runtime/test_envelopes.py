@@ -58,6 +58,7 @@ def test_what_was_sent_is_put_together_again_byte_for_byte(desk):
     assert turn.sent().to_wire() == again.envelope.to_wire()
 
 
+@pytest.mark.outer
 @covers("envelope.stored-per-user-turn")
 def test_turns_share_what_they_share_in_the_store(fresh_loom, tmp_path):
     desk = Desk(fresh_loom, tmp_path / "vault", prompt=LONG)
@@ -101,6 +102,7 @@ def test_a_message_saved_without_an_envelope_is_sent_as_it_was(desk):
     check_sound(desk.grove)
 
 
+@pytest.mark.outer
 @covers("cache.prediction", "cache.prediction-compared")
 def test_the_cached_share_is_predicted_and_compared_with_what_is_reported(tmp_path, address):
     clock = SteppingClock()
@@ -186,6 +188,7 @@ def test_a_prefix_that_changes_without_a_reason_is_told_on_the_turn_and_in_the_l
     assert found.message in turn.sent().warnings
 
 
+@pytest.mark.outer
 @covers("cache.triggers", "cache.monitor")
 def test_recorded_events_explain_a_prefix_that_changes(fresh_loom, tmp_path):
     desk = Desk(fresh_loom, tmp_path / "vault")
@@ -235,6 +238,7 @@ def test_in_debug_every_request_that_is_kept_is_logged_in_layers(desk, caplog):
     assert caplog.text == ""
 
 
+@pytest.mark.outer
 @covers("stats.per-tree-and-branch", "stats.what-would-have-been-saved")
 def test_stats_by_branch_and_what_other_settings_would_have_saved(desk):
     path = desk.write("a.md", "word " * 2_000)
@@ -261,6 +265,7 @@ def test_stats_by_branch_and_what_other_settings_would_have_saved(desk):
         tree_stats(desk.grove.layers, desk.grove.plant(mode="buffer").id)
 
 
+@pytest.mark.outer
 @covers("cache.monitor", "cache.monitor-names-the-segment", "stats.per-tree-and-branch")
 def test_stats_show_where_the_cache_was_lost_without_a_reason(desk):
     path = desk.write("a.md", "one")
@@ -315,6 +320,7 @@ def test_equal_inputs_give_equal_bytes_in_another_process_with_another_hash_seed
     assert done.stdout == repr(held(str(tmp_path / "here.db"), tmp_path / "vault")) + "\n"
 
 
+@pytest.mark.outer
 def test_a_long_path_reads_its_items_in_few_statements(desk):
     path = desk.write("a.md", "text")
     for number in range(6):

@@ -52,6 +52,7 @@ def test_what_is_refused_is_no_event(fresh_loom):
     assert told(fresh_loom, after=before.cursor).events == ()
 
 
+@pytest.mark.outer
 @covers("event.resume", "proof.stream-reconnected-everywhere")
 def test_a_stream_taken_up_at_any_offset_gives_the_same(fresh_loom):
     trees = [fresh_loom.plant(f"Tree {number}") for number in range(3)]
@@ -114,6 +115,7 @@ def test_what_is_no_cursor_is_refused(loom, cursor):
         loom.follow(after=cursor)
 
 
+@pytest.mark.outer
 @covers("event.opaque-cursor")
 def test_a_cursor_of_another_grove_is_refused(loom, tmp_path):
     with weft.open(tmp_path / "other.db") as other:

@@ -54,6 +54,7 @@ def test_all_who_follow_share_one_poller(fresh_loom):
     assert [event.kind for event in heard[0]] == ["append"] * 5
 
 
+@pytest.mark.outer
 @covers("event.one-poller")
 def test_a_slow_follower_loses_nothing_and_holds_nobody_up(fresh_loom, monkeypatch):
     monkeypatch.setattr(following, "_RING", 8)

@@ -135,6 +135,7 @@ def test_what_is_older_is_swept_away(address, clock):
         assert [row.key for row in rows(grove.idempotency)] == ["new"]
 
 
+@pytest.mark.outer
 @covers("idempotency.claimed-before-the-call", "proof.same-key-fifty-times")
 def test_fifty_identical_calls_at_once_do_the_work_once(address):
     with weft.open(address) as grove:

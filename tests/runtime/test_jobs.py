@@ -361,6 +361,7 @@ def test_jobs_are_looked_after_by_those_who_may(desk):
         theirs.jobs.retry(theirs.jobs.all()[0].id)
 
 
+@pytest.mark.outer
 @covers("job.shared-by-processes")
 def test_many_threads_do_each_job_once(address):
     clock = HandClock()

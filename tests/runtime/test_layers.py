@@ -75,6 +75,7 @@ def test_the_example_of_three_turns_over_a_store(desk):
     ]
 
 
+@pytest.mark.outer
 @covers("library.membership-decides")
 @pytest.mark.parametrize("row", recorded.rows("layers"), ids=lambda row: row["name"])
 def test_recorded_conversations_give_the_same_ids_from_a_store(desk, row):
@@ -468,6 +469,7 @@ def test_hostile_items_are_rendered_safely_and_none_is_missing(desk):
         desk.tree.say("no", attachments=[Item(id="a\x00", type="note", content="x")])
 
 
+@pytest.mark.outer
 def test_pictures_of_items_are_kept_checked_and_deleted_with_their_tree(own_loom, tmp_path):
     fresh_loom = own_loom
     desk = Desk(fresh_loom, tmp_path / "vault")
@@ -584,6 +586,7 @@ def test_pages_queries_and_lines_come_with_their_text_and_nothing_is_fetched_or_
         given_item("a.md#L9-L3", "")
 
 
+@pytest.mark.outer
 @covers("envelope.hostile-content", "fit.budget-never-exceeded")
 @pytest.mark.parametrize("placement", ["system", "inline"])
 @pytest.mark.parametrize("count", [1, 4, 5, 7])
@@ -624,6 +627,7 @@ def random_path(desk, chance):
     return nodes[-1]
 
 
+@pytest.mark.outer
 @covers("envelope.hostile-content", "fit.budget-never-exceeded")
 @pytest.mark.parametrize("seed", range(6))
 def test_whatever_a_path_is_like_its_budget_holds_and_what_is_told_is_there(desk, seed):

@@ -54,6 +54,7 @@ def test_an_archived_tree_is_not_linked_whichever_is_older(loom, archived):
     loom.link(*ends)
 
 
+@pytest.mark.outer
 @covers("op.attach-and-detach")
 def test_attaching_is_held_to_the_limits_of_making(loom):
     tree = loom.plant("Marie")

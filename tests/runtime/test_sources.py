@@ -67,6 +67,7 @@ def test_a_dialogue_branch_may_come_from_what_hangs_below_the_original(loom):
     assert branch.edge.sources == (Source(tree.root.id), Source(answer.id, CONTEXT))
 
 
+@pytest.mark.outer
 @covers("edge.no-cycles")
 @pytest.mark.parametrize("depth", [10, 5_000])
 def test_looking_for_a_cycle_takes_as_many_queries_at_any_depth(loom, depth):

@@ -156,6 +156,7 @@ def test_what_is_wrong_with_one_tool_keeps_no_others(desk, monkeypatch):
         tools.run("webSearch", query="lamp")
 
 
+@pytest.mark.outer
 @covers("toolcall.time-range")
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of this system cannot be set")
 def test_a_time_range_begins_at_the_machines_midnight_in_summer_and_winter(tmp_path, monkeypatch):

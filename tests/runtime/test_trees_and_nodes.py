@@ -407,6 +407,7 @@ def _model(loom, name, permissions=()):
     return loom.add_agent(f"{name} {len(loom.agents())}", model_ref="test:model", permissions=permissions)
 
 
+@pytest.mark.outer
 @covers("local-id.unique-in-tree", "local-id.lengthened-on-collision")
 def test_local_ids_that_collide_are_lengthened_and_name_one_node_each(address):
     drawn = itertools.count()

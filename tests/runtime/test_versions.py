@@ -76,6 +76,7 @@ def test_the_root_of_a_buffer_can_be_edited(loom):
     assert tree.refresh().value.root == tree.value.root
 
 
+@pytest.mark.outer
 @covers("edit.buffer-constant-cost")
 @pytest.mark.parametrize("below", [1, 40])
 def test_a_buffer_edit_writes_the_same_few_rows_whatever_hangs_below(loom, below):

@@ -139,6 +139,7 @@ def test_the_server_is_a_real_one(postgres_server):
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+@pytest.mark.outer
 def test_the_events_of_an_older_grove_are_kept_in_the_order_they_were_written(tmp_path):
     path = tmp_path / "old.db"
     engine = create_engine(f"sqlite:///{path}")

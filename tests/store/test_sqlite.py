@@ -42,6 +42,7 @@ def test_every_connection_is_durable_and_never_checkpoints_by_itself(grove):
     assert "USING fts5" in made
 
 
+@pytest.mark.outer
 @covers("sqlite.one-writer-group-commit")
 def test_writers_of_one_process_share_commits(grove):
     trees = [grove.plant(str(number)) for number in range(16)]
@@ -132,6 +133,7 @@ def test_closing_leaves_one_sound_file_and_its_locks(tmp_path):
     assert names <= {"grove.db", "grove.db-lock", "grove.db-turn"}
 
 
+@pytest.mark.outer
 def test_two_handles_of_one_process_share_one_writer(tmp_path):
     one, two = weft.open(tmp_path / "grove.db"), weft.open(tmp_path / "grove.db")
     assert one._gate.store._file is two._gate.store._file

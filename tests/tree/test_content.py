@@ -123,6 +123,7 @@ def test_reading_anything_gives_content_or_a_typed_error(value):
         content_from_wire(value)
 
 
+@pytest.mark.outer
 def test_a_hundred_megabytes_are_refused_with_the_numbers():
     with pytest.raises(LimitExceededError, match=f"100,000,000 characters, the limit is {CONTENT_LIMIT:,}"):
         check_text("x" * 100_000_000)

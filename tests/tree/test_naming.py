@@ -22,6 +22,7 @@ def every_field():
                 yield from ((value.__qualname__, field.name) for field in dataclasses.fields(value))
 
 
+@pytest.mark.outer
 @covers("naming.one-alias-rule")
 def test_every_name_goes_out_and_comes_back():
     names = {name for _, name in every_field() if not name.startswith("_")}

@@ -179,6 +179,7 @@ def test_a_nul_is_shown_as_a_sign_and_warned_of_and_the_input_is_sent_as_typed()
     )
 
 
+@pytest.mark.outer
 def test_a_thousand_items_are_all_there_once():
     talk = Talk(budget=10**7)
     items = [note(f"n/{index}.md", f"text {index}") for index in range(1_000)]

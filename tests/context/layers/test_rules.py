@@ -13,7 +13,9 @@ from weft.errors import ContextLimitError
 
 placements = st.sampled_from(["system", "inline"])
 changes = st.sampled_from(["refresh", "append"])
-SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(
+    max_examples=min(25, settings().max_examples), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 @covers("layer.byte-identical", "envelope.hash-per-layer")
