@@ -205,9 +205,9 @@ def test_whatever_is_attached_the_budget_holds_and_nothing_is_lost_unseen(
     levels: dict[int, int] = {}
     gone = set()
     for entry in envelope.manifest:
-        if entry.kind is Kind.NODE:
-            for offset in range(entry.count):
-                levels[entry.position + offset] = levels.get(entry.position + offset, 0) + 1
+        if entry.kind is Kind.NODE and entry.position is not None:
+            for level in range(entry.position, entry.position + entry.count):
+                levels[level] = levels.get(level, 0) + 1
         if entry.kind is Kind.ITEM and entry.outcome is Outcome.DROPPED:
             gone.add(entry.id)
     assert {level: count for level, count in levels.items() if level <= last} == dict.fromkeys(
