@@ -203,15 +203,18 @@ def test_whatever_is_attached_the_budget_holds_and_nothing_is_lost_unseen(
     assert said.count("=== Loom Context ===") == 1
     assert '[a7x2] "Yes."' in said
     levels: dict[int, int] = {}
-    gone = set()
+    whole, cut, gone = set(), set(), set()
     for entry in envelope.manifest:
         if entry.kind is Kind.NODE and entry.position is not None:
             for level in range(entry.position, entry.position + entry.count):
                 levels[level] = levels.get(level, 0) + 1
-        if entry.kind is Kind.ITEM and entry.outcome is Outcome.DROPPED:
-            gone.add(entry.id)
+        if entry.kind is Kind.ITEM:
+            kind = {Outcome.DROPPED: gone, Outcome.SHORTENED: cut}.get(entry.outcome, whole)
+            kind.add(entry.id)
     assert {level: count for level, count in levels.items() if level <= last} == dict.fromkeys(
         range(last + 1), 1
     )
-    for item in {item.id for _, item in attached} - gone:
-        assert any(f"item {item[:-3]} text {text}" in said for text in (0, 1))
+    assert whole | cut | gone == {item.id for _, item in attached}
+    assert all(name in said for name in cut)
+    for name in whole - cut:
+        assert any(f"item {name[:-3]} text {text}" in said for text in (0, 1))
