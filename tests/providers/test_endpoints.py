@@ -171,8 +171,9 @@ def test_a_key_does_not_go_outside_in_the_clear(monkeypatch):
 def test_one_variable_keeps_everything_on_the_machine(monkeypatch):
     monkeypatch.setenv(OFFLINE, "1")
     for check in (lambda each: checked_addresses(each, ["93.184.215.14"]), check_name):
-        with pytest.raises(ProviderError, match=OFFLINE):
+        with pytest.raises(ProviderError, match=OFFLINE) as refused:
             check(Endpoint("https://api.example.com"))
+        assert not refused.value.retryable
     check_name(Endpoint("http://localhost:1"))
 
 

@@ -146,7 +146,7 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 def check_name(endpoint: Endpoint) -> None:
     """Refuse to look a name up where nothing may leave the machine: the question would."""
     if os.environ.get(OFFLINE) and not (endpoint.private or endpoint.is_here):
-        raise _refused(endpoint, f"is outside, and {OFFLINE} is set", trouble=Trouble.NETWORK)
+        raise _refused(endpoint, f"is outside, and {OFFLINE} is set")
 
 
 def checked_addresses(endpoint: Endpoint, addresses: Sequence[str]) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ def _check(endpoint: Endpoint, address: Address) -> None:
     if not inside and endpoint.scheme == "http":
         raise _refused(endpoint, "is outside and not encrypted", hint="use https")
     if os.environ.get(OFFLINE) and not address.is_loopback:
-        raise _refused(endpoint, f"is outside, and {OFFLINE} is set", trouble=Trouble.NETWORK)
+        raise _refused(endpoint, f"is outside, and {OFFLINE} is set")
 
 
 def _within(address: Address, networks: Sequence[Network]) -> bool:
@@ -200,7 +200,6 @@ def _unwrapped(address: Address) -> Address:
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else address)
 
 
-def _refused(
-    endpoint: Endpoint, why: str, *, hint: str | None = None, trouble: Trouble = Trouble.INVALID_REQUEST
-) -> ProviderError:
-    return ProviderError(trouble, f"{endpoint.host} {why}: nothing was sent", hint=hint)
+def _refused(endpoint: Endpoint, why: str, *, hint: str | None = None) -> ProviderError:
+    """Trying again would not help, so it is no trouble of the network."""
+    return ProviderError(Trouble.INVALID_REQUEST, f"{endpoint.host} {why}: nothing was sent", hint=hint)
