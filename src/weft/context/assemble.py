@@ -77,6 +77,8 @@ class ContextRequest:
     """By node id, what stands before its words: a loom-aware agent's headings, or boundaries in prose."""
     preface: str = ""
     """What stands before the current turn: a loom-aware agent's context."""
+    turn_at: int | None = None
+    """The level before whose words the turn's own context stands, where it has any."""
     held_back: int = 0
     """Tokens of the budget that are not used: an exact count of the whole was larger than of its parts."""
 

@@ -84,9 +84,11 @@ def put_before_turn(plan: Plan, levels: Sequence[Level]) -> Part | None:
     start = len(levels)
     while start and (levels[start - 1].row.role == "user" or not levels[start - 1].parts):
         start -= 1
-    # Where the path is one person's alone, only their last words are this turn's.
     if start == 0:
-        start = len(levels) - 1
+        # Where the path is one person's alone, only their last words are this turn's, or those that brought
+        # something along.
+        places = (index for index, level in enumerate(levels) if level.number == plan.request.turn_at)
+        start = next(places, len(levels) - 1)
     if start < len(levels):
         levels[start].parts.insert(0, preface)
     else:

@@ -97,6 +97,18 @@ def test_marks_stand_where_nothing_changes_and_never_at_the_memory_or_the_loom_c
     assert bool(envelope.memory_block) is (layout == "spec")
 
 
+@covers("layer.loom-context-before-l3")
+@pytest.mark.parametrize("said", [1, 2, 12])
+def test_the_loom_context_stands_before_l3_where_nobody_has_answered_yet(said):
+    story = Story()
+    for number in range(said):
+        story.say(f"Words {number}.")
+    envelope = laid_out(story, loom_of(story), [(0, LAMP)])
+    (message,) = envelope.messages
+    assert message.text.index("=== Loom Context ===") < message.text.index("The lamp is green.")
+    assert message.text.endswith(f"Words {said - 1}.")
+
+
 def test_through_a_run_the_library_and_the_turn_stay_where_they_were():
     story = talk(4, 3)
     attached = [(0, LAMP), (4, SNOW)]

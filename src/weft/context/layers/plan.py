@@ -118,6 +118,8 @@ def _planned(request: LayeredRequest) -> LayerPlan:
         plan, prefaces = _plan_inline(request, path, placed, prepared)
     else:
         plan, prefaces = _plan_system(request, path, system, prepared)
+    if path.first_live is not None and path.first_live in prefaces:
+        plan = replace(plan, request=replace(plan.request, turn_at=path.first_live - path.offset))
     shortened = {
         path.offset + level: most
         for level, most in plan.fit.shortened.items()
