@@ -54,7 +54,7 @@ class Attendant(ABC):
 
     @property
     def is_woken(self) -> bool:
-        """Whether something was committed since it last began."""
+        """Whether something was committed since it last began to gather."""
         return self._woken.is_set()
 
     def start(self) -> None:
@@ -76,8 +76,10 @@ class Attendant(ABC):
             self._thread.join(self.patience)
 
     def _loop(self) -> None:
-        while not self.stopping.wait(self.gather):
+        while True:
             self._woken.clear()
+            if self.stopping.wait(self.gather):
+                return
             store = self._store()
             if store is None:
                 return

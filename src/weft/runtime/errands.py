@@ -18,6 +18,8 @@ class _Errands(Attendant):
 
     name: ClassVar[str] = "weft-jobs"
     every: ClassVar[float] = 2.0
+    gather: ClassVar[float] = 0.5
+    """Nobody waits for these: looking after every commit would cost writers more than writing does."""
     patience: ClassVar[float] = 1.0
     """An authority that is thinking is not waited for: its answer is asked for again next time."""
 
