@@ -19,7 +19,7 @@ class _Gathering(threading.Event):
         self.commit, self.commits = commit, commits
 
     def wait(self, timeout=None):
-        if self.commits:
+        if timeout is not None and self.commits:
             self.commits -= 1
             for _ in range(3):
                 self.commit()
@@ -40,6 +40,7 @@ class _Looking(Attendant):
         self.looked = threading.Semaphore(0)
 
     def attend(self, store):
+        assert store is self._store()
         self.looks.append(self.is_woken)
         self.looked.release()
 
