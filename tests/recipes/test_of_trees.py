@@ -35,6 +35,58 @@ def test_a_path_of_a_tree_is_the_stream_of_messages(loom, talk):
         )
 
 
+@covers("recipe.include-doc-id", "collapse.tree-keeps-nodes")
+def test_only_who_asks_for_ids_gets_them_and_folding_works_all_the_same(loom, talk):
+    tree, nodes = talk
+    tree.collapse(nodes[0], nodes[1], "fog")
+    recipe = path_recipe(tree, nodes[3], yoj("messages"), filters=["collapseGroupReplacer"])
+    found = loom.recipes.run(recipe)
+    assert found.messages[1:] == [{"role": "user", "content": each} for each in ("And now?", "It lifts.")]
+    assert [entry.id for entry in found.manifest if entry.reason == "sent"][1:] == [
+        node.id for node in nodes[2:]
+    ]
+    asked = loom.recipes.run({**recipe, "includeDocId": True})
+    assert [each.get("docId") for each in asked.messages[1:]] == [node.id for node in nodes[2:]]
+    assert len(found.messages) == len(asked.messages) == 3
+
+
+@covers("kala.fields-checked")
+@pytest.mark.parametrize(
+    ("wrong", "path"),
+    [
+        ({"treeId": " "}, "kala.treeId"),
+        ({"nodeId": "a"}, "kala.nodeId"),
+        ({"limit": -1}, "kala.limit"),
+        ({"window": 0}, "kala.window"),
+        ({"maxTokens": -1}, "kala.maxTokens"),
+        ({"agent": ""}, "kala.agent"),
+        ({"agent": "\0"}, "kala.agent"),
+        ({"strategy": "x"}, "kala.strategy"),
+        ({"step": 5}, "kala.step"),
+        ({"preferences": {"tokenBuffer": 1, "x": 1}}, "kala.preferences.x"),
+        ({"preferences": {"truncationStrategy": 5}}, "kala.preferences.truncationStrategy"),
+        ({"library": "x"}, "kala.library"),
+        ({"strip": -1}, "kala.strip"),
+    ],
+)
+def test_a_wrong_field_of_a_path_is_named(loom, talk, wrong, path):
+    tree, nodes = talk
+    recipe = path_recipe(tree, nodes[2], yoj("layered"))
+    with pytest.raises(InvalidInputError) as caught:
+        loom.recipes.run({**recipe, "kala": {**recipe["kala"], **wrong}})
+    assert caught.value.path == path
+
+
+@covers("kala.path")
+def test_a_wish_that_is_null_is_none(loom, talk):
+    tree, nodes = talk
+    recipe = path_recipe(tree, nodes[2], yoj("dialogue"))
+    wishes = dict.fromkeys(("limit", "preferences", "annotations", "agent", "step"))
+    assert loom.recipes.run({**recipe, "kala": {**recipe["kala"], **wishes}}).messages == (
+        loom.recipes.run(recipe).messages
+    )
+
+
 @covers("kala.path")
 def test_tools_of_a_path_are_calls_and_results_as_filters_know_them(loom):
     from weft.context.plain import plain_messages_of

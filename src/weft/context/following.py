@@ -1,6 +1,6 @@
 """Follow a recipe: read its streams, put the messages in order, run its filters, and say what was done."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -43,6 +43,15 @@ class Followed:
     messages: list[PlainMessage]
     served: tuple[Served, ...]
     steps: tuple[FilterStep, ...]
+    names: tuple[str, ...] = ()
+    """What messages were known by that do not say it themselves."""
+
+    def without_doc_ids(self) -> "Followed":
+        """The same without the ids that filters needed and nobody asked for; the manifest still names them."""
+        return replace(self, messages=list(map(_without_doc_id, self.messages)), names=self._known_by())
+
+    def _known_by(self) -> tuple[str, ...]:
+        return self.names or tuple(_name(message, place) for place, message in enumerate(self.messages))
 
     @property
     def manifest(self) -> Manifest:
@@ -65,7 +74,7 @@ class Followed:
             kind=Kind.MESSAGE,
             outcome=Outcome.KEPT,
             reason="sent",
-            ids=[_name(message, place) for place, message in enumerate(self.messages)],
+            ids=list(self._known_by()),
             sizes=[(json_units(message) + 3) >> 2 for message in self.messages],
             position=0,
         )
@@ -83,6 +92,13 @@ def _uncounted(piece: Piece) -> Piece:
 def _name(message: object, place: int) -> str:
     found = id_of_message(message)
     return found if isinstance(found, str) else f"messages[{place}]"
+
+
+def _without_doc_id(message: PlainMessage) -> PlainMessage:
+    if not isinstance(cast("object", message), Mapping):
+        # A filter may give anything.
+        return message
+    return {name: value for name, value in message.items() if name != "docId"}
 
 
 def _budget(recipe: Recipe) -> int:

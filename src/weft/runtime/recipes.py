@@ -1,20 +1,24 @@
 """Recipes over a grove: its records, its trees, its collapsed groups."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from weft.context.filters.registry import Registry
 from weft.context.following import Followed, follow_recipe
 from weft.context.groups import GroupReader
+from weft.context.layers.settings import resolve_layer_settings
 from weft.context.manifest import Manifest
 from weft.context.plain import plain_envelope, plain_messages_of, plain_request
 from weft.context.recipe import ASSEMBLED, PRESETS, Model, Recipe, decode_recipe
 from weft.context.records import Gathered, Record, RecordScope
 from weft.context.select import reason_to_leave_out
+from weft.context.settings import check_names, resolve_preferences
 from weft.context.slices import Path, Span, slice_of
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
+from weft.ids import normalise_reference
 from weft.runtime.contexts import options_from
 from weft.runtime.folding import TreeGroups
 from weft.runtime.layer_options import LayerWishes, layer_options_from
@@ -104,8 +108,12 @@ class StoredRecords:
 
     def path(self, scope: RecordScope, path: Path, name: str) -> Gathered:
         del scope
+        with _field(path):
+            return self._path(path, name)
+
+    def _path(self, path: Path, name: str) -> Gathered:
         if name == _MESSAGES:
-            return Gathered(self._messages(path))
+            return Gathered(list(self._messages(path)))
         if name not in ASSEMBLED:
             return Gathered(())
         messages, manifest = ASSEMBLERS[name](self.grove, path, _wishes(path.wishes))
@@ -150,9 +158,30 @@ def _wishes(given: JsonObject) -> LayerWishes:
             raise InvalidInputError(
                 f"kala.{name} is not known", hint=f"a path has {', '.join(_WISHES)}", path=f"kala.{name}"
             )
-        found[_WISHES[name]] = value
+        if value is not None:
+            found[_WISHES[name]] = value
     _check_wishes(found)
     return cast("LayerWishes", found)
+
+
+@contextmanager
+def _field(where: Path | str) -> Generator[None]:
+    """Whatever is wrong in here is wrong with that field; of a path, with the one that cannot be a reference."""
+    try:
+        yield
+    except InvalidInputError as error:
+        path = error.path or (where if isinstance(where, str) else _misnamed(where))
+        raise InvalidInputError(error.message, hint=error.hint, path=path) from None
+
+
+def _misnamed(path: Path) -> str:
+    if not path.tree_id.strip():
+        return "kala.treeId"
+    try:
+        normalise_reference(path.node_id)
+    except InvalidInputError:
+        return "kala.nodeId"
+    return "kala"
 
 
 def _check_wishes(given: Mapping[str, JsonValue]) -> None:
@@ -165,10 +194,25 @@ def _check_wishes(given: Mapping[str, JsonValue]) -> None:
     }
     wire = {inner: outer for outer, inner in _WISHES.items()}
     for name, value in given.items():
-        fits = value is None or isinstance(value, kinds[name])
-        if not fits or (isinstance(value, bool) and name != "annotations"):
-            path = f"kala.{wire[name]}"
+        path = f"kala.{wire[name]}"
+        if not isinstance(value, kinds[name]) or (isinstance(value, bool) and name != "annotations"):
             raise InvalidInputError(f"{path} has the wrong kind of value: {value!r}", path=path)
+        if isinstance(value, Mapping):
+            for inner, wished in value.items():
+                _check_wish({name: {inner: wished}}, f"{path}.{inner}")
+        elif name == "agent" and not str(value).strip():
+            raise InvalidInputError(f"{path} must name an agent", path=path)
+        else:
+            _check_wish({name: value}, path)
+
+
+def _check_wish(wish: Mapping[str, JsonValue], path: str) -> None:
+    """Look at one wish by itself, as it would be looked at among the others."""
+    with _field(path):
+        preferences = layer_options_from(cast("LayerWishes", wish)).context.preferences
+        check_names(preferences)
+        resolve_preferences(preferences)
+        resolve_layer_settings(preferences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,17 +246,20 @@ class Recipes:
         here = slice_of(read.kala)
         with self.grove.read.store.read() as reading:
             groups: GroupReader
+            hides = False
             if isinstance(here, Path):
                 # Whose tree it is, reading the path asks.
                 groups, session = TreeGroups(reading, here.tree_id), session or here.tree_id
-                read = replace(read, include_doc_id=True) if _folds(read) else read
+                hides = _folds(read) and not read.include_doc_id
+                read = replace(read, include_doc_id=True) if hides else read
             else:
                 require_records(reading, self.grove.read.actor)
                 groups = StoredGroups(reading)
             records = StoredRecords(reading, self.grove)
-            return follow_recipe(
+            found = follow_recipe(
                 read, records, scope=scope, session_id=session, groups=groups, registry=registry
             )
+            return found.without_doc_ids() if hides else found
 
     def at(
         self, node: "NodeHandle", recipe: JsonValue = None, *, user: str | None = None, **wishes: JsonValue
