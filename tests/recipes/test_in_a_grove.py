@@ -47,6 +47,24 @@ def test_a_recorded_recipe_gives_the_same_over_a_grove(loom, row, user):
         assert row["output"]["json"]["error"] in caught.value.message
 
 
+@covers("recipe.streams-by-user")
+def test_a_recipe_may_say_itself_whose_records_it_is_about(loom, user):
+    place = {"session": "s", "create_time": END}
+    loom.records.append("summaries", "mine", user=user, **place)
+    loom.records.append("summaries", "of a project", user=user, project="p", **place)
+    body = recipe(yoj("summaries"))
+    assert contents(loom.recipes.run({**body, "userId": user})) == ['(Convo) "mine"']
+    named = {**body, "userId": user, "projectId": "p"}
+    assert contents(loom.recipes.run(named)) == ['(Convo) "of a project"']
+    assert contents(loom.recipes.run({**named, "userId": "nobody here"}, user=user)) == [
+        '(Convo) "of a project"'
+    ]
+    for field in ("userId", "projectId"):
+        with pytest.raises(InvalidInputError) as caught:
+            loom.recipes.run({**body, field: 5})
+        assert caught.value.path == field
+
+
 @covers("filter.recorded-examples", "collapse.recorded-examples", "endpoint.indexer-names")
 @pytest.mark.parametrize("row", rows("collapseIndexer"), ids=label)
 def test_a_recorded_index_is_the_same_in_a_grove(fresh_loom, row, monkeypatch):

@@ -240,9 +240,14 @@ class Recipes:
         session: str | None = None,
         registry: Registry | None = None,
     ) -> Followed:
-        """The messages that a recipe makes for a user, with the account of how they came to be these."""
+        """The messages that a recipe makes for a user, with the account of how they came to be these.
+
+        Whose records they are, and of which project, may stand in the recipe: `userId`, `projectId`.
+        """
         read = recipe if isinstance(recipe, Recipe) else decode_recipe(recipe)
-        scope = RecordScope(user_id=user, project_id=project)
+        scope = RecordScope(
+            user_id=user or _named(recipe, "userId"), project_id=project or _named(recipe, "projectId")
+        )
         here = slice_of(read.kala)
         with self.grove.read.store.read() as reading:
             groups: GroupReader
@@ -272,6 +277,13 @@ class Recipes:
             raise InvalidInputError("a recipe is an object, or the name of a built-in one")
         kala = {"kind": "Path", "treeId": node.value.tree_id, "nodeId": node.id, **wishes}
         return self.run({**body, "kala": kala}, user=user)
+
+
+def _named(recipe: "JsonValue | Recipe", name: str) -> str | None:
+    value = recipe.get(name) if isinstance(recipe, Mapping) else None
+    if value is not None and not isinstance(value, str):
+        raise InvalidInputError(f"{name} must be a string", path=name)
+    return value or None
 
 
 def _folds(recipe: Recipe) -> bool:

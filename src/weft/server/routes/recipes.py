@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from weft.context.filters.running import FilterError
 from weft.context.group_index import read_removal_request
-from weft.errors import InvalidInputError, WeftError
+from weft.errors import WeftError
 from weft.runtime.groups import GroupIndex
 from weft.server.asking import ERRORS, Asking, answer_of, answered, body_of
 from weft.server.wire import JsonAnswer, answer_error, error_body, read_object
@@ -127,13 +127,6 @@ _EXAMPLE = {
 }
 
 
-def _project(body: JsonObject) -> str | None:
-    value = body.get("projectId")
-    if value is not None and not isinstance(value, str):
-        raise InvalidInputError("projectId must be a string", path="projectId")
-    return value or None
-
-
 def _named(request: Request, body: JsonObject) -> JsonValue:
     """The user that a service names: in the body, the query or a header."""
     return body.get("userId") or request.query_params.get("userId") or request.headers.get("x-user-id")
@@ -157,9 +150,8 @@ async def run_recipe(request: Request, caller: Asking) -> JsonAnswer:
     """The messages that a recipe makes of a user's records, or of a path of a tree."""
     body = await read_object(request)
     user = caller.known_user(_named(request, body))
-    project = _project(body)
     run = caller.grove.recipes.run
-    return await _followed(request, lambda: {"yoj": run(body, user=user, project=project).messages})
+    return await _followed(request, lambda: {"yoj": run(body, user=user).messages})
 
 
 @router.post(
@@ -175,10 +167,9 @@ async def explain_recipe(request: Request, caller: Asking) -> JsonAnswer:
     """The same with its manifest: every source, and what each filter did."""
     body = await read_object(request)
     user = caller.known_user(_named(request, body))
-    project = _project(body)
 
     def work() -> dict[str, object]:
-        done = caller.grove.recipes.run(body, user=user, project=project)
+        done = caller.grove.recipes.run(body, user=user)
         return {
             "messages": list(done.messages),
             "manifest": done.manifest.to_wire(),
