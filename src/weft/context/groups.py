@@ -186,7 +186,11 @@ def placeholder_text(name: str, response_id: JsonValue, telling: Telling) -> str
 def told(response: JsonObject | None, name: str) -> Telling:
     """A group's description and items in the response that made it; a response of one group means that one."""
     groups = groups_of_response(response or {})
-    found = next((group for group in groups if _called(group) == name.upper()), None)
+    named = [(_called(group), group) for group in groups]
+    found = next((group for said, group in named if said == name.upper()), None)
+    if found is None:
+        # The index writes "Past plans" as PAST_PLANS.
+        found = next((group for said, group in named if group_name(said) == name), None)
     if found is None and len(groups) == 1:
         found = groups[0]
     fields = fields_of(found)

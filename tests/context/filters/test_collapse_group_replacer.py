@@ -117,6 +117,21 @@ def test_options_name_the_session_and_the_user_where_the_context_does_not():
     assert apply_filters([said("1")], [step], {"store": member("1", A=1), "userId": "v"}) == [said("1")]
 
 
+@covers("filter.collapse-description-shapes")
+def test_a_group_is_found_in_its_response_by_the_name_that_the_index_made_of_its_own():
+    groups = [
+        {"name": "Past plans", "description": "old"},
+        {"name": "past-plans!", "description": "late"},
+        {},
+    ]
+    response = {f"{MINE}/collapsed/r": {"groups": groups}}
+    (found,) = collapsed([said("1")], member("1", PAST_PLANS=1), response)
+    assert json.loads(found["content"])["description"] == "old"
+    exact = {f"{MINE}/collapsed/r": {"groups": [*groups, {"name": "past_plans", "description": "exact"}]}}
+    (found,) = collapsed([said("1")], member("1", PAST_PLANS=1), exact)
+    assert json.loads(found["content"])["description"] == "exact"
+
+
 @covers("filter.collapse-description-shapes", "filter.collapse-content")
 @pytest.mark.parametrize(
     ("document", "fields"),
