@@ -264,6 +264,18 @@ def test_the_topic_context_is_made_of_a_grove(loom, user):
     assert contents(framed)[1:] == ["Summary of older conversation messages:\ron it"]
 
 
+@covers("filter.collapse-newest-wins")
+def test_of_groups_that_come_within_a_second_the_later_one_has_the_message(loom, user):
+    said = {"role": "user", "content": "0"}
+    loom.records.append("messages", said, user=user, session="s", id="m0", create_time=END)
+    run = {**recipe(yoj("messages"), filters=["collapseGroupReplacer"]), "includeDocId": True}
+    for name in "BACA":
+        group = {"name": name, "items": [{"type": "message", "id": "m0"}]}
+        loom.groups.index({"sessionId": "s", "responseId": "r", "groups": [group]}, user=user)
+        (shown,) = contents(loom.recipes.run(run, user=user))
+        assert json.loads(shown)["name"] == name
+
+
 @covers("filter.collapse-description-shapes", "endpoint.indexer-idempotent", "collapse.removal")
 def test_groups_are_made_opened_and_taken_away_by_their_responses(loom, user):
     for number in range(3):

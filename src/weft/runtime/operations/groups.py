@@ -48,8 +48,10 @@ def _open(scope: Scope) -> None:
     scope.transaction.grove_state()
 
 
-def _seconds(scope: Scope) -> int:
-    return scope.now // _SECOND
+def _seconds(scope: Scope) -> float:
+    """To the fraction: of two groups that come within a second, the later one is the newest."""
+    whole, rest = divmod(scope.now, _SECOND)
+    return scope.now / _SECOND if rest else whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
