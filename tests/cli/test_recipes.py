@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from tests.covers import covers
 
 RECIPE = """
@@ -48,6 +49,39 @@ def test_records_are_kept_and_a_recipe_is_followed(desk, tmp_path):
     assert "filters[0] sizeLimiter: 3 in, 3 out" in desk.ok("recipe", "run", str(file), "--manifest")
     body = json.dumps({"kala": {"kind": "Topic", "topicId": "t"}, "model": {"filters": ["none"]}})
     assert "filters[0] 'none'" in desk.fail("INVALID_INPUT", "recipe", "run", stdin=body)
+
+
+@covers("recipe.data")
+@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize("indent", [None, "\t"])
+def test_a_recipe_in_json_is_read_as_json(desk, ascii_only, indent):
+    desk.ok("records", "append", "notes", "-s", "night", "--time", "1000000000", stdin="1")
+    said = "sea \U0001f30a\u2028\x7f/\u0085"
+    model = {"components": [{"kind": "literal", "value": said}, {"kind": "yoj", "name": "summaries"}]}
+    kala = {"kind": "SegKala", "sessionId": "night", "end": "END", "windowSeconds": 5}
+    text = json.dumps({"kala": kala, "model": model}, ensure_ascii=ascii_only, indent=indent)
+    answer = desk.json("recipe", "run", stdin=text.replace('"END"', "1e9"))
+    assert answer["messages"] == [{"role": "system", "content": said}]
+
+
+@covers("recipe.data")
+def test_an_exponent_makes_a_number_in_yaml_too(desk):
+    desk.ok("records", "append", "messages", "-s", "night", "--time", "1000000000", stdin='{"content":"1e9"}')
+    kala = "kala: {kind: SegKala, sessionId: night, end: 1e9, windowSeconds: +1.5E2}\n"
+    model = "model: {components: [{kind: yoj, name: messages}, {kind: literal, value: '1e9'}]}"
+    assert [each["content"] for each in desk.json("recipe", "run", stdin=kala + model)["messages"]] == [
+        "1e9",
+        "1e9",
+    ]
+
+
+@covers("cli.records-and-recipe")
+def test_json_beyond_all_depth_is_refused_and_no_crash(desk):
+    deep = "[" * 50_000 + "]" * 50_000
+    assert "nested too deeply" in desk.fail("INVALID_INPUT", "records", "append", "n", stdin=deep)
+    more = ("-s", "night", "--groups", "-")
+    assert "nested too deeply" in desk.fail("INVALID_INPUT", "records", "index", *more, stdin=deep)
+    desk.fail("INVALID_INPUT", "recipe", "run", stdin=deep)
 
 
 @covers("cli.records-and-recipe", "recipe.data")

@@ -1,6 +1,6 @@
 """Collapsed groups of a session's messages: records index, open, close, forget."""
 
-import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -49,12 +49,14 @@ def index(
 
 
 def _groups(file: str) -> object:
+    from weft.context.javascript import parse_json  # noqa: PLC0415 - loads when it is used
+
     try:
-        value: object = json.loads(read_text(file))
+        value = parse_json(read_text(file))
     except ValueError as error:
         raise InvalidInputError(f"{'stdin' if file == STDIN else file} is not JSON: {error}") from None
     # A whole response may be given as well.
-    return cast("dict[str, object]", value).get("groups") if isinstance(value, dict) else value
+    return value.get("groups") if isinstance(value, Mapping) else value
 
 
 def open_group(call: Call, name: _Group, *, session: _Session, user: _User = None) -> None:

@@ -1,7 +1,7 @@
 """Records: records append, ls, rm, and the groups beside them."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -143,19 +143,23 @@ def _drafts(
 
 def _values(text: str) -> "list[JsonValue]":
     """The values of one array, or of one line each."""
+    from weft.context.javascript import parse_json  # noqa: PLC0415 - loads when it is used
+
     try:
-        found = cast("JsonValue", json.loads(text))
+        found = parse_json(text)
     except ValueError:
         found = [_line(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    values = list(found) if isinstance(found, list) else [found]
+    values = list(found) if isinstance(found, list | tuple) else [found]
     if not values:
         raise InvalidInputError("there is nothing to append", hint="give JSON values, one on each line")
     return values
 
 
 def _line(number: int, line: str) -> "JsonValue":
+    from weft.context.javascript import parse_json  # noqa: PLC0415
+
     try:
-        return json.loads(line)
+        return parse_json(line)
     except ValueError as error:
         raise InvalidInputError(f"line {number} is not JSON: {error}") from None
 
