@@ -77,6 +77,23 @@ def test_a_wrong_field_of_a_path_is_named(loom, talk, wrong, path):
     assert caught.value.path == path
 
 
+@covers("kala.fields-checked")
+def test_a_reference_that_means_several_is_named_too(loom, talk):
+    tree, nodes = talk
+    recipe = path_recipe(tree, nodes[2], yoj("dialogue"))
+    with pytest.raises(InvalidInputError, match="ambiguous") as caught:
+        loom.recipes.run({**recipe, "kala": {**recipe["kala"], "nodeId": nodes[2].id[:5]}})
+    assert caught.value.path == "kala.nodeId"
+
+
+@covers("recipe.include-doc-id")
+@pytest.mark.parametrize("stream", ["dialogue", "layered"])
+def test_what_is_assembled_is_no_record_and_has_no_id(loom, talk, stream):
+    tree, nodes = talk
+    recipe = path_recipe(tree, nodes[2], yoj(stream))
+    assert loom.recipes.run({**recipe, "includeDocId": True}).messages == loom.recipes.run(recipe).messages
+
+
 @covers("kala.path")
 def test_a_wish_that_is_null_is_none(loom, talk):
     tree, nodes = talk

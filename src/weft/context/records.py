@@ -170,7 +170,7 @@ def _told(record: Record, before: str, *, doc_ids: bool) -> JsonObject:
     # Older records have no value of their own: all of them is told.
     value = document.get("value", document)
     message: JsonObject = {"role": "system", "content": before + compact_json(value)}
-    return _with_origin(message, record, _MADE, doc_id=doc_ids and record.id != "")
+    return _with_origin(message, record, _MADE, doc_id=doc_ids)
 
 
 def _said(record: Record, *, doc_ids: bool) -> JsonValue:
@@ -201,4 +201,5 @@ def _fields(value: JsonValue) -> JsonObject | None:
 def _with_origin(message: JsonObject, record: Record, carried: Iterable[str], *, doc_id: bool) -> JsonObject:
     document = record.document
     found = {name: document[name] for name in carried if name in document and name not in message}
-    return {**message, **found, "docId": record.id} if doc_id else {**message, **found}
+    # What was assembled is no one record.
+    return {**message, **found, "docId": record.id} if doc_id and record.id else {**message, **found}

@@ -18,13 +18,13 @@ from weft.context.select import reason_to_leave_out
 from weft.context.settings import check_names, resolve_preferences
 from weft.context.slices import Path, Span, slice_of
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
-from weft.ids import normalise_reference
 from weft.runtime.contexts import options_from
 from weft.runtime.folding import TreeGroups
 from weft.runtime.layer_options import LayerWishes, layer_options_from
 from weft.runtime.records import require_records
 from weft.runtime.shelves import StoredGroups
 from weft.store.records import Window, has_stream, read_window
+from weft.store.references import find_tree
 from weft.store.session import Session
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.record import RecordPlace
@@ -108,15 +108,16 @@ class StoredRecords:
 
     def path(self, scope: RecordScope, path: Path, name: str) -> Gathered:
         del scope
-        with _field(path):
-            return self._path(path, name)
-
-    def _path(self, path: Path, name: str) -> Gathered:
+        with _field("kala.treeId"):
+            find_tree(self.session, path.tree_id)
         if name == _MESSAGES:
-            return Gathered(list(self._messages(path)))
+            with _field("kala.nodeId"):
+                return Gathered(list(self._messages(path)))
         if name not in ASSEMBLED:
             return Gathered(())
-        messages, manifest = ASSEMBLERS[name](self.grove, path, _wishes(path.wishes))
+        wishes = _wishes(path.wishes)
+        with _field("kala.nodeId"):
+            messages, manifest = ASSEMBLERS[name](self.grove, path, wishes)
         return Gathered([Record(id="", document={"value": message}) for message in messages], manifest)
 
     def _read(self, scope: RecordScope, place: RecordPlace, window: Window | None) -> Iterator[Record]:
@@ -165,23 +166,12 @@ def _wishes(given: JsonObject) -> LayerWishes:
 
 
 @contextmanager
-def _field(where: Path | str) -> Generator[None]:
-    """Whatever is wrong in here is wrong with that field; of a path, with the one that cannot be a reference."""
+def _field(path: str) -> Generator[None]:
+    """Whatever is wrong in here, and does not say with what, is wrong with that field."""
     try:
         yield
     except InvalidInputError as error:
-        path = error.path or (where if isinstance(where, str) else _misnamed(where))
-        raise InvalidInputError(error.message, hint=error.hint, path=path) from None
-
-
-def _misnamed(path: Path) -> str:
-    if not path.tree_id.strip():
-        return "kala.treeId"
-    try:
-        normalise_reference(path.node_id)
-    except InvalidInputError:
-        return "kala.nodeId"
-    return "kala"
+        raise InvalidInputError(error.message, hint=error.hint, path=error.path or path) from None
 
 
 def _check_wishes(given: Mapping[str, JsonValue]) -> None:
