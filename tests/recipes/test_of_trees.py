@@ -312,3 +312,26 @@ def test_a_document_shows_a_remark_where_it_is_folded(loom):
     story.say(" It lifted.")
     story.collapse(first, last, "fog", "there was fog")
     assert story.context().document == "Once\n[… fog: there was fog …]\n It lifted."
+
+
+@covers("collapse.range-of-a-path", "filter.collapse-newest-wins")
+def test_where_folds_overlap_the_newest_decides_in_contexts_as_in_recipes(loom, talk):
+    tree, nodes = talk
+    tree.collapse(nodes[0], nodes[1], "older")
+    tree.collapse(nodes[1], nodes[2], "newer")
+
+    def shown(recipe):
+        text = "\n\n".join(contents(loom.recipes.at(nodes[3], recipe, limit=1_000)))
+        words = ("older", "newer", "Can we cross?", "The fog is thick.", "And now?", "It lifts.")
+        return [word for word in words if f'"name":"{word}"' in text or f"\n\n{word}" in f"\n\n{text}"]
+
+    messages = {"model": {"components": [yoj("messages")], "filters": ["collapseGroupReplacer"]}}
+    assert shown(messages) == shown("dialogue") == ["older", "newer", "It lifts."]
+    tree.expand("newer")
+    assert shown(messages) == shown("dialogue") == ["older", "The fog is thick.", "And now?", "It lifts."]
+    tree.expand("older")
+    assert (
+        shown(messages)
+        == shown("dialogue")
+        == [*("Can we cross?", "The fog is thick.", "And now?", "It lifts.")]
+    )

@@ -84,13 +84,14 @@ class PathFolds:
         ranges: list[tuple[int, int, Fold]] = []
         for fold in folds_of(session, tree):
             shared = _shared_depth(session, tree, end, fold.last)
-            if not fold.expanded and shared >= fold.first.depth:
+            if shared >= fold.first.depth:
                 ranges.append((fold.first.depth, min(shared, fold.last.depth), fold))
-        return cls(ranges)
+        return cls(ranges if any(not fold.expanded for _, _, fold in ranges) else ())
 
     def at(self, depth: int) -> Fold | None:
-        """The fold that a level is in."""
-        return next((fold for top, bottom, fold in self.ranges if top <= depth <= bottom), None)
+        """The fold that a level is in; none where the newest is open, whatever older ones there are."""
+        newest = next((fold for top, bottom, fold in self.ranges if top <= depth <= bottom), None)
+        return None if newest is None or newest.expanded else newest
 
     def stand_in(self, row: NodeRow, fold: Fold, mode: Mode) -> str | None:
         """What the level says for all of the fold, if it is the one that does."""
