@@ -33,6 +33,8 @@ def test_records_are_kept_and_a_recipe_is_followed(desk, tmp_path):
     assert desk.ok("records").split("\t")[:6] == ["messages", "", "", "night", "", "2"]
     assert "messages" in desk("records", "ls", width=80).out
     assert desk("records", "ls", "messages").err == "there are no records 'messages' there\n"
+    ada = ("records", "ls", "messages", "-s", "night", "--user", "ada")
+    assert (desk(*ada).out, len(desk.ok(*ada, "--fallback").splitlines())) == ("", 2)
     file = tmp_path / "recipe.yaml"
     file.write_text(RECIPE)
     answer = desk("recipe", "run", str(file))

@@ -243,6 +243,23 @@ def test_a_stream_is_of_the_project_then_of_the_user_then_of_nobody(loom, user):
     assert (read(), read("p"), read("q"), read(who=None)) == (["mine"], ["p's"], ["mine"], ["nobody's"])
 
 
+@covers("records.fallback")
+def test_a_list_falls_back_as_recipes_do_where_that_is_wished_for(loom, user):
+    session = f"listed {user}"
+    loom.records.append("notes", "nobody's", session=session, create_time=END)
+
+    def listed(project=None, **wishes):
+        found = loom.records.list("notes", user=user, project=project, session=session, **wishes)
+        return [record.document["value"] for record in found]
+
+    assert (listed(), listed(fallback=True), listed("p", fallback=True)) == ([], ["nobody's"], ["nobody's"])
+    loom.records.append("notes", "mine", user=user, session=session, create_time=END)
+    assert (listed(fallback=True), listed("p"), listed("p", fallback=True)) == (["mine"], [], ["mine"])
+    loom.records.append("notes", "p's", user=user, project="p", session=session, create_time=END)
+    assert (listed("p", fallback=True), listed("q", fallback=True)) == (["p's"], ["mine"])
+    assert listed("p", fallback=True, begin=END) == []  # the stream is chosen, then its window is read
+
+
 @covers("kala.topic", "kala.week", "kala.term", "recipe.topic-context")
 def test_the_topic_context_is_made_of_a_grove(loom, user):
     records = loom.records

@@ -181,6 +181,10 @@ def ls(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 100,
     after: Annotated[str | None, typer.Option("--after", metavar="ID", help="Go on behind this one.")] = None,
     newest: Annotated[bool, flag("--newest", help="The newest first.")] = False,
+    fallback: Annotated[
+        bool,
+        flag("--fallback", help="As recipes read: where there are none, the user's of no project, nobody's."),
+    ] = False,
 ) -> None:
     """List a stream's records, or a user's streams.
 
@@ -200,6 +204,7 @@ def ls(
         limit=limit,
         after=after,
         newest=newest,
+        fallback=fallback,
     )
     if call.out.as_json:
         from weft.tree.record import record_to_wire  # noqa: PLC0415

@@ -23,7 +23,7 @@ from weft.runtime.folding import TreeGroups
 from weft.runtime.layer_options import LayerWishes, layer_options_from
 from weft.runtime.records import require_records
 from weft.runtime.shelves import StoredGroups
-from weft.store.records import Window, has_stream, read_window
+from weft.store.records import Window, nearest_place, read_window
 from weft.store.references import find_tree
 from weft.store.session import Session
 from weft.tree.json import JsonObject, JsonValue
@@ -121,7 +121,8 @@ class StoredRecords:
         return Gathered([Record(id="", document={"value": message}) for message in messages], manifest)
 
     def _read(self, scope: RecordScope, place: RecordPlace, window: Window | None) -> Iterator[Record]:
-        found = read_window(self.session, self._owned(scope, place), window, self.room[0] + 1)
+        place = nearest_place(self.session, replace(place, user=scope.user_id, project=scope.project_id))
+        found = read_window(self.session, place, window, self.room[0] + 1)
         self._take(len(found), f"{place.stream!r}: a recipe reads at most {_MOST:,} records")
         return (Record(id=name, document=json.loads(document)) for name, document in found)
 
@@ -130,16 +131,6 @@ class StoredRecords:
         if self.room[0] < 0:
             hint = "choose a shorter window; of a path, the stream dialogue reads only what fits"
             raise LimitExceededError(told, hint=hint)
-
-    def _owned(self, scope: RecordScope, place: RecordPlace) -> RecordPlace:
-        """The user's own stream of the project; else the user's; else nobody's."""
-        steps = [
-            replace(place, user=scope.user_id, project=scope.project_id),
-            replace(place, user=scope.user_id),
-            place,
-        ]
-        distinct = list(dict.fromkeys(steps))
-        return next((step for step in distinct[:-1] if has_stream(self.session, step)), distinct[-1])
 
     def _messages(self, path: Path) -> Iterator[Record]:
         nodes = self.grove.read.path(path.tree_id, path.node_id, tail=self.room[0] + 1)

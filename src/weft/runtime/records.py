@@ -8,7 +8,7 @@ from weft.errors import InvalidInputError
 from weft.runtime.actor import Actor, require_access, require_permission
 from weft.runtime.gate import Gate
 from weft.runtime.operations.records import APPEND_LIMIT, AppendRecords, DeleteRecords
-from weft.store.records import Window, choose_records, list_records, list_streams, record_value
+from weft.store.records import Window, choose_records, list_records, list_streams, nearest_place, record_value
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.json import JsonObject, JsonValue
@@ -99,10 +99,13 @@ class Records:
         after: str | None = None,
         limit: int = 1_000,
         newest: bool = False,
+        fallback: bool = False,
     ) -> list[RecordValue]:
         """One stream's records with begin < time ≤ end, the oldest first; of those of one time by id.
 
-        Go on `after` the id of the last one seen. Nobody's records are not a user's here.
+        Go on `after` the id of the last one seen. Nobody's records are not a user's, but with
+        `fallback`: then, as recipes do, where the user's project has none the user's own are
+        listed, and where the user has none, nobody's.
         """
         if not 1 <= limit <= LIST_LIMIT:
             raise InvalidInputError(
@@ -112,6 +115,8 @@ class Records:
         window = Window(_FOREVER.begin if begin is None else begin, _FOREVER.end if end is None else end)
         with self.gate.store.read() as reading:
             require_records(reading, self.actor)
+            if fallback:
+                place = nearest_place(reading, place)
             rows = list_records(reading, place, window, after=after, limit=limit, newest=newest)
             return [record_value(row) for row in rows]
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, delete, func, select
@@ -24,6 +25,7 @@ __all__ = [
     "known_records",
     "list_records",
     "list_streams",
+    "nearest_place",
     "put_entries",
     "read_entries",
     "read_window",
@@ -66,6 +68,14 @@ def _at(place: RecordPlace) -> dict[str, Any]:
 def has_stream(session: Session, place: RecordPlace) -> bool:
     """Whether there is any record of it."""
     return _is_place(place) and bool(session.rows(_ANY, _at(place)))
+
+
+def nearest_place(session: Session, place: RecordPlace) -> RecordPlace:
+    """The user's own stream of the project; else the user's; else nobody's."""
+    *nearer, last = dict.fromkeys(
+        (place, replace(place, project=None), replace(place, user=None, project=None))
+    )
+    return next((step for step in nearer if has_stream(session, step)), last)
 
 
 def _is_place(place: RecordPlace) -> bool:

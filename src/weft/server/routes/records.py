@@ -107,6 +107,9 @@ async def list_records(
     after: Annotated[str | None, Query(description="The id of the last one seen.")] = None,
     limit: Annotated[int, Query(ge=1, le=LIST_LIMIT)] = 100,
     newest: Annotated[bool, Query(description="The newest first.")] = False,
+    fallback: Annotated[
+        bool, Query(description="Where there are none: the user's of no project, then nobody's.")
+    ] = False,
 ) -> JsonAnswer:
     """Records with begin < time ≤ end."""
     user = caller.user_for(userId)
@@ -123,6 +126,7 @@ async def list_records(
             after=after,
             limit=limit,
             newest=newest,
+            fallback=fallback,
         )
         return {"records": [record_to_wire(record) for record in found]}
 
