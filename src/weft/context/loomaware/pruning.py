@@ -196,7 +196,9 @@ class _Pruning:
                 lines.append(line)
         ids = f"[{first}]" if cut == 1 else f"[{first}]-[{last}]"
         head = f"(collapsed {ids}: {cut:,} node{'' if cut == 1 else 's'}, in summary)"
-        return _Folded(cut, first, last, "\n".join([head, *reversed(lines)]))
+        # In a document nothing stands between two texts: the first words of it are not the last summary's.
+        end = [] if self.request.dialogue else [""]
+        return _Folded(cut, first, last, "\n".join([head, *reversed(lines), *end]))
 
     def _compress(self) -> LoomPlan | None:
         trace = self.loom.memory.trace
