@@ -1,6 +1,8 @@
 """A person and an agent at one tree, from the command line."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from tests.cli.desk import Desk
@@ -95,3 +97,21 @@ def test_context_shows_what_a_loom_aware_agent_would_see(pair):
     assert "=== Loom Context ===" in raw
     assert "loom context" in pair.ok("context", "--agent", "Muse")
     assert "=== Loom Context ===" not in pair.ok("context", "--raw")
+
+
+@covers("presence.from-cursors")
+def test_who_sits_at_the_prompt_is_seen_by_others(pair):
+    pair.ok("say", "Tea.")
+    pair.clock.pass_by(seconds=600)
+    assert "Human active" not in pair.ok("context", "--agent", "Muse", "--raw")
+    pair("collaborate", stdin="/where\n")
+    assert "Human active at [" in pair.ok("context", "--agent", "Muse", "--raw")
+
+
+@pytest.mark.parametrize("terminal", ["collaborate", "chat"])
+def test_a_process_without_any_input_just_ends(pair, terminal):
+    weft = [sys.executable, "-m", "weft.cli", terminal, "--grove", pair.address]
+    ended = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *weft], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")

@@ -88,13 +88,16 @@ def collaborate(
     desk = _Desk(call, tree_to_go_on_in(call, reference), agent, wishes)
     if once is not None and resume:
         raise InvalidInputError("--once says something new, --resume goes on with what was", hint="take one")
-    if once is None and not resume:
-        desk.run()
-        return
-    if once is not None:
-        desk.say(once)
-    else:
-        desk.resume()
+    from weft.runtime.collaborating.presence import being_present  # noqa: PLC0415 - the runtime loads when used
+
+    with being_present(call.grove, lambda: desk.tree_id):
+        if once is not None:
+            desk.say(once)
+        elif resume:
+            desk.resume()
+        else:
+            desk.run()
+            return
     if desk.was_stopped:
         raise typer.Exit(_INTERRUPTED)
 
@@ -106,6 +109,10 @@ class _Desk(Terminal):
         super().__init__(call, tree, agent)
         self._wishes = wishes
         self.was_stopped = False
+
+    @property
+    def tree_id(self) -> str | None:
+        return None if self._tree is None else self._tree.id
 
     def _take(self, turn: str) -> None:
         word, _, rest = turn.strip().partition(" ")
@@ -147,9 +154,7 @@ class _Desk(Terminal):
         self._show_run(lambda: resume_run(self._call.grove, self._agent, tree=tree, wishes=self._wishes))
 
     def _show_run(self, begin: "Callable[[], CollaboratorRun]") -> None:
-        from weft.runtime.collaborating.presence import being_present  # noqa: PLC0415 - see above
-
-        with being_present(self._call.grove, self._here().id), begin() as run:
+        with begin() as run:
             screen = _Screen(self._call)
             self.was_stopped = screen.show(run)
             self._tell(run.result(), screen)

@@ -144,7 +144,8 @@ def _line(prompt: str, *, asking: bool) -> str | None:
             if asking:
                 sys.stdout.flush()
                 return input(prompt)
-            line = sys.stdin.readline()
+            # Where there is no input at all, Python has no object for it.
+            line = "" if sys.stdin is None else sys.stdin.readline()
             return line.rstrip("\r\n") if line else None
         except EOFError:
             return None
