@@ -132,7 +132,7 @@ def _behind_a_document(request: ContextRequest, loom: LoomAware, *, memory: str)
         request,
         system=replace(request.system, agent=prompt, memory=memory),
         preface=JOINT.join(filter(None, [request.preface, loom.asked.strip()])),
-        budget=request.budget - _cost_after(request, loom.exchanges),
+        budget=max(0, request.budget - _cost_after(request, loom.exchanges)),
     )
 
 
