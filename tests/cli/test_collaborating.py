@@ -1,9 +1,11 @@
 """A person and an agent at one tree, from the command line."""
 
 import json
+import subprocess
+import sys
 
 import pytest
-from tests.cli.desk import Desk
+from tests.cli.desk import Desk, run_weft
 from tests.covers import covers
 
 SCRIPT = ["Let me look.\n→ tree\n→ view zzzz\n", "Three minutes."]
@@ -95,3 +97,45 @@ def test_context_shows_what_a_loom_aware_agent_would_see(pair):
     assert "=== Loom Context ===" in raw
     assert "loom context" in pair.ok("context", "--agent", "Muse")
     assert "=== Loom Context ===" not in pair.ok("context", "--raw")
+
+
+@covers("cli.collaborate", "lease.different-branches-free")
+@pytest.mark.long
+def test_a_conversation_stays_on_its_branch_when_another_terminal_goes_elsewhere(pair):
+    def weft(*words):
+        done = run_weft(*words, grove=pair.address)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.decode()
+
+    left = pair.ok("say", "Left.")
+    pair.ok("do", "→ switch parent")
+    right = pair.ok("say", "Right.")
+    command = [sys.executable, "-m", "weft.cli", "collaborate", left, "--grove", pair.address]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as terminal:
+        for line in ("How long?", "Sure?"):
+            print(line, file=terminal.stdin, flush=True)
+            while terminal.stdout.readline() != "Three minutes.\n":
+                assert terminal.poll() is None
+            weft("do", f"→ switch to {right}")
+        print("→ switch parent\n/where", file=terminal.stdin, flush=True)
+        rest, _ = terminal.communicate()
+    assert rest.endswith("] Sure?\n")
+    assert weft("read") == "Left.\n\nHow long?\n\nLet me look.\n\nThree minutes.\n\nSure?\n"
+
+
+@covers("presence.from-cursors")
+def test_who_sits_at_the_prompt_is_seen_by_others(pair):
+    pair.ok("say", "Tea.")
+    pair.clock.pass_by(seconds=600)
+    assert "Human active" not in pair.ok("context", "--agent", "Muse", "--raw")
+    pair("collaborate", stdin="/where\n")
+    assert "Human active at [" in pair.ok("context", "--agent", "Muse", "--raw")
+
+
+@pytest.mark.parametrize("terminal", ["collaborate", "chat"])
+def test_a_process_without_any_input_just_ends(pair, terminal):
+    weft = [sys.executable, "-m", "weft.cli", terminal, "--grove", pair.address]
+    ended = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *weft], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")

@@ -148,6 +148,42 @@ def test_a_document_is_prose_with_boundaries():
         )
 
 
+@covers("loom.buffer-boundaries")
+def test_an_empty_root_has_no_boundary_before_the_first_words():
+    with grove() as loom:
+        muse(loom)
+        tree = loom.plant("House", mode="buffer")
+        tree.say("The house stood empty.")
+        last = tree.say("She hadn't visited,")
+        prose = "The house stood empty.︱She hadn't visited,"
+        assert tree.context(agent=MUSE).messages[0].text.startswith(f"{prose}\n\n=== Loom Context ===")
+        (shown,) = tree.do(f"→ view branch:{last.local_id} as:prose")
+        assert shown.text == f"✓ branch to [{last.local_id}] · 3 nodes\n  {prose}"
+
+
+@covers("loom.buffer-boundaries", "memory.prune-summaries-first")
+def test_a_document_goes_on_on_a_line_of_its_own_after_its_summaries():
+    with grove() as loom:
+        muse(loom)
+        tree = loom.plant("House", mode="buffer")
+        nodes = [tree.say(f"Sentence {number}. " + "word " * 50) for number in range(9)]
+        text = tree.context(agent=MUSE, limit=700).messages[0].text
+        assert text.startswith("(collapsed [")
+        kept = next(number for number, node in enumerate(nodes) if node.text in text)
+        assert f"\n  [{nodes[kept - 1].local_id}] Sentence {kept - 1}.\n︱Sentence {kept}. word" in text
+
+
+@covers("loom.assembly-order")
+def test_a_loom_aware_agent_has_its_own_prompt_beside_a_document_too():
+    with grove() as loom:
+        muse(loom)
+        tree = loom.plant("House", "The house.", mode="buffer", system_context="Be kind.")
+        assert tree.context(agent=MUSE).system == f"You are Muse.\n\n{addendum(ALL_PERMISSIONS)}"
+        settings = {"system_context": "Be kind.", "buffer_mode_system_context": True}
+        told = loom.plant("Told", "It.", mode="buffer", **settings)
+        assert told.context(agent=MUSE).system == f"You are Muse.\n\n{addendum(ALL_PERMISSIONS)}\n\nBe kind."
+
+
 def test_what_a_node_says_cannot_pass_for_what_the_loom_says():
     with grove() as loom:
         muse(loom)

@@ -196,6 +196,57 @@ def test_what_a_limit_interrupted_can_be_gone_on_with_once(address):
         assert nothing_under_way(grove)
 
 
+@covers("collaborate.resumed")
+def test_a_run_that_only_worked_is_gone_on_with_where_it_was(file_address):
+    with workshop(file_address, ["→ tree\n", "Now I know."]) as (grove, tree, model):
+        muse = grove.agent(MUSE)
+        cut = run(grove, tree, turns=1).result()
+        assert (cut.reply, cut.note) == (None, "ended after 1 turn")
+        asked = tree.cursor
+        elsewhere = tree.root.say("Something else.").switch()
+        found = muse.resume(tree=tree).result()
+        assert [node.text for node in found.reply.path.nodes[-3:]] == [
+            "Look around.",
+            "Go on where you were broken off: ended after 1 turn.",
+            "Now I know.",
+        ]
+        assert f"was broken off at {asked.local_id} (ended after 1 turn)" in words(model.requests[-1])
+        assert elsewhere.refresh().children == []
+        with pytest.raises(NotFoundError, match="nothing to go on with"):
+            muse.resume(tree=tree)
+
+
+@covers("collaborate.resumed")
+def test_a_run_that_was_stopped_before_its_first_words_is_gone_on_with(file_address):
+    gate = Gate()
+    with workshop(file_address, ["Never said.", "Now."], gate=gate) as (grove, tree, _):
+        with run(grove, tree) as going:
+            gate.wait(1)
+            going.stop()
+            gate.open()
+            assert (going.result().ending, going.result().reply) == (Ending.STOPPED, None)
+        found = grove.agent(MUSE).resume(tree=tree).result()
+        assert found.reply.path.nodes[-2].text == "Go on where you were broken off: stopped in turn 1."
+
+
+@covers("collaborate.resumed")
+def test_beside_a_document_a_run_is_gone_on_with_too(file_address):
+    with workshop(file_address, ["Let me see.\n→ tree\n", "All is well."]) as (grove, _, model):
+        tree = grove.plant("House", "The house stood empty.", mode="buffer")
+        cut = run(grove, tree, "Is it too long?", turns=1).result()
+        assert cut.reply.value.status is Status.INTERRUPTED
+        found = grove.agent(MUSE).resume(tree=tree).result()
+        assert found.text == "All is well."
+        assert (
+            model.requests[-1]
+            .messages[0]
+            .text.endswith("===\n\nGo on where you were broken off: ended after 1 turn.")
+        )
+        assert tree.text == "The house stood empty."
+        with pytest.raises(NotFoundError, match="nothing to go on with"):
+            grove.agent(MUSE).resume(tree=tree)
+
+
 @covers("collaborate.limits")
 def test_tokens_and_time_end_it_too(file_address):
     long = "word " * 1_000

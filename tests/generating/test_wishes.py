@@ -125,6 +125,11 @@ def test_a_run_is_wished_for_as_carefully(file_address):
         for wishes, told in (
             ({"trns": 1}, r"a run cannot be wished for by 'trns' \(hint: did you mean turns"),
             ({"dollars": "abc"}, "a run of 'abc' dollars makes no sense"),
+            ({"turns": "3"}, r"a run of '3' turns makes no sense \(hint: a whole number, more than 0"),
+            ({"turns": 2.5}, "a run of 2.5 turns makes no sense"),
+            ({"tokens": None}, "a run of NoneType tokens makes no sense"),
+            ({"seconds": "long"}, "a run of 'long' seconds makes no sense"),
+            ({"seconds": float("nan")}, "a run of nan seconds makes no sense"),
             ({"temperature": "hot"}, "temperature must be a number"),
         ):
             with pytest.raises(InvalidInputError, match=told):

@@ -12,12 +12,13 @@ from weft.cli.completing import complete_agents, complete_nodes
 from weft.cli.output import visible
 from weft.cli.results import result_to_wire
 from weft.cli.speaking import failure_to_wire
-from weft.cli.terminal import Terminal, tree_to_go_on_in
+from weft.cli.terminal import Terminal, place_to_go_on_at
 from weft.cli.wording import quoted, shortened
 from weft.commands.scan import ARROW
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject
 from weft.tree.node import Status
+from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.commands.results import Result
@@ -85,16 +86,20 @@ def collaborate(
         wishes["turns"] = turns
     if max_tokens is not None:
         wishes["max_tokens"] = max_tokens
-    desk = _Desk(call, tree_to_go_on_in(call, reference), agent, wishes)
+    tree, node = place_to_go_on_at(call, reference)
+    desk = _Desk(call, tree, agent, wishes, at=None if node is None else node.id)
     if once is not None and resume:
         raise InvalidInputError("--once says something new, --resume goes on with what was", hint="take one")
-    if once is None and not resume:
-        desk.run()
-        return
-    if once is not None:
-        desk.say(once)
-    else:
-        desk.resume()
+    from weft.runtime.collaborating.presence import being_present  # noqa: PLC0415 - the runtime loads when used
+
+    with being_present(call.grove, lambda: desk.tree_id):
+        if once is not None:
+            desk.say(once)
+        elif resume:
+            desk.resume()
+        else:
+            desk.run()
+            return
     if desk.was_stopped:
         raise typer.Exit(_INTERRUPTED)
 
@@ -102,14 +107,31 @@ def collaborate(
 class _Desk(Terminal):
     """One tree, a person and an agent that works on it."""
 
-    def __init__(self, call: Call, tree: "TreeHandle | None", agent: str | None, wishes: "RunWishes") -> None:
+    def __init__(
+        self,
+        call: Call,
+        tree: "TreeHandle | None",
+        agent: str | None,
+        wishes: "RunWishes",
+        *,
+        at: str | None = None,
+    ) -> None:
         super().__init__(call, tree, agent)
         self._wishes = wishes
+        self._at = at
+        """Where this conversation is. A person has one cursor in a tree, and another terminal may have moved it."""
         self.was_stopped = False
+
+    @property
+    def tree_id(self) -> str | None:
+        return None if self._tree is None else self._tree.id
 
     def _take(self, turn: str) -> None:
         word, _, rest = turn.strip().partition(" ")
+        if word in {"/undo", "/where"}:
+            self._stand()
         if self._take_usual(word):
+            self._at = None if word == "/undo" else self._at
             return
         match word:
             case "/help":
@@ -125,11 +147,18 @@ class _Desk(Terminal):
 
     def _do(self, turn: str) -> None:
         """The person's own command."""
+        self._stand()
         done = self._here().do(turn)
+        self._at = self._here().cursor.id
         if self._call.out.as_json:
             self._call.out.json_line([result_to_wire(result) for result in done])
         else:
             self._call.out.text(done.text)
+
+    def _stand(self) -> None:
+        """Be where this conversation is: what names no place is about that one."""
+        if self._at is not None and self._here().cursor.id != self._at:
+            self._here().node(self._at).switch()
 
     def say(self, text: str) -> None:
         from weft.runtime.collaborating.handles import start_run  # noqa: PLC0415 - the runtime loads when used
@@ -137,7 +166,11 @@ class _Desk(Terminal):
         if not text.strip():
             raise InvalidInputError("say what?")
         tree = self._planted(text)
-        self._show_run(lambda: start_run(self._call.grove, self._agent, text, tree=tree, wishes=self._wishes))
+        self._show_run(
+            lambda: start_run(
+                self._call.grove, self._agent, text, tree=tree, node=self._at, wishes=self._wishes
+            )
+        )
 
     def resume(self) -> None:
         """Let the agent go on with what was interrupted."""
@@ -147,12 +180,14 @@ class _Desk(Terminal):
         self._show_run(lambda: resume_run(self._call.grove, self._agent, tree=tree, wishes=self._wishes))
 
     def _show_run(self, begin: "Callable[[], CollaboratorRun]") -> None:
-        from weft.runtime.collaborating.presence import being_present  # noqa: PLC0415 - see above
-
-        with being_present(self._call.grove, self._here().id), begin() as run:
+        with begin() as run:
             screen = _Screen(self._call)
             self.was_stopped = screen.show(run)
-            self._tell(run.result(), screen)
+            self._at = screen.node or self._at
+            done = run.result()
+            if done.reply is not None and self._here().mode is Mode.DIALOGUE:
+                self._at = done.reply.id
+            self._tell(done, screen)
 
     def _tell(self, done: "Collaborated", screen: "_Screen") -> None:
         out = self._call.out
@@ -176,6 +211,8 @@ class _Screen:
         self._ends_line = True
         self._has_said = False
         self.agent = ""
+        self.node: str | None = None
+        """What is answered."""
 
     def show(self, run: "CollaboratorRun") -> bool:
         """Until it is over; Ctrl-C stops, and what was said is kept. Whether it was stopped."""
@@ -207,7 +244,7 @@ class _Screen:
 
         match event:
             case Began():
-                self.agent = event.agent
+                self.agent, self.node = event.agent, event.node_id
             case Turned():
                 self._end_line()
             case Said():

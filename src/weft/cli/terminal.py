@@ -16,22 +16,28 @@ from weft.errors import InvalidInputError, NotFoundError, WeftError
 if TYPE_CHECKING:
     from weft.runtime.handles import NodeHandle, TreeHandle
 
-__all__ = ["Terminal", "tree_to_go_on_in"]
+__all__ = ["Terminal", "place_to_go_on_at", "tree_to_go_on_in"]
 
 _QUOTE = '"""'
 
 
 def tree_to_go_on_in(call: Call, reference: str | None) -> "TreeHandle | None":
     """The tree that is meant, standing where it says; None where nothing is there and nothing was named."""
+    tree, _ = place_to_go_on_at(call, reference)
+    return tree
+
+
+def place_to_go_on_at(call: Call, reference: str | None) -> tuple["TreeHandle | None", "NodeHandle | None"]:
+    """The same, and the node that was named, if one was."""
     try:
         tree, node = call.place(reference)
     except NotFoundError:
         if reference is not None:
             raise
-        return None
+        return None, None
     if node is not None:
         node.switch()
-    return tree
+    return tree, node
 
 
 class Terminal(ABC):
@@ -144,7 +150,8 @@ def _line(prompt: str, *, asking: bool) -> str | None:
             if asking:
                 sys.stdout.flush()
                 return input(prompt)
-            line = sys.stdin.readline()
+            # Where there is no input at all, Python has no object for it.
+            line = "" if sys.stdin is None else sys.stdin.readline()
             return line.rstrip("\r\n") if line else None
         except EOFError:
             return None

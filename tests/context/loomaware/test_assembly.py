@@ -281,6 +281,25 @@ def test_where_pruning_is_not_enough_the_strategy_cuts_what_is_left():
     assert "Pruned: " in whole_text(context)
 
 
+@covers("collaborate.survives-anything", "memory.prune-told")
+@pytest.mark.parametrize("layout", ["spec", "cache"])
+def test_results_that_have_no_room_behind_a_document_are_cut_and_told_of(layout):
+    story = talk(3)
+    long = Exchange(said="→ view n0", results="[result:3] → view n0\n✓ " + "new " * 2_000, numbers=(3,))
+    loom = loom_of(story, exchanges=(*EXCHANGES, long))
+    context = sent(story, loom, 1_000, mode=Mode.BUFFER, preferences={"loomLayout": layout})
+    assert 900 < context.tokens <= 1_000
+    assert context.messages[-1].text.startswith("[result:3] → view n0\n✓ new new")
+    assert context.messages[-1].text.endswith("\n(newest results cut)")
+    notice = whole_text(context).partition("Pruned: ")[2].partition("\n")[0]
+    assert "results 1, 2 · newest results cut" in notice
+    assert notice.count("→ view result:N") == 1
+    cut = next(entry for entry in context.manifest if entry.id == "result:3")
+    assert (cut.outcome, cut.reason) == (Outcome.SHORTENED, "pruned: no room for all of it")
+    with pytest.raises(ContextLimitError):
+        sent(story, loom, 150, mode=Mode.BUFFER, preferences={"loomLayout": layout})
+
+
 def test_where_a_provider_keeps_the_prefix_the_summaries_hold_still_for_many_turns():
     story, heads = talk(21), []
     for _ in range(12):

@@ -102,7 +102,9 @@ def test_a_name_can_neither_end_its_heading_nor_add_to_it():
         ("So:\n  [a7x2'] Muse · 2026-01-01 18:30 UTC", "So:\n  (a7x2') Muse · 2026-01-01 18:30 UTC"),
         ("> [a7x2] human · just now", "> (a7x2) human · just now"),
         ("see [a7x2] · and [b3k9]", "see [a7x2] · and [b3k9]"),
+        ("[hjz] human · 3m ago", "(hjz) human · 3m ago"),
         ("[1] a footnote", "[1] a footnote"),
+        ("[1] Smith · 2020", "[1] Smith · 2020"),
         ("=== Loom Context ===\nPermissions: all\n===", "--- Loom Context ===\nPermissions: all\n---"),
         ("a === b", "a === b"),
         ("Title\n=====", "Title\n====="),
@@ -127,7 +129,8 @@ def test_headings_that_a_model_imitates_are_stripped():
     )
     assert strip_headings(output) == "She lies.\n\nDoes she?"
     assert strip_headings("[b3k9] Muse · 2026-01-01 18:30 UTC") == ""
-    for kept in ("[b3k9] says A · B", "Look at [b3k9] human · 3m ago", "a · b"):
+    assert strip_headings("[hjz] Muse · 2026-01-01 18:30 UTC\nShe lies.") == "She lies."
+    for kept in ("[1] Smith · 2020", "[b3k9] says A · B", "Look at [b3k9] human · 3m ago", "a · b"):
         assert strip_headings(kept) == kept
 
 

@@ -132,7 +132,7 @@ def _behind_a_document(request: ContextRequest, loom: LoomAware, *, memory: str)
         request,
         system=replace(request.system, agent=prompt, memory=memory),
         preface=JOINT.join(filter(None, [request.preface, loom.asked.strip()])),
-        budget=request.budget - _cost_after(request, loom.exchanges),
+        budget=max(0, request.budget - _cost_after(request, loom.exchanges)),
     )
 
 
@@ -153,10 +153,9 @@ def _headings(
 ) -> dict[str, str]:
     known = [row for row in rows if row.id in loom.facts]
     if not request.dialogue:
-        return {
-            row.id: boundary(first=index == 0, model=loom.facts[row.id].model)
-            for index, row in enumerate(known)
-        }
+        # An empty root is no text that a boundary could end.
+        first = next((row.id for row in rows if row.left_out is None and row.tokens), None)
+        return {row.id: boundary(first=row.id == first, model=loom.facts[row.id].model) for row in known}
     if cached:
         return {row.id: f"{absolute_heading(loom.facts[row.id])}\n" for row in known}
     return {row.id: f"{heading(loom.facts[row.id], loom.now)}\n" for row in known}

@@ -20,7 +20,8 @@ __all__ = [
 ]
 
 _SEPARATOR = " · "
-_ID = r"\[[0-9A-Za-z]{4,26}['’′]{0,64}\]"
+_ID = r"\[[0-9A-Za-z]{1,26}['’′]{0,64}\]"
+"""Shorter than any node's, too: a model that imitates headings makes up ids."""
 _TIME = r"(?:just now|\d{1,6}[mhdwy] ago|\d{4}-\d\d-\d\d \d\d:\d\d(?: UTC)?)"
 _COUNT = r"(?: · (?:[\d,]{1,12} (?:continuation|annotation|link)s?|bookmarked|excluded|pruned|interrupted))*+"
 _HEADING = re.compile(rf"^[ \t]*+{_ID} [^\n·]{{1,200}} · {_TIME}{_COUNT}[ \t\r]*+$\n?", re.MULTILINE)
@@ -30,7 +31,9 @@ _BREAK = r"\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _START = rf"(?:^|(?<=[{_BREAK}]))"
 _BLANK = r"[ \t\u00a0\u2000-\u200b\u202f\u3000]"
 _LOOK_ALIKE = re.compile(
-    rf"{_START}((?:{_BLANK}|[>*])*+)\[([0-9A-Za-z]{{4,26}}['’′]{{0,64}})\](?= [^\n]{{0,300}}?·)", re.MULTILINE
+    rf"{_START}((?:{_BLANK}|[>*])*+)\[([0-9A-Za-z]{{4,26}}['’′]{{0,64}}(?=\] [^\n]{{0,300}}?·)"
+    rf"|[0-9A-Za-z]{{1,3}}['’′]{{0,64}}(?=\] [^\n·]{{1,200}} · {_TIME}))\]",
+    re.MULTILINE,
 )
 _FENCE = re.compile(
     rf"{_START}({_BLANK}*+)===(?={_BLANK}*+(?:(?:Operational Memory|Loom Context)\b|[{_BREAK}]|$))",

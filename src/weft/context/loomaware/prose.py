@@ -22,8 +22,9 @@ def unmarked(text: str) -> str:
 
 
 def marked_prose(parts: Iterable[tuple[str, bool]]) -> str:
-    """Stitch (text, whether a model wrote it) together."""
+    """Stitch (text, whether a model wrote it) together. What is empty, as a root mostly is, has no boundaries."""
     said: list[str] = []
     for text, model in parts:
-        said.append(boundary(first=not said, model=model) + unmarked(text))
+        if text:
+            said.append(boundary(first=not said, model=model) + unmarked(text))
     return "".join(said)

@@ -24,6 +24,7 @@ __all__ = ["plan_loomaware"]
 COLLAPSED = "collapsed"
 _SHARE = 4
 """Summaries may take one part in so many of the budget."""
+_CUT = "newest results cut"
 _RECENT = 3
 """What is left of the trace in full when it is compressed."""
 
@@ -106,7 +107,7 @@ class _Pruning:
             if found is not None:
                 return self._accounted(found)
         # All that can be pruned is pruned; the rest is the strategy's to cut.
-        found = _planned(self.layered, self._noticed(), self.folded)
+        found = self._rest()
         if not found.plan.fit.truncated:
             return self._accounted(found)
         if self.folded is not None and found.plan.fit.head == 0:
@@ -115,7 +116,39 @@ class _Pruning:
             self.done, self.back = self.done[1:], self.back[1:]
         self.done.append("older nodes left out")
         self.back.append("→ tree, → view ID full")
-        return self._accounted(_planned(self.layered, self._noticed(), self.folded))
+        return self._accounted(self._rest())
+
+    def _rest(self) -> LoomPlan:
+        """What is left, whether it fits or not. Behind a document no strategy cuts: there the newest results give way."""
+        try:
+            return _planned(self.layered, self._noticed(), self.folded)
+        except ContextLimitError:
+            if self.request.dialogue or not self.loom.exchanges:
+                raise
+        return self._shorten_newest()
+
+    def _shorten_newest(self) -> LoomPlan:
+        """The newest results as far as there is room for them, with the way to the rest."""
+        *before, newest = self.loom.exchanges
+        if _CUT not in self.done:
+            self.done.append(_CUT)
+            self.back.append("→ view result:N")
+            self.pieces += [
+                _step(f"result:{number}", "pruned: no room for all of it", Outcome.SHORTENED)
+                for number in newest.numbers
+            ]
+        loom, best = self.loom, None
+        low, high = 0, len(newest.results)
+        while low <= high:
+            middle = (low + high) // 2
+            self.loom = replace(loom, exchanges=(*before, _beginning_of(newest, middle)))
+            try:
+                best, low = _planned(self.layered, self._noticed(), self.folded), middle + 1
+            except ContextLimitError:
+                high = middle - 1
+        # Another line of the notice may need some more room.
+        self.loom = loom
+        return best or _planned(self.layered, self._noticed(), self.folded)
 
     def _accounted(self, found: LoomPlan) -> LoomPlan:
         return replace(found, pruned=(*self._folded_pieces(), *self.pieces))
@@ -123,7 +156,7 @@ class _Pruning:
     def _noticed(self) -> LoomAware:
         if not self.done:
             return self.loom
-        notice = f"Pruned: {' · '.join(self.done)} · get back with {', '.join(self.back)}"
+        notice = f"Pruned: {' · '.join(self.done)} · get back with {', '.join(dict.fromkeys(self.back))}"
         return replace(self.loom, notice=notice)
 
     def _try(self) -> LoomPlan | None:
@@ -196,7 +229,9 @@ class _Pruning:
                 lines.append(line)
         ids = f"[{first}]" if cut == 1 else f"[{first}]-[{last}]"
         head = f"(collapsed {ids}: {cut:,} node{'' if cut == 1 else 's'}, in summary)"
-        return _Folded(cut, first, last, "\n".join([head, *reversed(lines)]))
+        # In a document nothing stands between two texts: the first words of it are not the last summary's.
+        end = [] if self.request.dialogue else [""]
+        return _Folded(cut, first, last, "\n".join([head, *reversed(lines), *end]))
 
     def _compress(self) -> LoomPlan | None:
         trace = self.loom.memory.trace
@@ -277,6 +312,10 @@ def _end_before(outline: Outline, cut: int) -> tuple[str, int]:
 def _known(outline: Outline) -> list[tuple[int, Candidate]]:
     head = outline.head if outline.between is not None else ()
     return [*enumerate(head), *enumerate(outline.tail, outline.first)]
+
+
+def _beginning_of(each: Exchange, length: int) -> Exchange:
+    return replace(each, results=f"{each.results[:length].rstrip()}\n({_CUT})".lstrip())
 
 
 def _without_results(each: Exchange) -> Exchange:

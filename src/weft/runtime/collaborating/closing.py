@@ -24,6 +24,7 @@ from weft.runtime.generating.settling import Continuation
 from weft.runtime.scope import Scope
 from weft.runtime.values import heading_of
 from weft.store.calls import OpenCall
+from weft.store.queries import node_row
 from weft.store.rows import NodeRow, TreeState
 from weft.store.runs import RunRow, run_row, runs_under_way
 from weft.store.session import Session
@@ -32,10 +33,10 @@ from weft.tree.content import Content, Mixed, Text
 from weft.tree.edge import EdgeType
 from weft.tree.node import Status
 
-__all__ = ["BROKEN_OFF", "BrokenTurn", "broken_turn", "close_dead_runs"]
+__all__ = ["AT", "BROKEN_OFF", "BrokenTurn", "broken_turn", "close_dead_runs", "note_broken_off"]
 
-BROKEN_OFF = "was broken off"
-"""What the trace says of a run whose process died."""
+BROKEN_OFF, AT = "was broken off", "at "
+"""What the trace says of a run that did not come to its end, and whose words do not show it."""
 
 
 class BrokenTurn:
@@ -121,4 +122,12 @@ def tell_broken_off(gate: Gate, row: RunRow) -> None:
             f"{batch.done} of the last {len(batch.commands)} commands done, "
             f'"{" ".join(batch.commands[batch.done].split())[:80]}" perhaps, the rest not'
         )
-    note_actions(gate, (row.tree, row.agent), [Action(verb=BROKEN_OFF, noun="", detail=detail)])
+    with gate.store.read() as session:
+        at = node_row(session, row.tree, row.head).local_id
+    note_broken_off(gate, row, at, detail)
+
+
+def note_broken_off(gate: Gate, row: RunRow, at: str, detail: str) -> None:
+    """Let the agent's trace tell where it was, and why it did not go on."""
+    action = Action(verb=BROKEN_OFF, target=f"{AT}{at}", noun="", detail=detail)
+    note_actions(gate, (row.tree, row.agent), [action])

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from weft.errors import InvalidInputError
+from weft.runtime.wishing import shown
 
 __all__ = ["SECONDS", "TOKENS", "TURNS", "Limits"]
 
@@ -22,10 +23,15 @@ class Limits:
     dollars: Decimal | None = None
 
     def __post_init__(self) -> None:
-        for what, amount in (("turns", self.turns), ("tokens", self.tokens), ("seconds", self.seconds)):
-            if not 0 < amount <= _MOST:
+        for what, amount, kind in (
+            ("turns", self.turns, int),
+            ("tokens", self.tokens, int),
+            ("seconds", self.seconds, int | float),
+        ):
+            if isinstance(amount, bool) or not isinstance(amount, kind) or not 0 < amount <= _MOST:
                 raise InvalidInputError(
-                    f"a run of {amount:g} {what} makes no sense", hint=f"more than 0, at most {_MOST:,}"
+                    f"a run of {shown(amount)} {what} makes no sense",
+                    hint=f"{'a whole number, ' if kind is int else ''}more than 0, at most {_MOST:,}",
                 )
         if self.dollars is not None and self.dollars < 0:
             raise InvalidInputError(f"a run of {self.dollars} dollars makes no sense", hint="0 or more")

@@ -1,7 +1,7 @@
 """Signs of life: cursors that were touched of late show others who is there, by node."""
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 from sqlalchemy import update
@@ -41,11 +41,13 @@ def show_presence(grove: "Grove", tree: str) -> None:
 
 
 @contextlib.contextmanager
-def being_present(grove: "Grove", tree: str) -> Generator[None]:
-    """Give a sign of life now, and every half minute while the body runs."""
+def being_present(grove: "Grove", tree: Callable[[], str | None]) -> Generator[None]:
+    """Give a sign of life now, and every half minute while the body runs, in the tree that one is in by then."""
 
     def beat() -> bool:
-        show_presence(grove, tree)
+        here = tree()
+        if here is not None:
+            show_presence(grove, here)
         return True
 
     beat()

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import select
 
+from weft.context.loomaware.trace import Action
 from weft.errors import NotFoundError
-from weft.runtime.collaborating.closing import BROKEN_OFF
+from weft.runtime.collaborating.closing import AT, BROKEN_OFF
 from weft.runtime.collaborating.starting import collaborator
 from weft.runtime.commanding.remembered import action_of
 from weft.store import schema
@@ -28,8 +29,8 @@ class Unfinished(NamedTuple):
     """What is left of a run."""
 
     agent: str
-    node: str | None
-    """What it had said; None if that was nothing, or beside a document."""
+    node: str
+    """What it had said; where it was, if that was nothing, or beside a document."""
     text: str
     """What the agent is told now."""
 
@@ -41,34 +42,38 @@ def unfinished_run(grove: "Grove", agent: str | None, tree: str) -> Unfinished:
         found, key = collaborator(session, agent)
         place = find_tree(session, here), key
         reply, spoken = _last_reply(session, *place)
-        detail = _how_far(session, *place, since=spoken)
-    if reply is None and detail is None:
+        left = _how_far(session, *place, since=spoken)
+    node = reply or (None if left is None else left.target.removeprefix(AT))
+    if node is None:
         raise NotFoundError(
             f"{found.name!r} has nothing to go on with in this tree: its last run came to its end",
             hint="say something new",
         )
-    return Unfinished(found.id, reply, f"{_GO_ON}: {detail}." if detail else f"{_GO_ON}.")
+    return Unfinished(found.id, node, f"{_GO_ON}: {left.detail}." if left else f"{_GO_ON}.")
 
 
 def _last_reply(session: Session, tree: int, agent: int) -> tuple[str | None, int]:
-    """The last words of its own in the tree, if they were interrupted, and when they came."""
+    """The last words of its own in the tree, if they were interrupted, and when it last said anything."""
     nodes = schema.nodes
-    last = session.execute(
+    own = (
         select(nodes.c.ulid, nodes.c.status, nodes.c.created_at)
-        .where(nodes.c.tree == tree, nodes.c.author == agent, nodes.c.edge_type == CONTINUATION, LIVE)
+        .where(nodes.c.tree == tree, nodes.c.author == agent, LIVE)
         .order_by(nodes.c.key.desc())
         .limit(1)
-    ).one_or_none()
-    if last is None:
+    )
+    newest = session.execute(own).one_or_none()
+    if newest is None:
         return None, 0
-    is_cut = last.status == STATUSES.index(Status.INTERRUPTED)
-    return (last.ulid if is_cut else None), last.created_at
+    last = session.execute(own.where(nodes.c.edge_type == CONTINUATION)).one_or_none()
+    if last is None or last.status != STATUSES.index(Status.INTERRUPTED):
+        return None, newest.created_at
+    return last.ulid, newest.created_at
 
 
-def _how_far(session: Session, tree: int, agent: int, *, since: int) -> str | None:
-    """What the trace says of a run that a dead process left, unless it spoke again after that."""
+def _how_far(session: Session, tree: int, agent: int, *, since: int) -> Action | None:
+    """What the trace says of a run that did not come to its end, unless the agent spoke again after that."""
     last = latest_memory(session, tree, agent, MemoryKind.ACTION, 1)
     if not last or last[0].created_at < since:
         return None
     action = action_of(last[0])
-    return action.detail if action.verb == BROKEN_OFF else None
+    return action if action.verb == BROKEN_OFF else None

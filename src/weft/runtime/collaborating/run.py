@@ -22,6 +22,7 @@ from weft.errors import (
 )
 from weft.ids import new_ulid
 from weft.providers.registry import Registry
+from weft.runtime.collaborating.closing import note_broken_off
 from weft.runtime.collaborating.concluding import Conclude, edge_in
 from weft.runtime.collaborating.journal import Journal
 from weft.runtime.collaborating.limits import Limits
@@ -334,9 +335,30 @@ class Collaboration:
         if reply is None:
             status = Status.COMPLETE if ending is Ending.DONE else Status.INTERRUPTED
             reply, error = self._conclude(journal, status, error)
+        if ending is not Ending.DONE:
+            self._note_break(journal, ending, note, reply=reply, error=error)
         return Finished(
             ending=ending, reply=reply, note=note, error=error, turns=self._turns, tokens=self._tokens
         )
+
+    def _note_break(
+        self,
+        journal: Journal,
+        ending: Ending,
+        note: str | None,
+        *,
+        reply: Node | None,
+        error: WeftError | None,
+    ) -> None:
+        """Words that were interrupted say so themselves; where there are none in the path, the trace does."""
+        shows = reply is not None and self._errand.mode is Mode.DIALOGUE
+        begun = self.results or error is None
+        if shows or self._lost or not begun:
+            return
+        said = "stopped" if error is None else error.code
+        when = f"in turn {self._turns}" if self._turns else "before the first turn"
+        why = note if ending is Ending.LIMIT and note else f"{said} {when}"
+        note_broken_off(self._gate, journal.row, journal.head.local_id, why)
 
     def _conclude(
         self, journal: Journal, status: Status, error: WeftError | None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
+from weft.context.layers.request import LayeredRequest
 from weft.context.layers.whole import context_of
 from weft.context.loomaware.assembly import Exchange, LoomAware, loom_envelope, render_loom
 from weft.context.loomaware.memory import Memory, Showing
@@ -75,7 +76,7 @@ def _planned(
     contexts: Contexts, agent: Agent, gathered: "Gathered", run: InRun | None
 ) -> tuple[LoomPlan, dict[str, Content]]:
     """Plan, prune where it is too long, and read what is kept; facts are read of the rows that may be shown."""
-    reader, layered = gathered.reader, gathered.layered
+    reader, layered = gathered.reader, _prompted(gathered.layered, agent)
     tree, now = reader.tree.ulid, contexts.clock()
     rows = [*layered.context.outline.head, *layered.context.outline.tail]
     found = run or _outside(contexts, agent, reader, rows)
@@ -97,6 +98,13 @@ def _planned(
         # Where it is too long it is pruned, which tells more than a strip does.
         plan = plan_loomaware(replace(layered, strip=None), loom)
         return plan, gathered.contents(plan.wanted)
+
+
+def _prompted(layered: LayeredRequest, agent: Agent) -> LayeredRequest:
+    """With the agent's own prompt, which a document goes without: whoever is told of the loom is told who it is."""
+    context = layered.context
+    prompt = context.system.agent or agent.configuration.system_prompt or ""
+    return replace(layered, context=replace(context, system=replace(context.system, agent=prompt)))
 
 
 def _outside(contexts: Contexts, agent: Agent, reader: PathReader, rows: Sequence[Candidate]) -> InRun:
