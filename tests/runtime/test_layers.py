@@ -214,6 +214,20 @@ def test_the_active_note_brings_its_pictures_for_one_turn(desk):
     assert desk.grove.blob(item.images[0].ref) == PNG
 
 
+@covers("item.tags-and-folders-expand", "item.images-from-active-note-only")
+@pytest.mark.parametrize("names", [("active:open.md", "#keys"), ("#keys", "active:open.md", "open.md")])
+def test_the_open_note_stays_the_open_one_where_a_tag_names_it_too(own_loom, tmp_path, names):
+    desk = Desk(own_loom, tmp_path / "vault")
+    desk.write("open.md", "#keys ![[p.png]]")
+    desk.write("other.md", "#keys")
+    desk.write("p.png", PNG)
+    expected = [("open.md", "active_note", 1), ("other.md", "note", 0), ("#keys", "tag", 0)]
+    found = own_loom.vaults.items(*names)
+    assert [(item.id, item.type, len(item.images)) for item in found] == expected
+    turn = desk.ask("What is this?", *names)
+    assert [(item.id, item.type, len(item.images)) for item in turn.value.attachments] == expected
+
+
 @covers("item.tags-and-folders-expand", "item.id-selection", "item.id-document-and-node")
 def test_whatever_can_be_named_can_be_attached(desk):
     desk.write("music/a.md", "---\ntags: [keys]\n---\nA")
