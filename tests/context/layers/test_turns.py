@@ -511,6 +511,15 @@ def test_the_wire_says_what_a_turn_brings():
     assert (envelope.conversation_id, envelope.message_id) == ("c", "m")
 
 
+def test_a_request_may_leave_its_budget_open_and_brings_its_pictures_along():
+    seen = replace(active_note("a.md", "![[p.png]]"), images=(PICTURE,))
+    request = PromptContextRequest(user_text="Why?", attachments=(seen,))
+    assert read_prompt_request(request.to_wire()) == request
+    envelope = assemble_turn(Conversation(), request)
+    assert envelope.messages[-1].blocks[1] == PICTURE
+    assert not envelope.truncated
+
+
 @pytest.mark.parametrize(
     ("wire", "said"),
     [
@@ -519,6 +528,10 @@ def test_the_wire_says_what_a_turn_brings():
         ({"budget": 1, "attachments": {}}, "request.attachments must be a list"),
         ({"budget": 1, "attachments": [{"id": "a"}]}, r"attachments\[0\] needs an id and a type"),
         ({"budget": 1, "attachments": [{"id": "a", "type": "note", "sha256": "0"}]}, "is not the hash"),
+        (
+            {"attachments": [{"id": "a", "type": "note", "images": [{"type": "text", "text": ""}]}]},
+            r"attachments\[0\].images\[0\] must be an image",
+        ),
         ({"budget": 1, "userText": 3}, "request.userText must be a string"),
         ({"budget": 1, "toolOutputs": [{"name": "a b"}]}, "cannot be a tag"),
     ],
