@@ -511,6 +511,22 @@ def test_the_wire_says_what_a_turn_brings():
     assert (envelope.conversation_id, envelope.message_id) == ("c", "m")
 
 
+@covers("library.auto-promoted", "layer.l5-user")
+def test_a_turn_that_nobody_answered_is_an_earlier_one_all_the_same():
+    talk = Talk()
+    talk.ask("First", SPEC, answer=None)
+    envelope = talk.look("Second", SPEC, DOCS)
+    assert (library(envelope), referenced(envelope), in_full(envelope)) == ([SPEC.id], [SPEC.id], [DOCS.id])
+    assert envelope.layer(LayerId.USER).text == "Second"
+    assert envelope.layer(LayerId.HISTORY).text == "user: First"
+    assert [message.role.value for message in envelope.messages] == ["user"]
+    assert envelope.processed_user_text.startswith(
+        "First\n\nContext attached:\n- Piano Lessons/project-spec.md"
+    )
+    again = assemble_turn(talk.conversation, PromptContextRequest(budget=1_000))
+    assert (library(again), in_full(again), again.layer(LayerId.USER).text) == ([], [SPEC.id], "First")
+
+
 def test_a_request_may_leave_its_budget_open_and_brings_its_pictures_along():
     seen = replace(active_note("a.md", "![[p.png]]"), images=(PICTURE,))
     request = PromptContextRequest(user_text="Why?", attachments=(seen,))

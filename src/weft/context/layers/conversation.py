@@ -132,6 +132,7 @@ def assemble_turn(
         memory_block=conversation.memory_block,
         loom_context=conversation.loom_context,
         strip=conversation.strip,
+        alone=bool(request.user_text or request.attachments),
         settings=conversation.settings,
         provider=request.provider,
     )

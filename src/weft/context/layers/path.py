@@ -108,7 +108,7 @@ def read_path(request: LayeredRequest) -> LayeredPath:
     outline = context.outline
     offset = max(0, request.folded - 1)
     count = outline.first + len(outline.tail)
-    turn = _turn(outline, count - request.run)
+    turn = count if request.alone else _turn(outline, count - request.run)
     live = _live(outline, turn, count - request.run)
     if request.run and not live:
         # The turn itself is folded: what it brought along is an earlier turn's now.
