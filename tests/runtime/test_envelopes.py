@@ -103,6 +103,20 @@ def test_a_message_saved_without_an_envelope_is_sent_as_it_was(desk):
 
 
 @pytest.mark.outer
+@covers("cache.prediction")
+@pytest.mark.parametrize(("placed", "found"), [("system", "L1_SYSTEM"), ("inline", "end")])
+def test_where_marks_end_what_is_cached_a_library_that_grew_is_not_found_again(loom, tmp_path, placed, found):
+    desk = Desk(loom, tmp_path / "vault", provider="anthropic:claude-sonnet-4-5", prompt=LONG)
+    one, two = desk.write("a.md", "alpha " * 500), desk.write("b.md", "beta " * 500)
+    desk.send(desk.ask("One", one), library=placed)
+    second, _ = desk.send(desk.ask("Two", two), library=placed)
+    third, _ = desk.send(desk.ask("Three"), library=placed)
+    sent = {each.after: each.tokens for each in second.envelope.breakpoints}
+    assert third.prediction.cached == sent[found]
+    fourth = desk.ask("Four").prepare(agent=desk.agent, library=placed)
+    assert fourth.prediction.cached == third.envelope.breakpoints[-1].tokens
+
+
 @covers("cache.prediction", "cache.prediction-compared")
 def test_the_cached_share_is_predicted_and_compared_with_what_is_reported(tmp_path, address):
     clock = SteppingClock()
