@@ -214,6 +214,21 @@ def test_the_active_note_brings_its_pictures_for_one_turn(desk):
     assert desk.grove.blob(item.images[0].ref) == PNG
 
 
+@covers("item.images-from-active-note-only")
+@pytest.mark.parametrize("placed", ["system", "inline"])
+def test_a_note_that_stays_open_through_a_turn_of_two_messages_shows_its_pictures_once(
+    own_loom, tmp_path, placed
+):
+    desk = Desk(own_loom, tmp_path / "vault")
+    desk.write("open.md", "![[p.png]]")
+    desk.write("p.png", PNG)
+    desk.ask("Look at this", "active:open.md")
+    envelope = desk.ask("Well?", "active:open.md").envelope(agent=desk.agent, library=placed)
+    blocks = [block.kind for block in envelope.blocks() if block.message is not None]
+    assert blocks.count("image") == 1
+    assert envelope.processed_user_text.count("![[p.png]]") == 1
+
+
 @covers("item.tags-and-folders-expand", "item.images-from-active-note-only")
 @pytest.mark.parametrize("names", [("active:open.md", "#keys"), ("#keys", "active:open.md", "open.md")])
 def test_the_open_note_stays_the_open_one_where_a_tag_names_it_too(own_loom, tmp_path, names):
