@@ -227,6 +227,9 @@ def test_a_note_that_stays_open_through_a_turn_of_two_messages_shows_its_picture
     blocks = [block.kind for block in envelope.blocks() if block.message is not None]
     assert blocks.count("image") == 1
     assert envelope.processed_user_text.count("![[p.png]]") == 1
+    named = desk.ask("And?", "open.md").envelope(agent=desk.agent, library=placed)
+    assert "<active_note>" in named.processed_user_text
+    assert "<note_context>" not in named.processed_user_text
 
 
 @covers("item.tags-and-folders-expand", "item.images-from-active-note-only")
