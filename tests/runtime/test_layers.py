@@ -246,6 +246,37 @@ def test_the_open_note_stays_the_open_one_where_a_tag_names_it_too(own_loom, tmp
     assert [(item.id, item.type, len(item.images)) for item in turn.value.attachments] == expected
 
 
+@covers("item.id-note")
+@pytest.mark.parametrize("written", ["./b/c.md", "b//c.md", "b/./c.md"])
+def test_a_note_has_one_id_however_its_path_is_written(desk, written):
+    path = desk.write("b/c.md", "text")
+    desk.answer(desk.ask("One", path))
+    named = [written, f"{desk.name}:{written}"]
+    for name in named:
+        envelope = desk.ask("Two", name).envelope(agent=desk.agent)
+        assert (library(envelope), referenced(envelope), in_full(envelope)) == ([path], [path], [])
+        desk.answer(desk.tree.cursor)
+    turn = desk.ask("Three", f"active:{written}", f"{written}#L1")
+    assert [item.id for item in turn.value.attachments] == [path, f"{path}#L1-L1"]
+
+
+@covers("item.id-note", "library.changed-refresh")
+def test_a_note_keeps_the_id_by_which_it_was_attached_when_another_would_do(desk, tmp_path):
+    desk.write("a.md", "of the first")
+    second = tmp_path / "second"
+    second.mkdir()
+    (second / "a.md").write_text("of the second")
+    other = desk.grove.vaults.mount(second, f"Second {desk.name}")
+    name = f"{other.name}:a.md"
+    desk.answer(desk.ask("One", name))
+    (desk.folder / "a.md").unlink()
+    (second / "a.md").write_text("changed")
+    envelope = desk.ask("Two").envelope(agent=desk.agent)
+    assert library(envelope) == [name]
+    assert f"<path>{name}</path>" in envelope.system
+    assert "changed" in envelope.system
+
+
 @covers("item.tags-and-folders-expand", "item.id-selection", "item.id-document-and-node")
 def test_whatever_can_be_named_can_be_attached(desk):
     desk.write("music/a.md", "---\ntags: [keys]\n---\nA")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from weft.context.layers.items import ContextItem, active_note, image_embeds, note, selection
@@ -66,19 +67,21 @@ class Mounted:
         """The note that a path names, or `VAULT:PATH`."""
         name, colon, rest = reference.partition(":")
         if colon:
+            path = _plain(rest)
             for vault in self.vaults:
-                if name.lower() == vault.name.lower() and self._has(vault, rest):
-                    return NotePlace(vault, rest, self.id_of(vault, rest))
+                if name.lower() == vault.name.lower() and self._has(vault, path):
+                    return NotePlace(vault, path, self.id_of(vault, path))
+        path = _plain(reference)
         refused: WeftError | None = None
         for vault in self.vaults:
             try:
-                self.folder(vault).locate(reference)
+                self.folder(vault).locate(path)
             except NotFoundError:
                 continue
             except (InvalidInputError, StorageError) as error:
                 refused = refused or error
                 continue
-            return NotePlace(vault, reference, self.id_of(vault, reference))
+            return NotePlace(vault, path, self.id_of(vault, path))
         if refused is not None:
             raise refused
         raise NotFoundError(
@@ -178,7 +181,7 @@ class Mounted:
         return self._all(vault, notes_in_folder(path, listing), f"folder {reference}")
 
     def _folder_named(self, reference: str) -> tuple[Vault, str]:
-        name, _, rest = reference.strip("/").partition("/")
+        name, _, rest = _plain(reference.strip("/")).partition("/")
         for vault in self.vaults:
             if vault.name.lower() == name.lower():
                 return vault, rest
@@ -257,7 +260,9 @@ class Mounted:
             if each.id in found:
                 continue
             try:
-                found[each.id] = self._item(self.place(each.id))
+                read = self._item(self.place(each.id))
+                # The name by which it was attached stays its own, even if another would do by now.
+                found[each.id] = replace(read, item=replace(read.item, id=each.id))
             except NotFoundError:
                 continue
             except WeftError as error:
@@ -272,6 +277,11 @@ class Mounted:
                 self.warnings.append(
                     f"vault {vault.name}: {error.message}; its notes are shown as they were attached"
                 )
+
+
+def _plain(path: str) -> str:
+    """One name for one note: `./a.md` and `b//c.md` are `a.md` and `b/c.md`."""
+    return PurePosixPath(path).as_posix() if path else path
 
 
 def _text(file: File) -> str:
