@@ -240,7 +240,7 @@ def test_recorded_events_explain_a_prefix_that_changes(fresh_loom, tmp_path):
 
 
 @covers("cache.payload-recorder")
-def test_in_debug_every_request_that_is_kept_is_logged_in_layers(desk, caplog):
+def test_in_debug_every_request_is_logged_in_layers(desk, caplog):
     turn = desk.ask("One", desk.write("a.md", "the note"))
     with caplog.at_level(logging.DEBUG, logger="weft.layers"):
         desk.send(turn)

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from weft.runtime.grove import Grove
     from weft.runtime.layering import Assembly
 
-__all__ = ["LOG", "Prepared", "keep", "keeping", "prepare"]
+__all__ = ["LOG", "Prepared", "keep", "keeping", "prepare", "record"]
 
 LOG = logging.getLogger("weft.layers")
-"""Warnings of the monitor; at DEBUG every request that is kept, as a layered view."""
+"""Warnings of the monitor; at DEBUG every request, as a layered view."""
 _BYTES = 8
 """Of a hash: enough to tell the pieces of a conversation apart."""
 _RECENT = 32
@@ -138,6 +138,12 @@ def _blocks_of(prefix: bytes) -> list[RequestBlock]:
     ]
 
 
+def record(prepared: Prepared) -> None:
+    """The payload recorder: in debug, what is sent as a layered view."""
+    if LOG.isEnabledFor(logging.DEBUG):
+        LOG.debug("%s", prepared.payload.text)
+
+
 def keep(grove: "Grove", prepared: Prepared, attempt: str | None) -> Kept:
     return grove.perform(keeping(prepared, attempt))
 
@@ -148,8 +154,7 @@ def keeping(prepared: Prepared, attempt: str | None = None) -> KeepEnvelope:
         raise InvalidInputError("nobody was asked", hint="prepare it for an agent that is a model")
     if prepared.envelope.message_id != prepared.node_id:
         raise InvalidInputError("words that are no node yet cannot be kept", hint="say them first")
-    if LOG.isEnabledFor(logging.DEBUG):
-        LOG.debug("%s", prepared.payload.text)
+    record(prepared)
     stored = store_envelope(prepared.envelope)
     return KeepEnvelope(
         tree=prepared.tree_id,
