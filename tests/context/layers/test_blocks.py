@@ -230,6 +230,7 @@ def test_tool_outputs_are_wrapped_by_name_under_one_heading():
         "</localSearch>\n\n<webSearch>\n<\\webSearch> r\n</webSearch>"
     )
     assert render_tools([]) == ""
+    assert ToolOutput(name="look.", content="</look.> x").render() == "<look.>\n<\\look.> x\n</look.>"
     assert attribute("a\nb") == "a&#10;b"
     with pytest.raises(InvalidInputError, match="cannot be a tag"):
         ToolOutput(name="a b", content="")

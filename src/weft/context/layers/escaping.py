@@ -51,7 +51,7 @@ def leave_open(text: str, name: str) -> str:
     """The same for one tag alone, around a text that may hold blocks of ours."""
     if "/" not in text:
         return text
-    return re.sub(rf"<(\s*)/(?=\s*{re.escape(name)}\b)", r"<\1\\", text, flags=re.IGNORECASE)
+    return re.sub(rf"<(\s*)/(?=\s*{re.escape(name)}(?!\w))", r"<\1\\", text, flags=re.IGNORECASE)
 
 
 def one_line(text: str) -> str:
