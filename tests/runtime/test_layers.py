@@ -215,6 +215,20 @@ def test_the_active_note_brings_its_pictures_for_one_turn(desk):
 
 
 @covers("item.images-from-active-note-only")
+@pytest.mark.parametrize(
+    "embed",
+    ["![](../media/k%20l.png)", "![](/media/k%20l.png)", "![](<../media/k l.png>)", "![[media/k l.png]]"],
+)
+def test_a_picture_is_found_by_the_path_that_the_embed_gives(own_loom, tmp_path, embed):
+    desk = Desk(own_loom, tmp_path / "vault")
+    desk.write("media/k l.png", PNG)
+    desk.write("other/k l.png", PNG + b"other")
+    desk.write("Piano/open.md", embed)
+    (item,) = desk.ask("What is this?", "active:Piano/open.md").value.attachments
+    assert [own_loom.blob(image.ref) for image in item.images] == [PNG]
+
+
+@covers("item.images-from-active-note-only")
 @pytest.mark.parametrize("placed", ["system", "inline"])
 def test_a_note_that_stays_open_through_a_turn_of_two_messages_shows_its_pictures_once(
     own_loom, tmp_path, placed

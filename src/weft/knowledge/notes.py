@@ -1,11 +1,13 @@
 """Notes of mounted vaults as context items: found by path, read fresh, expanded from tags and folders."""
 
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from weft.context.layers.items import ContextItem, active_note, image_embeds, note, selection
 from weft.context.layers.resolving import Listed, notes_in_folder, notes_with_tag
@@ -150,16 +152,20 @@ class Mounted:
 
     @staticmethod
     def _meant(folder: Folder, path: str, target: str) -> Iterator[str]:
-        """Beside the note, from the vault's top, or the only file of that name."""
+        """Beside the note, from the vault's top, or the only file of that name; Markdown writes spaces as %20."""
         target = target.replace("\\", "/")
-        beside = f"{path.rpartition('/')[0]}/{target}".lstrip("/")
-        for each in (beside, target):
-            if folder.has(each):
-                yield each
+        written = tuple(dict.fromkeys((target, unquote(target))))
+        for each in written:
+            beside = posixpath.normpath(posixpath.join(path.rpartition("/")[0], each.lstrip("/")))
+            for place in (beside, each.lstrip("/")):
+                if folder.has(place):
+                    yield place
+                    return
+        for each in written:
+            found = folder.named(each.rsplit("/", 1)[-1])
+            if len(found) == 1:
+                yield found[0]
                 return
-        found = folder.named(target.rsplit("/", 1)[-1])
-        if len(found) == 1:
-            yield found[0]
 
     def selection(self, reference: str) -> ContextItem:
         """Lines of a note, `PATH#L3-L9`, both counted, as they are now."""
