@@ -208,6 +208,7 @@ def test_a_note_of_ten_megabytes_is_shortened_within_its_tags_and_then_outlined(
 def test_pictures_are_taken_from_the_embeds_of_the_active_note_only():
     text = '![[a.png|300]] ![x](b/c.jpg "t") ![y](<d e.webp>) ![[note.md]] ![z](https://x.org/f.png)\n```\n![[g.png]]\n```\n![[a.png]]'
     assert image_embeds(text) == ("a.png", "b/c.jpg", "d e.webp")
+    assert image_embeds("(![](a%20(1).png)) ![](b(.png) ![](c.png))") == ("a%20(1).png", "c.png")
     found = with_images(active_note("a.md", text), {"a.png": PICTURE}.get)
     assert found.images == (PICTURE,)
     assert with_images(note("a.md", text), {"a.png": PICTURE}.get).images == ()
