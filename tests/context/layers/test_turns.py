@@ -307,8 +307,9 @@ def test_a_library_of_what_cannot_be_had_again_is_an_error_that_names_it():
     for index in range(4):
         talk.ask("?", selection(f"s{index}.md", 1, 9, "picked " * 50))
     talk.budget = 300
-    with pytest.raises(ContextLimitError, match="L2_LIBRARY"):
+    with pytest.raises(ContextLimitError, match="L2_LIBRARY") as error:
         talk.look("?")
+    assert (error.value.hint or "").startswith("exclude the turns that brought the largest items")
 
 
 ROOM = 100_000

@@ -174,8 +174,9 @@ def _prepared(request: LayeredRequest, path: LayeredPath, system: SystemLayers) 
     context, estimator = request.context, request.context.estimator
     joint = estimator.joint
     sizes = list(system.standing.sizes)
+    library = system.heading + sum(system.sizes)
     if system.held:
-        sizes.append((LayerId.LIBRARY.value, system.heading + sum(system.sizes)))
+        sizes.append((LayerId.LIBRARY.value, library))
     extra = (
         ("tool descriptions", system.descriptions),
         ("memory block", system.memory),
@@ -184,7 +185,7 @@ def _prepared(request: LayeredRequest, path: LayeredPath, system: SystemLayers) 
     sizes += [(name, estimator.of_text(text) + joint) for name, text in extra if text]
     total = sum(size for _, size in sizes)
     if total > context.budget:
-        raise system_over(total, context.budget, sizes)
+        raise system_over(total, context.budget, sizes, library=library)
     given = {each.name: getattr(context, each.name) for each in fields(ContextRequest)}
     given |= {
         "outline": path.outline,
