@@ -722,3 +722,25 @@ def test_whatever_a_path_is_like_its_budget_holds_and_what_is_told_is_there(desk
                 said = found.system + "".join(message.text for message in found.messages)
                 items = [entry for entry in found.manifest if entry.kind == "item" and entry.tokens]
                 assert all(entry.id in said for entry in items)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "said"),
+    [
+        ({"items": ["a.md"]}, "items are items, got 'a.md'"),
+        ({"items": None}, "items must be a list"),
+        ({"items": [Item(id="", type="note", content="")]}, "needs an id and a type"),
+        ({"tool_outputs": ["x"]}, "tool_outputs must be a list of what tools gave"),
+        ({"tool_outputs": "x"}, "tool_outputs must be a list of what tools gave"),
+        ({"tool_descriptions": 5}, "tool_descriptions must be a string"),
+        ({"memory_block": None}, "memory_block must be a string"),
+        ({"summary": 5}, "summary must be a string"),
+        ({"fresh": "no"}, "fresh must be true or false"),
+    ],
+)
+def test_a_wrong_wish_for_an_envelope_is_told_by_its_name(desk, wishes, said):
+    turn = desk.ask("One")
+    with pytest.raises(InvalidInputError, match=said):
+        turn.envelope(agent=desk.agent, **wishes)
+    with pytest.raises(InvalidInputError, match="5 cannot be attached"):
+        turn.attach(5)

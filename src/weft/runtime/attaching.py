@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from weft.context.layers.items import ContextItem, document, node, note, query, selection, url
 from weft.context.layers.library import attached_twice
@@ -107,10 +107,12 @@ def attach_all(grove: "Grove", tree: str, node: str, items: Iterable[Item | str]
     order: list[Item | str] = []
     named: dict[str, Item] = {}
     there = {item.id for item in grove.read.node(tree, node).attachments}
-    for each in items:
+    for each in cast("Iterable[object]", items):
         if isinstance(each, Item):
             order.append(each)
             continue
+        if not isinstance(each, str):
+            raise InvalidInputError(f"{each!r} cannot be attached", hint="an item, or the name of something")
         # A tag or folder adds what is missing of it.
         several = each.strip().startswith(("#", "folder:"))
         for item in read_items(grove, [each], tree=tree).items:
