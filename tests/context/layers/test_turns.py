@@ -562,6 +562,6 @@ def test_settings_come_from_the_same_levels_as_all_others():
     assert resolve_layer_settings(
         {"library": "inline", "other": 1}, {"changed": "append"}, {"libraryShare": 0.25}
     ) == (LayerSettings(library="inline", changed="append", library_share=0.25))
-    for wrong in ({"library": "top"}, {"changed": None}, {"libraryShare": 2}):
+    for wrong in ({"library": "top"}, {"changed": None}, {"libraryShare": 2}, {"cacheLifetime": "2h"}):
         with pytest.raises(InvalidInputError, match="preferences"):
             resolve_layer_settings(wrong)
