@@ -744,3 +744,13 @@ def test_a_wrong_wish_for_an_envelope_is_told_by_its_name(desk, wishes, said):
         turn.envelope(agent=desk.agent, **wishes)
     with pytest.raises(InvalidInputError, match="5 cannot be attached"):
         turn.attach(5)
+
+
+@covers("library.compacted-over-its-share")
+@pytest.mark.parametrize("wishes", [{"limit": 8_000}, {"preferences": {"libraryShare": 0.01}}])
+def test_a_share_far_below_the_models_window_still_holds_what_fits_into_it(loom, tmp_path, wishes):
+    desk = Desk(loom, tmp_path / "vault", provider="anthropic:claude-sonnet-4-5")
+    path = desk.write("a.md", "word " * 1_000)
+    desk.answer(desk.ask("One", path))
+    (held,) = desk.ask("Two").envelope(agent=desk.agent, **wishes).layer(LayerId.LIBRARY).segments
+    assert held.metadata["form"] == "full"
