@@ -61,6 +61,16 @@ def test_in_the_layout_for_it_most_of_the_next_run_is_expected_to_be_cached(addr
         assert model.requests[1].system[0] == model.requests[0].system[0]
 
 
+@covers("cache.payload-recorder")
+def test_in_debug_every_request_of_a_run_is_logged_in_layers(file_address, caplog):
+    with workshop(file_address, ["→ tree\n", "Fine."]) as (loom, tree, model):
+        with caplog.at_level(logging.DEBUG, logger="weft.layers"):
+            run(loom, tree).result()
+        assert len(model.requests) == 2
+        assert [record.message.count("## L1_SYSTEM") for record in caplog.records] == [1, 1]
+        assert "[result:1]" in caplog.records[1].message
+
+
 @covers("loom.kept-in-layers")
 @pytest.mark.parametrize("wishes", [{}, {"library": "inline"}, {"limit": 2_000}])
 def test_a_nodes_envelope_for_a_loom_aware_agent_is_what_its_context_says(file_address, wishes):

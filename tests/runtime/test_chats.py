@@ -77,6 +77,22 @@ def test_notes_are_found_again_or_skipped_with_a_warning(desk):
     }
 
 
+@covers("chatfile.notes-by-full-path")
+def test_a_note_is_found_by_its_vault_when_no_other_has_that_path_any_more(desk, tmp_path):
+    desk.write("a.md", "one")
+    second = tmp_path / "second"
+    second.mkdir()
+    (second / "a.md").write_text("two")
+    other = desk.grove.vaults.mount(second, f"Second {desk.name}")
+    desk.answer(desk.ask("Both", "a.md", f"{other.name}:a.md"))
+    text = desk.tree.chat()
+    (desk.folder / "a.md").rename(desk.folder / "b.md")
+    loaded = load_chat(desk.grove, text)
+    turn = desk.grove.tree(loaded.tree.id).path[1]
+    assert [(item.id, item.content) for item in turn.attachments] == [("a.md", "two")]
+    assert loaded.warnings == ("a.md has changed since; it is read as it is now",)
+
+
 @covers("chatfile.reads-copilot-context")
 def test_a_chat_of_another_program_is_read(desk):
     desk.write("Piano Lessons/Lesson 4.md", "four")

@@ -103,6 +103,20 @@ def test_a_message_saved_without_an_envelope_is_sent_as_it_was(desk):
 
 
 @pytest.mark.outer
+@covers("cache.prediction")
+@pytest.mark.parametrize(("placed", "found"), [("system", "L1_SYSTEM"), ("inline", "end")])
+def test_where_marks_end_what_is_cached_a_library_that_grew_is_not_found_again(loom, tmp_path, placed, found):
+    desk = Desk(loom, tmp_path / "vault", provider="anthropic:claude-sonnet-4-5", prompt=LONG)
+    one, two = desk.write("a.md", "alpha " * 500), desk.write("b.md", "beta " * 500)
+    desk.send(desk.ask("One", one), library=placed)
+    second, _ = desk.send(desk.ask("Two", two), library=placed)
+    third, _ = desk.send(desk.ask("Three"), library=placed)
+    sent = {each.after: each.tokens for each in second.envelope.breakpoints}
+    assert third.prediction.cached == sent[found]
+    fourth = desk.ask("Four").prepare(agent=desk.agent, library=placed)
+    assert fourth.prediction.cached == third.envelope.breakpoints[-1].tokens
+
+
 @covers("cache.prediction", "cache.prediction-compared")
 def test_the_cached_share_is_predicted_and_compared_with_what_is_reported(tmp_path, address):
     clock = SteppingClock()
@@ -226,7 +240,7 @@ def test_recorded_events_explain_a_prefix_that_changes(fresh_loom, tmp_path):
 
 
 @covers("cache.payload-recorder")
-def test_in_debug_every_request_that_is_kept_is_logged_in_layers(desk, caplog):
+def test_in_debug_every_request_is_logged_in_layers(desk, caplog):
     turn = desk.ask("One", desk.write("a.md", "the note"))
     with caplog.at_level(logging.DEBUG, logger="weft.layers"):
         desk.send(turn)

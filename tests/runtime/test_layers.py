@@ -214,6 +214,83 @@ def test_the_active_note_brings_its_pictures_for_one_turn(desk):
     assert desk.grove.blob(item.images[0].ref) == PNG
 
 
+@covers("item.images-from-active-note-only")
+@pytest.mark.parametrize(
+    "embed",
+    ["![](../media/k%20l.png)", "![](/media/k%20l.png)", "![](<../media/k l.png>)", "![[media/k l.png]]"],
+)
+def test_a_picture_is_found_by_the_path_that_the_embed_gives(own_loom, tmp_path, embed):
+    desk = Desk(own_loom, tmp_path / "vault")
+    desk.write("media/k l.png", PNG)
+    desk.write("other/k l.png", PNG + b"other")
+    desk.write("Piano/open.md", embed)
+    (item,) = desk.ask("What is this?", "active:Piano/open.md").value.attachments
+    assert [own_loom.blob(image.ref) for image in item.images] == [PNG]
+
+
+@covers("item.images-from-active-note-only")
+@pytest.mark.parametrize("placed", ["system", "inline"])
+def test_a_note_that_stays_open_through_a_turn_of_two_messages_shows_its_pictures_once(
+    own_loom, tmp_path, placed
+):
+    desk = Desk(own_loom, tmp_path / "vault")
+    desk.write("open.md", "![[p.png]]")
+    desk.write("p.png", PNG)
+    desk.ask("Look at this", "active:open.md")
+    envelope = desk.ask("Well?", "active:open.md").envelope(agent=desk.agent, library=placed)
+    blocks = [block.kind for block in envelope.blocks() if block.message is not None]
+    assert blocks.count("image") == 1
+    assert envelope.processed_user_text.count("![[p.png]]") == 1
+    named = desk.ask("And?", "open.md").envelope(agent=desk.agent, library=placed)
+    assert "<active_note>" in named.processed_user_text
+    assert "<note_context>" not in named.processed_user_text
+
+
+@covers("item.tags-and-folders-expand", "item.images-from-active-note-only")
+@pytest.mark.parametrize("names", [("active:open.md", "#keys"), ("#keys", "active:open.md", "open.md")])
+def test_the_open_note_stays_the_open_one_where_a_tag_names_it_too(own_loom, tmp_path, names):
+    desk = Desk(own_loom, tmp_path / "vault")
+    desk.write("open.md", "#keys ![[p.png]]")
+    desk.write("other.md", "#keys")
+    desk.write("p.png", PNG)
+    expected = [("open.md", "active_note", 1), ("other.md", "note", 0), ("#keys", "tag", 0)]
+    found = own_loom.vaults.items(*names)
+    assert [(item.id, item.type, len(item.images)) for item in found] == expected
+    turn = desk.ask("What is this?", *names)
+    assert [(item.id, item.type, len(item.images)) for item in turn.value.attachments] == expected
+
+
+@covers("item.id-note")
+@pytest.mark.parametrize("written", ["./b/c.md", "b//c.md", "b/./c.md"])
+def test_a_note_has_one_id_however_its_path_is_written(desk, written):
+    path = desk.write("b/c.md", "text")
+    desk.answer(desk.ask("One", path))
+    named = [written, f"{desk.name}:{written}"]
+    for name in named:
+        envelope = desk.ask("Two", name).envelope(agent=desk.agent)
+        assert (library(envelope), referenced(envelope), in_full(envelope)) == ([path], [path], [])
+        desk.answer(desk.tree.cursor)
+    turn = desk.ask("Three", f"active:{written}", f"{written}#L1")
+    assert [item.id for item in turn.value.attachments] == [path, f"{path}#L1-L1"]
+
+
+@covers("item.id-note", "library.changed-refresh")
+def test_a_note_keeps_the_id_by_which_it_was_attached_when_another_would_do(desk, tmp_path):
+    desk.write("a.md", "of the first")
+    second = tmp_path / "second"
+    second.mkdir()
+    (second / "a.md").write_text("of the second")
+    other = desk.grove.vaults.mount(second, f"Second {desk.name}")
+    name = f"{other.name}:a.md"
+    desk.answer(desk.ask("One", name))
+    (desk.folder / "a.md").unlink()
+    (second / "a.md").write_text("changed")
+    envelope = desk.ask("Two").envelope(agent=desk.agent)
+    assert library(envelope) == [name]
+    assert f"<path>{name}</path>" in envelope.system
+    assert "changed" in envelope.system
+
+
 @covers("item.tags-and-folders-expand", "item.id-selection", "item.id-document-and-node")
 def test_whatever_can_be_named_can_be_attached(desk):
     desk.write("music/a.md", "---\ntags: [keys]\n---\nA")
@@ -645,3 +722,35 @@ def test_whatever_a_path_is_like_its_budget_holds_and_what_is_told_is_there(desk
                 said = found.system + "".join(message.text for message in found.messages)
                 items = [entry for entry in found.manifest if entry.kind == "item" and entry.tokens]
                 assert all(entry.id in said for entry in items)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "said"),
+    [
+        ({"items": ["a.md"]}, "items are items, got 'a.md'"),
+        ({"items": None}, "items must be a list"),
+        ({"items": [Item(id="", type="note", content="")]}, "needs an id and a type"),
+        ({"tool_outputs": ["x"]}, "tool_outputs must be a list of what tools gave"),
+        ({"tool_outputs": "x"}, "tool_outputs must be a list of what tools gave"),
+        ({"tool_descriptions": 5}, "tool_descriptions must be a string"),
+        ({"memory_block": None}, "memory_block must be a string"),
+        ({"summary": 5}, "summary must be a string"),
+        ({"fresh": "no"}, "fresh must be true or false"),
+    ],
+)
+def test_a_wrong_wish_for_an_envelope_is_told_by_its_name(desk, wishes, said):
+    turn = desk.ask("One")
+    with pytest.raises(InvalidInputError, match=said):
+        turn.envelope(agent=desk.agent, **wishes)
+    with pytest.raises(InvalidInputError, match="5 cannot be attached"):
+        turn.attach(5)
+
+
+@covers("library.compacted-over-its-share")
+@pytest.mark.parametrize("wishes", [{"limit": 8_000}, {"preferences": {"libraryShare": 0.01}}])
+def test_a_share_far_below_the_models_window_still_holds_what_fits_into_it(loom, tmp_path, wishes):
+    desk = Desk(loom, tmp_path / "vault", provider="anthropic:claude-sonnet-4-5")
+    path = desk.write("a.md", "word " * 1_000)
+    desk.answer(desk.ask("One", path))
+    (held,) = desk.ask("Two").envelope(agent=desk.agent, **wishes).layer(LayerId.LIBRARY).segments
+    assert held.metadata["form"] == "full"

@@ -14,10 +14,18 @@ def _largest(parts: Sequence[tuple[str, int]]) -> str:
     return ", ".join(f"{name} {tokens:,}" for name, tokens in heaviest)
 
 
-def system_over(needed: int, budget: int, parts: Sequence[tuple[str, int]]) -> ContextLimitError:
+def system_over(
+    needed: int, budget: int, parts: Sequence[tuple[str, int]], *, library: int = 0
+) -> ContextLimitError:
+    """`library` is how much of it are items of earlier turns, which nobody shortens by other instructions."""
+    hint = "shorten the agent's or the tree's instructions, or choose a model with a larger window"
+    if library > needed - library:
+        hint = (
+            "exclude the turns that brought the largest items, set library to inline, "
+            "or choose a model with a larger window"
+        )
     return ContextLimitError(
-        f"system context needs {needed:,} tokens, the budget is {budget:,} ({_largest(parts)})",
-        hint="shorten the agent's or the tree's instructions, or choose a model with a larger window",
+        f"system context needs {needed:,} tokens, the budget is {budget:,} ({_largest(parts)})", hint=hint
     )
 
 

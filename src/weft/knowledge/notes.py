@@ -1,10 +1,13 @@
 """Notes of mounted vaults as context items: found by path, read fresh, expanded from tags and folders."""
 
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from weft.context.layers.items import ContextItem, active_note, image_embeds, note, selection
 from weft.context.layers.resolving import Listed, notes_in_folder, notes_with_tag
@@ -66,19 +69,21 @@ class Mounted:
         """The note that a path names, or `VAULT:PATH`."""
         name, colon, rest = reference.partition(":")
         if colon:
+            path = _plain(rest)
             for vault in self.vaults:
-                if name.lower() == vault.name.lower() and self._has(vault, rest):
-                    return NotePlace(vault, rest, self.id_of(vault, rest))
+                if name.lower() == vault.name.lower() and self._has(vault, path):
+                    return NotePlace(vault, path, self.id_of(vault, path))
+        path = _plain(reference)
         refused: WeftError | None = None
         for vault in self.vaults:
             try:
-                self.folder(vault).locate(reference)
+                self.folder(vault).locate(path)
             except NotFoundError:
                 continue
             except (InvalidInputError, StorageError) as error:
                 refused = refused or error
                 continue
-            return NotePlace(vault, reference, self.id_of(vault, reference))
+            return NotePlace(vault, path, self.id_of(vault, path))
         if refused is not None:
             raise refused
         raise NotFoundError(
@@ -147,16 +152,20 @@ class Mounted:
 
     @staticmethod
     def _meant(folder: Folder, path: str, target: str) -> Iterator[str]:
-        """Beside the note, from the vault's top, or the only file of that name."""
+        """Beside the note, from the vault's top, or the only file of that name; Markdown writes spaces as %20."""
         target = target.replace("\\", "/")
-        beside = f"{path.rpartition('/')[0]}/{target}".lstrip("/")
-        for each in (beside, target):
-            if folder.has(each):
-                yield each
+        written = tuple(dict.fromkeys((target, unquote(target))))
+        for each in written:
+            beside = posixpath.normpath(posixpath.join(path.rpartition("/")[0], each.lstrip("/")))
+            for place in (beside, each.lstrip("/")):
+                if folder.has(place):
+                    yield place
+                    return
+        for each in written:
+            found = folder.named(each.rsplit("/", 1)[-1])
+            if len(found) == 1:
+                yield found[0]
                 return
-        found = folder.named(target.rsplit("/", 1)[-1])
-        if len(found) == 1:
-            yield found[0]
 
     def selection(self, reference: str) -> ContextItem:
         """Lines of a note, `PATH#L3-L9`, both counted, as they are now."""
@@ -178,7 +187,7 @@ class Mounted:
         return self._all(vault, notes_in_folder(path, listing), f"folder {reference}")
 
     def _folder_named(self, reference: str) -> tuple[Vault, str]:
-        name, _, rest = reference.strip("/").partition("/")
+        name, _, rest = _plain(reference.strip("/")).partition("/")
         for vault in self.vaults:
             if vault.name.lower() == name.lower():
                 return vault, rest
@@ -257,7 +266,9 @@ class Mounted:
             if each.id in found:
                 continue
             try:
-                found[each.id] = self._item(self.place(each.id))
+                read = self._item(self.place(each.id))
+                # The name by which it was attached stays its own, even if another would do by now.
+                found[each.id] = replace(read, item=replace(read.item, id=each.id))
             except NotFoundError:
                 continue
             except WeftError as error:
@@ -272,6 +283,11 @@ class Mounted:
                 self.warnings.append(
                     f"vault {vault.name}: {error.message}; its notes are shown as they were attached"
                 )
+
+
+def _plain(path: str) -> str:
+    """One name for one note: `./a.md` and `b//c.md` are `a.md` and `b/c.md`."""
+    return PurePosixPath(path).as_posix() if path else path
 
 
 def _text(file: File) -> str:

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from weft.context.layers.items import ContextItem, document, node, note, query, selection, url
+from weft.context.layers.library import attached_twice
 from weft.errors import InvalidInputError
 from weft.knowledge.notes import Mounted
+from weft.runtime.attached import shown_item
 from weft.runtime.operations.base import Editing
 from weft.runtime.operations.items import Attach
 from weft.runtime.scope import Scope
@@ -35,7 +37,7 @@ class Attachable(NamedTuple):
 def read_items(
     grove: "Grove", references: Iterable[str], *, tree: str | None = None, progress: Progress = silent
 ) -> Attachable:
-    """What references stand for, read now, each id once.
+    """What references stand for, read now, each id once; what is named as the open note too stays the open one.
 
     `PATH` or `VAULT:PATH` is a note, `PATH#L3-L9` lines of it, `active:PATH` the note that is open
     with its pictures, `folder:VAULT/PATH` and `#tag` their notes, `doc:TITLE` a document, and
@@ -45,11 +47,19 @@ def read_items(
     found: dict[str, Item] = {}
     for reference in references:
         read = _read(grove, mounted, reference, tree, progress)
-        found |= {each.id: item_of(each) for each in read}
+        for each in read:
+            _add(found, item_of(each))
         marker = _marker(reference.strip(), read)
         if marker is not None:
             found[marker.id] = marker
     return Attachable(list(found.values()), mounted.warnings)
+
+
+def _add(found: dict[str, Item], item: Item) -> None:
+    before = found.get(item.id)
+    if before is not None:
+        item = item_of(attached_twice(shown_item(before), shown_item(item)))
+    found[item.id] = item
 
 
 def _marker(reference: str, notes: Sequence[ContextItem]) -> Item | None:
@@ -94,16 +104,24 @@ def _read(
 
 def attach_all(grove: "Grove", tree: str, node: str, items: Iterable[Item | str]) -> int:
     """Hang all of them on a turn, or none; a text is read as `read_items` reads it. Returns how many."""
-    found: list[Item] = []
+    order: list[Item | str] = []
+    named: dict[str, Item] = {}
     there = {item.id for item in grove.read.node(tree, node).attachments}
-    for each in items:
+    for each in cast("Iterable[object]", items):
         if isinstance(each, Item):
-            found.append(each)
+            order.append(each)
             continue
-        read = read_items(grove, [each], tree=tree).items
+        if not isinstance(each, str):
+            raise InvalidInputError(f"{each!r} cannot be attached", hint="an item, or the name of something")
         # A tag or folder adds what is missing of it.
         several = each.strip().startswith(("#", "folder:"))
-        found += [item for item in read if not several or item.id not in there]
+        for item in read_items(grove, [each], tree=tree).items:
+            if several and item.id in there:
+                continue
+            if item.id not in named:
+                order.append(item.id)
+            _add(named, item)
+    found = [named[each] if isinstance(each, str) else each for each in order]
     if found:
         grove.perform(AttachAll(tree=tree, node=node, items=found))
     return len(found)

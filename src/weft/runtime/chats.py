@@ -127,7 +127,8 @@ class _Finder:
 
     def items(self, context: ChatContext) -> list[Item]:
         found: dict[str, Item] = {}
-        for resolved, asked in zip(resolve_notes(context.notes, self._listing), context.notes, strict=True):
+        notes = [self._known(each) for each in context.notes]
+        for resolved, asked in zip(resolve_notes(notes, self._listing), notes, strict=True):
             if resolved.warning is not None:
                 self.warnings.append(resolved.warning)
             if resolved.path is None:
@@ -145,6 +146,15 @@ class _Finder:
             for item in self._expanded(reference):
                 found.setdefault(item.id, item)
         return list(found.values())
+
+    def _known(self, asked: NoteReference) -> NoteReference:
+        """A note by its id: its vault's name is part of it only while an earlier vault has that path too."""
+        if ":" not in asked.path:
+            return asked
+        try:
+            return asked._replace(path=self._mounted.place(asked.path).id)
+        except WeftError:
+            return asked
 
     def _read(self, path: str) -> Item | None:
         try:

@@ -140,8 +140,22 @@ def options_from(wishes: ContextWishes, kind: type = ContextWishes) -> ContextOp
         text=_words("text", wishes.get("text")),
         context=_references("context", wishes.get("context", ())),
         instructions=_references("instructions", wishes.get("instructions", ())),
-        tool_outputs=tuple(wishes.get("tool_outputs", ())),
+        tool_outputs=_tool_outputs(wishes.get("tool_outputs", ())),
     )
+
+
+def _tool_outputs(given: object) -> tuple["ToolOutput", ...]:
+    listed = isinstance(given, Sequence) and not isinstance(given, str)
+    found: tuple[object, ...] = tuple(cast("Sequence[object]", given)) if listed else (cast("object", given),)
+    if not found:
+        return ()
+    from weft.context.layers.blocks import ToolOutput  # noqa: PLC0415 - few contexts have any
+
+    if not all(isinstance(each, ToolOutput) for each in found):
+        raise InvalidInputError(
+            f"tool_outputs must be a list of what tools gave, got {given!r}", hint="grove.tools.run gives one"
+        )
+    return cast("tuple[ToolOutput, ...]", found)
 
 
 def _wished_profile(wishes: ContextWishes) -> Profile | None:

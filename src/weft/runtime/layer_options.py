@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from weft.context.checks import checked_mapping
+from weft.context.checks import checked_flag, checked_mapping, checked_words
 from weft.context.layers.items import ContextItem
 from weft.context.layers.settings import Changed, Placement
+from weft.errors import InvalidInputError
 from weft.runtime.attached import shown_item
 from weft.runtime.contexts import ContextOptions, ContextWishes, options_from
-from weft.tree.item import Item
+from weft.tree.item import Item, check_item
 
 __all__ = ["LayerOptions", "LayerWishes", "layer_options_from"]
 
@@ -64,11 +65,32 @@ def layer_options_from(wishes: LayerWishes) -> LayerOptions:
     context = options_from(cast("ContextWishes", {**wishes, "preferences": preferences}), LayerWishes)
     return LayerOptions(
         context=context,
-        items=[shown_item(each) if isinstance(each, Item) else each for each in wishes.get("items", ())],
-        tool_descriptions=wishes.get("tool_descriptions", ""),
-        memory_block=wishes.get("memory_block", ""),
-        loom_context=wishes.get("loom_context", ""),
-        addendum=wishes.get("addendum"),
-        summary=wishes.get("summary"),
-        fresh=wishes.get("fresh", True),
+        items=_items(wishes.get("items", ())),
+        tool_descriptions=checked_words("tool_descriptions", wishes.get("tool_descriptions", "")),
+        memory_block=checked_words("memory_block", wishes.get("memory_block", "")),
+        loom_context=checked_words("loom_context", wishes.get("loom_context", "")),
+        addendum=_words("addendum", wishes.get("addendum")),
+        summary=_words("summary", wishes.get("summary")),
+        fresh=checked_flag("fresh", wishes.get("fresh", True)),
     )
+
+
+def _words(name: str, value: str | None) -> str | None:
+    return None if value is None else checked_words(name, value)
+
+
+def _items(given: object) -> list[ContextItem]:
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise InvalidInputError(f"items must be a list of items, got {given!r}")
+    found: list[ContextItem] = []
+    for each in cast("Sequence[object]", given):
+        if isinstance(each, Item):
+            found.append(shown_item(check_item(each)))
+        elif isinstance(each, ContextItem):
+            check_item(each.item)
+            found.append(each)
+        else:
+            raise InvalidInputError(
+                f"items are items, got {each!r}", hint="grove.vaults.items(…) reads what is named"
+            )
+    return found

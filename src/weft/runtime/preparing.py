@@ -1,6 +1,7 @@
 """A request made ready: what to send, what a provider is told about caching, and what it will find there."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from weft.context.layers.controls import (
 )
 from weft.context.layers.envelope import Envelope, RequestBlock
 from weft.context.layers.monitor import Instability
-from weft.context.layers.prediction import Prediction, predict
+from weft.context.layers.prediction import Prediction, pieces_of, predict
 from weft.context.layers.recorder import Payload, record_payload
 from weft.context.layers.stored import store_envelope
 from weft.errors import InvalidInputError
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     from weft.runtime.grove import Grove
     from weft.runtime.layering import Assembly
 
-__all__ = ["LOG", "Prepared", "keep", "keeping", "prefix_of", "prepare"]
+__all__ = ["LOG", "Prepared", "keep", "keeping", "prepare", "record"]
 
 LOG = logging.getLogger("weft.layers")
-"""Warnings of the monitor; at DEBUG every request that is kept, as a layered view."""
+"""Warnings of the monitor; at DEBUG every request, as a layered view."""
 _BYTES = 8
 """Of a hash: enough to tell the pieces of a conversation apart."""
 _RECENT = 32
@@ -52,6 +53,8 @@ class Prepared:
     instabilities: tuple[Instability, ...]
     turn: tuple[str, ...]
     """Ids of the nodes whose words are the input."""
+    prefix: bytes
+    """What the request is made of, piece by piece, as later ones are compared with it."""
 
     @property
     def provider(self) -> str:
@@ -98,6 +101,7 @@ def prepare(
         envelope = replace(envelope, warnings=warnings)
         for each in unexplained:
             LOG.warning("%s of tree %s, from %s", each.message, opened.ulid, assembly.end.local_id)
+    pieces = pieces_of(envelope, profile)
     return Prepared(
         tree_id=opened.ulid,
         node_id=assembly.end.ulid,
@@ -112,17 +116,18 @@ def prepare(
             # What a loom-aware agent is told of the tree stands in the last message, and in no later one.
             end=not assembly.plan.request.context.preface,
         ),
-        prediction=_predicted(opened, envelope, profile, provider, since),
+        prediction=_predicted(opened, pieces, profile, provider, since),
         instabilities=tuple(unexplained),
         turn=tuple(assembly.turn),
+        prefix=b"".join(bytes.fromhex(each.sha256)[:_BYTES] for each in pieces),
     )
 
 
 def _predicted(
-    opened: Opened, envelope: Envelope, profile: CacheProfile, provider: str, since: int
+    opened: Opened, pieces: Sequence[RequestBlock], profile: CacheProfile, provider: str, since: int
 ) -> Prediction:
     recent = recent_prefixes(opened.session, opened.key, provider, since, _RECENT)
-    blocks = [each._replace(sha256=each.sha256[: 2 * _BYTES]) for each in envelope.prefix()]
+    blocks = [each._replace(sha256=each.sha256[: 2 * _BYTES]) for each in pieces]
     return predict(blocks, map(_blocks_of, recent), profile)
 
 
@@ -133,9 +138,10 @@ def _blocks_of(prefix: bytes) -> list[RequestBlock]:
     ]
 
 
-def prefix_of(envelope: Envelope) -> bytes:
-    """What a request is made of, piece by piece, as later ones are compared with it."""
-    return b"".join(bytes.fromhex(each.sha256)[:_BYTES] for each in envelope.prefix())
+def record(prepared: Prepared) -> None:
+    """The payload recorder: in debug, what is sent as a layered view."""
+    if LOG.isEnabledFor(logging.DEBUG):
+        LOG.debug("%s", prepared.payload.text)
 
 
 def keep(grove: "Grove", prepared: Prepared, attempt: str | None) -> Kept:
@@ -148,8 +154,7 @@ def keeping(prepared: Prepared, attempt: str | None = None) -> KeepEnvelope:
         raise InvalidInputError("nobody was asked", hint="prepare it for an agent that is a model")
     if prepared.envelope.message_id != prepared.node_id:
         raise InvalidInputError("words that are no node yet cannot be kept", hint="say them first")
-    if LOG.isEnabledFor(logging.DEBUG):
-        LOG.debug("%s", prepared.payload.text)
+    record(prepared)
     stored = store_envelope(prepared.envelope)
     return KeepEnvelope(
         tree=prepared.tree_id,
@@ -162,7 +167,7 @@ def keeping(prepared: Prepared, attempt: str | None = None) -> KeepEnvelope:
             "instabilities": [each.to_wire() for each in prepared.instabilities],
         },
         snapshots=stored.snapshots,
-        prefix=prefix_of(prepared.envelope),
+        prefix=prepared.prefix,
         total=prepared.prediction.total,
         predicted=prepared.prediction.cached,
         attempt=attempt,

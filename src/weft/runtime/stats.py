@@ -9,7 +9,7 @@ from sqlalchemy import and_, select
 from weft.context.layers.controls import OPENAI, CacheProfile, CacheWay, cache_profile
 from weft.context.layers.envelope import RequestBlock
 from weft.context.layers.names import LayerId
-from weft.context.layers.prediction import predict
+from weft.context.layers.prediction import pieces_of, predict
 from weft.context.layers.settings import Placement
 from weft.errors import InvalidInputError, WeftError
 from weft.runtime.layer_options import LayerOptions
@@ -314,7 +314,7 @@ class _Trial:
             # Where nothing is cut it does not matter how.
             if library not in whole:
                 envelope = self.layers.render(gathered.with_way(library, step)).envelope
-                found[library, step] = envelope.prefix()
+                found[library, step] = pieces_of(envelope, self.profile)
                 if not envelope.truncated:
                     whole[library] = found[library, step]
             else:

@@ -307,8 +307,9 @@ def test_a_library_of_what_cannot_be_had_again_is_an_error_that_names_it():
     for index in range(4):
         talk.ask("?", selection(f"s{index}.md", 1, 9, "picked " * 50))
     talk.budget = 300
-    with pytest.raises(ContextLimitError, match="L2_LIBRARY"):
+    with pytest.raises(ContextLimitError, match="L2_LIBRARY") as error:
         talk.look("?")
+    assert (error.value.hint or "").startswith("exclude the turns that brought the largest items")
 
 
 ROOM = 100_000
@@ -511,6 +512,31 @@ def test_the_wire_says_what_a_turn_brings():
     assert (envelope.conversation_id, envelope.message_id) == ("c", "m")
 
 
+@covers("library.auto-promoted", "layer.l5-user")
+def test_a_turn_that_nobody_answered_is_an_earlier_one_all_the_same():
+    talk = Talk()
+    talk.ask("First", SPEC, answer=None)
+    envelope = talk.look("Second", SPEC, DOCS)
+    assert (library(envelope), referenced(envelope), in_full(envelope)) == ([SPEC.id], [SPEC.id], [DOCS.id])
+    assert envelope.layer(LayerId.USER).text == "Second"
+    assert envelope.layer(LayerId.HISTORY).text == "user: First"
+    assert [message.role.value for message in envelope.messages] == ["user"]
+    assert envelope.processed_user_text.startswith(
+        "First\n\nContext attached:\n- Piano Lessons/project-spec.md"
+    )
+    again = assemble_turn(talk.conversation, PromptContextRequest(budget=1_000))
+    assert (library(again), in_full(again), again.layer(LayerId.USER).text) == ([], [SPEC.id], "First")
+
+
+def test_a_request_may_leave_its_budget_open_and_brings_its_pictures_along():
+    seen = replace(active_note("a.md", "![[p.png]]"), images=(PICTURE,))
+    request = PromptContextRequest(user_text="Why?", attachments=(seen,))
+    assert read_prompt_request(request.to_wire()) == request
+    envelope = assemble_turn(Conversation(), request)
+    assert envelope.messages[-1].blocks[1] == PICTURE
+    assert not envelope.truncated
+
+
 @pytest.mark.parametrize(
     ("wire", "said"),
     [
@@ -519,6 +545,10 @@ def test_the_wire_says_what_a_turn_brings():
         ({"budget": 1, "attachments": {}}, "request.attachments must be a list"),
         ({"budget": 1, "attachments": [{"id": "a"}]}, r"attachments\[0\] needs an id and a type"),
         ({"budget": 1, "attachments": [{"id": "a", "type": "note", "sha256": "0"}]}, "is not the hash"),
+        (
+            {"attachments": [{"id": "a", "type": "note", "images": [{"type": "text", "text": ""}]}]},
+            r"attachments\[0\].images\[0\] must be an image",
+        ),
         ({"budget": 1, "userText": 3}, "request.userText must be a string"),
         ({"budget": 1, "toolOutputs": [{"name": "a b"}]}, "cannot be a tag"),
     ],
@@ -532,6 +562,6 @@ def test_settings_come_from_the_same_levels_as_all_others():
     assert resolve_layer_settings(
         {"library": "inline", "other": 1}, {"changed": "append"}, {"libraryShare": 0.25}
     ) == (LayerSettings(library="inline", changed="append", library_share=0.25))
-    for wrong in ({"library": "top"}, {"changed": None}, {"libraryShare": 2}):
+    for wrong in ({"library": "top"}, {"changed": None}, {"libraryShare": 2}, {"cacheLifetime": "2h"}):
         with pytest.raises(InvalidInputError, match="preferences"):
             resolve_layer_settings(wrong)

@@ -1,6 +1,6 @@
 """A conversation as plain turns: the simplest way to say what a path holds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from weft.context.assemble import ContextRequest, Pending, Profile
@@ -12,13 +12,24 @@ from weft.context.layers.render import assemble_layers
 from weft.context.layers.request import LayeredRequest, Strip
 from weft.context.layers.settings import LayerSettings
 from weft.context.layers.standing import Standing
+from weft.context.manifest import NO_LIMIT
 from weft.context.select import Candidate, Outline, Reason
 from weft.context.settings import Preferences
 from weft.context.sizes import tokens_of_content
 from weft.context.system import SystemParts
 from weft.context.tokens import DEFAULT, Estimator
 from weft.errors import InvalidInputError
-from weft.tree.content import Content, Text, as_content, holds_results, kind_of, makes_calls
+from weft.tree.content import (
+    Content,
+    Image,
+    Text,
+    as_content,
+    content_from_wire,
+    content_to_wire,
+    holds_results,
+    kind_of,
+    makes_calls,
+)
 from weft.tree.item import Item
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.measure import measure_content
@@ -71,7 +82,8 @@ class PromptContextRequest:
     attachments: tuple[ContextItem, ...] = ()
     tool_outputs: tuple[ToolOutput, ...] = ()
     provider: str = ""
-    budget: int = 0
+    budget: int | None = None
+    """None: as much as there is."""
 
     def to_wire(self) -> JsonObject:
         return {
@@ -99,7 +111,7 @@ def assemble_turn(
     context = ContextRequest(
         mode=Mode.DIALOGUE,
         outline=Outline(tail=rows),
-        budget=request.budget,
+        budget=NO_LIMIT if request.budget is None else request.budget,
         window=conversation.window,
         system=conversation.system,
         preferences=conversation.preferences,
@@ -120,6 +132,7 @@ def assemble_turn(
         memory_block=conversation.memory_block,
         loom_context=conversation.loom_context,
         strip=conversation.strip,
+        alone=bool(request.user_text or request.attachments),
         settings=conversation.settings,
         provider=request.provider,
     )
@@ -162,13 +175,16 @@ def _rows(conversation: Conversation) -> tuple[list[Candidate], dict[str, Conten
 
 def _attachment_to_wire(each: ContextItem) -> JsonObject:
     shown = {"title": each.title, "created": each.created, "modified": each.modified}
+    images: JsonObject = {"images": [content_to_wire(image) for image in each.images]} if each.images else {}
     return {
         "id": each.id,
         "type": each.type,
         "sha256": each.sha256,
         "content": each.content,
         "recoverable": each.recoverable,
-    } | {name: value for name, value in shown.items() if value is not None}
+        **{name: value for name, value in shown.items() if value is not None},
+        **images,
+    }
 
 
 def read_prompt_request(value: JsonValue) -> PromptContextRequest:
@@ -208,7 +224,16 @@ def _attachment(value: JsonValue, path: str) -> ContextItem:
         title=_text(fields, "title", path) or None,
         created=_text(fields, "created", path) or None,
         modified=_text(fields, "modified", path) or None,
+        images=tuple(_images(fields, path)),
     )
+
+
+def _images(fields: Mapping[str, JsonValue], path: str) -> Iterator[Image]:
+    for index, each in enumerate(_list(fields, "images", path)):
+        image = content_from_wire(each, path=f"{path}.images[{index}]")
+        if not isinstance(image, Image):
+            raise InvalidInputError(f"{path}.images[{index}] must be an image")
+        yield image
 
 
 def _tool_output(value: JsonValue, path: str) -> ToolOutput:
@@ -236,17 +261,19 @@ def _text(fields: Mapping[str, JsonValue], name: str, path: str = "request") -> 
     return value
 
 
-def _list(fields: Mapping[str, JsonValue], name: str) -> Sequence[JsonValue]:
+def _list(fields: Mapping[str, JsonValue], name: str, path: str = "request") -> Sequence[JsonValue]:
     value = fields.get(name)
     if value is None:
         return ()
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise InvalidInputError(f"request.{name} must be a list")
+        raise InvalidInputError(f"{path}.{name} must be a list")
     return value
 
 
-def _count(fields: Mapping[str, JsonValue], name: str) -> int:
+def _count(fields: Mapping[str, JsonValue], name: str) -> int | None:
     value = fields.get(name)
+    if value is None:
+        return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InvalidInputError(f"request.{name} must be a whole number of at least 0")
     return value

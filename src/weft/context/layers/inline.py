@@ -20,6 +20,7 @@ from weft.context.layers.path import LayeredPath, Placed
 from weft.context.layers.preface import Given, Preface, Reference
 from weft.context.select import Candidate, Outline
 from weft.context.tokens import Estimator
+from weft.tree.content import Image
 
 __all__ = ["Inline"]
 
@@ -84,6 +85,7 @@ class Inline:
         levels = list(kept)
         there = frozenset(levels)
         above: set[tuple[str, int]] = set()
+        pictures: set[Image] = set()
         found: dict[int, Preface] = {}
         for level in levels:
             given: list[Given] = []
@@ -97,6 +99,9 @@ class Inline:
                     given.append(self._given(each))
                     above.add(key)
             preface = self._preface(level, items, references, given)
+            # A note that stays open through several messages of a turn shows its pictures once.
+            preface = replace(preface, images=tuple(each for each in preface.images if each not in pictures))
+            pictures.update(preface.images)
             if preface:
                 found[level] = preface
         return found

@@ -115,6 +115,9 @@ def current_items(
         if each.level < turn or each.left_out is not None:
             continue
         item = (fresh or {}).get(each.item.id, each.item)
+        if item.type != each.item.type:
+            # What it says is looked at again, not as what it was attached.
+            item = replace(item, item=replace(item.item, type=each.item.type))
         before = found.get(item.id)
         found[item.id] = replace(item, images=item.images or each.item.images)
         if before is not None:

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice, pairwise
 
 __all__ = ["outline_of"]
 
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+\S")
+_HEADING = re.compile(r"^[^\S\n]*#{1,6}[ \t]+\S", re.MULTILINE)
+_WORD = re.compile(r"\S")
 _LINE = 100
 _SECTIONS = 12
 _PLAIN_LINES = 3
@@ -14,37 +16,29 @@ _PLAIN_LINES = 3
 def outline_of(content: str) -> str:
     """Headings, and the first line of each section; of a text without headings its first lines.
 
-    It follows from the content alone, so that it is the same on every turn.
+    It follows from the content alone, so that it is the same on every turn. A text may have
+    millions of lines: patterns look for those that are shown.
     """
-    shown: list[str] = []
-    sections = left_out = 0
-    wanted = _PLAIN_LINES
-    for line in _lines(content):
-        if _HEADING.match(line):
-            sections += 1
-            if sections > _SECTIONS:
-                left_out += 1
-                continue
-            shown.append(_short(line))
-            wanted = 1
-        elif wanted and sections <= _SECTIONS:
-            shown.append(_short(line))
-            wanted -= 1
+    headings = (found.start() for found in _HEADING.finditer(content))
+    starts = list(islice(headings, _SECTIONS + 1))
+    left_out = len(starts[_SECTIONS:]) + sum(1 for _ in headings)
+    ends = [*starts, len(content)][: _SECTIONS + 1]
+    shown = list(islice(_lines(content, 0, ends[0]), _PLAIN_LINES))
+    for start, end in pairwise(ends):
+        shown += islice(_lines(content, start, end), 2)
     if left_out:
         shown.append(f"[{left_out:,} more sections]")
     return "\n".join(shown)
 
 
-def _lines(content: str) -> Iterator[str]:
-    start = 0
-    while start < len(content):
-        end = content.find("\n", start)
-        end = len(content) if end < 0 else end
+def _lines(content: str, start: int, stop: int) -> Iterator[str]:
+    """Those with something in them, each no longer than what is shown of it."""
+    while (word := _WORD.search(content, start, stop)) is not None:
+        end = content.find("\n", word.start(), stop)
+        end = stop if end < 0 else end
         # A line may be megabytes long; its beginning is enough.
-        line = content[start : min(end, start + _LINE + 1)].strip()
-        if line:
-            yield line
-        start = end + 1
+        yield _short(content[word.start() : min(end, word.start() + _LINE + 1)].rstrip())
+        start = end
 
 
 def _short(line: str) -> str:

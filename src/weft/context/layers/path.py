@@ -63,7 +63,7 @@ class LayeredPath:
     def placed(self, changed: Changed, fresh: Mapping[str, ContextItem]) -> list[Placed]:
         """Every attachment as it is shown: with `refresh` the newest content, with `append` its own."""
         rows = [
-            each._replace(item=fresh[each.item.id])
+            each._replace(item=_as_attached(fresh[each.item.id], each.item))
             if each.level >= self.turn and each.item.id in fresh
             else each
             for each in self.attached
@@ -97,7 +97,7 @@ class LayeredPath:
 
 
 def _as_attached(shown: ContextItem, attached: ContextItem) -> ContextItem:
-    """The content that is shown, as what it was attached: a note that is open stays the active one."""
+    """The content that is shown, as what it was attached: the note that is open stays it, with its pictures."""
     if shown.type != attached.type:
         shown = replace(shown, item=replace(shown.item, type=attached.type))
     return replace(shown, images=attached.images)
@@ -108,7 +108,7 @@ def read_path(request: LayeredRequest) -> LayeredPath:
     outline = context.outline
     offset = max(0, request.folded - 1)
     count = outline.first + len(outline.tail)
-    turn = _turn(outline, count - request.run)
+    turn = count if request.alone else _turn(outline, count - request.run)
     live = _live(outline, turn, count - request.run)
     if request.run and not live:
         # The turn itself is folded: what it brought along is an earlier turn's now.

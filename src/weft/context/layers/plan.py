@@ -25,6 +25,7 @@ from weft.tree.tree import Mode
 __all__ = ["LayerPlan", "SystemLayers", "beside_words", "plan_layers"]
 
 _GRID = 16
+_FEW, _BITS = 4, 6
 _RECENT = 64
 """Levels from the end among which those lie that may have to be shortened."""
 
@@ -163,10 +164,15 @@ def _system(request: LayeredRequest, path: LayeredPath) -> SystemLayers:
 
 
 def _share(request: LayeredRequest) -> int:
-    """The library's tokens. On a grid of the window, because a budget changes with what responses need."""
+    """The library's tokens. On a grid of the window, because a budget changes with what responses need.
+
+    Where there is a limit far below the window, or the share is small, a step of that grid would be most of it.
+    """
     context = request.context
     most = int(request.settings.library_share * context.budget)
     unit = max(1, context.window // _GRID) if context.window else 1
+    if most < _FEW * unit:
+        unit = min(unit, 1 << max(0, most.bit_length() - _BITS))
     return most // unit * unit
 
 
@@ -174,8 +180,9 @@ def _prepared(request: LayeredRequest, path: LayeredPath, system: SystemLayers) 
     context, estimator = request.context, request.context.estimator
     joint = estimator.joint
     sizes = list(system.standing.sizes)
+    library = system.heading + sum(system.sizes)
     if system.held:
-        sizes.append((LayerId.LIBRARY.value, system.heading + sum(system.sizes)))
+        sizes.append((LayerId.LIBRARY.value, library))
     extra = (
         ("tool descriptions", system.descriptions),
         ("memory block", system.memory),
@@ -184,7 +191,7 @@ def _prepared(request: LayeredRequest, path: LayeredPath, system: SystemLayers) 
     sizes += [(name, estimator.of_text(text) + joint) for name, text in extra if text]
     total = sum(size for _, size in sizes)
     if total > context.budget:
-        raise system_over(total, context.budget, sizes)
+        raise system_over(total, context.budget, sizes, library=library)
     given = {each.name: getattr(context, each.name) for each in fields(ContextRequest)}
     given |= {
         "outline": path.outline,

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from weft.context.layers.controls import CacheProfile, CacheWay
-from weft.context.layers.envelope import RequestBlock
+from weft.context.layers.envelope import Envelope, RequestBlock
 from weft.tree.json import JsonObject
 
-__all__ = ["Prediction", "predict"]
+__all__ = ["Prediction", "pieces_of", "predict"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +27,21 @@ class Prediction:
         return {"cached": self.cached, "total": self.total, "blocks": self.blocks}
 
 
+def pieces_of(envelope: Envelope, profile: CacheProfile) -> list[RequestBlock]:
+    """The request in the pieces that a provider finds again.
+
+    Where marks end what is cached, a block counts whole: a library with one more item is
+    another block. Elsewhere it is found again up to its new item.
+    """
+    return envelope.blocks() if profile.way is CacheWay.MARKS else envelope.prefix()
+
+
 def predict(
     blocks: Sequence[RequestBlock], recent: Iterable[Sequence[RequestBlock]], profile: CacheProfile
 ) -> Prediction:
     """The longest beginning in common with recent requests, as the provider would count it.
 
-    Give it `envelope.prefix()` of this request and of the recent ones. Whole pieces are
+    Give it `pieces_of` this request and of the recent ones. Whole pieces are
     compared, by their hashes: what they have in common within the first that differs is
     not promised.
     """

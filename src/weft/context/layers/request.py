@@ -48,6 +48,8 @@ class LayeredRequest:
     strip: Strip | None = None
     run: int = 0
     """Levels at the outline's end that are no nodes: what was said and answered since the turn began."""
+    alone: bool = False
+    """Whether the input is a turn of its own, even after words that nobody answered."""
     folded: int = 0
     """Levels of the path that the outline's first row stands for, where it stands for any."""
     unsettled: bool = False

@@ -52,6 +52,7 @@ class LayerSettings:
     a cache of its own for what is stable."""
 
 
+_LIFETIMES = ("5m", "1h")
 LAYER_FIELDS = frozenset(field.name for field in fields(LayerSettings))
 
 
@@ -82,7 +83,11 @@ def _read(name: str, value: JsonValue, path: str) -> object:
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
                 raise InvalidInputError(f"{path} must be a whole number of at least 0, got {value!r}")
             return value
-        case "user_memory" | "cache_lifetime":
+        case "cache_lifetime":
+            if value is not None and value not in _LIFETIMES:
+                raise InvalidInputError(f"{path} is {value!r}", hint=f"use one of {', '.join(_LIFETIMES)}")
+            return value
+        case "user_memory":
             if value is not None and (not isinstance(value, str) or not value.strip()):
                 raise InvalidInputError(f"{path} must be a string, got {value!r}")
             return value

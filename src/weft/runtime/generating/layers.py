@@ -12,7 +12,7 @@ from weft.runtime.generating.assembly import (
     with_prefill,
 )
 from weft.runtime.layer_options import LayerOptions
-from weft.runtime.preparing import Prepared, keeping
+from weft.runtime.preparing import Prepared, keeping, record
 
 __all__ = ["assemble_in_layers", "assembled_from", "assembly_for"]
 
@@ -30,6 +30,8 @@ def assemble_in_layers(ask: Ask) -> Assembled:
 def assembled_from(ask: Ask, prepared: Prepared, *, kept: bool = True) -> Assembled:
     """A request in layers as it is sent, and kept with its turn if that is wanted."""
     envelope = prepared.envelope
+    if not kept:
+        record(prepared)
     messages, prefill = envelope.messages, ""
     if not prepared.controls.marks:
         # Where messages are marked they are counted, and none may go.
