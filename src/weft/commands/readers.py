@@ -295,8 +295,16 @@ def _check_after(pieces: Pieces) -> None:
         raise Unfit("after what?")
 
 
+def _check_by(pieces: Pieces, *words: str) -> None:
+    """`reply to a7x2 by "Base"` tells who is to write, and not what."""
+    pairs = zip(pieces.items, pieces.items[1:], strict=False)
+    if any(one.kind == "word" and one.text in words and other.kind == "string" for one, other in pairs):
+        raise Unfit("the text, or whose it is?", "continue")
+
+
 def _respond(pieces: Pieces) -> v.Action:
     _check_after(pieces)
+    _check_by(pieces, "by", "from", "for")
     context, instruction = pieces.option_ids("context"), pieces.option_ids("instruction")
     node = pieces.id()
     text = pieces.string("text")
@@ -305,6 +313,11 @@ def _respond(pieces: Pieces) -> v.Action:
 
 
 def _annotate(pieces: Pieces) -> v.Action:
+    _check_by(pieces, "by", "from", "for")
+    if any(item.text == "says" for item in pieces.items) and not any(
+        item.text in {"that", "which"} for item in pieces.items
+    ):
+        raise Unfit("to say it, or is it said there already?", "list")
     node = pieces.id()
     text = pieces.string("text", "note")
     pieces.done("with", "on", "to", "saying", "at", "that", "says")
@@ -312,6 +325,7 @@ def _annotate(pieces: Pieces) -> v.Action:
 
 
 def _edit(pieces: Pieces) -> v.Action:
+    _check_by(pieces, "by", "from", "for")
     node = pieces.id()
     text = pieces.string("text")
     pieces.done(
