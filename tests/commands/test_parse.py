@@ -273,9 +273,10 @@ def test_too_many_continuations_are_refused_in_the_fixed_words():
 
 
 def test_another_tree_needs_the_flag_and_the_hint_has_it():
-    with pytest.raises(CrossTreeError) as outside:
-        parse('view a7x2 tree:"Other Voices"')
-    assert outside.value.hint == '→ view a7x2 in tree:"Other Voices"'
+    for said in ('view a7x2 tree:"Other Voices"', 'view a7x2 of the tree "Other Voices"'):
+        with pytest.raises(CrossTreeError) as outside:
+            parse(said)
+        assert outside.value.hint == '→ view a7x2 in tree:"Other Voices"'
     flagged = parse('view a7x2 in tree:"Other Voices"')
     assert (flagged.action, flagged.tree, flagged.crosses) == (v.View("a7x2"), "Other Voices", True)
     assert parse('search "mill" in:grove').grove
@@ -446,6 +447,9 @@ def test_what_is_only_spoken_about_is_not_done(frame):
         "un-prune c4m2": "restore c4m2",
         "undo the undo": "redo",
         "how do I use stash?": "help stash",
+        "view branch:b3k9 nodes": "view branch:b3k9 as:nodes",
+        "view the nodes of branch b3k9": "view branch:b3k9 as:nodes",
+        'search "sea" in all trees': 'search "sea" in:grove',
         "I excluded c4m2 too early, include it": "include c4m2",
         'annotate a7x2 by saying "hm"': 'annotate a7x2 "hm"',
     }.items(),
@@ -492,6 +496,7 @@ def test_options_places_and_reasons_may_be_said_in_words(said, meant):
         'edit a7x2 by "Base"',
         'the note on a7x2 says "x"',
         'add "x" to the stash "y"',
+        'prune a7x2 in tree:"One" in tree:"Other"',
     ],
 )
 def test_what_could_mean_something_else_is_asked_about(said):

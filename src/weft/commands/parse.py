@@ -125,7 +125,7 @@ def _heard(tokens: Sequence[Token]) -> Command | _Unsettled:
     for words in (said, None if spelt is None else spelt_out(spelt)):
         found = None if words is None else _by_sentence(words)
         if found is not None:
-            return _reaching(found, reach)
+            return _reaching(found, _Reach(reach.tree, reach.grove or found.grove))
         again = None if words is None or words is said else _by_pattern(words)
         if isinstance(again, Command):
             return _reaching(again, reach)
@@ -166,9 +166,10 @@ def _by_sentence(tokens: Sequence[Token]) -> Command | None:
     """What it means as a whole sentence; None if it is none, or if two such readings differ."""
     found: list[Command] = []
     for each in readings(tokens):
-        meant = _by_pattern(each)
-        if isinstance(meant, Command) and meant not in found:
-            found.append(meant)
+        kept, reach = _without_reach(each)
+        meant = _by_pattern(kept)
+        if isinstance(meant, Command) and (reaching := _reaching(meant, reach)) not in found:
+            found.append(reaching)
     writing = _into_document(tokens)
     if writing is not None and writing not in found:
         found.append(writing)
@@ -218,7 +219,10 @@ def _refuse_unflagged(tokens: Sequence[Token]) -> None:
     named = [token for token in tokens if isinstance(token, Option) and token.name == "tree" and token.values]
     if len(named) != 1:
         return
-    found = _by_pattern([token for token in tokens if token is not named[0]])
+    place = tokens.index(named[0])
+    before = tokens[place - 1] if place else None
+    small = isinstance(before, Word) and before.text in {"of", "from", "on", "at"}
+    found = _by_pattern([*tokens[: place - small], *tokens[place + 1 :]])
     if isinstance(found, Command):
         title = named[0].values[0]
         flagged = write_command(Command(found.name, found.action, title))
@@ -265,6 +269,8 @@ def _without_reach(tokens: Sequence[Token]) -> tuple[list[Token], _Reach]:
                 del kept[place:]
                 grove = True
             case Option("tree", (title,), _) if after_in:
+                if tree not in {None, title}:
+                    raise InvalidSyntaxError("in one tree, not in several", hint='in tree:"…"')
                 del kept[place:]
                 tree = title
             case _:
