@@ -19,12 +19,15 @@ __all__ = ["ARROW", "BACK", "Found", "Ignored", "Scan", "Scanner", "Span", "Why"
 ARROW, BACK = "→", "←"
 _BLANKS = re.compile("[ \t\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]*")
 _FENCE = re.compile(r"([ \t]*+(?:(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])[ \t]*+){0,32}+)(`{3,}+|~{3,}+)(.*)")
-_SHOWING = "think|thinking|reasoning|scratchpad|pre|code|blockquote|quote"
+_SHOWING = (
+    "think|thinking|reasoning|scratchpad|pre|code|samp|xmp|blockquote|quote|q|examples?|documents?|"
+    "(?:tool|function)_(?:results?|outputs?|response)"
+)
 """Tags around what is shown or thought, and not said."""
-_TAG = re.compile(rf"[ \t]*+<({_SHOWING}|!--)", re.IGNORECASE)
-_WITHIN = re.compile(rf"`++|<!--|-->|</?(?:{_SHOWING})(?:\s[^<>]*+)?>" '|["“”„«»]', re.IGNORECASE)
+_TAG = re.compile(rf"[ \t]*+<((?:{_SHOWING})(?![\w-])|!--)", re.IGNORECASE)
+_WITHIN = re.compile(rf"`++|<!--|-->|</?(?:{_SHOWING})(?:\s[^<>]*+)?>" '|["“”„«»「」『』]', re.IGNORECASE)
 """What begins or ends a stretch of a line that is shown, and not said."""
-_QUOTES = {"“": "”", "„": "“”", "«": "»", "»": "«"}
+_QUOTES = {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』"}
 _MOST_MARKS = 10_000
 _CODE_INDENT = 4
 _TAB = 4
