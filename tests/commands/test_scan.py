@@ -304,6 +304,7 @@ LONG = {
     "digits": "→ tree depth:" + "9" * MEGABYTE,
     "ticks": "x`" * (MEGABYTE // 2) + "\n→ view a7x2",
     "tags": "<quote>" * (MEGABYTE // 7) + "\n→ view a7x2",
+    "signs that are no tags": "<" * MEGABYTE + "\n→ view a7x2",
 }
 
 
