@@ -497,6 +497,11 @@ def test_options_places_and_reasons_may_be_said_in_words(said, meant):
         'the note on a7x2 says "x"',
         'add "x" to the stash "y"',
         'prune a7x2 in tree:"One" in tree:"Other"',
+        "undo undo",
+        'collapse a7x2 and b3k9 as "x"',
+        'stash a summary of a7x2 and b3k9 as "x"',
+        'edit a7x2 replace "x"',
+        "tag a7x2 -hero",
     ],
 )
 def test_what_could_mean_something_else_is_asked_about(said):

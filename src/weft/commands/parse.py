@@ -121,6 +121,8 @@ def _heard(tokens: Sequence[Token]) -> Command | _Unsettled:
     first = _by_pattern(said)
     if isinstance(first, Command):
         return _reaching(first, reach)
+    if _stutters(said):
+        return _Unsettled(said, _which(first, Reading((), frozenset(), settled=False), said))
     spelt = corrected(said)
     for words in (said, None if spelt is None else spelt_out(spelt)):
         found = None if words is None else _by_sentence(words)
@@ -141,6 +143,17 @@ def _heard(tokens: Sequence[Token]) -> Command | _Unsettled:
     except Unfit as unfit:
         return _Unsettled(said, InvalidSyntaxError(f"{name}: {unfit}", hint=_forms([name, *unfit.others])))
     return _reaching(Command(_name_of(name, action), action), reach)
+
+
+def _stutters(tokens: Sequence[Token]) -> bool:
+    """`undo undo`: the verb twice, which may be twice of it; `undo the undo` is not said so."""
+    first, second = (*tokens[:2], None, None)[:2]
+    return (
+        isinstance(first, Word)
+        and isinstance(second, Word)
+        and first.text == second.text
+        and (first.text,) in verbs()
+    )
 
 
 def _verb_first(tokens: Sequence[Token]) -> list[Token]:
