@@ -502,6 +502,15 @@ def test_options_places_and_reasons_may_be_said_in_words(said, meant):
         'stash a summary of a7x2 and b3k9 as "x"',
         'edit a7x2 replace "x"',
         "tag a7x2 -hero",
+        "prune under a7x2",
+        "prune a7x2 now?!",
+        "repeat the last undo",
+        "remove exclude a7x2",
+        "ignore exclude a7x2",
+        "delete unbookmark a7x2",
+        'write doc:"x" replace append "a"',
+        'write doc:"x" replace at:3 "a"',
+        'drop pin stash:"a"',
     ],
 )
 def test_what_could_mean_something_else_is_asked_about(said):

@@ -32,6 +32,8 @@ _FRAMES = listed(
 )
 _ACTING = listed("let have make get ask use tell with as by via through using")
 """Before a text, these name somebody: in `have "Base" reply to a7x2` the name is no reply."""
+_NEGATING = listed("remove delete clear drop discard forget erase ignore skip stop cancel")
+"""Beside the name of a command, these may turn it: `remove exclude a7x2`."""
 _LOOKING = frozenset({"view", "list", "tree", "search", "help", "memory", "read", "recall"})
 _NEUTRAL = listed(
     "i i'd i'm i'll you we us to can could would will like want need of in on at for with that it is are does do "
@@ -107,8 +109,11 @@ def _is_framed(tokens: Sequence[Token], said: Sequence[str], row: Row) -> bool:
     own = phrase_words(row)
     if row.name in _LOOKING:
         return False
-    return _names_another(tokens) or any(
-        word in _MODAL or word == "stop" or (word in _FRAMES and word not in own) for word in said
+    turned = row.name in said and any(word in _NEGATING and word != row.name for word in said)
+    return (
+        turned
+        or _names_another(tokens)
+        or any(word in _MODAL or word == "stop" or (word in _FRAMES and word not in own) for word in said)
     )
 
 

@@ -71,7 +71,8 @@ def parse(text: str) -> Command:
 def _is_question(text: str) -> bool:
     """Whether it is asked, and not asked for: "could you" and its like are polite commands."""
     said = text.lower().lstrip()
-    return said.startswith(_MAY_I) or (text.rstrip().endswith("?") and not said.startswith(_POLITE))
+    asked = "?" in text[len(text.rstrip("?!.… \t\n")) :]
+    return said.startswith(_MAY_I) or (asked and not said.startswith(_POLITE))
 
 
 def _settle(text: str) -> Command:

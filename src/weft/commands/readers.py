@@ -255,6 +255,8 @@ def _drop(pieces: Pieces) -> v.Action:
     unpinning = (
         "unpin" in pieces.verb or "pin" in pieces.verb or pieces.word("pin", "pins", "pinned", "pinning")
     )
+    if label is not None and unpinning:
+        raise Unfit("a pin, or a stash?")
     if label is not None:
         target = v.StashTarget(label)
     elif "pin" in pieces.options:

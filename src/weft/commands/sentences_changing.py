@@ -88,7 +88,7 @@ CHANGING = """
     prune ID and (everything|all|all that is|all nodes|anything) (below|under|after|beneath|
         that follows) [it]
     prune [away|off] [branch|subtree] [at|from|starting at|starting from|that starts at|
-        beginning at|of|under] ID
+        beginning at|of] ID
     prune [away|off] ID (branch|subtree)
     (fold|move) [branch|subtree] [at|from] ID (out of sight|away out of sight)
 = restore ID
@@ -175,7 +175,8 @@ CHANGING = """
 = redo
     $take_back $last (undo|undoing)
     $take_back (that|this) undo
-    (redo|reapply|repeat) $last (undone|undo) [$deed]
+    (redo|reapply|repeat) $last undone [$deed]
+    redo (last|latest|most recent|previous) undo
     (redo|reapply|apply again|do again|bring back|restore|repeat) what [i|i just|i have just|
         was|was just] (undid|undone|took back|reverted)
     (redo|reapply|bring back|restore|repeat) [last|undone|last undone] $deed [that] [i|i just]
