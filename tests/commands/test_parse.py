@@ -277,6 +277,9 @@ def test_another_tree_needs_the_flag_and_the_hint_has_it():
         with pytest.raises(CrossTreeError) as outside:
             parse(said)
         assert outside.value.hint == '→ view a7x2 in tree:"Other Voices"'
+    with pytest.raises(CrossTreeError) as drawn:
+        parse('tree "Other Voices" depth:2')
+    assert drawn.value.hint == '→ tree depth:2 in tree:"Other Voices"'
     flagged = parse('view a7x2 in tree:"Other Voices"')
     assert (flagged.action, flagged.tree, flagged.crosses) == (v.View("a7x2"), "Other Voices", True)
     assert parse('search "mill" in:grove').grove

@@ -236,7 +236,11 @@ def _refuse_unflagged(tokens: Sequence[Token]) -> None:
     place = tokens.index(named[0])
     before = tokens[place - 1] if place else None
     small = isinstance(before, Word) and before.text in {"of", "from", "on", "at"}
-    found = _by_pattern([*tokens[: place - small], *tokens[place + 1 :]])
+    rest = [*tokens[: place - small], *tokens[place + 1 :]]
+    if not any(isinstance(token, Word) for token in rest):
+        # `tree "Other Voices"`: what would be the verb has become the name of the option.
+        rest.insert(0, Word("tree", "tree"))
+    found = _by_pattern(rest)
     if isinstance(found, Command):
         title = named[0].values[0]
         flagged = write_command(Command(found.name, found.action, title))
