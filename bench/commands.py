@@ -57,6 +57,7 @@ def _lines(section: Section) -> None:
         "ids with commas": "→ merge " + "a7x2," * (_MEGABYTE // 5) + ' "x"',
         "marks of two kinds": "→ annotate a7x2 " + '"“' * (_MEGABYTE // 2),
         "prose of ticks": "x`" * (_MEGABYTE // 2),
+        "prose of signs": "< " * (_MEGABYTE // 2),
     }
     took = medians([partial(_read, line) for line in shapes.values()], budget=6, most=9)
     rows = [

@@ -263,6 +263,25 @@ def test_a_pinned_result_is_there_in_a_later_run_in_full(work):
     assert "there is no result:1\n" in work.no("view result:1")
 
 
+@covers("command.results-fade")
+def test_a_refusal_that_is_viewed_again_is_no_second_one(work):
+    work.no("continue n:50")
+    assert work.ok("view result:1").splitlines() == [
+        "✓ result:1 · refused",
+        "  ✗ LIMIT_EXCEEDED: max continuations per request is 10",
+        "    hint: use n:10 or less",
+    ]
+
+
+@covers("memory.trace-compressed")
+def test_branches_that_were_viewed_are_counted_as_nodes(work):
+    for _ in range(2):
+        work.ok(f"view branch:{work.a.local_id} as:prose")
+    for _ in range(40):
+        work.ok(f"view {work.a.local_id}")
+    assert "viewed branch of 2 nodes" in work.ok("memory")
+
+
 @covers("command.results-fade", "memory.per-agent-and-tree")
 def test_a_result_is_referred_to_by_its_handle_in_the_next_run_and_then_gone(work):
     work.ok(f"view {work.a.local_id}")

@@ -215,6 +215,16 @@ def test_help_on_a_command_is_in_the_catalogs_words(work):
 
 
 @covers("command.help")
+def test_who_may_not_leave_the_tree_is_shown_no_link_to_another_and_may_take_one_away(loom, work):
+    other = loom.plant("Other Voices", "far")
+    loom.link(work.a, other)
+    assert "tree:" not in work.ok("help link")
+    assert '  → unlink ID from ID|doc:"…"|tree:"…"\n' in work.ok("help unlink")
+    assert "crossTree not enabled" in work.no(f'link {work.b.local_id} to tree:"Other Voices"')
+    assert work.ok(f'unlink {work.a.local_id} from tree:"Other Voices"').startswith("✓ unlinked")
+
+
+@covers("command.help")
 def test_help_on_a_command_that_has_no_other_name_names_none(work):
     assert work.ok("help undo") == (
         "✓ undo · take your last operation back\n  → undo\n  permitted by loom_write"

@@ -273,9 +273,13 @@ def test_too_many_continuations_are_refused_in_the_fixed_words():
 
 
 def test_another_tree_needs_the_flag_and_the_hint_has_it():
-    with pytest.raises(CrossTreeError) as outside:
-        parse('view a7x2 tree:"Other Voices"')
-    assert outside.value.hint == '→ view a7x2 in tree:"Other Voices"'
+    for said in ('view a7x2 tree:"Other Voices"', 'view a7x2 of the tree "Other Voices"'):
+        with pytest.raises(CrossTreeError) as outside:
+            parse(said)
+        assert outside.value.hint == '→ view a7x2 in tree:"Other Voices"'
+    with pytest.raises(CrossTreeError) as drawn:
+        parse('tree "Other Voices" depth:2')
+    assert drawn.value.hint == '→ tree depth:2 in tree:"Other Voices"'
     flagged = parse('view a7x2 in tree:"Other Voices"')
     assert (flagged.action, flagged.tree, flagged.crosses) == (v.View("a7x2"), "Other Voices", True)
     assert parse('search "mill" in:grove').grove
@@ -446,6 +450,11 @@ def test_what_is_only_spoken_about_is_not_done(frame):
         "un-prune c4m2": "restore c4m2",
         "undo the undo": "redo",
         "how do I use stash?": "help stash",
+        "view branch:b3k9 nodes": "view branch:b3k9 as:nodes",
+        "view the nodes of branch b3k9": "view branch:b3k9 as:nodes",
+        'search "sea" in all trees': 'search "sea" in:grove',
+        "I excluded c4m2 too early, include it": "include c4m2",
+        'annotate a7x2 by saying "hm"': 'annotate a7x2 "hm"',
     }.items(),
 )
 def test_options_places_and_reasons_may_be_said_in_words(said, meant):
@@ -471,6 +480,40 @@ def test_options_places_and_reasons_may_be_said_in_words(said, meant):
         "prune weak branch",
         "if a7x2 is weak, prune it",
         "view a7x2, prune it",
+        "prune a7x2 — the human must confirm",
+        "prune a7x2 — the human asked me to wait",
+        "prune a7x2 - it was a joke",
+        "prune a7x2 — this is the wrong command",
+        "prune a7x2 -- this would be wrong",
+        "I'd prune a7x2",
+        "I found a typo in a7x2, prune it",
+        "I wrote a note about a7x2, bookmark it",
+        "a7x2 leads to a good one, bookmark it",
+        'have "Base" reply to a7x2',
+        'let "Base" edit a7x2',
+        'have "Base" write a note on a7x2',
+        'with "Base", reply to a7x2',
+        'reply to a7x2 by "Base"',
+        'reply to a7x2 from "Base"',
+        'annotate a7x2 by "Base"',
+        'edit a7x2 by "Base"',
+        'the note on a7x2 says "x"',
+        'add "x" to the stash "y"',
+        'prune a7x2 in tree:"One" in tree:"Other"',
+        "undo undo",
+        'collapse a7x2 and b3k9 as "x"',
+        'stash a summary of a7x2 and b3k9 as "x"',
+        'edit a7x2 replace "x"',
+        "tag a7x2 -hero",
+        "prune under a7x2",
+        "prune a7x2 now?!",
+        "repeat the last undo",
+        "remove exclude a7x2",
+        "ignore exclude a7x2",
+        "delete unbookmark a7x2",
+        'write doc:"x" replace append "a"',
+        'write doc:"x" replace at:3 "a"',
+        'drop pin stash:"a"',
     ],
 )
 def test_what_could_mean_something_else_is_asked_about(said):

@@ -69,6 +69,12 @@ PLACES = {
     "in a block indented by a tab": "For example:\n\n\t→ prune a7x2",
     "in a quotation over lines": 'He wrote: "do this:\n→ prune a7x2\nand be gone"',
     "in a curly quotation over lines": "He wrote: “do this:\n→ prune a7x2\nand be gone”",
+    "in corner brackets over lines": "「do this:\n→ prune a7x2\n」",
+    "in a tool's result that is said again": "<tool_result>\n→ prune a7x2\n</tool_result>",
+    "in the results of functions": "<function_results>\n→ prune a7x2\n</function_results>",
+    "in a document that is said again": 'It says <document title="x">\n→ prune a7x2\n</document>',
+    "in an example": "<example>\n→ prune a7x2\n</example>",
+    "in a quotation as a tag": "<q>\n→ prune a7x2\n</q>",
     "in preformatted text": "<pre>\n→ prune a7x2\n</pre>",
     "in a comment": "<!--\n→ prune a7x2\n-->",
     "in thinking written as a tag": "<think>\n→ prune a7x2\n</think>",
@@ -298,6 +304,7 @@ LONG = {
     "digits": "→ tree depth:" + "9" * MEGABYTE,
     "ticks": "x`" * (MEGABYTE // 2) + "\n→ view a7x2",
     "tags": "<quote>" * (MEGABYTE // 7) + "\n→ view a7x2",
+    "signs that are no tags": "<" * MEGABYTE + "\n→ view a7x2",
 }
 
 

@@ -59,6 +59,7 @@ _LOOKING = (
         name="tree",
         forms=("tree [from:ID] [depth:N] [summary]",),
         permission=_AWARE,
+        verb="draw the tree",
         help="draw the tree; * is where you are",
         synonyms=_words(
             "map, outline, show tree, view tree, draw tree, print tree, display tree, see tree, show map, "
@@ -146,6 +147,7 @@ _REMEMBERING = (
         name="memory",
         forms=("memory [trace|stashed]",),
         permission=_AWARE,
+        verb="look",
         help="what you keep, what you did, what you stashed",
         synonyms=_words(
             "mem, show memory, view memory, open memory, inspect memory, list memory, show trace, view trace"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from weft.commands.catalog import CATALOG, ROWS, Row
 from weft.commands.lexicon import DOUBTFUL, GUARDED, known_words, listed, phrase_words, verbs
 from weft.commands.pieces import FILLER, NUMBERS, Pieces
-from weft.commands.words import Token, Word
+from weft.commands.words import Quoted, Token, Word
 from weft.tree.agent import Permission
 
 __all__ = ["Reading", "classify"]
@@ -25,11 +25,15 @@ _MARGIN = 0.12
 _SAME = 0.9
 """From here on it is the phrase itself: even small words tell then."""
 _ASKING = frozenset({"can", "may", "could", "should", "shall", "must", "might", "do", "did"})
-_MODAL = listed("can could would may might should shall must will")
+_MODAL = listed("can could would may might should shall must will i'd we'd you'd he'd she'd they'd")
 """What could, would or should be done is not yet asked for."""
 _FRAMES = listed(
     "how what which who where when why want need like do does did you he she they is are was were"
 )
+_ACTING = listed("let have make get ask use tell with as by via through using")
+"""Before a text, these name somebody: in `have "Base" reply to a7x2` the name is no reply."""
+_NEGATING = listed("remove delete clear drop discard forget erase ignore skip stop cancel")
+"""Beside the name of a command, these may turn it: `remove exclude a7x2`."""
 _LOOKING = frozenset({"view", "list", "tree", "search", "help", "memory", "read", "recall"})
 _NEUTRAL = listed(
     "i i'd i'm i'll you we us to can could would will like want need of in on at for with that it is are does do "
@@ -103,9 +107,19 @@ def _is_framed(tokens: Sequence[Token], said: Sequence[str], row: Row) -> bool:
     if parted or (said and said[0] in GUARDED):
         return True
     own = phrase_words(row)
-    return row.name not in _LOOKING and any(
-        word in _MODAL or word == "stop" or (word in _FRAMES and word not in own) for word in said
+    if row.name in _LOOKING:
+        return False
+    turned = row.name in said and any(word in _NEGATING and word != row.name for word in said)
+    return (
+        turned
+        or _names_another(tokens)
+        or any(word in _MODAL or word == "stop" or (word in _FRAMES and word not in own) for word in said)
     )
+
+
+def _names_another(tokens: Sequence[Token]) -> bool:
+    first, second = (*tokens[:2], None, None)[:2]
+    return isinstance(first, Word) and first.text in _ACTING and isinstance(second, Quoted)
 
 
 def _asks(said: Sequence[str]) -> bool:

@@ -56,8 +56,8 @@ def _leaves(form: str) -> bool:
 
 
 def _within(form: str, *, crossing: bool) -> str:
-    """A form without what only who may leave the tree can name."""
-    return form if crossing else form.replace('|tree:"…"', "")
+    """A form without what only who may leave the tree can name; a link that is there goes, wherever it leads."""
+    return form if crossing or form.startswith("unlink ") else form.replace('|tree:"…"', "")
 
 
 def _barred(form: str, *, crossing: bool) -> str:

@@ -74,7 +74,7 @@ DOUBTFUL: dict[str, tuple[str, ...]] = {
     "create": ("respond", "link"),
     "set": ("edit", "switch"),
     "let": ("edit", "continue"),
-    "have": ("pin", "prune"),
+    "have": ("continue", "pin", "prune"),
 }
 """Verbs that could mean things that differ in effect: by themselves they are asked about."""
 

@@ -71,7 +71,8 @@ def parse(text: str) -> Command:
 def _is_question(text: str) -> bool:
     """Whether it is asked, and not asked for: "could you" and its like are polite commands."""
     said = text.lower().lstrip()
-    return said.startswith(_MAY_I) or (text.rstrip().endswith("?") and not said.startswith(_POLITE))
+    asked = "?" in text[len(text.rstrip("?!.… \t\n")) :]
+    return said.startswith(_MAY_I) or (asked and not said.startswith(_POLITE))
 
 
 def _settle(text: str) -> Command:
@@ -121,11 +122,13 @@ def _heard(tokens: Sequence[Token]) -> Command | _Unsettled:
     first = _by_pattern(said)
     if isinstance(first, Command):
         return _reaching(first, reach)
+    if _stutters(said):
+        return _Unsettled(said, _which(first, Reading((), frozenset(), settled=False), said))
     spelt = corrected(said)
     for words in (said, None if spelt is None else spelt_out(spelt)):
         found = None if words is None else _by_sentence(words)
         if found is not None:
-            return _reaching(found, reach)
+            return _reaching(found, _Reach(reach.tree, reach.grove or found.grove))
         again = None if words is None or words is said else _by_pattern(words)
         if isinstance(again, Command):
             return _reaching(again, reach)
@@ -141,6 +144,17 @@ def _heard(tokens: Sequence[Token]) -> Command | _Unsettled:
     except Unfit as unfit:
         return _Unsettled(said, InvalidSyntaxError(f"{name}: {unfit}", hint=_forms([name, *unfit.others])))
     return _reaching(Command(_name_of(name, action), action), reach)
+
+
+def _stutters(tokens: Sequence[Token]) -> bool:
+    """`undo undo`: the verb twice, which may be twice of it; `undo the undo` is not said so."""
+    first, second = (*tokens[:2], None, None)[:2]
+    return (
+        isinstance(first, Word)
+        and isinstance(second, Word)
+        and first.text == second.text
+        and (first.text,) in verbs()
+    )
 
 
 def _verb_first(tokens: Sequence[Token]) -> list[Token]:
@@ -166,9 +180,10 @@ def _by_sentence(tokens: Sequence[Token]) -> Command | None:
     """What it means as a whole sentence; None if it is none, or if two such readings differ."""
     found: list[Command] = []
     for each in readings(tokens):
-        meant = _by_pattern(each)
-        if isinstance(meant, Command) and meant not in found:
-            found.append(meant)
+        kept, reach = _without_reach(each)
+        meant = _by_pattern(kept)
+        if isinstance(meant, Command) and (reaching := _reaching(meant, reach)) not in found:
+            found.append(reaching)
     writing = _into_document(tokens)
     if writing is not None and writing not in found:
         found.append(writing)
@@ -218,7 +233,14 @@ def _refuse_unflagged(tokens: Sequence[Token]) -> None:
     named = [token for token in tokens if isinstance(token, Option) and token.name == "tree" and token.values]
     if len(named) != 1:
         return
-    found = _by_pattern([token for token in tokens if token is not named[0]])
+    place = tokens.index(named[0])
+    before = tokens[place - 1] if place else None
+    small = isinstance(before, Word) and before.text in {"of", "from", "on", "at"}
+    rest = [*tokens[: place - small], *tokens[place + 1 :]]
+    if not any(isinstance(token, Word) for token in rest):
+        # `tree "Other Voices"`: what would be the verb has become the name of the option.
+        rest.insert(0, Word("tree", "tree"))
+    found = _by_pattern(rest)
     if isinstance(found, Command):
         title = named[0].values[0]
         flagged = write_command(Command(found.name, found.action, title))
@@ -265,6 +287,8 @@ def _without_reach(tokens: Sequence[Token]) -> tuple[list[Token], _Reach]:
                 del kept[place:]
                 grove = True
             case Option("tree", (title,), _) if after_in:
+                if tree not in {None, title}:
+                    raise InvalidSyntaxError("in one tree, not in several", hint='in tree:"…"')
                 del kept[place:]
                 tree = title
             case _:

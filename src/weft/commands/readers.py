@@ -6,6 +6,7 @@ from weft.commands import values as v
 from weft.commands.lexicon import listed, verbs
 from weft.commands.pieces import WHOLE, Pieces, Unfit, node_id
 from weft.commands.readers_documents import read_document, write_document
+from weft.commands.readers_marking import read_bookmark, read_link, read_tag, read_unlink, read_untag
 
 __all__ = ["READERS", "Reader"]
 
@@ -232,7 +233,9 @@ def _stashed_of(pieces: Pieces, *, named: bool) -> v.ContentOf | v.SummaryOf | N
 
 
 def _two_ids(pieces: Pieces) -> tuple[str, str]:
-    if not any(item.text in {"to", "through", "until", "and", "between"} for item in pieces.items):
+    said = {item.text for item in pieces.items if item.kind == "word"}
+    # `a7x2 and b3k9` are two nodes; what lies between them is meant only if it is said so.
+    if not said & {"to", "through", "until", "between"}:
         raise Unfit("a range is two ids with a dash between, such as r001-a7x2")
     pieces.word("to", "through", "until", "and")
     return pieces.id(), pieces.id()
@@ -252,6 +255,8 @@ def _drop(pieces: Pieces) -> v.Action:
     unpinning = (
         "unpin" in pieces.verb or "pin" in pieces.verb or pieces.word("pin", "pins", "pinned", "pinning")
     )
+    if label is not None and unpinning:
+        raise Unfit("a pin, or a stash?")
     if label is not None:
         target = v.StashTarget(label)
     elif "pin" in pieces.options:
@@ -295,8 +300,16 @@ def _check_after(pieces: Pieces) -> None:
         raise Unfit("after what?")
 
 
+def _check_by(pieces: Pieces, *words: str) -> None:
+    """`reply to a7x2 by "Base"` tells who is to write, and not what."""
+    pairs = zip(pieces.items, pieces.items[1:], strict=False)
+    if any(one.kind == "word" and one.text in words and other.kind == "string" for one, other in pairs):
+        raise Unfit("the text, or whose it is?", "continue")
+
+
 def _respond(pieces: Pieces) -> v.Action:
     _check_after(pieces)
+    _check_by(pieces, "by", "from", "for")
     context, instruction = pieces.option_ids("context"), pieces.option_ids("instruction")
     node = pieces.id()
     text = pieces.string("text")
@@ -305,6 +318,11 @@ def _respond(pieces: Pieces) -> v.Action:
 
 
 def _annotate(pieces: Pieces) -> v.Action:
+    _check_by(pieces, "by", "from", "for")
+    if any(item.text == "says" for item in pieces.items) and not any(
+        item.text in {"that", "which"} for item in pieces.items
+    ):
+        raise Unfit("to say it, or is it said there already?", "list")
     node = pieces.id()
     text = pieces.string("text", "note")
     pieces.done("with", "on", "to", "saying", "at", "that", "says")
@@ -312,6 +330,10 @@ def _annotate(pieces: Pieces) -> v.Action:
 
 
 def _edit(pieces: Pieces) -> v.Action:
+    _check_by(pieces, "by", "from", "for")
+    places = [item.place for item in pieces.items if item.kind == "id"]
+    if any(item.text == "replace" and item.place > min(places, default=0) for item in pieces.items):
+        raise Unfit("the whole text, or a part of it?")
     node = pieces.id()
     text = pieces.string("text")
     pieces.done(
@@ -381,95 +403,6 @@ def _attach(pieces: Pieces) -> v.Action:
     item = pieces.string("item", "text") if document is None else f"doc:{document}"
     pieces.done("to", "item", "with", "onto")
     return v.Attach(node, item)
-
-
-def _ends(pieces: Pieces) -> tuple[str, v.NodeTarget | v.DocumentTarget | v.TreeTarget]:
-    """What a link goes from, and where to: in the order in which it is said, unless words say otherwise."""
-    source, target = pieces.option_id("from"), None
-    for index, item in enumerate(pieces.items):
-        before = pieces.items[index - 1] if index else None
-        told = before.text if before is not None and before.kind == "word" else ""
-        if item.kind == "id" and told == "to" and target is None:
-            target = item
-    first = next((item for item in pieces.items if item.kind == "id"), None)
-    others = sum(item.kind == "id" for item in pieces.items) > 1
-    if source is None and target is not None and first is target and others:
-        # `link to b3k9 from a7x2`
-        pieces.items.remove(target)
-        node = pieces.id("link which node?")
-        return node, v.NodeTarget(target.text)
-    node = source or pieces.id("link which node?")
-    title, tree = pieces.option("doc"), pieces.option("tree")
-    if title is not None:
-        return node, v.DocumentTarget(title, pieces.option("section"))
-    if tree is not None:
-        return node, v.TreeTarget(tree)
-    return node, v.NodeTarget(pieces.id('to what: a node, doc:"…" or tree:"…"?'))
-
-
-def _link(pieces: Pieces) -> v.Action:
-    ids = [item.place for item in pieces.items if item.kind == "id"]
-    if any(item.text == "from" and min(ids, default=0) < item.place for item in pieces.items) and not any(
-        item.text == "to" for item in pieces.items
-    ):
-        raise Unfit("from which, and to which?", "unlink")
-    node, other = _ends(pieces)
-    note = pieces.maybe_string("note", "text", "label") or ""
-    pieces.done("to", "with", "and", "together", "up", "between", "from", "both")
-    return v.Link(node, other, note)
-
-
-def _unlink(pieces: Pieces) -> v.Action:
-    node, other = _ends(pieces)
-    pieces.done("from", "and", "to", "with", "between")
-    return v.Unlink(node, other)
-
-
-_NO_NAMES = listed(
-    "everything all nothing it this that them these those not later tomorrow soon again too also first instead "
-    "maybe next here there"
-)
-
-
-def _named(pieces: Pieces) -> tuple[str, str]:
-    """A node and a tag's name, which may be bare."""
-    name = pieces.maybe_string("tag", "name", "label", "as")
-    if name is not None:
-        return pieces.id(), name
-    bare = [
-        item for item in pieces.items if item.kind == "id" or (item.raw and item.text not in pieces.explained)
-    ]
-    bare = [
-        item for item in bare if item.text not in {"with", "as", "tag", "from", "on", "to", "of", "called"}
-    ]
-    sure = [item for item in bare if any(letter.isdecimal() for letter in item.raw) and item.kind == "id"]
-    if len(bare) != 2 or len(sure) > 1:
-        raise Unfit("tag takes a node and a name")
-    node = sure[0] if sure else bare[0]
-    other = bare[1] if node is bare[0] else bare[0]
-    if node.kind != "id" or other.kind == "range" or other.text in _NO_NAMES:
-        raise Unfit("tag takes a node and a name")
-    pieces.items = [item for item in pieces.items if item is not node and item is not other]
-    return node.text, other.raw.lstrip("#")
-
-
-def _tag(pieces: Pieces) -> v.Action:
-    node, name = _named(pieces)
-    pieces.done("with", "as", "tag", "to", "on", "called")
-    return v.Tag(node, name)
-
-
-def _untag(pieces: Pieces) -> v.Action:
-    node, name = _named(pieces)
-    pieces.done("from", "of", "tag", "on", "called")
-    return v.Untag(node, name)
-
-
-def _bookmark(pieces: Pieces) -> v.Action:
-    node = pieces.id()
-    label = pieces.maybe_string("label", "name", "note")
-    pieces.done("as", "with", "at", "label", "called", "under", "for")
-    return v.Bookmark(node, label)
 
 
 def _only_node(make: Callable[[str], v.Action], *small: str) -> Reader:
@@ -574,11 +507,11 @@ READERS: Mapping[str, Reader] = {
     "split": _split,
     "join": _join,
     "attach": _attach,
-    "link": _link,
-    "unlink": _unlink,
-    "tag": _tag,
-    "untag": _untag,
-    "bookmark": _bookmark,
+    "link": read_link,
+    "unlink": read_unlink,
+    "tag": read_tag,
+    "untag": read_untag,
+    "bookmark": read_bookmark,
     "unbookmark": _only_node(v.Unbookmark, "from", "bookmark", "of", "on"),
     "prune": _only_node(v.Prune, "branch", "at", "off"),
     "restore": _restore,

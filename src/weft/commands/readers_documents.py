@@ -40,7 +40,8 @@ def write_document(pieces: Pieces) -> v.Action:
         raise Unfit('to which document? doc:"…"', "respond", "edit")
     places: list[v.Append | v.At | v.Replace] = []
     appends = "append" in pieces.verb or pieces.word("append", "appending")
-    replaces = bool(_REPLACING & set(pieces.verb)) or pieces.word("replace", "replacing", "overwriting")
+    overwrites = pieces.word("replace", "replacing", "overwriting")
+    replaces = overwrites or bool(_REPLACING & set(pieces.verb))
     at, replaced = pieces.option("at"), pieces.option("replace")
     if at is not None:
         places.append(v.At(int(at)) if at.isdecimal() and 0 < len(at) < 10 and int(at) else v.At(at))
@@ -53,6 +54,8 @@ def write_document(pieces: Pieces) -> v.Action:
         places.append(v.Append())
     if len(places) != 1:
         raise Unfit("write where: append, at:… or replace:…?")
+    if (replaces and isinstance(places[0], v.At)) or (overwrites and not isinstance(places[0], v.Replace)):
+        raise Unfit("beside what is there, or in its place? append, at:… or replace:…")
     text = pieces.string("text")
     pieces.done("to", "in", "into", "with", "by", "of", "text", "this", "following", "sentence", "line")
     return v.Write(title, places[0], text)

@@ -17,14 +17,21 @@ _SUBJECTS = listed(
     "i we you he she it they this that there these those the a human someone everybody it's i'm that's"
 )
 _ASKING = listed("how what which who where when why are is does do did has have any what's")
-_UNCALM = _ASKING | listed(
-    "nobody nothing none hardly would should could can may must said says asked wants want told"
-)
 _AIMS = listed(
     "see check understand learn know compare remember verify find get refresh remind read look decide"
 )
 _TURNS = (GUARDED | listed("tomorrow soon later instead only")) - listed(
     "because every each everything all both others rest might too also"
+)
+_JUDGED = listed("it this that they these those")
+_JUDGES = listed(
+    "leads lead goes go adds add repeats repeat rambles ramble drifts drift drags drag matters matter"
+)
+"""After a dash anything may stand, also that it was a joke or has to wait: only these say no more than why."""
+_HOW = listed("have just already accidentally wrongly node")
+_DONE = listed("saw read like love made wrote")
+_IN_ERROR = frozenset(
+    {"", "by mistake", "by accident", "accidentally", "earlier", "too early", "too soon", "just now"}
 )
 _FEWEST = 3
 """Words of a remark: `— slowly` and `— the whole branch` say how, or what."""
@@ -39,7 +46,7 @@ def without_remark(tokens: Sequence[Token], *, looks: bool) -> list[Token] | Non
         if place < 1 or not isinstance(token, Word) or token.bracketed:
             continue
         rest = tokens[place + 1 :]
-        if token.text in _DASHES and _is_reason(rest):
+        if token.text in _DASHES and _is_reason(rest, looks=looks):
             return list(tokens[:place])
         if token.text in _CAUSES and _is_clause(rest, caused=True):
             return list(tokens[:place])
@@ -67,13 +74,18 @@ def _is_sure(kind: str, text: str) -> bool:
     return kind == "id" and any(letter.isdecimal() for letter in text)
 
 
-def _is_reason(tokens: Sequence[Token]) -> bool:
+def _is_reason(tokens: Sequence[Token], *, looks: bool) -> bool:
     first = tokens[0] if tokens else None
     if isinstance(first, Word) and first.text in _CAUSES:
         return _is_clause(tokens[1:], caused=True)
     if isinstance(first, Word) and first.text == "so":
         return _is_purpose(tokens[1:])
-    return _is_clause(tokens)
+    return _is_clause(tokens) and (looks or _judges(tokens))
+
+
+def _judges(tokens: Sequence[Token]) -> bool:
+    words = _words(tokens) or []
+    return len(words) >= _FEWEST and words[0] in _JUDGED and words[1] in _JUDGES
 
 
 def _is_clause(tokens: Sequence[Token], *, caused: bool = False) -> bool:
@@ -151,37 +163,37 @@ def after_question(tokens: Sequence[Token]) -> list[Token] | None:
 
 
 def without_pronoun(tokens: Sequence[Token]) -> list[Token] | None:
-    """`I pruned c4m2 by mistake, restore it` says `restore c4m2`: the one node that was spoken of before.
+    """`I pruned c4m2 by mistake, restore it` says `restore c4m2`: the one node that something was done to.
 
-    The first part may tell of something, but neither ask nor turn nor name a condition.
+    Where the first part tells of anything beside the node, `it` may be that: `I found a typo in a7x2, prune it`.
     """
-    if len(tokens) < 4 or not _says(tokens[-1], "it"):
+    if len(tokens) < 5 or not _says(tokens[-1], "it"):
         return None
-    verb, before = tokens[-2], tokens[:-2]
-    last = before[-1]
+    verb, last = tokens[-2], tokens[-3]
     if not (isinstance(verb, Word) and (verb.text,) in verbs() and isinstance(last, Word)):
         return None
     if not set(last.after) & set(",;.:"):
         return None
-    nodes: list[Token] = []
-    told: list[str] = []
-    for token in before:
-        if not isinstance(token, Word):
-            return None
-        items = (
-            []
-            if token.text in known_words() and not token.bracketed
-            else read_bare(token, 0, known_words(), article=False)
-        )
-        kinds = {item.kind for item in items}
-        if kinds & {"id", "range"}:
-            nodes.append(token)
-        else:
-            told.append(token.text.replace("’", "'"))
-    calm = not any(word in GUARDED or word in _UNCALM for word in told)
-    if len(nodes) != 1 or not calm or not told or (told[0],) in verbs() or told[0] in DOUBTFUL:
+    said = [_plain(token) for token in tokens[:-2]]
+    who, *rest = said
+    while rest and rest[0] in _HOW:
+        rest.pop(0)
+    place = len(said) - len(rest) + 1
+    if who not in {"i", "we"} or len(rest) < 2 or " ".join(rest[2:]) not in _IN_ERROR:
         return None
-    return [verb, nodes[0]]
+    done = rest[0].endswith("ed") or rest[0] in _DONE
+    node = tokens[place]
+    return [verb, node] if done and _is_node(node) and not rest[1].endswith("'s") else None
+
+
+def _is_node(token: Token) -> bool:
+    if not isinstance(token, Word) or (token.text in known_words() and not token.bracketed):
+        return False
+    return [item.kind for item in read_bare(token, 0, known_words(), article=False)] == ["id"]
+
+
+def _plain(token: Token) -> str:
+    return token.text.replace("’", "'") if isinstance(token, Word) else '"'
 
 
 def _says(token: Token, text: str) -> bool:

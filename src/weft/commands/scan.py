@@ -7,6 +7,7 @@ arrows are listed with the reason why nothing happened. Each line is looked at o
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -19,12 +20,18 @@ __all__ = ["ARROW", "BACK", "Found", "Ignored", "Scan", "Scanner", "Span", "Why"
 ARROW, BACK = "→", "←"
 _BLANKS = re.compile("[ \t\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]*")
 _FENCE = re.compile(r"([ \t]*+(?:(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])[ \t]*+){0,32}+)(`{3,}+|~{3,}+)(.*)")
-_SHOWING = "think|thinking|reasoning|scratchpad|pre|code|blockquote|quote"
+_SHOWING = (
+    "think|thinking|reasoning|scratchpad|pre|code|samp|xmp|blockquote|quote|q|examples?|documents?|"
+    "(?:tool|function)_(?:results?|outputs?|response)"
+)
 """Tags around what is shown or thought, and not said."""
-_TAG = re.compile(rf"[ \t]*+<({_SHOWING}|!--)", re.IGNORECASE)
-_WITHIN = re.compile(rf"`++|<!--|-->|</?(?:{_SHOWING})(?:\s[^<>]*+)?>" '|["“”„«»]', re.IGNORECASE)
-"""What begins or ends a stretch of a line that is shown, and not said."""
-_QUOTES = {"“": "”", "„": "“”", "«": "»", "»": "«"}
+_TAG = re.compile(rf"[ \t]*+<((?:{_SHOWING})(?![\w-])|!--)", re.IGNORECASE)
+_WITHIN = re.compile(
+    rf"""[`<>"“”„«»「」『』](?:(?<=<)(?:!--|/?(?:{_SHOWING})(?:\s[^<>]*+)?>)|(?<=`)`*+)?+""", re.IGNORECASE
+)
+"""What begins or ends a stretch of a line that is shown, and not said. A class of signs comes first: so whatever
+is none of them is passed over fast, and a `<` or `>` that is no tag counts as a mark too."""
+_QUOTES = {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』"}
 _MOST_MARKS = 10_000
 _CODE_INDENT = 4
 _TAB = 4
@@ -379,23 +386,14 @@ class Scanner:
     def _look_within(self, line: str) -> None:
         """What is open at the end of a line."""
         inside = self._inside
-        for number, found in enumerate(_WITHIN.finditer(line)):
-            if number == _MOST_MARKS:
+        for mark, start, end in _marks(line):
+            if not mark:
                 # Nobody speaks so: better to take what follows for shown than to look on for long.
                 inside = "`"
-                break
-            mark = found[0].lower()
-            if inside:
-                if _ends(mark, inside):
-                    inside = ""
-            elif mark[0] == "<":
-                inside = "" if mark[1] == "/" else _closing(mark[1:].rstrip(">").split(maxsplit=1)[0])
-            elif mark[0] == "`":
-                inside = mark
-            elif mark == "»" and not line[found.end() : found.end() + 1].isalnum():
-                continue
-            elif mark in _QUOTES or (mark == '"' and not line[found.start() - 1 : found.start()].isalnum()):
-                inside = _QUOTES.get(mark, mark)
+            elif not inside:
+                inside = _opened(mark, line[start - 1 : start], line[end : end + 1])
+            elif _ends(mark, inside):
+                inside = ""
         if inside[:1] in {"<", "-"}:
             self._tag, inside = inside, ""
         self._inside = inside
@@ -410,6 +408,32 @@ class Scanner:
         depth = len(line[: _first(line)].expandtabs(_TAB))
         if len(bare) >= length and not bare.strip(mark) and depth <= indent + 3:
             self._fence = None
+
+
+def _marks(line: str) -> Iterator[tuple[str, int, int]]:
+    """Each mark of a line, and where it is; at last an empty one if there are too many."""
+    after = 0
+    for number, found in enumerate(_WITHIN.finditer(line)):
+        if number == _MOST_MARKS:
+            yield "", found.start(), found.end()
+            return
+        mark = found[0].lower()
+        if mark == ">" and line.endswith("-->", after, found.end()):
+            mark = "-->"
+        if mark not in {"<", ">"}:
+            after = found.end()
+            yield mark, found.start(), after
+
+
+def _opened(mark: str, before: str, following: str) -> str:
+    """What would end the stretch that a mark begins; empty if it begins none."""
+    if mark[0] == "<":
+        return "" if mark[1] == "/" else _closing(mark[1:].rstrip(">").split(maxsplit=1)[0])
+    if mark[0] == "`":
+        return mark
+    if mark == "»" and not following.isalnum():
+        return ""
+    return _QUOTES.get(mark) or (mark if mark == '"' and not before.isalnum() else "")
 
 
 def _closing(name: str) -> str:

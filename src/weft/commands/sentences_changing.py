@@ -11,8 +11,7 @@ CHANGING = """
     (create|$make|send|post) $reply TEXT (to|for|on|under|at) ID
     (create|$make|send|post|write|say) TEXT (as|in) $reply (to|for) ID
     in $reply to ID [say|write|answer|reply|respond|post|i say] [with] TEXT
-    (reply|respond|answer) [to] ID (with|by) [saying|text|words|message] TEXT
-    (reply|respond|answer) [to] ID (with|by) (saying|text|words|message) TEXT
+    (reply|respond|answer) [to] ID (with|by saying) [saying|text|words|message] TEXT
     tell ID [that] TEXT
 = annotate ID TEXT
     (put|write|jot|scribble|note) TEXT in margin of ID
@@ -27,7 +26,7 @@ CHANGING = """
     $make TEXT as $note (to|on|at|for|of|beside) ID
     $make ID $note $saying TEXT
     $note (for|on|about|to) ID [saying|that says] TEXT
-    annotate ID (as|with|by|to say|saying) [note|comment|remark|text|words|annotation|saying] TEXT
+    annotate ID (as|with|by saying|to say|saying) [note|comment|remark|text|words|annotation|saying] TEXT
     (comment|remark|note) (on|about|for) ID (that|as|with|saying) TEXT
 = edit ID TEXT
     turn ID into TEXT
@@ -89,7 +88,7 @@ CHANGING = """
     prune ID and (everything|all|all that is|all nodes|anything) (below|under|after|beneath|
         that follows) [it]
     prune [away|off] [branch|subtree] [at|from|starting at|starting from|that starts at|
-        beginning at|of|under] ID
+        beginning at|of] ID
     prune [away|off] ID (branch|subtree)
     (fold|move) [branch|subtree] [at|from] ID (out of sight|away out of sight)
 = restore ID
@@ -176,7 +175,8 @@ CHANGING = """
 = redo
     $take_back $last (undo|undoing)
     $take_back (that|this) undo
-    (redo|reapply|repeat) $last (undone|undo) [$deed]
+    (redo|reapply|repeat) $last undone [$deed]
+    redo (last|latest|most recent|previous) undo
     (redo|reapply|apply again|do again|bring back|restore|repeat) what [i|i just|i have just|
         was|was just] (undid|undone|took back|reverted)
     (redo|reapply|bring back|restore|repeat) [last|undone|last undone] $deed [that] [i|i just]

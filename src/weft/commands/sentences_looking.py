@@ -235,7 +235,8 @@ LOOKING = """
 = stash TEXT2 TEXT
     stash TEXT and (call|name|label) it TEXT2
     (keep|hold|leave) TEXT (in|inside) [new] stash $called TEXT2
-    (put|store|save|add) TEXT (in|into|to|inside) [new] stash $called TEXT2
+    (put|store|save) TEXT (in|into|to|inside) [new] stash $called TEXT2
+    add TEXT (as|in|to) new stash $called TEXT2
 = stash TEXT content-of:ID
     stash what ID says (as|under|called|named) [label|name] TEXT
     (make|create|add|new|start|save|store) [new] stash $called TEXT (with|containing|holding|

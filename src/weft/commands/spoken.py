@@ -209,6 +209,11 @@ _RULES: tuple[_Rule, ...] = (
         _shaped,
         r"(?<!\S):?branch ",
     ),
+    _rule(
+        r"nodes (?=(?:(?:of|in|on|along) )?:?branch )|(?:(?<=:branch )|(?<=branch ID ))nodes ",
+        lambda _, __: _value("as", "nodes"),
+        r"\A(?!.*(?:prune|restore|cut|trim|lop) )",
+    ),
     _rule(rf"(?:docs?|documents?) {_CALLED}(?P<text>TEXT) ", _quoted("doc")),
     _rule(r"(?P<text>TEXT) (?:doc|document) ", _quoted("doc")),
     _rule(

@@ -19,7 +19,7 @@ def told(action: v.Action) -> Told:  # noqa: C901, PLR0912 - one case for each c
         case v.View(node):
             return Told("viewed", node)
         case v.ViewBranch(node):
-            return Told("viewed branch of", node, "branch")
+            return Told("viewed branch of", node)
         case v.ViewResult(number):
             return Told("viewed", f"result:{number}", "result")
         case v.List(node, what):

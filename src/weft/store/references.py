@@ -49,7 +49,7 @@ def _find(session: Session, table: Table, name: Any, reference: str, what: str) 
     shown = reference if len(reference) <= 60 else reference[:60] + "…"
     text = check_text(reference, what=f"{what} reference").strip()
     if not text:
-        raise InvalidInputError(f"{shown!r} does not name a {what}")
+        raise InvalidInputError(f"{shown!r} names no {what}")
     columns = _seen(select(table.c.key, table.c.ulid, name.label("name"), table.c.archived_at), table)
     if is_ulid(text.upper()):
         found = session.rows(_BY_ULID[table], {"the_ulid": text.upper()})

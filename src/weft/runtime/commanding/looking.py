@@ -114,7 +114,11 @@ def _result(desk: Desk, number: int) -> Outcome:
     found = desk.session.result(number)
     if found is None:
         raise no_result(number)
-    return Outcome(text=found.text)
+    if found.ok:
+        return Outcome(text=found.text)
+    # To see a refusal again is none.
+    lines = (f"  {line}" for line in found.text.split("\n"))
+    return Outcome(text="\n".join([reply.done(f"result:{number}", "refused"), *lines]))
 
 
 def _list(desk: Desk, action: v.List) -> Outcome:
