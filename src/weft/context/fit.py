@@ -146,8 +146,10 @@ class Room(NamedTuple):
     system: int = 0
     reserve: int = 0
     """For what is added in any case: input that is not a node yet, a closing message."""
-    repair: int = 0
-    """For what is added only if something is cut: a first user message."""
+    opening: int = 0
+    """For the user message that is put first if a cut leaves none there."""
+    joints: int = 0
+    """For blank lines where both sides of a cut become one message."""
     window: int | None = None
     """The model's, for the grid of stepped cuts; the budget if not given."""
 
@@ -199,17 +201,48 @@ def fit(sketch: Sketch, room: Room, rules: Rules) -> Fit:
         raise _over(sketch, room)
     rules = _affordable(room, rules)
     recent = _recent(sketch.tail, rules.minimum_recent)
-    found = _cut(sketch, room, rules, recent, beside=0)
+    space = room.free - rules.marker.allowance
+    if rules.marker.template or rules.strategy is Strategy.TRUNCATE_MIDDLE:
+        space -= room.joints
+    found = _cut(sketch, room, rules, recent, space)
+    if found is not None and not _begins_with_user(sketch, found):
+        found = _cut(sketch, room, rules, recent, space - room.opening)
     anchor = sketch.last_user
     if found is not None and (anchor is None or not found.head <= anchor[0] < found.tail):
         return found
     if found is not None and anchor is not None:
-        with_anchor = _cut(sketch, room, rules, recent, beside=anchor[1])
+        space = room.free - rules.marker.allowance - room.joints - anchor[1]
+        with_anchor = _cut(sketch, room, rules, recent, space)
         if with_anchor is not None:
             if with_anchor.head > anchor[0]:
                 return with_anchor
-            return with_anchor._replace(anchor=anchor[0], tokens=with_anchor.tokens + anchor[1])
+            return _anchored(sketch, rules, with_anchor, anchor)
     return _shorten(sketch, room, rules, recent)
+
+
+def _begins_with_user(sketch: Sketch, found: Fit) -> bool:
+    """Whether what is kept needs no other beginning: the path's own, a marker, or a user's message."""
+    if found.marker or sketch.start.sums[found.head] > sketch.start.sums[0]:
+        return True
+    tail = sketch.tail
+    # What is left out, or a list's system message, may stand there and says nothing.
+    index = found.tail - sketch.first
+    while index < len(tail) and not tail.live(index):
+        index += 1
+    return index < len(tail) and tail.roles[index] == USER
+
+
+def _anchored(sketch: Sketch, rules: Rules, found: Fit, anchor: tuple[int, int]) -> Fit:
+    """The cut with the last user message beside it, which the marker does not count among what is gone."""
+    level, size = anchor
+    marker = _marker(sketch, rules.marker, found.head, found.tail, anchor=level)
+    tokens = rules.marker.tokens_of(marker)
+    return found._replace(
+        anchor=level,
+        marker=marker,
+        marker_tokens=tokens,
+        tokens=found.tokens - found.marker_tokens + tokens + size,
+    )
 
 
 def _affordable(room: Room, rules: Rules) -> Rules:
@@ -264,10 +297,9 @@ def _recent(tail: Columns, minimum: int) -> int:
     return index
 
 
-def _cut(sketch: Sketch, room: Room, rules: Rules, recent: int, *, beside: int) -> Fit | None:
+def _cut(sketch: Sketch, room: Room, rules: Rules, recent: int, space: int) -> Fit | None:
     """The cut for texts as they are; None if not even the recent nodes fit."""
     tail, first = sketch.tail, sketch.first
-    space = room.free - room.repair - rules.marker.allowance - beside
     needed = tail.after(recent)
     if needed > space:
         return None
@@ -363,11 +395,14 @@ def _smaller_head(sketch: Sketch, room: Room, rules: Rules, recent: int, left: i
     return 0
 
 
-def _marker(sketch: Sketch, marker: Marker, head: int, tail: int) -> str:
+def _marker(sketch: Sketch, marker: Marker, head: int, tail: int, *, anchor: int | None = None) -> str:
     if not marker.template or head >= tail:
         return ""
     tokens = sketch.ruler_at(tail) - sketch.ruler_at(head) if marker.counts_tokens else 0
     stay = bisect_left(sketch.stays, tail) - bisect_left(sketch.stays, head)
+    if anchor is not None:
+        stay += 1
+        tokens -= sketch.ruler_at(anchor + 1) - sketch.ruler_at(anchor) if marker.counts_tokens else 0
     return marker.text(tail - head - stay, tokens, sketch.id_at(head), sketch.id_at(tail - 1))
 
 
@@ -379,10 +414,12 @@ def _shorten(sketch: Sketch, room: Room, rules: Rules, recent: int) -> Fit:
     if anchor is not None and anchor[0] < sketch.first + recent:
         wanted[anchor[0]] = anchor[1]
     starts_with_user = min(wanted) != sketch.first + recent or tail.roles[recent] == USER
-    free = room.free - (0 if starts_with_user else room.repair)
+    free = room.free - (0 if starts_with_user else room.opening)
     start = sketch.first + recent
     kept_before = anchor is not None and anchor[0] < start
-    cut = start - kept_before > 0
+    # What says nothing anyway (system messages of a list, excluded nodes) is not cut.
+    beside = anchor[1] if anchor is not None and kept_before else 0
+    cut = sketch.between is not None or tail.sums[recent] - tail.sums[0] > beside
     floor_of = sketch.floor_of or _one
     floors = {level: min(tokens, floor_of(level)) for level, tokens in wanted.items()}
     needed = sum(floors.values())
@@ -396,14 +433,15 @@ def _shorten(sketch: Sketch, room: Room, rules: Rules, recent: int) -> Fit:
     shortened = {
         each: max(level, floors[each]) for each, tokens in wanted.items() if tokens > max(level, floors[each])
     }
-    marker = _marker(sketch, rules.marker, 0, start) if marked else ""
+    kept = anchor[0] if anchor is not None and kept_before else None
+    marker = _marker(sketch, rules.marker, 0, start, anchor=kept) if marked else ""
     tokens = rules.marker.tokens_of(marker)
     return Fit(
         levels=sketch.levels,
         head=0 if cut else start,
         tail=start,
         recent=start,
-        anchor=anchor[0] if anchor is not None and kept_before and cut else None,
+        anchor=kept if cut else None,
         marker=marker,
         marker_tokens=tokens,
         shortened=shortened,
