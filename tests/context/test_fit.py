@@ -223,6 +223,16 @@ def test_a_stepped_cut_stands_on_the_grid_of_the_window():
     assert smaller.tail * 25 % 400 == 0
 
 
+@covers("step.cut-on-a-user-message")
+def test_a_stepped_cut_falls_on_a_user_message_where_messages_are_longer_than_a_step():
+    room = Room(budget=1_000, window=1_000)
+    rules = Rules(strategy=ROLLING, step=0.1, minimum_recent=2)
+    for size in (105, 130, 160):
+        cuts = [fit(talk(count, size).sketch(), room, rules).tail for count in range(10, 60)]
+        assert all(cut % 2 == 0 for cut in cuts)
+        assert cuts == sorted(cuts)
+
+
 def test_a_head_that_weighs_more_than_the_ruler_says_leaves_the_tail_its_half():
     """Else the cut would stand right before the recent nodes, and move with every turn."""
     room = Room(budget=1_600, window=1_600)

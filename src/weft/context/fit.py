@@ -349,9 +349,10 @@ def _stepped(tail: Columns, exact: int, room: Room, rules: Rules, recent: int) -
     # What costs something without moving the ruler, like a source beside an empty node, is not taken back.
     cut = max(exact, bisect_left(tail.ruler, line))
     if rules.dialogue:
-        # Looking further than one step would drop a window's worth of a long run of tool calls.
-        beyond = min(bisect_left(tail.ruler, line + step), recent)
-        for index in range(cut, beyond):
+        # Looking much further than one step would drop a window's worth of a long run of tool calls; but what
+        # follows a message that is longer than a step by itself is still the next one.
+        last = max(bisect_left(tail.ruler, line + step), cut + 1)
+        for index in range(cut, min(last, recent) + 1):
             if tail.roles[index] == USER and not tail.bound[index] and tail.live(index):
                 return index
     return _past_group(tail, cut, recent)
