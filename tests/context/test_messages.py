@@ -212,6 +212,30 @@ def test_truncate_middle_keeps_both_ends_and_marks_the_middle():
     assert same_head.messages[:5] == messages[:5]
 
 
+@covers("fit.middle-tail-newest-first")
+@pytest.mark.parametrize(
+    "marker", [None, "", "[{levels} messages of about {tokens} tokens, {first} to {last}]"]
+)
+def test_a_tail_takes_the_rest_of_the_budget_whatever_the_marker_was_allowed(marker):
+    messages = chat(60)
+    for limit in range(260, 1_400, 11):
+        found = fit_messages(messages, limit, marker=marker)
+        head = next(place for place in range(60) if 25 * (place + 1) > limit // 2)
+        assert found.messages[:head][:-1] == messages[:head][:-1]
+        assert found.tokens <= limit < found.tokens + 25
+
+
+@covers("fit.recent-texts-shortened")
+def test_recent_messages_that_fit_beside_the_marker_are_not_shortened():
+    messages = chat(12)
+    marker = "[{levels} messages left out: {first} to {last}]"
+    for limit in range(112, 130):
+        found = fit_messages(messages, limit, marker=marker)
+        assert not found.shortened
+        assert [said(message)[-100:] for message in found.messages[-4:]] == list(map(said, messages[-4:]))
+        assert found.tokens <= limit
+
+
 @covers("fit.middle-head-gives-way")
 def test_the_head_gives_way_only_to_the_recent_messages():
     messages = [*chat(12), {"role": "user", "content": "y" * 700}]

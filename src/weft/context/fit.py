@@ -205,7 +205,8 @@ def fit(sketch: Sketch, room: Room, rules: Rules) -> Fit:
     if rules.marker.template or rules.strategy is Strategy.TRUNCATE_MIDDLE:
         space -= room.joints
     found = _cut(sketch, room, rules, recent, space)
-    if found is not None and not _begins_with_user(sketch, found):
+    full = found is not None and found.tokens > space + rules.marker.allowance - room.opening
+    if found is not None and full and not _begins_with_user(sketch, found):
         found = _cut(sketch, room, rules, recent, space - room.opening)
     anchor = sketch.last_user
     if found is not None and (anchor is None or not found.head <= anchor[0] < found.tail):
@@ -298,7 +299,43 @@ def _recent(tail: Columns, minimum: int) -> int:
 
 
 def _cut(sketch: Sketch, room: Room, rules: Rules, recent: int, space: int) -> Fit | None:
-    """The cut for texts as they are; None if not even the recent nodes fit."""
+    """The cut for texts as they are; None if not even the recent nodes fit.
+
+    What a marker was allowed and does not take is not lost: the recent nodes need not be shortened
+    for it, and an exact cut keeps as much more.
+    """
+    found = _cut_within(sketch, room, rules, recent, space) or _recent_alone(sketch, rules, recent, space)
+    if found is None or rules.step or not rules.marker.allowance:
+        return found
+    whole = space + rules.marker.allowance
+    left = whole - found.tokens
+    if found.tail < found.recent and sketch.tail.live(found.tail - sketch.first - 1) > left:
+        return found
+    more = _cut_within(sketch, room, rules, recent, whole - found.marker_tokens)
+    return more if more is not None and more.tokens <= whole else found
+
+
+def _recent_alone(sketch: Sketch, rules: Rules, recent: int, space: int) -> Fit | None:
+    """Nothing but the recent nodes, behind the marker as it is."""
+    start = sketch.first + recent
+    marker = _marker(sketch, rules.marker, 0, start)
+    marker_tokens = rules.marker.tokens_of(marker)
+    tokens = sketch.tail.after(recent) + marker_tokens
+    if tokens > space + rules.marker.allowance:
+        return None
+    return Fit(
+        levels=sketch.levels,
+        head=0,
+        tail=start,
+        recent=start,
+        marker=marker,
+        marker_tokens=marker_tokens,
+        tokens=tokens,
+    )
+
+
+def _cut_within(sketch: Sketch, room: Room, rules: Rules, recent: int, space: int) -> Fit | None:
+    """The cut that leaves so much for nodes; None if that is too little for the recent ones."""
     tail, first = sketch.tail, sketch.first
     needed = tail.after(recent)
     if needed > space:
@@ -424,19 +461,18 @@ def _shorten(sketch: Sketch, room: Room, rules: Rules, recent: int) -> Fit:
     floor_of = sketch.floor_of or _one
     floors = {level: min(tokens, floor_of(level)) for level, tokens in wanted.items()}
     needed = sum(floors.values())
-    space = free - (rules.marker.allowance if cut else 0)
-    marked = cut and needed <= space
-    if not marked:
-        space = free
+    kept = anchor[0] if anchor is not None and kept_before else None
+    marker = _marker(sketch, rules.marker, 0, start, anchor=kept) if cut else ""
+    if needed > free - rules.marker.tokens_of(marker):
+        marker = ""
+    tokens = rules.marker.tokens_of(marker)
+    space = free - tokens
     if needed > space:
         raise recent_over(len(wanted), needed, space)
     level = water_level(wanted, floors, space)
     shortened = {
         each: max(level, floors[each]) for each, tokens in wanted.items() if tokens > max(level, floors[each])
     }
-    kept = anchor[0] if anchor is not None and kept_before else None
-    marker = _marker(sketch, rules.marker, 0, start, anchor=kept) if marked else ""
-    tokens = rules.marker.tokens_of(marker)
     return Fit(
         levels=sketch.levels,
         head=0 if cut else start,
