@@ -356,6 +356,19 @@ def test_images_count_and_are_never_cut_in_two():
         fit_messages(messages, 1_000, minimum_recent=1)
 
 
+def test_a_document_that_is_words_costs_what_its_words_do():
+    words = "w" * 40_000
+    for source in (
+        {"type": "text", "media_type": "text/plain", "data": words},
+        {"type": "content", "content": words},
+        {"type": "content", "content": [{"type": "text", "text": words}]},
+    ):
+        message = {"role": "user", "content": [{"type": "document", "source": source}]}
+        assert fit_messages([message], 20_000).tokens == 10_000
+    scanned = {"type": "document", "source": {"type": "base64", "data": words}}
+    assert fit_messages([{"role": "user", "content": [scanned]}], 20_000).tokens == 1_600
+
+
 def test_a_long_run_of_tools_keeps_the_task_that_began_it():
     run = [{"role": "user", "content": "Find the cat."}]
     for number in range(200):
