@@ -255,6 +255,16 @@ def test_a_head_that_weighs_more_than_the_ruler_says_leaves_the_tail_its_half():
     assert len(seen) <= 3
 
 
+@covers("fit.recent-texts-shortened")
+@pytest.mark.parametrize("strategy", [MIDDLE, ROLLING])
+def test_recent_nodes_that_just_fit_are_not_shortened(strategy):
+    rules = Rules(strategy=strategy, minimum_recent=4)
+    for budget in range(100, 110):
+        found = fit(talk(21).sketch(), Room(budget=budget, joints=2), rules)
+        assert not found.shortened
+        assert found.tokens <= budget
+
+
 @covers("step.one-grid-for-all-branches")
 @given(roads(tools=False, excluded=False), roads(tools=False, excluded=False), scenes(stepped=True))
 def test_branches_of_one_path_are_cut_at_the_same_places(one, other, scene):

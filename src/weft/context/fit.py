@@ -493,12 +493,16 @@ def _one(_level: int) -> int:
 def water_level(wanted: Mapping[int, int], floors: Mapping[int, int], space: int) -> int:
     """The size to which the largest are brought down, on a coarse scale, so that it rarely changes."""
     low, high = 1, max(wanted.values(), default=1)
+    largest = high
     while low < high:
         middle = (low + high + 1) // 2
         if sum(min(size, max(middle, floors[each])) for each, size in wanted.items()) <= space:
             low = middle
         else:
             high = middle - 1
+    if low == largest:
+        # All of them fit as they are.
+        return low
     quantum = max(1, 1 << max(0, low.bit_length() - 3))
     return low // quantum * quantum
 
