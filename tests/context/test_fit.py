@@ -296,10 +296,12 @@ def test_the_marker_depends_on_the_cut_only(road, scene, data):
     if rules.marker.template == DIALOGUE_MARKER:
         removed = sum(level[1] for level in road.levels[found.head : found.tail])
         levels = found.tail - found.head
+        first, last = found.head, found.tail - 1
         if found.anchor is not None:
             removed, levels = removed - road.levels[found.anchor][1], levels - 1
+            first, last = first + (first == found.anchor), last - (last == found.anchor)
         assert found.marker == (
-            f"[{levels:,} earlier messages, about {removed:,} tokens, left out: n{found.head} to n{found.tail - 1}]"
+            f"[{levels:,} earlier messages, about {removed:,} tokens, left out: n{first} to n{last}]"
         )
 
 

@@ -482,6 +482,8 @@ def test_the_marker_does_not_count_the_last_user_message_that_is_kept_beside_the
     task = {"role": "user", "content": "Count the boats."}
     messages = [*chat(20), task, *({"role": "assistant", "content": "x" * 100} for _ in range(8))]
     found = fit_messages(messages, 200, marker="[{levels} gone, {tokens} tokens]")
+    last = fit_messages(messages[:22], 60, marker="[{first} to {last}]", minimum_recent=1)
+    assert "\n[1 to 19]\n" in said(last.messages[0])
     assert any(str(message["content"]).endswith(said(task)) for message in found.messages)
     marker = f"[{found.removed_nodes} gone, {found.removed_tokens} tokens]"
     assert sum(marker in message["content"] for message in found.messages) == 1

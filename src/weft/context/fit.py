@@ -438,10 +438,12 @@ def _marker(sketch: Sketch, marker: Marker, head: int, tail: int, *, anchor: int
         return ""
     tokens = sketch.ruler_at(tail) - sketch.ruler_at(head) if marker.counts_tokens else 0
     stay = bisect_left(sketch.stays, tail) - bisect_left(sketch.stays, head)
+    first, last = head, tail - 1
     if anchor is not None:
         stay += 1
         tokens -= sketch.ruler_at(anchor + 1) - sketch.ruler_at(anchor) if marker.counts_tokens else 0
-    return marker.text(tail - head - stay, tokens, sketch.id_at(head), sketch.id_at(tail - 1))
+        first, last = first + (first == anchor), last - (last == anchor)
+    return marker.text(tail - head - stay, tokens, sketch.id_at(first), sketch.id_at(last))
 
 
 def _shorten(sketch: Sketch, room: Room, rules: Rules, recent: int) -> Fit:
