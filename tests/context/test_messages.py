@@ -252,7 +252,7 @@ def test_stop_at_limit_refuses_with_the_excess_and_the_heaviest():
     assert fit_messages(messages, 100, strategy="stopAtLimit").messages == messages
     messages[2]["content"] = "z" * 400
     with pytest.raises(
-        ContextLimitError, match=r"needs 175 tokens, the budget is 100: 75 over \(largest: 2 100,"
+        ContextLimitError, match=r"needs 175 tokens, the budget is 100: 75 over \(largest: messages\[2\] 100,"
     ):
         fit_messages(messages, 100, strategy="stopAtLimit")
 
