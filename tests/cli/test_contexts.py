@@ -49,12 +49,12 @@ def test_the_window_is_a_bar_and_below_it_is_what_became_of_everything(talk: Des
 
 
 def test_a_pipe_gets_lines_with_tabs_and_json_gets_all_of_it(talk: Desk) -> None:
-    lines = talk.ok("context", "--limit", "200").splitlines()[2:]
+    lines = talk.ok("context", "--limit", "180").splitlines()[2:]
     assert {line.split("\t")[0] for line in lines} == {"kept", "merged", "added", "dropped"}
-    found = talk.json("context", "--limit", "200")
-    assert found["tokens"] == found["manifest"]["tokens"] <= 200
+    found = talk.json("context", "--limit", "180")
+    assert found["tokens"] == found["manifest"]["tokens"] <= 180
     assert found["messages"][0]["role"] == "user"
-    entries = talk.ok("context", "--limit", "200", "--entries").splitlines()
+    entries = talk.ok("context", "--limit", "180", "--entries").splitlines()
     assert len(entries) == len(found["manifest"]["entries"])
     assert talk.json("context")["truncated"] is False
 

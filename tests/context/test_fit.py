@@ -97,7 +97,8 @@ def scenes(draw, *, stepped):
         budget=budget,
         system=draw(st.integers(0, 50)),
         reserve=draw(st.integers(0, 5)),
-        repair=1,
+        opening=1,
+        joints=draw(st.sampled_from([0, 2])),
         window=window,
     )
     rules = Rules(
@@ -131,7 +132,10 @@ def test_what_is_kept_fits_whatever_the_path(road, scene):
     cost = sum(min(whole.live(level), found.shortened.get(level, 10**9)) for level in kept)
     assert cost + found.marker_tokens == found.tokens
     assert found.tokens <= room.free
-    assert not found.truncated or found.tokens <= room.free - room.repair or 0 not in kept
+    if found.truncated and not found.marker and not any(whole.live(level) for level in range(found.head)):
+        spoken = [level for level in sorted(kept) if whole.live(level)]
+        if whole.roles[spoken[0]] != "user":
+            assert found.tokens <= room.free - room.opening
 
 
 @covers("cost.removed-stretches-are-ranges", "step.stateless")
@@ -219,6 +223,16 @@ def test_a_stepped_cut_stands_on_the_grid_of_the_window():
     assert smaller.tail * 25 % 400 == 0
 
 
+@covers("step.cut-on-a-user-message")
+def test_a_stepped_cut_falls_on_a_user_message_where_messages_are_longer_than_a_step():
+    room = Room(budget=1_000, window=1_000)
+    rules = Rules(strategy=ROLLING, step=0.1, minimum_recent=2)
+    for size in (105, 130, 160):
+        cuts = [fit(talk(count, size).sketch(), room, rules).tail for count in range(10, 60)]
+        assert all(cut % 2 == 0 for cut in cuts)
+        assert cuts == sorted(cuts)
+
+
 def test_a_head_that_weighs_more_than_the_ruler_says_leaves_the_tail_its_half():
     """Else the cut would stand right before the recent nodes, and move with every turn."""
     room = Room(budget=1_600, window=1_600)
@@ -239,6 +253,16 @@ def test_a_head_that_weighs_more_than_the_ruler_says_leaves_the_tail_its_half():
         seen.add(found.tail)
     assert heads == {50}
     assert len(seen) <= 3
+
+
+@covers("fit.recent-texts-shortened")
+@pytest.mark.parametrize("strategy", [MIDDLE, ROLLING])
+def test_recent_nodes_that_just_fit_are_not_shortened(strategy):
+    rules = Rules(strategy=strategy, minimum_recent=4)
+    for budget in range(100, 110):
+        found = fit(talk(21).sketch(), Room(budget=budget, joints=2), rules)
+        assert not found.shortened
+        assert found.tokens <= budget
 
 
 @covers("step.one-grid-for-all-branches")
@@ -267,13 +291,17 @@ def test_the_marker_depends_on_the_cut_only(road, scene, data):
     changed = [*road.levels]
     changed[middle] = (role, size, not out, bound)
     again = attempt(Road(changed).sketch(), room, rules)
-    if again is not None and (again.head, again.tail) == (found.head, found.tail):
+    if again is not None and again[1:3] == found[1:3] and again.anchor == found.anchor:
         assert again.marker == found.marker
     if rules.marker.template == DIALOGUE_MARKER:
         removed = sum(level[1] for level in road.levels[found.head : found.tail])
         levels = found.tail - found.head
+        first, last = found.head, found.tail - 1
+        if found.anchor is not None:
+            removed, levels = removed - road.levels[found.anchor][1], levels - 1
+            first, last = first + (first == found.anchor), last - (last == found.anchor)
         assert found.marker == (
-            f"[{levels:,} earlier messages, about {removed:,} tokens, left out: n{found.head} to n{found.tail - 1}]"
+            f"[{levels:,} earlier messages, about {removed:,} tokens, left out: n{first} to n{last}]"
         )
 
 

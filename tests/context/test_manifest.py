@@ -97,3 +97,16 @@ def test_every_outcome_has_a_word_on_the_wire(outcome):
     (entry,) = manifest
     assert entry.to_wire()["outcome"] == outcome.value
     assert manifest.totals() == {outcome: (1, 3)}
+
+
+@covers("manifest.diffable")
+def test_a_source_that_stands_at_two_places_is_compared_at_both():
+    def manifest(*outcomes):
+        runs = [["source", outcome, "because", None, ["a7x2"], [3], None] for outcome in outcomes]
+        return Manifest.from_stored({"budget": 9, "renderer": 1, "hash": "", "settings": {}, "runs": runs})
+
+    one, neither = manifest("kept", "dropped"), manifest("dropped", "dropped")
+    assert [(each.before, each.after) for each in one.diff(neither)] == [("kept", "dropped")]
+    assert [(each.before, each.after) for each in neither.diff(one)] == [("dropped", "kept")]
+    assert [(each.before, each.after) for each in one.diff(manifest("kept"))] == [("dropped", None)]
+    assert not one.diff(manifest("dropped", "kept"))

@@ -186,6 +186,18 @@ def test_rolling_window_keeps_the_newest_that_fit():
     assert marked.messages[0]["content"].startswith("[14 gone]\n\n14 ")
 
 
+@covers("fit.rolling-keeps-the-newest")
+def test_a_window_that_the_newest_messages_fill_to_the_last_token_holds_them():
+    messages = chat(20)
+    for kept in range(4, 20):
+        context = fit_messages(messages, 25 * kept, strategy="rollingWindow", minimum_recent=1)
+        begins = messages[20 - kept]["role"] == "user"
+        # A request that would begin with an assistant gets a first word from the user, which takes room.
+        assert context.messages[-kept + 1 :] == messages[-kept + 1 :]
+        assert (context.messages == messages[-kept:]) == begins
+        assert context.tokens == 25 * kept - (0 if begins else 25)
+
+
 @covers("fit.middle-keeps-head-and-tail", "fit.middle-head-fits-half", "fit.middle-tail-newest-first")
 def test_truncate_middle_keeps_both_ends_and_marks_the_middle():
     messages = [{"role": "system", "content": "Be brief."}, *chat(20)]
@@ -198,6 +210,30 @@ def test_truncate_middle_keeps_both_ends_and_marks_the_middle():
     assert context.truncated
     same_head = fit_messages([*messages, *chat(40)], 253)
     assert same_head.messages[:5] == messages[:5]
+
+
+@covers("fit.middle-tail-newest-first")
+@pytest.mark.parametrize(
+    "marker", [None, "", "[{levels} messages of about {tokens} tokens, {first} to {last}]"]
+)
+def test_a_tail_takes_the_rest_of_the_budget_whatever_the_marker_was_allowed(marker):
+    messages = chat(60)
+    for limit in range(260, 1_400, 11):
+        found = fit_messages(messages, limit, marker=marker)
+        head = next(place for place in range(60) if 25 * (place + 1) > limit // 2)
+        assert found.messages[:head][:-1] == messages[:head][:-1]
+        assert found.tokens <= limit < found.tokens + 25
+
+
+@covers("fit.recent-texts-shortened")
+def test_recent_messages_that_fit_beside_the_marker_are_not_shortened():
+    messages = chat(12)
+    marker = "[{levels} messages left out: {first} to {last}]"
+    for limit in range(112, 130):
+        found = fit_messages(messages, limit, marker=marker)
+        assert not found.shortened
+        assert [said(message)[-100:] for message in found.messages[-4:]] == list(map(said, messages[-4:]))
+        assert found.tokens <= limit
 
 
 @covers("fit.middle-head-gives-way")
@@ -216,7 +252,7 @@ def test_stop_at_limit_refuses_with_the_excess_and_the_heaviest():
     assert fit_messages(messages, 100, strategy="stopAtLimit").messages == messages
     messages[2]["content"] = "z" * 400
     with pytest.raises(
-        ContextLimitError, match=r"needs 175 tokens, the budget is 100: 75 over \(largest: 2 100,"
+        ContextLimitError, match=r"needs 175 tokens, the budget is 100: 75 over \(largest: messages\[2\] 100,"
     ):
         fit_messages(messages, 100, strategy="stopAtLimit")
 
@@ -318,6 +354,19 @@ def test_images_count_and_are_never_cut_in_two():
     assert context.shortened == (4,)
     with pytest.raises(ContextLimitError, match=r"needs at least 1,601 tokens"):
         fit_messages(messages, 1_000, minimum_recent=1)
+
+
+def test_a_document_that_is_words_costs_what_its_words_do():
+    words = "w" * 40_000
+    for source in (
+        {"type": "text", "media_type": "text/plain", "data": words},
+        {"type": "content", "content": words},
+        {"type": "content", "content": [{"type": "text", "text": words}]},
+    ):
+        message = {"role": "user", "content": [{"type": "document", "source": source}]}
+        assert fit_messages([message], 20_000).tokens == 10_000
+    scanned = {"type": "document", "source": {"type": "base64", "data": words}}
+    assert fit_messages([{"role": "user", "content": [scanned]}], 20_000).tokens == 1_600
 
 
 def test_a_long_run_of_tools_keeps_the_task_that_began_it():
@@ -426,6 +475,45 @@ def test_the_marker_counts_what_was_left_out_and_not_what_stayed():
         message["content"] for message in found.messages if "left out here" in str(message["content"])
     ]
     assert f"[{found.removed_nodes} messages left out here]" in marker
+
+
+@covers("fit.marker-configurable", "fit.result-flags")
+def test_the_marker_does_not_count_the_last_user_message_that_is_kept_beside_the_cut():
+    task = {"role": "user", "content": "Count the boats."}
+    messages = [*chat(20), task, *({"role": "assistant", "content": "x" * 100} for _ in range(8))]
+    found = fit_messages(messages, 200, marker="[{levels} gone, {tokens} tokens]")
+    last = fit_messages(messages[:22], 60, marker="[{first} to {last}]", minimum_recent=1)
+    assert "\n[1 to 19]\n" in said(last.messages[0])
+    assert any(str(message["content"]).endswith(said(task)) for message in found.messages)
+    marker = f"[{found.removed_nodes} gone, {found.removed_tokens} tokens]"
+    assert sum(marker in message["content"] for message in found.messages) == 1
+
+
+@covers("fit.result-flags", "fit.recent-texts-shortened")
+def test_nothing_is_said_to_be_left_out_where_only_texts_were_shortened():
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Copy this."},
+        {"role": "assistant", "content": "word " * 400},
+    ]
+    for strategy in ("truncateMiddle", "rollingWindow"):
+        found = fit_messages(messages, 100, strategy=strategy, minimum_recent=1, marker="[{levels} gone]")
+        assert found.messages[:2] == messages[:2]
+        assert found.shortened == (2,)
+        assert (found.truncated, found.removed_nodes) == (False, 0)
+        assert found.tokens == tokens_of(found.messages) <= 100
+
+
+@covers("dialogue.alternates")
+def test_users_and_assistants_take_turns_wherever_a_system_message_stands():
+    for place in range(7, 15):
+        messages = chat(21, size=60)
+        messages.insert(place, {"role": "system", "content": "Be brief."})
+        for limit in range(60, 320, 10):
+            found = fit_messages(messages, limit, minimum_recent=1)
+            assert alternates(found.messages)
+            places = [entry.position for entry in found.manifest if entry.position is not None]
+            assert places == sorted(places)
 
 
 @covers("tokens.callable")

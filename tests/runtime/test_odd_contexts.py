@@ -110,6 +110,21 @@ def test_what_a_tool_gave_is_never_nothing_and_counts_as_it_is_sent(loom, given)
     assert here.context(limit=100).tokens <= 100
 
 
+@covers("engine.every-decision-in-the-manifest", "dialogue.tool-results-follow-calls")
+def test_a_call_that_is_left_out_beside_words_stands_in_the_manifest(loom):
+    loom.add_agent("asker", model_ref="local:any")
+    tree = loom.plant("Half", "Make a directory.")
+    call = ToolCall(id="c1", name="sh", arguments={"cmd": "mkdir " * 20})
+    here = tree.root.say(Mixed((Text("I will."), call)), author="asker")
+    found = here.context()
+    assert [message.text for message in found.messages] == ["Make a directory.", "I will.", "Continue."]
+    for manifest in (found.manifest, here.manifest()):
+        (entry,) = [each for each in manifest if each.id == here.local_id]
+        assert (entry.outcome, entry.tokens) == ("kept", 2)
+        assert entry.size > 30
+        assert entry.reason == "fits, without a tool's call or result that has no other half"
+
+
 @covers("fit.budget-never-exceeded", "step.cut-on-a-grid", "step.ruler-immutable")
 def test_pictures_are_on_the_ruler(loom):
     loom.add_agent("namer", model_ref="local:any")

@@ -13,6 +13,7 @@ from weft.tree.content import JsonValue
 from weft.tree.wire import camel, to_wire
 
 _ONLY_NODES = "a document is made of its nodes alone"
+_WITHOUT_HALVES = "without a tool's call or result that has no other half"
 _NO_SYSTEM = "the document goes without its system context"
 
 __all__ = ["Level", "Reference", "account_for", "settings_of"]
@@ -133,10 +134,12 @@ class _Account:
         if self.composed is not None and joined is None:
             return Outcome.DROPPED, Reason.UNPAIRED.value, 0, level.row.tokens
         added = self._joint(joined) if self.composed is not None else self._boundary(level)
-        tokens, size = level.tokens + added, level.row.tokens + added
+        tokens, size = level.tokens + added, level.row.tokens + level.row.unpaired + added
         if level.shortened:
             return Outcome.SHORTENED, "recent, and too large for the room", tokens, size
         why = self._why(level.number)
+        if level.row.unpaired:
+            why = f"{why}, {_WITHOUT_HALVES}"
         if joined is not None and joined.merged:
             return Outcome.MERGED, f"{why}, in one message with its neighbour", tokens, size
         return Outcome.KEPT, why, tokens, size

@@ -331,20 +331,25 @@ def _last_user(rows: Outline, reasons: Mapping[int, Reason], tail: Columns) -> t
 
 
 def _room(request: ContextRequest, system: SystemContext, rows: Outline, sketch: Sketch) -> Room:
-    of_text, reserve, repair = request.estimator.of_text, request.held_back, 0
+    of_text, reserve, opening, joints = request.estimator.of_text, request.held_back, 0, 0
     if request.preface:
         reserve += of_text(request.preface) + 2 * request.estimator.joint
     if request.dialogue:
         if not request.profile.prefill and not _by_user(reversed(rows.tail), reversed(sketch.tail.lives)):
             reserve += of_text(CLOSING)
         # A marker between two users is joined to both.
-        repair = 2 * request.estimator.joint
+        joints = 2 * request.estimator.joint
         if _by_user(rows.tail if sketch.between is None else rows.head, sketch.start.lives):
-            repair += of_text(OPENING)
+            opening = of_text(OPENING)
         else:
             reserve += of_text(OPENING)
     return Room(
-        budget=request.budget, system=system.tokens, reserve=reserve, repair=repair, window=request.window
+        budget=request.budget,
+        system=system.tokens,
+        reserve=reserve,
+        opening=opening,
+        joints=joints,
+        window=request.window,
     )
 
 

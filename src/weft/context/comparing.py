@@ -1,6 +1,8 @@
 """Two manifests side by side: what went another way."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from weft.context.manifest import Change, Kind, Outcome, Piece, Run
 
@@ -116,19 +118,24 @@ def _change(
     )
 
 
+_NONE = Counter[Outcome]()
+
+
 def _others(before: Sequence[Piece], after: Sequence[Piece]) -> list[Change]:
     left, right = _by_id(before), _by_id(after)
-    return [
-        Change(kind=key[0], id=key[1], before=left.get(key), after=right.get(key))
-        for key in dict.fromkeys([*left, *right])
-        if left.get(key) is not right.get(key)
-    ]
+    found: list[Change] = []
+    for key in dict.fromkeys([*left, *right]):
+        was, becomes = left.get(key, _NONE), right.get(key, _NONE)
+        # A node may be a source at several places: each of them counts.
+        turns = zip_longest((was - becomes).elements(), (becomes - was).elements())
+        found += [Change(kind=key[0], id=key[1], before=one, after=other) for one, other in turns]
+    return found
 
 
-def _by_id(pieces: Iterable[Piece]) -> dict[tuple[Kind, str], Outcome]:
-    return {
-        (entry.kind, entry.id): entry.outcome
-        for piece in pieces
-        if piece.position is None or piece.outcome is Outcome.ADDED
-        for entry in piece.entries()
-    }
+def _by_id(pieces: Iterable[Piece]) -> dict[tuple[Kind, str], Counter[Outcome]]:
+    found: dict[tuple[Kind, str], Counter[Outcome]] = {}
+    for piece in pieces:
+        if piece.position is None or piece.outcome is Outcome.ADDED:
+            for entry in piece.entries():
+                found.setdefault((entry.kind, entry.id), Counter[Outcome]())[entry.outcome] += 1
+    return found

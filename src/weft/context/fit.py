@@ -146,8 +146,10 @@ class Room(NamedTuple):
     system: int = 0
     reserve: int = 0
     """For what is added in any case: input that is not a node yet, a closing message."""
-    repair: int = 0
-    """For what is added only if something is cut: a first user message."""
+    opening: int = 0
+    """For the user message that is put first if a cut leaves none there."""
+    joints: int = 0
+    """For blank lines where both sides of a cut become one message."""
     window: int | None = None
     """The model's, for the grid of stepped cuts; the budget if not given."""
 
@@ -199,17 +201,49 @@ def fit(sketch: Sketch, room: Room, rules: Rules) -> Fit:
         raise _over(sketch, room)
     rules = _affordable(room, rules)
     recent = _recent(sketch.tail, rules.minimum_recent)
-    found = _cut(sketch, room, rules, recent, beside=0)
+    space = room.free - rules.marker.allowance
+    if rules.marker.template or rules.strategy is Strategy.TRUNCATE_MIDDLE:
+        space -= room.joints
+    found = _cut(sketch, room, rules, recent, space)
+    full = found is not None and found.tokens > space + rules.marker.allowance - room.opening
+    if found is not None and full and not _begins_with_user(sketch, found):
+        found = _cut(sketch, room, rules, recent, space - room.opening)
     anchor = sketch.last_user
     if found is not None and (anchor is None or not found.head <= anchor[0] < found.tail):
         return found
     if found is not None and anchor is not None:
-        with_anchor = _cut(sketch, room, rules, recent, beside=anchor[1])
+        space = room.free - rules.marker.allowance - room.joints - anchor[1]
+        with_anchor = _cut(sketch, room, rules, recent, space)
         if with_anchor is not None:
             if with_anchor.head > anchor[0]:
                 return with_anchor
-            return with_anchor._replace(anchor=anchor[0], tokens=with_anchor.tokens + anchor[1])
+            return _anchored(sketch, rules, with_anchor, anchor)
     return _shorten(sketch, room, rules, recent)
+
+
+def _begins_with_user(sketch: Sketch, found: Fit) -> bool:
+    """Whether what is kept needs no other beginning: the path's own, a marker, or a user's message."""
+    if found.marker or sketch.start.sums[found.head] > sketch.start.sums[0]:
+        return True
+    tail = sketch.tail
+    # What is left out, or a list's system message, may stand there and says nothing.
+    index = found.tail - sketch.first
+    while index < len(tail) and not tail.live(index):
+        index += 1
+    return index < len(tail) and tail.roles[index] == USER
+
+
+def _anchored(sketch: Sketch, rules: Rules, found: Fit, anchor: tuple[int, int]) -> Fit:
+    """The cut with the last user message beside it, which the marker does not count among what is gone."""
+    level, size = anchor
+    marker = _marker(sketch, rules.marker, found.head, found.tail, anchor=level)
+    tokens = rules.marker.tokens_of(marker)
+    return found._replace(
+        anchor=level,
+        marker=marker,
+        marker_tokens=tokens,
+        tokens=found.tokens - found.marker_tokens + tokens + size,
+    )
 
 
 def _affordable(room: Room, rules: Rules) -> Rules:
@@ -264,10 +298,45 @@ def _recent(tail: Columns, minimum: int) -> int:
     return index
 
 
-def _cut(sketch: Sketch, room: Room, rules: Rules, recent: int, *, beside: int) -> Fit | None:
-    """The cut for texts as they are; None if not even the recent nodes fit."""
+def _cut(sketch: Sketch, room: Room, rules: Rules, recent: int, space: int) -> Fit | None:
+    """The cut for texts as they are; None if not even the recent nodes fit.
+
+    What a marker was allowed and does not take is not lost: the recent nodes need not be shortened
+    for it, and an exact cut keeps as much more.
+    """
+    found = _cut_within(sketch, room, rules, recent, space) or _recent_alone(sketch, rules, recent, space)
+    if found is None or rules.step or not rules.marker.allowance:
+        return found
+    whole = space + rules.marker.allowance
+    left = whole - found.tokens
+    if found.tail < found.recent and sketch.tail.live(found.tail - sketch.first - 1) > left:
+        return found
+    more = _cut_within(sketch, room, rules, recent, whole - found.marker_tokens)
+    return more if more is not None and more.tokens <= whole else found
+
+
+def _recent_alone(sketch: Sketch, rules: Rules, recent: int, space: int) -> Fit | None:
+    """Nothing but the recent nodes, behind the marker as it is."""
+    start = sketch.first + recent
+    marker = _marker(sketch, rules.marker, 0, start)
+    marker_tokens = rules.marker.tokens_of(marker)
+    tokens = sketch.tail.after(recent) + marker_tokens
+    if tokens > space + rules.marker.allowance:
+        return None
+    return Fit(
+        levels=sketch.levels,
+        head=0,
+        tail=start,
+        recent=start,
+        marker=marker,
+        marker_tokens=marker_tokens,
+        tokens=tokens,
+    )
+
+
+def _cut_within(sketch: Sketch, room: Room, rules: Rules, recent: int, space: int) -> Fit | None:
+    """The cut that leaves so much for nodes; None if that is too little for the recent ones."""
     tail, first = sketch.tail, sketch.first
-    space = room.free - room.repair - rules.marker.allowance - beside
     needed = tail.after(recent)
     if needed > space:
         return None
@@ -317,9 +386,10 @@ def _stepped(tail: Columns, exact: int, room: Room, rules: Rules, recent: int) -
     # What costs something without moving the ruler, like a source beside an empty node, is not taken back.
     cut = max(exact, bisect_left(tail.ruler, line))
     if rules.dialogue:
-        # Looking further than one step would drop a window's worth of a long run of tool calls.
-        beyond = min(bisect_left(tail.ruler, line + step), recent)
-        for index in range(cut, beyond):
+        # Looking much further than one step would drop a window's worth of a long run of tool calls; but what
+        # follows a message that is longer than a step by itself is still the next one.
+        last = max(bisect_left(tail.ruler, line + step), cut + 1)
+        for index in range(cut, min(last, recent) + 1):
             if tail.roles[index] == USER and not tail.bound[index] and tail.live(index):
                 return index
     return _past_group(tail, cut, recent)
@@ -363,12 +433,17 @@ def _smaller_head(sketch: Sketch, room: Room, rules: Rules, recent: int, left: i
     return 0
 
 
-def _marker(sketch: Sketch, marker: Marker, head: int, tail: int) -> str:
+def _marker(sketch: Sketch, marker: Marker, head: int, tail: int, *, anchor: int | None = None) -> str:
     if not marker.template or head >= tail:
         return ""
     tokens = sketch.ruler_at(tail) - sketch.ruler_at(head) if marker.counts_tokens else 0
     stay = bisect_left(sketch.stays, tail) - bisect_left(sketch.stays, head)
-    return marker.text(tail - head - stay, tokens, sketch.id_at(head), sketch.id_at(tail - 1))
+    first, last = head, tail - 1
+    if anchor is not None:
+        stay += 1
+        tokens -= sketch.ruler_at(anchor + 1) - sketch.ruler_at(anchor) if marker.counts_tokens else 0
+        first, last = first + (first == anchor), last - (last == anchor)
+    return marker.text(tail - head - stay, tokens, sketch.id_at(first), sketch.id_at(last))
 
 
 def _shorten(sketch: Sketch, room: Room, rules: Rules, recent: int) -> Fit:
@@ -379,31 +454,33 @@ def _shorten(sketch: Sketch, room: Room, rules: Rules, recent: int) -> Fit:
     if anchor is not None and anchor[0] < sketch.first + recent:
         wanted[anchor[0]] = anchor[1]
     starts_with_user = min(wanted) != sketch.first + recent or tail.roles[recent] == USER
-    free = room.free - (0 if starts_with_user else room.repair)
+    free = room.free - (0 if starts_with_user else room.opening)
     start = sketch.first + recent
     kept_before = anchor is not None and anchor[0] < start
-    cut = start - kept_before > 0
+    # What says nothing anyway (system messages of a list, excluded nodes) is not cut.
+    beside = anchor[1] if anchor is not None and kept_before else 0
+    cut = sketch.between is not None or tail.sums[recent] - tail.sums[0] > beside
     floor_of = sketch.floor_of or _one
     floors = {level: min(tokens, floor_of(level)) for level, tokens in wanted.items()}
     needed = sum(floors.values())
-    space = free - (rules.marker.allowance if cut else 0)
-    marked = cut and needed <= space
-    if not marked:
-        space = free
+    kept = anchor[0] if anchor is not None and kept_before else None
+    marker = _marker(sketch, rules.marker, 0, start, anchor=kept) if cut else ""
+    if needed > free - rules.marker.tokens_of(marker):
+        marker = ""
+    tokens = rules.marker.tokens_of(marker)
+    space = free - tokens
     if needed > space:
         raise recent_over(len(wanted), needed, space)
     level = water_level(wanted, floors, space)
     shortened = {
         each: max(level, floors[each]) for each, tokens in wanted.items() if tokens > max(level, floors[each])
     }
-    marker = _marker(sketch, rules.marker, 0, start) if marked else ""
-    tokens = rules.marker.tokens_of(marker)
     return Fit(
         levels=sketch.levels,
         head=0 if cut else start,
         tail=start,
         recent=start,
-        anchor=anchor[0] if anchor is not None and kept_before and cut else None,
+        anchor=kept if cut else None,
         marker=marker,
         marker_tokens=tokens,
         shortened=shortened,
@@ -418,12 +495,16 @@ def _one(_level: int) -> int:
 def water_level(wanted: Mapping[int, int], floors: Mapping[int, int], space: int) -> int:
     """The size to which the largest are brought down, on a coarse scale, so that it rarely changes."""
     low, high = 1, max(wanted.values(), default=1)
+    largest = high
     while low < high:
         middle = (low + high + 1) // 2
         if sum(min(size, max(middle, floors[each])) for each, size in wanted.items()) <= space:
             low = middle
         else:
             high = middle - 1
+    if low == largest:
+        # All of them fit as they are.
+        return low
     quantum = max(1, 1 << max(0, low.bit_length() - 3))
     return low // quantum * quantum
 

@@ -223,7 +223,13 @@ class Ledger:
             )
         known = None if last_user is None else (last_user, self.tokens(last_user))
         if self.first == 0:
-            return Sketch(tail=tail, last_user=known, floor_of=self._floor, stays=self.systems)
+            return Sketch(
+                tail=tail,
+                last_user=known,
+                floor_of=self._floor,
+                parts_of=self._parts,
+                stays=self.systems,
+            )
         head = self.head or _NO_HEAD
         between = Stretch(levels=self.first - len(head), first=str(len(head)), last=str(self.first - 1))
         return Sketch(
@@ -235,6 +241,10 @@ class Ledger:
 
     def _floor(self, level: int) -> int:
         return self.measurer.floor(self.messages[level])
+
+    def _parts(self, level: int) -> list[tuple[str, int]]:
+        """A message by the name that people know it by."""
+        return [(f"messages[{level}]", self.tokens(level))]
 
     def _measure_before(self, start: int) -> list[int]:
         """Sizes from a level to where measuring had come; tool traffic is taken down."""

@@ -55,8 +55,10 @@ def _pieces(listed: Listed) -> list[Piece]:
     else:
         recent = max(found.tail, found.recent)
         pieces += _kept(listed, 0, found.head, "part of the beginning")
-        pieces += [_gap(listed.ledger, start, stop) for start, stop in listed.removed]
-        pieces += _standing(listed)
+        pieces += sorted(
+            [*(_gap(listed.ledger, start, stop) for start, stop in listed.removed), *_standing(listed)],
+            key=lambda piece: piece.position or 0,
+        )
         pieces += _kept(listed, found.tail, recent, "fits")
         pieces += _kept(listed, recent, listed.levels, "recent")
     if found.marker:

@@ -1,7 +1,7 @@
 """Fit anybody's list of messages into a budget, and go on from there as the list grows."""
 
 from bisect import insort
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -18,6 +18,7 @@ from weft.context.shapes import (
     joined_after,
     joined_before,
     merged,
+    speaker_of,
 )
 from weft.context.strategy import Strategy
 from weft.context.tokens import DEFAULT, EstimatorLike, estimator_of
@@ -40,12 +41,12 @@ class _Settings(NamedTuple):
     rules: Rules
     measurer: Measurer
     window: int
-    repair: int
+    opening: int
     system: object
     system_tokens: int
 
     def room(self, system: int) -> Room:
-        return Room(budget=self.limit, system=system, repair=self.repair, window=self.window)
+        return Room(budget=self.limit, system=system, opening=self.opening, window=self.window)
 
 
 def fit_messages(
@@ -82,7 +83,7 @@ def fit_messages(
         rules=rules,
         measurer=measurer,
         window=limit if window is None else window,
-        repair=measurer.estimator.of_text(_OPENING),
+        opening=measurer.estimator.of_text(_OPENING),
         system=system,
         system_tokens=_system_tokens(system, measurer),
     )
@@ -213,7 +214,7 @@ class Context:
                 removed=self._removed(),
                 shortened={level: each.tokens for level, each in self._replaced.items()},
                 system=settings.system_tokens,
-                opening=settings.repair if self._opens else 0,
+                opening=settings.opening if self._opens else 0,
             )
             self._manifest = manifest_of(listed, settings.limit, settings.rules, settings.window)
         return self._manifest
@@ -222,7 +223,7 @@ class Context:
     def tokens(self) -> int:
         """The estimate of everything that will be sent, the system included."""
         saved = sum(most - self._replaced[level].tokens for level, most in self._fit.shortened.items())
-        opening = self._settings.repair if self._opens else 0
+        opening = self._settings.opening if self._opens else 0
         return self._system_tokens + self._fit.tokens - saved + opening
 
     @property
@@ -300,27 +301,31 @@ class Context:
                 tail[level - found.tail] = self._at(level)
             elif level < found.head:
                 head[level] = self._at(level)
-        first = found.tail
         if found.anchor is not None:
             tail.insert(0, self._at(found.anchor))
-            first = found.anchor
         if found.marker:
-            self._mark(head, tail, first)
+            _mark(head, tail, found.marker)
         elif self._opens:
             head.append({"role": "user", "content": _OPENING})
         return head + tail
 
-    def _mark(self, head: list[PlainMessage], tail: list[PlainMessage], first: int) -> None:
-        """Put the marker where it keeps users and assistants alternating."""
-        role, marker = self._ledger.role, self._fit.marker
-        before = self._fit.head - 1
-        # By what it says itself: Anthropic's tool results are a user's messages too.
-        follows_user = before >= 0 and len(head) == self._fit.head and head[before]["role"] == "user"
-        if first < self._levels and role(first) == "user":
-            tail[0] = joined_before(marker, tail[0])
-            if follows_user and are_plain(head[before], tail[0]):
-                tail[0] = merged(head.pop(), tail[0])
-        elif follows_user:
-            head[before] = joined_after(head[before], marker)
-        else:
-            head.append({"role": "user", "content": marker})
+
+def _mark(head: list[PlainMessage], tail: list[PlainMessage], marker: str) -> None:
+    """Put the marker where it keeps users and assistants alternating; system messages are on nobody's side."""
+    before, after = _speaking(head, backwards=True), _speaking(tail)
+    # By what it says itself: Anthropic's tool results are a user's messages too.
+    follows_user = before is not None and head[before]["role"] == "user"
+    if after is not None and speaker_of(tail[after]) == "user":
+        tail[after] = joined_before(marker, tail[after])
+        if before is not None and follows_user and are_plain(head[before], tail[after]):
+            tail[after] = merged(head.pop(before), tail[after])
+    elif before is not None and follows_user:
+        head[before] = joined_after(head[before], marker)
+    else:
+        head.append({"role": "user", "content": marker})
+
+
+def _speaking(messages: Sequence[PlainMessage], *, backwards: bool = False) -> int | None:
+    """Where the first of these speaks, or the last, that is no system message."""
+    places = range(len(messages) - 1, -1, -1) if backwards else range(len(messages))
+    return next((place for place in places if messages[place]["role"] not in SYSTEM_ROLES), None)

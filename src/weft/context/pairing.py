@@ -109,6 +109,7 @@ def _sent(row: Candidate, tools: Tools, estimator: Estimator) -> Candidate:
     saved = tokens_of_content(content, estimator) - tokens_of_content(words, estimator)
     return row._replace(
         tokens=max(1, row.tokens - saved),
+        unpaired=row.unpaired + row.tokens - max(1, row.tokens - saved),
         least=least_of_content(words, estimator),
         tools=tools._replace(content=words if isinstance(words, Mixed) else None),
         asks=bool(tools.calls),

@@ -129,6 +129,8 @@ class Candidate(NamedTuple):
     """Where its words are not its own: what they stand for."""
     tools: Tools | None = None
     """Its tool traffic; None: there is none, or nobody looked, and then it is taken to be whole."""
+    unpaired: int = 0
+    """Tokens of calls and results beside its words that lost their other half, and are not sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

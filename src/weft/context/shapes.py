@@ -87,6 +87,8 @@ class Measurer(NamedTuple):
             return self.estimator.of_text(_json(block))
         fields = cast("PlainMessage", block)
         kind = _kind(fields)
+        if kind == "document":
+            return self._document(fields)
         if kind in _MEDIA:
             return self.media_tokens
         if kind == "tool_result":
@@ -94,6 +96,19 @@ class Measurer(NamedTuple):
         if kind in _TEXTS and isinstance(fields.get("text"), str):
             return 0
         return self.estimator.of_text(_json(fields))
+
+    def _document(self, block: PlainMessage) -> int:
+        """Anthropic's: words where it is given as words, else a medium like any other."""
+        source = block.get("source")
+        if not isinstance(source, Mapping):
+            return self.media_tokens
+        fields = cast("PlainMessage", source)
+        words = {"text": "data", "content": "content"}.get(_kind(fields))
+        if words is None:
+            return self.media_tokens
+        inside: PlainMessage = {"content": fields.get(words)}
+        texts = sum(self.estimator.of_text(text) for _, text in _slots(inside))
+        return max(1, texts + self.fixed(inside))
 
     def floor(self, message: PlainMessage) -> int:
         """The fewest tokens that the message can be brought down to."""
