@@ -286,6 +286,7 @@ def test_the_marker_depends_on_the_cut_only(road, scene, data):
     room, rules = scene
     found = attempt(road.sketch(), room, rules)
     assume(found is not None and found.marker)
+    assert found is not None
     middle = data.draw(st.integers(found.head, found.tail - 1))
     role, size, out, bound = road.levels[middle]
     changed = [*road.levels]

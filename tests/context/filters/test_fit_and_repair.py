@@ -121,6 +121,24 @@ def test_what_one_side_says_in_a_row_is_joined_and_a_system_message_goes_before(
     assert repaired(messages[:3]) == [system, {"role": "user", "content": "a\n\nb", "docId": "2"}]
 
 
+@covers("filter.repair-last")
+def test_a_system_message_in_the_midst_of_a_turn_does_not_part_a_call_from_its_result():
+    user, system = {"role": "user", "content": "u"}, {"role": "developer", "content": "Be brief."}
+    use = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "r"}
+    words = {"type": "text", "text": "w"}
+    messages = [
+        user,
+        use,
+        {"role": "user", "content": [result]},
+        system,
+        {"role": "user", "content": [words]},
+    ]
+    found = repaired(messages)
+    assert found == [user, system, use, {"role": "user", "content": [result, words]}]
+    assert repaired(found) == found
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

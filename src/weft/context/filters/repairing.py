@@ -163,23 +163,34 @@ def _alternating(messages: Sequence[_Placed], trace: Trace) -> list[_Placed]:
     for placed in messages:
         role = _role(placed[1])
         if role not in SYSTEM_ROLES and (role != side or role == _TOOL):
-            found += _as_one(turn, trace)
+            _add_turn(found, turn, trace)
             turn, side = [], role
         turn.append(placed)
-    return found + _as_one(turn, trace)
+    _add_turn(found, turn, trace)
+    return found
 
 
-def _as_one(turn: Sequence[_Placed], trace: Trace) -> list[_Placed]:
-    """One side's turn, with whatever system messages stand in it."""
+def _add_turn(found: list[_Placed], turn: Sequence[_Placed], trace: Trace) -> None:
+    """One side's turn as one message, with whatever system messages stand in it."""
     said = [number for number, (_, message) in enumerate(turn) if _role(message) not in SYSTEM_ROLES]
     if len(said) < 2:
-        return list(turn)
+        found += turn
+        return
     joined = _joined([turn[number][1] for number in said])
     for number in said:
         trace.merged(*turn[number], joined, "joined with what the same side says in a row")
     last, members = said[-1], set(said)
-    between = [turn[number] for number in range(last) if number not in members]
-    return [*between, (turn[last][0], joined), *turn[last + 1 :]]
+    place = _call_before(found) if _results(joined) else len(found)
+    found[place:place] = [turn[number] for number in range(last) if number not in members]
+    found += [(turn[last][0], joined), *turn[last + 1 :]]
+
+
+def _call_before(found: Sequence[_Placed]) -> int:
+    """Where the message stands whose call is answered next: nothing comes between it and its results."""
+    place = len(found) - 1
+    while place > 0 and _results(found[place][1]):
+        place -= 1
+    return max(place, 0)
 
 
 def _joined(messages: Sequence[PlainMessage]) -> PlainMessage:
