@@ -35,11 +35,16 @@ def phrases(name: str) -> list[Phrase]:
     return found
 
 
-def understood(said: str) -> Command | None:
+def outcome(said: str) -> Command | WeftError:
     try:
         return parse(said)
-    except WeftError:
-        return None
+    except WeftError as error:
+        return error
+
+
+def understood(said: str) -> Command | None:
+    found = outcome(said)
+    return None if isinstance(found, WeftError) else found
 
 
 def tally(said: list[Phrase]) -> Tally:

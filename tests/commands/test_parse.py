@@ -3,9 +3,7 @@
 import typing
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.commands.phrases import phrases, tally
+from tests.commands.phrases import outcome, phrases, tally
 from tests.covers import covers
 
 from weft.commands import values as v
@@ -14,7 +12,6 @@ from weft.commands.lexicon import DOUBTFUL, is_misspelt, verbs
 from weft.commands.parse import check_limits, parse, parse_found, parse_strictly
 from weft.commands.readers import READERS
 from weft.commands.scan import scan
-from weft.commands.words import tokens_of
 from weft.commands.writing import write_command
 from weft.errors import CrossTreeError, InvalidSyntaxError, LimitExceededError, WeftError
 
@@ -534,87 +531,3 @@ def test_a_thought_begins_for_the_parser_where_it_begins_for_the_scanner(said, t
     assert action(said) == v.Think(text)
     (found,) = scan(f"→ {said}\n→ prune a7x2\n←").commands
     assert parse_found(found).action == v.Think(f"{text}\n→ prune a7x2".strip())
-
-
-WORDS = st.lists(
-    st.one_of(
-        st.sampled_from([word for verb in verbs() for word in verb]),
-        st.sampled_from(
-            [
-                "a7x2",
-                "[b3k9]",
-                "r001-a7x2",
-                '"text"',
-                'doc:"d"',
-                "n:3",
-                "in:grove",
-                "to",
-                "from",
-                "the",
-                "not",
-            ]
-        ),
-        st.sampled_from(
-            ['"', "“", "\\", "context:a7x2,", "tree:", "at:", ":", "=", "?", "'", "0", "9" * 30, "→"]
-        ),
-        st.text(max_size=8),
-    ),
-    max_size=12,
-).map(" ".join)
-
-
-def outcome(text):
-    try:
-        return parse(text)
-    except WeftError as error:
-        return error
-
-
-@covers("command.linear-parsing")
-@given(WORDS)
-def test_whatever_is_said_is_a_command_or_a_typed_error(text):
-    found = outcome(text)
-    if isinstance(found, WeftError):
-        assert found.code in {"INVALID_SYNTAX", "CROSS_TREE"}
-        assert found.hint
-    else:
-        assert found.name in CATALOG
-        assert parse(write_command(found)) == found or found.name in {"think", "write"}
-
-
-@given(st.text(max_size=200))
-def test_any_text_is_read_or_refused(text):
-    outcome(text)
-
-
-@covers("command.linear-parsing")
-def test_a_line_of_any_length_has_a_bounded_number_of_words():
-    with pytest.raises(InvalidSyntaxError, match="at most 200 words"):
-        tokens_of("word " * 100_000)
-    with pytest.raises(InvalidSyntaxError):
-        parse("view " + "a" * 1_000_000)
-    assert action('annotate a7x2 "' + "x" * 100_000 + '"') == v.Annotate("a7x2", "x" * 100_000)
-
-
-@given(st.text(min_size=1).filter(lambda text: text.strip()), st.text(), st.integers(1, 99))
-def test_any_text_survives_being_written_and_read(label, text, number):
-    for made in (
-        v.Command("stash", v.Stash(label, v.Literal(text))),
-        v.Command("respond", v.Respond("a7x2", text, ("b3k9",))),
-        v.Command("search", v.Search(label)),
-        v.Command("continue", v.Continue("a7x2", number, stop=(label,), agent=label), tree=label),
-        v.Command("pin", v.Pin(v.DocumentTarget(label, label))),
-    ):
-        assert parse(write_command(made)) == made
-
-
-def test_a_word_said_twice_is_not_passed_over():
-    with pytest.raises(InvalidSyntaxError):
-        parse("switch next next")
-    assert parse("switch next").name == "switch"
-
-
-@covers("command.linear-parsing")
-def test_a_long_list_of_ids_is_read_in_one_go():
-    action = parse("merge " + "a7x2," * 150 + ' "x"').action
-    assert len(action.nodes) == 150

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import func, select
 from tests.covers import covers
-from tests.runtime.shelves import Desk, library
+from tests.runtime.shelves import library
 
 from weft.context.layers.chats import read_chat
 from weft.errors import InvalidInputError, NotFoundError
@@ -12,11 +12,6 @@ from weft.runtime.operations.envelopes import KeepLegacyText
 from weft.store import schema
 from weft.tree.content import ToolResult
 from weft.tree.item import Item
-
-
-@pytest.fixture
-def desk(loom, tmp_path) -> Desk:
-    return Desk(loom, tmp_path / "vault")
 
 
 def said(text: str) -> list[tuple]:

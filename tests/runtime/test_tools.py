@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint
 import pytest
 from tests.covers import covers
 from tests.runtime.listening import member
-from tests.runtime.shelves import Desk, library
+from tests.runtime.shelves import library
 
 from weft.errors import ConflictError, InvalidInputError, PermissionDeniedError, UnavailableError
 from weft.knowledge.tools.registry import Registry, installed_tools
@@ -21,11 +21,6 @@ from weft.runtime.tools import ToolCall, Tools
 from weft.runtime.zone import MACHINE_ZONE
 from weft.testing import Scripted, SteppingClock, grove
 from weft.tree.access import MemberRole
-
-
-@pytest.fixture
-def desk(loom, tmp_path) -> Desk:
-    return Desk(loom, tmp_path / "vault")
 
 
 def ids(output):
