@@ -559,3 +559,16 @@ def test_a_context_for_an_agent_is_what_its_model_is_sent(address):
             sent = [message.text for message in asked.messages] + [asked.prefill] * bool(asked.prefill)
             assert [message.text for message in shown.messages] == sent
             assert len(sent) < 120
+
+
+@covers("context.as-the-model-is")
+def test_a_wish_for_one_ability_of_a_provider_leaves_the_others_as_its_profile_says(address):
+    with grove_with(address, Scripted(profile=profile_with(prefill=True, choices=1))) as grove:
+        agent = next(agent for agent in grove.agents() if agent.name == "Echo")
+        said = grove.plant("Half", "Begin.").say("The pot is", author=agent.id)
+        for wishes, last in [
+            ({}, "assistant"),
+            ({"prefix_cache": True}, "assistant"),
+            ({"prefill": False}, "user"),
+        ]:
+            assert said.context(agent=agent.id, **wishes).messages[-1].role == last, wishes

@@ -79,6 +79,8 @@ class ContextOptions:
     estimator: EstimatorLike | None = None
     profile: Profile | None = None
     """What the model's provider can do; as it says, if not given."""
+    abilities: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """What of that is wished to be otherwise."""
     annotations: Annotations = False
     """True includes the annotations on the path's nodes, a set those with these ids."""
     text: str | None = None
@@ -90,6 +92,11 @@ class ContextOptions:
     """What tools gave for this turn: before everything else that it says."""
     run: "InRun | None" = None
     """What a collaborator's run adds, for the agent that speaks in it."""
+
+    @property
+    def wished_profile(self) -> Profile:
+        """What the provider can do, as far as nothing else is wished for."""
+        return replace(self.profile or Profile(), **self.abilities)
 
 
 class ContextWishes(TypedDict, total=False):
@@ -133,7 +140,11 @@ def options_from(wishes: ContextWishes, kind: type = ContextWishes) -> ContextOp
         agent=_words("agent", wishes.get("agent")),
         preferences=preferences,
         estimator=wishes.get("estimator"),
-        profile=_wished_profile(wishes),
+        abilities={
+            name: checked_flag(name, value)
+            for name, value in wishes.items()
+            if name in {"prefix_cache", "prefill"}
+        },
         annotations=annotations
         if isinstance(annotations, bool)
         else frozenset(_references("annotations", annotations)),
@@ -156,15 +167,6 @@ def _tool_outputs(given: object) -> tuple["ToolOutput", ...]:
             f"tool_outputs must be a list of what tools gave, got {given!r}", hint="grove.tools.run gives one"
         )
     return cast("tuple[ToolOutput, ...]", found)
-
-
-def _wished_profile(wishes: ContextWishes) -> Profile | None:
-    if "prefix_cache" not in wishes and "prefill" not in wishes:
-        return None
-    return Profile(
-        prefix_cache=checked_flag("prefix_cache", wishes.get("prefix_cache", False)),
-        prefill=checked_flag("prefill", wishes.get("prefill", False)),
-    )
 
 
 def _count(name: str, value: int | None, *, least: int = 0) -> int | None:
@@ -329,7 +331,7 @@ class Contexts(Reading):
             buffer_system_context=told.buffer_system_context,
             preferences=preferences,
             estimator=estimator,
-            profile=options.profile or Profile(),
+            profile=options.wished_profile,
             pending=self._pending(opened, reader, cursor, options),
             authors=_names(opened) if preferences.name_authors else {},
         )

@@ -5,7 +5,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from weft.context.assemble import Profile
 from weft.context.layers.controls import CacheWay, cache_profile
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import ContextItem
@@ -185,7 +184,7 @@ class Layering(Reading):
     def _cached(self, opened: Opened, options: LayerOptions) -> ContextOptions:
         """Cuts move in steps where whoever answers has a cache for prefixes."""
         context, agent = options.context, self._answering(opened, options)
-        profile = context.profile or Profile()
+        profile = context.wished_profile
         if profile.prefix_cache or agent is None:
             return context
         cached = cache_profile(agent.model_ref or "").way is not CacheWay.NONE
