@@ -54,7 +54,9 @@ def test_every_bar_has_its_figure_in_one_report():
     "bar.prefix-reuse-middle",
     "bar.window-use-middle",
     "bar.prefix-reuse-rolling",
+    "bar.import-time",
     "bar.group-commit-ratio",
+    "bar.postgres-tails-per-second",
     "loom.layout-cache-measured",
     "security.long-command-line",
 )
