@@ -20,7 +20,7 @@ from weft.context.settings import resolve_preferences
 from weft.context.sizes import least_of_content, tokens_of_content
 from weft.context.system import Instruction, SystemParts
 from weft.context.tokens import estimator_of
-from weft.errors import ContextLimitError, InvalidInputError, NotFoundError, WeftError
+from weft.errors import InvalidInputError, NotFoundError, WeftError
 from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.histories import AppendHistory
 from weft.tree.attempt import Outcome, RawResponse, Usage
@@ -550,37 +550,6 @@ def test_what_providers_counted_is_learned_as_numbered_versions(fresh_loom):
     with pytest.raises(InvalidInputError):
         fresh_loom.calibrate("any")
     assert fresh_loom.verify().valid
-
-
-@covers("fit.stop-error-says-how-much")
-def test_stop_at_limit_names_the_heaviest_of_the_whole_path(loom):
-    tree = loom.plant("Heavy", "x" * 4_000)
-    for _ in range(30):
-        tree.say("y" * 40)
-    with pytest.raises(ContextLimitError) as refused:
-        tree.context(limit=200, strategy="stopAtLimit")
-    assert f"{tree.root.local_id} 1,000" in refused.value.message
-    assert tree.context(limit=2_000, strategy="stopAtLimit").truncated is False
-
-
-@covers("dialogue.nothing-to-send")
-def test_nothing_left_to_send_is_said(loom):
-    tree = loom.plant("Empty")
-    with pytest.raises(InvalidInputError, match="nothing is left to send"):
-        tree.context()
-    assert loom.plant("Blank", mode="buffer").context().document == ""
-    spoken = loom.plant("Excluded", "hello")
-    spoken.root.exclude()
-    with pytest.raises(InvalidInputError, match="1 excluded"):
-        spoken.context()
-
-
-def test_images_are_counted_without_being_read(loom):
-    ref = loom.put_blob(b"\x89PNG\r\n\x1a\n")
-    tree = loom.plant("Picture", "Look.")
-    tree.say(Image(ref=ref, mime_type="image/png", width=1, height=1))
-    assert tree.context().tokens == tree.context().manifest.tokens
-    assert tree.context().tokens > 1_600
 
 
 def test_who_may_not_look_sees_no_context(loom, chat):

@@ -8,7 +8,7 @@ from tests.runtime.test_contexts import from_history, picture
 
 from weft.context.tokens import estimator_of
 from weft.errors import ContextLimitError, InvalidInputError, NotFoundError
-from weft.tree.content import Mixed, Text, Thinking, ToolCall, ToolResult
+from weft.tree.content import Image, Mixed, Text, Thinking, ToolCall, ToolResult
 from weft.tree.node import Role
 
 
@@ -357,3 +357,34 @@ def test_a_document_without_room_keeps_the_end_that_is_gone_on_from(loom):
     for limit in range(6, 60):
         said = loom.plant("Families", family * 90, mode="buffer").context(limit=limit).document
         assert set(said.replace(family, "")) <= set("\n[…]"), limit
+
+
+@covers("fit.stop-error-says-how-much")
+def test_stop_at_limit_names_the_heaviest_of_the_whole_path(loom):
+    tree = loom.plant("Heavy", "x" * 4_000)
+    for _ in range(30):
+        tree.say("y" * 40)
+    with pytest.raises(ContextLimitError) as refused:
+        tree.context(limit=200, strategy="stopAtLimit")
+    assert f"{tree.root.local_id} 1,000" in refused.value.message
+    assert tree.context(limit=2_000, strategy="stopAtLimit").truncated is False
+
+
+@covers("dialogue.nothing-to-send")
+def test_nothing_left_to_send_is_said(loom):
+    tree = loom.plant("Empty")
+    with pytest.raises(InvalidInputError, match="nothing is left to send"):
+        tree.context()
+    assert loom.plant("Blank", mode="buffer").context().document == ""
+    spoken = loom.plant("Excluded", "hello")
+    spoken.root.exclude()
+    with pytest.raises(InvalidInputError, match="1 excluded"):
+        spoken.context()
+
+
+def test_images_are_counted_without_being_read(loom):
+    ref = loom.put_blob(b"\x89PNG\r\n\x1a\n")
+    tree = loom.plant("Picture", "Look.")
+    tree.say(Image(ref=ref, mime_type="image/png", width=1, height=1))
+    assert tree.context().tokens == tree.context().manifest.tokens
+    assert tree.context().tokens > 1_600

@@ -7,17 +7,17 @@ from pathlib import Path as FilePath
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from weft.errors import InvalidInputError
-from weft.ids import Entropy, new_ulid, random_bytes
-from weft.provenance.facts import agent_fact, grove_fact
+from weft.ids import Entropy, random_bytes
 from weft.runtime.actor import Actor, require_access
 from weft.runtime.attending import dismiss
 from weft.runtime.clock import Clock, system_clock
 from weft.runtime.errands import run_errands
 from weft.runtime.events import EventBatch, EventLog
 from weft.runtime.following import Subscription, follow, stop_following
+from weft.runtime.founding import owner_of
 from weft.runtime.gate import Gate
 from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
 from weft.runtime.hits import HitKind, Hits
@@ -37,7 +37,6 @@ from weft.runtime.operations.trees import Plant
 from weft.runtime.projects import ProjectHandle, items_of, read_project, read_projects
 from weft.runtime.reading import Reading
 from weft.runtime.running import close_left_behind, stop_runs
-from weft.runtime.scope import Scope
 from weft.runtime.searching import search
 from weft.runtime.speaking import GroveSpeaking
 from weft.runtime.summarising.thread import follow_summaries
@@ -46,10 +45,8 @@ from weft.store import schema
 from weft.store.base import Store
 from weft.store.opening import open_store
 from weft.store.references import find_agent
-from weft.store.rows import AGENT_TYPES, permission_bits
-from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
-from weft.tree.agent import ALL_PERMISSIONS, Agent, AgentType, Configuration
+from weft.tree.agent import Agent, AgentType, Configuration
 from weft.tree.content import Content, JsonValue
 from weft.tree.history import Happening, Stepped
 from weft.tree.progress import Progress, silent
@@ -73,7 +70,6 @@ if TYPE_CHECKING:
 __all__ = ["Grove", "open_grove"]
 
 R = TypeVar("R")
-_OWNER = "human"
 
 
 def open_grove(
@@ -98,7 +94,7 @@ def open_grove(
     store.background = background
     try:
         gate = Gate(store, clock, entropy, accept_clock, providers=providers)
-        owner = _owner(gate)
+        owner = owner_of(gate)
         close_left_behind(gate, Actor(owner))
         if background:
             follow_index(store)
@@ -530,64 +526,6 @@ def _mode(mode: Mode | str) -> Mode:
         return Mode(mode)
     except ValueError:
         raise InvalidInputError(f"{mode!r} is not a mode", hint="use dialogue or buffer") from None
-
-
-def _owner(gate: Gate) -> int:
-    """The key of the grove's owner; the grove is made if it is not there."""
-    with gate.store.read() as session:
-        found = session.execute(select(schema.grove.c.owner, schema.grove.c.ulid)).one_or_none()
-    if found is None or found.owner is None:
-        return gate.store.write(lambda transaction: _found(gate, transaction))
-    gate.store.blobs.grove = found.ulid
-    return found.owner
-
-
-def _found(gate: Gate, transaction: Transaction) -> int:
-    """Make the grove's row and its owner, once, whoever comes first."""
-    now = gate.clock()
-    transaction.add_missing(
-        schema.grove,
-        ("key",),
-        {
-            "key": GROVE,
-            "ulid": new_ulid(now, gate.entropy),
-            "owner": None,
-            "preferences": "{}",
-            "created_at": now,
-            "updated_at": now,
-            "events": 0,
-            "head": None,
-        },
-    )
-    # Waits for whoever made the row, should that be somebody else at this moment.
-    owner = transaction.grove_state().owner
-    gate.store.blobs.grove = transaction.grove_state().ulid
-    if owner is not None:
-        return owner
-    ulid = new_ulid(now, gate.entropy)
-    owner = transaction.insert(
-        schema.agents,
-        {
-            "ulid": ulid,
-            "name": _OWNER,
-            "type": AGENT_TYPES.index(AgentType.HUMAN),
-            "model_ref": None,
-            "configuration": "{}",
-            "permissions": permission_bits(ALL_PERMISSIONS),
-            "created_at": now,
-            "archived_at": None,
-        },
-    )
-    transaction.execute(update(schema.grove).values(owner=owner))
-    transaction.grove_state().owner = owner
-    scope = Scope(
-        transaction, Actor(owner), MemberRole.OWNER, gate.clock, gate.entropy, gate.store.blobs, True
-    )
-    scope.open_grove()
-    founded = transaction.execute(select(schema.grove)).mappings().one()
-    scope.note(grove_fact(founded, ulid), agent_fact(transaction.agent(owner)._asdict()))
-    scope.record(None, "found", {"owner": ulid}, {})
-    return owner
 
 
 _open_stores: "weakref.WeakSet[Store]" = weakref.WeakSet()
