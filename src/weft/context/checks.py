@@ -6,7 +6,14 @@ from typing import cast
 
 from weft.errors import InvalidInputError
 
-__all__ = ["checked_count", "checked_flag", "checked_mapping", "checked_share", "checked_words"]
+__all__ = [
+    "checked_count",
+    "checked_flag",
+    "checked_mapping",
+    "checked_share",
+    "checked_words",
+    "words_if_given",
+]
 
 
 def checked_count(name: str, value: object, *, least: int = 0) -> int:
@@ -45,3 +52,8 @@ def checked_mapping(name: str, value: object) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
         raise InvalidInputError(f"{name} must be a mapping of names to values, got {value!r}")
     return cast("Mapping[str, object]", value)
+
+
+def words_if_given(name: str, value: object) -> str | None:
+    """Words that may be left out."""
+    return None if value is None else checked_words(name, value)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from sqlalchemy import bindparam, select
 
 from weft.context.assemble import ContextRequest, Pending, Plan, Profile, plan_context
-from weft.context.checks import checked_count, checked_flag, checked_mapping, checked_words
+from weft.context.checks import checked_count, checked_flag, checked_mapping, words_if_given
 from weft.context.layers.settings import LayerSettings
 from weft.context.manifest import NO_LIMIT, Manifest
 from weft.context.planned import planned_manifest, tells_all
@@ -137,7 +137,7 @@ def options_from(wishes: ContextWishes, kind: type = ContextWishes) -> ContextOp
         limit=_count("limit", wishes.get("limit")),
         window=_count("window", wishes.get("window"), least=1),
         max_tokens=_count("max_tokens", wishes.get("max_tokens")),
-        agent=_words("agent", wishes.get("agent")),
+        agent=words_if_given("agent", wishes.get("agent")),
         preferences=preferences,
         estimator=wishes.get("estimator"),
         abilities={
@@ -148,7 +148,7 @@ def options_from(wishes: ContextWishes, kind: type = ContextWishes) -> ContextOp
         annotations=annotations
         if isinstance(annotations, bool)
         else frozenset(_references("annotations", annotations)),
-        text=_words("text", wishes.get("text")),
+        text=words_if_given("text", wishes.get("text")),
         context=_references("context", wishes.get("context", ())),
         instructions=_references("instructions", wishes.get("instructions", ())),
         tool_outputs=_tool_outputs(wishes.get("tool_outputs", ())),
@@ -171,10 +171,6 @@ def _tool_outputs(given: object) -> tuple["ToolOutput", ...]:
 
 def _count(name: str, value: int | None, *, least: int = 0) -> int | None:
     return None if value is None else checked_count(name, value, least=least)
-
-
-def _words(name: str, value: str | None) -> str | None:
-    return None if value is None else checked_words(name, value)
 
 
 def _references(name: str, nodes: Iterable["NodeHandle | str"]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from weft.context.checks import checked_flag, checked_mapping, checked_words
+from weft.context.checks import checked_flag, checked_mapping, checked_words, words_if_given
 from weft.context.layers.items import ContextItem
 from weft.context.layers.settings import Changed, Placement
 from weft.errors import InvalidInputError
@@ -69,14 +69,10 @@ def layer_options_from(wishes: LayerWishes) -> LayerOptions:
         tool_descriptions=checked_words("tool_descriptions", wishes.get("tool_descriptions", "")),
         memory_block=checked_words("memory_block", wishes.get("memory_block", "")),
         loom_context=checked_words("loom_context", wishes.get("loom_context", "")),
-        addendum=_words("addendum", wishes.get("addendum")),
-        summary=_words("summary", wishes.get("summary")),
+        addendum=words_if_given("addendum", wishes.get("addendum")),
+        summary=words_if_given("summary", wishes.get("summary")),
         fresh=checked_flag("fresh", wishes.get("fresh", True)),
     )
-
-
-def _words(name: str, value: str | None) -> str | None:
-    return None if value is None else checked_words(name, value)
 
 
 def _items(given: object) -> list[ContextItem]:

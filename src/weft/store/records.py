@@ -21,7 +21,6 @@ __all__ = [
     "choose_records",
     "clear_entries",
     "entries_of",
-    "has_stream",
     "known_records",
     "list_records",
     "list_streams",
@@ -65,7 +64,7 @@ def _at(place: RecordPlace) -> dict[str, Any]:
     return {f"the_{name}": getattr(place, name) or "" for name in PLACE}
 
 
-def has_stream(session: Session, place: RecordPlace) -> bool:
+def _has_stream(session: Session, place: RecordPlace) -> bool:
     """Whether there is any record of it."""
     return _is_place(place) and bool(session.rows(_ANY, _at(place)))
 
@@ -75,7 +74,7 @@ def nearest_place(session: Session, place: RecordPlace) -> RecordPlace:
     *nearer, last = dict.fromkeys(
         (place, replace(place, project=None), replace(place, user=None, project=None))
     )
-    return next((step for step in nearer if has_stream(session, step)), last)
+    return next((step for step in nearer if _has_stream(session, step)), last)
 
 
 def _is_place(place: RecordPlace) -> bool:
