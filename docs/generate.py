@@ -27,7 +27,7 @@ from typer.main import get_command
 import weft
 from weft import errors
 from weft.cli.app import app
-from weft.cli.settings import Settings
+from weft.cli.session import Settings
 from weft.errors import CODES, WeftError
 from weft.runtime.clock import Clock
 from weft.runtime.generating.listened import Listened

@@ -146,7 +146,7 @@ def test_an_interrupted_gen_keeps_what_came(talk, tmp_path):
     script.write_text(
         "import sys\n"
         "from weft.cli.app import app\n"
-        "from weft.cli.settings import Settings\n"
+        "from weft.cli.session import Settings\n"
         "from weft.providers.registry import Registry\n"
         "from weft.testing import Gate, Scripted\n"
         "gate = Gate()\n"

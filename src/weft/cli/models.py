@@ -1,22 +1,22 @@
-"""Models that can be asked, and the keys that some of them want."""
+"""Models, and the keys of their providers: models, keys."""
 
 import asyncio
 import getpass
 import sys
-from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from weft.cli.call import Call
-from weft.cli.command import command, flag, group
+from weft.cli.arguments import flag
+from weft.cli.command import command, group
+from weft.cli.formatting import ago
 from weft.cli.output import Column
-from weft.cli.wording import ago
+from weft.cli.session import CliSession
 from weft.errors import InvalidInputError, WeftError
+from weft.tree.wire import camel
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from weft.providers.base import ModelInfo, Profile
     from weft.providers.catalog import Catalog, Listing
 
@@ -27,118 +27,96 @@ _KEY_LIMIT = 10_000
 
 
 def models(
-    call: Call,
+    session: CliSession,
     provider: Annotated[
-        str | None, typer.Argument(metavar="PROVIDER", help="Only this one's, with a key or without.")
+        str | None, typer.Argument(metavar="PROVIDER", help="Only this provider's, with or without a key.")
     ] = None,
     *,
-    fresh: Annotated[bool, flag("--refresh", help="Ask providers anew, however lately they told.")] = False,
-    offline: Annotated[bool, flag("--offline", help="Ask nobody: what is kept, or else known.")] = False,
+    fresh: Annotated[bool, flag("--refresh", help="Query the providers, not the saved lists.")] = False,
+    offline: Annotated[bool, flag("--offline", help="Use only saved lists and the bundled table.")] = False,
 ) -> None:
-    """The models there are, what they can do, and what they cost.
+    """List models with their abilities and prices.
 
-    Alone: those that can be asked now, because they run here or there is a
-    key. Prices are in dollars for a million tokens. A provider's list is kept
-    for a day. In a pipe: name, window, limit of an answer, both prices and
-    abilities, with tabs between.
+    Without a provider: those available now, because they run here or have a key. Prices are in dollars
+    for a million tokens. A provider's list is saved for a day. In a pipe: name, window, output limit,
+    both prices and abilities, separated by tabs.
     """
     if fresh and offline:
-        raise InvalidInputError("nobody can be asked anew offline", hint="leave one of the two out")
-    found = asyncio.run(_listings(call, provider, fresh=fresh, ask=not offline))
-    rows = [(listing, info) for listing in found for info in sorted(listing.models, key=_by_name)]
-    if call.out.as_json:
-        call.out.json([_told(listing, info) for listing, info in rows])
-    else:
-        call.out.table(
-            (
-                Column("model"),
-                Column("window", number=True),
-                Column("answer", number=True),
-                Column("in $", number=True),
-                Column("out $", number=True),
-                Column("can", gives=True),
-            ),
-            (_shown(info) for _, info in rows),
-            ([str(info.name), *_facts(info.profile), ",".join(_abilities(info.profile))] for _, info in rows),
-        )
-    for listing in found:
-        _tell(call, listing)
+        raise InvalidInputError("--refresh needs the network; remove --offline")
+    listings = asyncio.run(_listings(session, provider, fresh=fresh, ask=not offline))
+    session.out.listing(
+        [
+            (listing, info)
+            for listing in listings
+            for info in sorted(listing.models, key=lambda info: str(info.name))
+        ],
+        Column("model", lambda row: str(row[1].name)),
+        Column(
+            "window",
+            lambda row: row[1].profile.window or "?",
+            number=True,
+            field=lambda row: row[1].profile.window or "",
+        ),
+        Column(
+            "answer",
+            lambda row: row[1].profile.output_limit or "?",
+            number=True,
+            field=lambda row: row[1].profile.output_limit or "",
+        ),
+        Column("in $", lambda row: _price(row[1].profile, "input"), number=True),
+        Column("out $", lambda row: _price(row[1].profile, "output"), number=True),
+        Column("can", lambda row: _abilities(row[1].profile), shrinks=True),
+        wire=lambda row: _to_wire(*row),
+    )
+    for listing in listings:
+        _show_state(session, listing)
 
 
-async def _listings(call: Call, provider: str | None, *, fresh: bool, ask: bool) -> "list[Listing]":
-    from weft.providers.catalog import Catalog, Origin  # noqa: PLC0415 - models are looked for by few commands
-    from weft.providers.registry import installed_providers  # noqa: PLC0415
+async def _listings(session: CliSession, provider: str | None, *, fresh: bool, ask: bool) -> "list[Listing]":
+    from weft.providers.catalog import Catalog, Origin  # noqa: PLC0415 - loads with the providers
+    from weft.providers.registry import installed_providers  # noqa: PLC0415 - loads with the providers
 
     registry = installed_providers()
-    catalog = Catalog(registry, clock=call.settings.clock)
+    catalog = Catalog(registry, clock=session.settings.clock)
     try:
         if provider is not None:
             return [await catalog.models(provider.rstrip(":").lower(), fresh=fresh, ask=ask)]
         names = [name for name in registry.names if name != _FOR_TESTS]
-        found = [await _at_hand(catalog, name, fresh=fresh, ask=ask) for name in names]
-        return [each for each in found if each.origin is not Origin.BUNDLED or each.problem]
+        listings = [await _available(catalog, name, fresh=fresh, ask=ask) for name in names]
+        return [each for each in listings if each.origin is not Origin.BUNDLED or each.problem]
     finally:
         await registry.close()
 
 
-async def _at_hand(catalog: "Catalog", name: str, *, fresh: bool, ask: bool) -> "Listing":
-    """A provider's list without the bundled table: what nobody told cannot be asked now."""
-    from dataclasses import replace  # noqa: PLC0415
-
-    from weft.providers.catalog import Listing, Origin  # noqa: PLC0415
-    from weft.providers.keys import VARIABLES, Keys  # noqa: PLC0415
+async def _available(catalog: "Catalog", name: str, *, fresh: bool, ask: bool) -> "Listing":
+    """A provider's list without the bundled table, whose models may not be available."""
+    from weft.providers.catalog import Listing, Origin  # noqa: PLC0415 - loads with the providers
+    from weft.providers.keys import VARIABLES, Keys  # noqa: PLC0415 - loads with the providers
 
     try:
         if name in VARIABLES and Keys().place(name) is None:
-            problem = f"there is no key for {name}: weft keys set {name}"
+            problem = f"no key for {name}; add one: weft keys set {name}"
             return Listing(provider=name, models=(), origin=Origin.BUNDLED, problem=problem)
-        found = await catalog.models(name, fresh=fresh, ask=ask)
+        listing = await catalog.models(name, fresh=fresh, ask=ask)
     except WeftError as error:
-        # One that is broken is told, and keeps nobody from seeing the others.
+        # One broken provider does not hide the others.
         problem = f"{name}: {error}"
         return Listing(provider=name, models=(), origin=Origin.BUNDLED, problem=problem)
-    if found.origin is not Origin.BUNDLED:
-        return found
-    # That no server of one's own is running is the usual case, and nothing to tell.
-    return replace(found, models=(), problem=found.problem if name in VARIABLES else None)
+    if listing.origin is not Origin.BUNDLED:
+        return listing
+    # A local server that does not run is the usual case, and no message.
+    return replace(listing, models=(), problem=listing.problem if name in VARIABLES else None)
 
 
-def _by_name(info: "ModelInfo") -> str:
-    return str(info.name)
-
-
-def _shown(info: "ModelInfo") -> list[str]:
-    window, output, asked, said = _facts(info.profile)
-    return [
-        str(info.name),
-        _thousands(window),
-        _thousands(output),
-        asked,
-        said,
-        ", ".join(_abilities(info.profile)),
-    ]
-
-
-def _thousands(number: str) -> str:
-    return f"{int(number):,}" if number else "?"
-
-
-def _facts(profile: "Profile") -> list[str]:
-    prices = profile.prices
-    return [
-        str(profile.window or ""),
-        str(profile.output_limit or ""),
-        "" if prices is None else _price(prices.input),
-        "" if prices is None else _price(prices.output),
-    ]
-
-
-def _price(price: "Decimal") -> str:
-    return f"{price:f}".rstrip("0").rstrip(".") if "." in f"{price:f}" else f"{price:f}"
+def _price(profile: "Profile", name: Literal["input", "output"]) -> str:
+    if profile.prices is None:
+        return ""
+    price = f"{profile.prices.input if name == 'input' else profile.prices.output:f}"
+    return price.rstrip("0").rstrip(".") if "." in price else price
 
 
 def _abilities(profile: "Profile") -> list[str]:
-    """What a model can do, in words."""
+    """What a model supports."""
     known = {
         "images": profile.images,
         "audio": profile.audio,
@@ -152,86 +130,78 @@ def _abilities(profile: "Profile") -> list[str]:
     return [word for word, able in known.items() if able]
 
 
-def _told(listing: "Listing", info: "ModelInfo") -> dict[str, Any]:
+def _to_wire(listing: "Listing", info: "ModelInfo") -> dict[str, Any]:
     prices = info.profile.prices
     profile = {each.name: getattr(info.profile, each.name) for each in fields(info.profile)}
-    profile["prices"] = None if prices is None else _told_prices(prices)
+    profile["prices"] = None if prices is None else _prices_to_wire(prices)
     return {
         "name": str(info.name),
         "title": info.title,
-        "profile": {_camel(name): value for name, value in profile.items()},
+        "profile": {camel(name): value for name, value in profile.items()},
         "origin": listing.origin,
         "listedAt": listing.listed_at,
         "stale": listing.stale,
     }
 
 
-def _told_prices(prices: Any) -> dict[str, Any]:
+def _prices_to_wire(prices: Any) -> dict[str, Any]:
     names = ("input", "output", "cached_read", "cached_write")
-    found: dict[str, Any] = {
-        _camel(name): None if (price := getattr(prices, name)) is None else float(price) for name in names
+    wire: dict[str, Any] = {
+        camel(name): None if (price := getattr(prices, name)) is None else float(price) for name in names
     }
-    return {**found, "above": [{"start": start, **_told_prices(each)} for start, each in prices.above]}
+    return {**wire, "above": [{"start": start, **_prices_to_wire(each)} for start, each in prices.above]}
 
 
-def _camel(name: str) -> str:
-    from weft.tree.wire import camel  # noqa: PLC0415
-
-    return camel(name)
-
-
-def _tell(call: Call, listing: "Listing") -> None:
+def _show_state(session: CliSession, listing: "Listing") -> None:
     if listing.problem is not None:
-        call.out.talk(listing.problem if not listing.models else f"{listing.provider}: {listing.problem}")
+        session.out.message(
+            listing.problem if not listing.models else f"{listing.provider}: {listing.problem}"
+        )
     if listing.stale and listing.listed_at is not None:
-        call.out.talk(f"{listing.provider}: as it told {ago(listing.listed_at, call.now)}")
+        session.out.message(f"{listing.provider}: list of {ago(listing.listed_at, session.now)}")
     elif listing.models and listing.listed_at is None and listing.provider not in {"local", _FOR_TESTS}:
-        call.out.talk(f"{listing.provider}: from the bundled table; whether they can be asked is not known")
+        session.out.message(f"{listing.provider}: from the bundled table; availability is unknown")
 
 
-def keys(call: Call) -> None:
+def keys(session: CliSession) -> None:
     """Keys of providers, and where they come from. Alone: list them.
 
-    A key comes from the environment, else from the system's keyring, else from
-    a file that only you can read. None is ever printed. In a pipe: name, place
-    and where, with tabs between.
+    A key comes from the environment, else the system's keyring, else a file that only you can read.
+    Keys are never printed. In a pipe: name, place and where, separated by tabs.
     """
-    from weft.providers.keys import Keys  # noqa: PLC0415
+    from weft.providers.keys import Keys  # noqa: PLC0415 - loads with the providers
 
     store = Keys()
-    found, problem = store.names(), store.problem
+    names, problem = store.names(), store.problem
     if problem is not None:
-        call.out.talk(f"keys of the file are left out: {problem}")
-    if call.out.as_json:
-        call.out.json(found)
-        return
-    call.out.table(
-        (Column("provider"), Column("from"), Column("where", gives=True)),
-        ((each.name, each.place, each.where) for each in found),
-        ((each.name, each.place, each.where) for each in found),
+        session.out.message(f"keys in the file are left out: {problem}")
+    session.out.listing(
+        names,
+        Column("provider", lambda key: key.name),
+        Column("from", lambda key: key.place),
+        Column("where", lambda key: key.where, shrinks=True),
+        empty=None if problem else "no keys; local:smollm2 needs none, weft keys set PROVIDER adds one",
     )
-    if not found and problem is None:
-        call.out.talk("there are no keys; local:smollm2 needs none, weft keys set PROVIDER adds one")
 
 
 def set_key(
-    call: Call,
-    name: Annotated[str, typer.Argument(metavar="PROVIDER", help="Whose key it is: anthropic, openai, …")],
+    session: CliSession,
+    name: Annotated[str, typer.Argument(metavar="PROVIDER", help="The provider: anthropic, openai, …")],
 ) -> None:
-    """Keep a provider's key.
+    """Save a provider's key.
 
-    It is asked for, or read from stdin; never given as an argument, which others could see.
+    It is read from a prompt or from stdin, never from an argument, which other users could see.
     """
-    from weft.providers.keys import Keys  # noqa: PLC0415
+    from weft.providers.keys import Keys  # noqa: PLC0415 - loads with the providers
 
     store = Keys()
     store.variables(name)
-    kept = store.set(name, _typed(name))
-    told = f"kept the key for {name} in {'the keyring' if kept.where == 'keyring' else kept.where}"
-    call.out.answer(kept, None, told)
+    saved = store.set(name, _typed(name))
+    place = "the keyring" if saved.where == "keyring" else saved.where
+    session.out.result(saved, None, f"saved the key for {name} in {place}")
     used = store.place(name)
-    if used is not None and used.place != kept.place:
-        call.out.talk(f"but {used.where} comes first, as long as it is set")
+    if used is not None and used.place != saved.place:
+        session.out.message(f"{used.where} takes precedence while it is set")
 
 
 def _typed(name: str) -> str:
@@ -241,23 +211,23 @@ def _typed(name: str) -> str:
 
 
 def remove_key(
-    call: Call,
-    name: Annotated[str, typer.Argument(metavar="PROVIDER", help="Whose key it is.")],
+    session: CliSession,
+    name: Annotated[str, typer.Argument(metavar="PROVIDER", help="The provider.")],
 ) -> None:
-    """Forget a key that is kept."""
-    from weft.providers.keys import Keys  # noqa: PLC0415
+    """Delete a saved key."""
+    from weft.providers.keys import Keys  # noqa: PLC0415 - loads with the providers
 
     store = Keys()
     store.delete(name)
-    call.out.answer({"name": name, "removed": True}, None, f"forgot the key for {name}")
+    session.out.result({"name": name, "removed": True}, None, f"deleted the key for {name}")
     left = store.place(name)
     if left is not None:
-        call.out.talk(f"but {left.where} still has one")
+        session.out.message(f"{left.where} still has one")
 
 
 def add_to(app: typer.Typer) -> None:
     command(app, "models", models, panel="Agents")
-    family = group(app, "keys", keys, panel="Agents")
-    command(family, "ls", keys)
-    command(family, "set", set_key)
-    command(family, "rm", remove_key)
+    commands = group(app, "keys", keys, panel="Agents")
+    command(commands, "ls", keys)
+    command(commands, "set", set_key)
+    command(commands, "rm", remove_key)

@@ -1,6 +1,7 @@
-"""Texts coming in: said on the line, piped, or written in an editor."""
+"""Read text from arguments, stdin, files or an editor."""
 
 import contextlib
+import json
 import os
 import shlex
 import subprocess
@@ -8,19 +9,33 @@ import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import typer
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, UnavailableError
 from weft.tree.content import CONTENT_LIMIT
 
-__all__ = ["STDIN", "is_answered", "person_is_there", "read_stdin", "read_text", "text_given"]
+if TYPE_CHECKING:
+    from weft.tree.json import JsonValue
+
+__all__ = [
+    "STDIN",
+    "confirm",
+    "is_interactive",
+    "read_setting",
+    "read_stdin",
+    "read_text",
+    "text_given",
+]
 
 STDIN = "-"
 _BYTES_LIMIT = 4 * CONTENT_LIMIT
 """No text within the limit is longer in UTF-8."""
 
 
-def person_is_there() -> bool:
-    """Whether somebody can be asked."""
+def is_interactive() -> bool:
+    """True if stdin is a terminal, so that questions can be answered."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
@@ -28,31 +43,31 @@ def person_is_there() -> bool:
 def text_given(words: Sequence[str] | None, *, initial: str = "", exact: bool = False) -> Generator[str]:
     """The text of a command: its words, `-` or a pipe for stdin, else an editor.
 
-    Shells and editors end what they write with a line end; it is not part of the text,
-    unless it is wanted `exact`. What was written in an editor is kept if the work with it fails.
+    A final line end, which shells and editors add, is removed unless `exact`. If the command fails,
+    what was written in an editor is kept in its file.
     """
     if words and list(words) != [STDIN]:
         yield " ".join(words)
-    elif words or not person_is_there():
-        yield _wanted(read_stdin(), exact=exact)
+    elif words or not is_interactive():
+        yield _checked(read_stdin(), exact=exact)
     else:
         with _edited(initial) as written:
-            text = _wanted(written, exact=exact)
+            text = _checked(written, exact=exact)
             if text == initial:
-                raise InvalidInputError("the text was left as it was", hint="nothing was changed")
+                raise InvalidInputError("the text was not changed", hint="nothing was saved")
             yield text
 
 
-def _wanted(text: str, *, exact: bool) -> str:
+def _checked(text: str, *, exact: bool) -> str:
     end = "\r\n" if text.endswith("\r\n") else "\n"
     kept = text if exact else text.removesuffix(end)
     if not kept:
-        raise InvalidInputError("there is no text", hint='give it as words, in a pipe, or "" to mean none')
+        raise InvalidInputError("no text given", hint='give it as words or in a pipe; "" for an empty text')
     return kept
 
 
 def read_stdin() -> str:
-    """All of stdin, as the UTF-8 it must be."""
+    """All of stdin, decoded as UTF-8."""
     if sys.stdin is None:
         return ""
     data = sys.stdin.buffer.read(_BYTES_LIMIT + 1)
@@ -89,17 +104,17 @@ def _decoded(data: bytes, what: str) -> str:
 
 @contextlib.contextmanager
 def _edited(initial: str) -> Generator[str]:
-    """A text through the person's editor."""
+    """A text edited in the user's editor."""
     handle, name = tempfile.mkstemp(prefix="weft-", suffix=".md")
     path = Path(name)
     with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
         file.write(initial)
     try:
         _run_editor(path)
-        yield _decoded(path.read_bytes(), "what the editor wrote")
+        yield _decoded(path.read_bytes(), "the edited text")
     except BaseException:
         if _differs(path, initial):
-            sys.stderr.write(f"what you wrote is kept in {path}\n")
+            sys.stderr.write(f"your text is kept in {path}\n")
         else:
             path.unlink(missing_ok=True)
         raise
@@ -116,17 +131,34 @@ def _differs(path: Path, initial: str) -> bool:
 def _run_editor(path: Path) -> None:
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
-        ended = subprocess.run([*shlex.split(editor), str(path)], check=False).returncode  # noqa: S603 - the person's own editor
+        code = subprocess.run([*shlex.split(editor), str(path)], check=False).returncode  # noqa: S603 - the user's own editor
     except (OSError, ValueError) as error:
         raise UnavailableError(
             f"the editor {editor!r} cannot be started: {error}", hint="set EDITOR, or give the text as words"
         ) from None
-    if ended != 0:
-        raise InvalidInputError(f"the editor {editor!r} ended with {ended}", hint="nothing was changed")
+    if code != 0:
+        raise InvalidInputError(f"the editor {editor!r} exited with {code}", hint="nothing was saved")
 
 
-def is_answered(question: str) -> bool:
-    """Ask a person yes or no; anything but yes is no."""
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask before something that cannot be undone; a script passes --yes."""
+    if yes:
+        return
+    if not is_interactive():
+        raise InvalidInputError("this cannot be undone and needs confirmation", hint="pass --yes")
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        sys.stderr.write("nothing was deleted\n")
+        raise typer.Exit(1)
+
+
+def read_setting(text: str) -> "tuple[str, JsonValue]":
+    """NAME=VALUE; a value that is JSON is read as JSON."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InvalidInputError(f"{text!r} is not NAME=VALUE", hint="for example minimumRecentNodes=2")
+    try:
+        return name.strip(), cast("JsonValue", json.loads(value))
+    except ValueError:
+        return name.strip(), value
