@@ -83,7 +83,7 @@ def test_a_context_is_compared_with_another_node_strategy_or_setting(talk: Desk)
     given = talk.ok("context", "--limit", "200", "--strategy", "truncateMiddle", "--diff", "rollingWindow")
     assert given == by_strategy
     same = talk("context", "--limit", "200", "--diff", "truncateMiddle")
-    assert (same.out, same.err) == ("", "they see the same of what they share\n")
+    assert (same.out, same.err) == ("", "no differences in what both include\n")
     both = talk("context", "--diff", "rollingWindow", "--raw")
     assert (both.code != 0, both.out) == (True, "")
     assert "--raw prints one context, and --diff compares two" in both.err

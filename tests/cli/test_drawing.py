@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.cli.views import draw_tree, first_words
-from weft.cli.formatting import ago
+from weft.cli.formatting import ago, first_words
+from weft.cli.views import draw_tree
 from weft.runtime.reading import Outline
 from weft.tree.agent import AgentType
 from weft.tree.content import Text, ToolCall

@@ -30,7 +30,7 @@ def test_without_key_and_network_the_embedded_model_is_there(desk: Desk) -> None
     assert answer.out.splitlines() == [
         "local:smollm2\t8192\t4096\t0\t0\tlogprobs,completion,prefill,seed,cache"
     ]
-    assert "there is no key for anthropic: weft keys set anthropic\n" in answer.err
+    assert "no key for anthropic; add one: weft keys set anthropic\n" in answer.err
     (row,) = desk.json("models", "local")
     assert row["profile"]["local"] is True
     assert row["profile"]["prices"] == {
@@ -61,7 +61,7 @@ def test_asking_without_a_key_says_so_and_shows_what_is_known(desk: Desk) -> Non
 @covers("cli.models")
 def test_a_provider_that_is_not_there_is_refused(desk: Desk) -> None:
     assert "no provider 'nobody'" in desk.fail("NOT_FOUND", "models", "nobody")
-    assert "anew offline" in desk.fail("INVALID_INPUT", "models", "--refresh", "--offline")
+    assert "needs the network" in desk.fail("INVALID_INPUT", "models", "--refresh", "--offline")
 
 
 @covers("provider.broken-keeps-no-others", "cli.models")
@@ -96,7 +96,7 @@ def test_keys_that_cannot_be_read_are_told_and_the_others_are_shown(desk, tmp_pa
     assert f"openai: {'others may read' if mode == 0o644 else str(path)}" in answer.err
     listed = desk("keys")
     assert (listed.code, listed.out) == (0, "lab\tenvironment\tWEFT_KEY_LAB\n")
-    assert "keys of the file are left out" in listed.err
+    assert "keys in the file are left out" in listed.err
     desk.ok("new", "Tea", "--text", "Let it steep.")
     monkeypatch.setattr("weft.runtime.summarising.models._is_installed", lambda: False)
     summary = desk("summarise", "tree:Tea")
@@ -111,13 +111,13 @@ def test_a_key_is_read_from_stdin_kept_and_never_printed(desk: Desk, tmp_path) -
     told += [desk("keys", "--json"), desk("keys", "set", "openai", "--json", stdin=CANARY)]
     assert all(answer.code == 0 for answer in told)
     path = tmp_path / "own" / "keys.json"
-    assert told[0].err == f"kept the key for anthropic in {path}\n"
+    assert told[0].err == f"saved the key for anthropic in {path}\n"
     assert told[1].out == f"anthropic\tfile\t{path}\n"
     assert json.loads(told[3].out) == [{"name": "anthropic", "place": "file", "where": str(path)}]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     told.append(desk("models"))
     assert CANARY not in "".join(answer.out + answer.err for answer in told)
-    assert desk("keys", "rm", "anthropic").err == "forgot the key for anthropic\n"
+    assert desk("keys", "rm", "anthropic").err == "deleted the key for anthropic\n"
     assert desk.ok("keys", "rm", "openai") == ""
     assert "no keys" in desk("keys").err
     assert CANARY not in path.read_text()
@@ -128,7 +128,7 @@ def test_a_key_is_read_from_stdin_kept_and_never_printed(desk: Desk, tmp_path) -
 def test_a_key_in_the_environment_comes_first_and_is_told(desk: Desk, monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
     answer = desk("keys", "set", "openai", stdin="other")
-    assert "but OPENAI_API_KEY comes first" in answer.err
+    assert "OPENAI_API_KEY takes precedence" in answer.err
     assert desk.ok("keys").startswith("openai\tenvironment\tOPENAI_API_KEY")
     assert "but OPENAI_API_KEY still has one" in desk("keys", "rm", "openai").err
 

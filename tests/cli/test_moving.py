@@ -80,12 +80,12 @@ def test_the_doctor_ends_with_one_if_something_is_wrong(marie: Desk):
     answer = marie("doctor")
     assert answer.code == 0
     assert "✓ SQLite: SQLite " in answer.out
-    assert answer.err == "all is well\n"
+    assert answer.err == "no problems\n"
     marie.clock.pass_by(seconds=-3_600)
     answer = marie("doctor")
     assert answer.code == 1
     assert "✗ clock: " in answer.out
-    assert answer.err == "something is wrong\n"
+    assert answer.err == "there are problems\n"
     assert marie("doctor", "--json").code == 1
     assert Desk(marie.address + "x")("doctor").code == 1
 

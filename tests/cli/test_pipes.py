@@ -28,7 +28,7 @@ def test_one_weft_reads_what_another_writes(grove: Path) -> None:
     assert (first.stdout, first.stderr) == ("織 first\n".encode(), b"")
     said = run_weft("say", grove=grove, stdin=first.stdout)
     assert said.returncode == 0
-    assert said.stderr.decode() == f'said in "Marie" as [{said.stdout.decode().strip()}]\n'
+    assert said.stderr.decode() == f'wrote [{said.stdout.decode().strip()}] in "Marie"\n'
     assert run_weft("read", "--node", grove=grove).stdout == first.stdout
 
 

@@ -16,7 +16,7 @@ def test_switching_walks_the_tree_and_tells_where_you_are(marie: Desk) -> None:
     assert marie.ok("switch", "child") == one
     assert marie.ok("switch", "next") == two
     assert marie.ok("switch", "leaf") == deep
-    assert marie("switch").err == f'you stand at [{deep}] in "Marie": deeper\n'
+    assert marie("switch").err == f'at [{deep}] in "Marie": deeper\n'
     assert marie.json("switch", ".")["localId"] == deep
     assert "no next sibling" in marie.fail("NOT_FOUND", "switch", "next")
 
@@ -42,7 +42,7 @@ def test_the_current_tree_is_the_one_you_were_last_in(marie: Desk) -> None:
 def test_a_buffers_text_is_typed_and_committed(story: Desk) -> None:
     answer = story("type", ", there was")
     assert answer.out == ""
-    assert answer.err == 'kept 11 characters uncommitted in "Story"; weft commit makes a node of it\n'
+    assert answer.err == '11 characters uncommitted in "Story"; weft commit makes a node of it\n'
     assert story.json("type", stdin=", there lived")["workingBuffer"] == ", there lived"
     made = story("commit")
     assert made.err == f'committed in "Story" as [{made.out.strip()}]\n'
@@ -52,7 +52,7 @@ def test_a_buffers_text_is_typed_and_committed(story: Desk) -> None:
     assert "nothing to commit" in nothing.err
     assert story.json("commit") is None
     story.ok("type", "x")
-    assert "nothing is uncommitted" in story("type", "").err
+    assert "no uncommitted text" in story("type", "").err
     assert story.ok("read") == "Once upon a time, there lived"
 
 

@@ -1,8 +1,11 @@
 """Records, recipes and users on the command line."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
+from tests.cli.desk import Desk
 from tests.covers import covers
 
 RECIPE = """
@@ -16,6 +19,13 @@ model:
     - toolCallBackfill
 """
 SAID = '{"role":"user","content":"Can we cross?"}\n{"role":"assistant","content":"Not yet."}\n'
+
+
+@pytest.fixture
+def desk(desk: Desk, empty_tables: Path) -> Desk:
+    """A grove with nothing in it."""
+    shutil.copy(empty_tables, desk.address)
+    return desk
 
 
 @covers("cli.records-and-recipe", "recipe.data")

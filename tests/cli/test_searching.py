@@ -53,7 +53,7 @@ def test_options_narrow_a_search(marie: Desk) -> None:
     assert found("--before", "2000-01-01") == 0
     page = marie("search", "loom", "--limit", "2")
     assert page.out.count("\n") == 2
-    assert page.err == "there are more: --offset 2\n"
+    assert page.err == "more results: --offset 2\n"
     assert found("--limit", "2", "--offset", "4") == 1
 
 

@@ -39,8 +39,8 @@ def test_a_text_survives_going_out_and_in_again(marie: Desk) -> None:
 
 
 def test_nothing_to_say_is_refused_unless_it_is_meant(marie: Desk) -> None:
-    assert "there is no text" in marie.fail("INVALID_INPUT", "say")
-    assert "there is no text" in marie.fail("INVALID_INPUT", "say", "-", stdin="\n")
+    assert "no text given" in marie.fail("INVALID_INPUT", "say")
+    assert "no text given" in marie.fail("INVALID_INPUT", "say", "-", stdin="\n")
     marie.ok("say", "")
     assert "UTF-8: byte 2 is 0xff" in marie.fail("INVALID_INPUT", "say", stdin=b"ab\xff")
     assert "NUL" in marie.fail("INVALID_INPUT", "say", stdin="a\x00b")
@@ -94,7 +94,7 @@ def test_merging_needs_two_places_of_one_tree(marie: Desk) -> None:
     answer = marie("merge", one, other, "--text", "Both.")
     assert answer.err == f'merged [{one}] and [{other}] into [{answer.out.strip()}] in "Marie"\n'
     assert marie.ok("read", marie.ok("merge", one, other, stdin="piped\n"), "--node") == "piped"
-    assert "two different places" in marie.fail("INVALID_INPUT", "merge", one, "--text", "x")
+    assert "two different nodes" in marie.fail("INVALID_INPUT", "merge", one, "--text", "x")
     assert "twice" in marie.fail("INVALID_INPUT", "merge", one, other, one, "--text", "x")
     marie.ok("new", "Other")
     elsewhere = marie.json("say", "far")["id"]

@@ -85,7 +85,7 @@ def add(
         stop_sequences=stop or (),
     )
     kind = "a person" if model is None else model
-    message = f"added {agent.name!r}, {kind}, with permission for {_permissions(agent.permissions)}"
+    message = f"added {agent.name!r}, {kind}; permissions: {_permissions(agent.permissions)}"
     session.out.result(agent, agent.id, message)
 
 

@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_group
 
 from weft import __version__
 from weft.cli.arguments import flag
-from weft.cli.command import with_global_options
+from weft.cli.command import CommandGroup, with_global_options
 from weft.cli.output import discard_output, write_error
 from weft.cli.session import CliSession, Settings, options_of, settings_of
 from weft.errors import InvalidSyntaxError, WeftError
@@ -76,7 +75,7 @@ class _LazyCommands(Mapping[str, "click.Command"]):
         return len(COMMANDS)
 
 
-class _Root(TyperGroup):
+class _Root(CommandGroup):
     """The root: errors go to stderr in one form, and their class decides the exit code."""
 
     def __init__(self, **settings: Any) -> None:
@@ -115,7 +114,8 @@ def _as_syntax_error(error: typer.TyperException) -> InvalidSyntaxError:
     path = "weft" if context is None else context.command_path
     hint = f"see {path} --help"
     if question:
-        hint = f"did you mean {suggestion.replace(chr(39), '')} {hint}"
+        names = suggestion.replace("'", "").replace(", ", " or ")
+        hint = f"did you mean {names} {hint}"
     message = message.removesuffix(".")
     return InvalidSyntaxError(message[:1].lower() + message[1:], hint=hint)
 

@@ -1,21 +1,88 @@
 """Register functions as commands: global options, the grove closed at the end, broken pipes."""
 
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Concatenate
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Concatenate, get_args
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from weft.cli.arguments import complete_agents, complete_trees, flag
 from weft.cli.output import discard_output
 from weft.cli.session import CliSession, options_of, settings_of
 from weft.errors import StorageError
 
-__all__ = ["command", "group", "with_global_options"]
+__all__ = ["CommandGroup", "command", "group", "with_global_options"]
 
 _PANEL = "Everywhere"
+_NUMBERS: Mapping[object, str] = {int: "a whole number", float: "a number"}
 _BROKEN_PIPE = 141
 """The exit code of a program that wrote to a closed pipe."""
+
+
+class _PlainValue:
+    """Converts the values of one option or argument: texts, numbers and paths.
+
+    typer would import pydantic for it and build an adapter for every option, used or not, which takes
+    as long as reading a grove's trees. Other types are still typer's.
+    """
+
+    def __init__(self, parameter: Any, typer_value: Callable[[], Any]) -> None:
+        self._type = parameter.type_descriptor
+        self._typer_value = typer_value
+
+    def coerce(self, value: Any, param: Any, ctx: typer.Context) -> Any:
+        many = param.multiple or param.nargs == -1
+        if value is None:
+            return () if many else None
+        kind = get_args(self._type.annotation)[0] if self._type.is_list else self._type.annotation
+        if kind is str:
+            return value
+        if kind is Path:
+            return Path(value)
+        if kind in _NUMBERS and not many:
+            try:
+                return self._in_range(kind(value))
+            except ValueError as error:
+                reason = (
+                    str(error) if isinstance(error, _RangeError) else f"{value!r} is not {_NUMBERS[kind]}"
+                )
+                raise typer.BadParameter(reason, ctx=ctx, param=param) from None
+        return self._typer_value().coerce(value, param=param, ctx=ctx)
+
+    def _in_range(self, number: float) -> float:
+        least, most = self._type.parameter_info.min, self._type.parameter_info.max
+        if least is not None and number < least:
+            raise _RangeError(f"{number:,} is less than {least:,}")
+        if most is not None and number > most:
+            raise _RangeError(f"{number:,} is more than {most:,}")
+        return number
+
+
+class _RangeError(ValueError):
+    """A number outside an option's range."""
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _converted_plainly(super().get_params(ctx))
+
+
+class CommandGroup(TyperGroup):
+    """A group whose own options are converted without pydantic."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _converted_plainly(super().get_params(ctx))
+
+
+def _converted_plainly(parameters: list[Any]) -> list[Any]:
+    """These parameters of a command, which convert their values without pydantic from now on."""
+    for parameter in parameters:
+        if "get_runtime_param" not in vars(parameter):
+            parameter.get_runtime_param = partial(_PlainValue, parameter, parameter.get_runtime_param)
+    return parameters
 
 
 def _global_options(
@@ -78,12 +145,14 @@ def command(
         _run(context, function, own, creates=creates)
 
     own = list(inspect.signature(function).parameters.values())[1:]
-    app.command(name, help=inspect.getdoc(function), rich_help_panel=panel)(with_global_options(run, own))
+    app.command(name, cls=_Command, help=inspect.getdoc(function), rich_help_panel=panel)(
+        with_global_options(run, own)
+    )
 
 
 def group(app: typer.Typer, name: str, default: Callable[[CliSession], None], *, panel: str) -> typer.Typer:
     """A group of commands under one name; the name alone runs `default`, whose docstring is the group's help."""
-    commands = typer.Typer(name=name)
+    commands = typer.Typer(name=name, cls=CommandGroup)
 
     def run(context: typer.Context, **_: Any) -> None:
         if context.invoked_subcommand is None:
