@@ -30,6 +30,7 @@ from weft.errors import UnavailableError
 from weft.runtime import following
 from weft.store import schema
 from weft.tree.access import MemberRole
+from weft.tree.event_kinds import EventKind
 
 WRITERS = 100
 
@@ -240,7 +241,7 @@ def hold_open(grove, tree_id, seconds, never):
 
         def apply(self, scope):
             tree = scope.open_tree(tree_id)
-            scope.record(tree, "slow", {"fields": []}, {})
+            scope.record(tree, EventKind.DESCRIBE, {"fields": []}, {})
             scope.transaction.flush()
             never.wait(seconds)
 

@@ -4,20 +4,17 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
 from weft.errors import InvalidInputError, PermissionDeniedError, UnauthenticatedError
 from weft.grove.grove import Grove
 from weft.runtime.operations.access import admit
+from weft.runtime.operations.executor import Caller
 from weft.server.settings import ServerSettings
 from weft.tree.content import can_be_kept
 from weft.tree.json import JsonValue
 from weft.tree.record import ID_LIMIT
-
-if TYPE_CHECKING:
-    from weft.runtime.operations.executor import Caller
 
 __all__ = ["COOKIE", "Client", "Door", "token_in"]
 
