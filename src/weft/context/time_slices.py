@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, TypeAlias, assert_never
 
-from weft.context.javascript import number_of
+from weft.context.js_compat import number_of
 from weft.errors import InvalidInputError
 from weft.tree.content import can_be_kept
 from weft.tree.json import JsonObject, JsonValue

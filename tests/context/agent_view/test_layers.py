@@ -5,10 +5,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.context.loomaware.test_assembly import EXCHANGES, PLENTY, loom_of, talk, whole_text
+from tests.context.agent_view.test_assembly import EXCHANGES, PLENTY, loom_of, talk, whole_text
 from tests.context.stories import Story
 from tests.covers import covers
 
+from weft.context.agent_view.addendum import addendum
+from weft.context.agent_view.agent_context import loom_envelope, render_loom
+from weft.context.agent_view.history_reduction import plan_loomaware
+from weft.context.agent_view.loom_block import loom_context
+from weft.context.agent_view.memory_block import Memory, PinnedNode, memory_block
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.controls import ANTHROPIC, cache_controls
 from weft.context.layers.items import active_note, note, with_images
@@ -16,12 +21,7 @@ from weft.context.layers.library import Attached
 from weft.context.layers.names import LayerId
 from weft.context.layers.request import LayeredRequest
 from weft.context.layers.settings import Changed, LayerSettings, Placement
-from weft.context.layers.standing import Standing
-from weft.context.loomaware.addendum import addendum
-from weft.context.loomaware.assembly import loom_envelope, render_loom
-from weft.context.loomaware.memory import Memory, PinnedNode, memory_block
-from weft.context.loomaware.place import loom_context
-from weft.context.loomaware.pruning import plan_loomaware
+from weft.context.layers.system_blocks import Standing
 from weft.context.manifest import Kind, Outcome
 from weft.context.system import SystemParts
 from weft.context.tokens import DEFAULT

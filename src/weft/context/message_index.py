@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import NamedTuple, cast
 
 from weft.context.fit import Columns, Sketch, Stretch
-from weft.context.shapes import ROLES, SYSTEM_ROLES, Measurer, PlainMessage, Shape, speaker_of
+from weft.context.message_dict import ROLES, SYSTEM_ROLES, Measurer, PlainMessage, Shape, speaker_of
 from weft.context.tokens import CHARS, DEFAULT
 from weft.errors import InvalidInputError
 

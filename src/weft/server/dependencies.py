@@ -8,7 +8,7 @@ from anyio import CapacityLimiter
 from fastapi import Depends
 from starlette.requests import Request
 
-from weft.server.admitting import Client, Door, token_in
+from weft.server.auth import Client, Door, token_in
 from weft.server.wire import JsonAnswer
 
 __all__ = ["ERRORS", "Asking", "answer_of", "answered", "body_of", "in_thread"]

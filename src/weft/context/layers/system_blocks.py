@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from weft.context.layers.escaping import clean, leave_open
+from weft.context.layers.escapes import clean, leave_open
 from weft.context.manifest import Kind, Outcome, Piece, Run
 from weft.context.marker import JOINT
 from weft.context.settings import Instructions

@@ -1,9 +1,9 @@
 """The account of a plan that nobody has rendered: enough to ask what other settings would drop."""
 
-from weft.context.account import Level, Reference, account_for, settings_of
 from weft.context.assemble import Plan
 from weft.context.dialogue import Part
 from weft.context.manifest import Facts, Manifest
+from weft.context.manifest_build import Level, Reference, account_for, settings_of
 from weft.context.reference import frame_tokens
 from weft.context.render import compose_levels, put_before_turn, speaker_of
 from weft.context.select import Candidate

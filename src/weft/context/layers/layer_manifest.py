@@ -10,8 +10,8 @@ from weft.context.layers.library import Held
 from weft.context.layers.names import LayerId
 from weft.context.layers.path import Placed
 from weft.context.layers.plan import LayerPlan
-from weft.context.layers.preface import Given, Preface
 from weft.context.layers.settings import Placement
+from weft.context.layers.turn_items import Given, Preface
 from weft.context.manifest import Gap, Kind, Outcome, Piece, Run
 
 __all__ = ["account_for"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
-from weft.context.javascript import (
+from weft.context.js_compat import (
     compact_json,
     is_truthy,
     json_units,
@@ -24,7 +24,7 @@ from weft.context.javascript import (
 )
 from weft.errors import InvalidInputError
 
-RECORD = Path(__file__).parents[1] / "data" / "javascript" / "recorded.jsonl"
+RECORD = Path(__file__).parents[1] / "data" / "js_compat" / "recorded.jsonl"
 ROWS = [json.loads(line) for line in RECORD.read_text().splitlines()]
 
 

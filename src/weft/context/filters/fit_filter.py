@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from weft.context.filters.base import FilterContext, Options, estimator
-from weft.context.filters.repairing import plain_messages, reserve_for
+from weft.context.filters.repair_filter import plain_messages, reserve_for
 from weft.context.filters.trace import Trace
 from weft.context.manifest import Manifest, Outcome
+from weft.context.message_dict import PlainMessage
 from weft.context.messages import fit_messages
-from weft.context.shapes import PlainMessage
 from weft.context.strategy import Strategy
 from weft.context.tokens import DEFAULT
 from weft.errors import InvalidInputError

@@ -8,26 +8,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from weft.context.assemble import INPUT, ContextRequest, Pending, plan_context
-from weft.context.layers.blocks import render_tools
-from weft.context.layers.envelope import Envelope
-from weft.context.layers.items import ContextItem
-from weft.context.layers.plan import plan_layers
-from weft.context.layers.render import render_layers
-from weft.context.layers.request import LayeredRequest
-from weft.context.layers.whole import context_of
-from weft.context.loomaware.addendum import addendum
-from weft.context.loomaware.headings import (
+from weft.context.agent_view.addendum import addendum
+from weft.context.agent_view.loom_block import Place, loom_context, tail_block
+from weft.context.agent_view.loom_plan import LoomPlan, added_piece, with_pruned
+from weft.context.agent_view.memory_block import Memory, Showing, memory_block
+from weft.context.agent_view.node_headings import (
     NodeFacts,
     absolute_heading,
     escape_content,
     escape_look_alikes,
     heading,
 )
-from weft.context.loomaware.memory import Memory, Showing, memory_block
-from weft.context.loomaware.place import Place, loom_context, tail_block
-from weft.context.loomaware.planned import LoomPlan, added_piece, with_pruned
-from weft.context.loomaware.prose import boundary, unmarked
+from weft.context.agent_view.prose import boundary, unmarked
+from weft.context.assemble import INPUT, ContextRequest, Pending, plan_context
+from weft.context.layers.blocks import render_tools
+from weft.context.layers.envelope import Envelope
+from weft.context.layers.items import ContextItem
+from weft.context.layers.layered_context import context_of
+from weft.context.layers.plan import plan_layers
+from weft.context.layers.render import render_layers
+from weft.context.layers.request import LayeredRequest
 from weft.context.manifest import Manifest
 from weft.context.marker import JOINT
 from weft.context.render import digest_of, render_context

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
-from weft.context.loomaware.headings import ago
+from weft.context.agent_view.node_headings import ago
 
 __all__ = ["RECENT", "Action", "compressed", "recent_actions", "trace_lines", "trace_view"]
 

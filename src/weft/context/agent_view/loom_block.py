@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from weft.context.loomaware.addendum import permissions_line
-from weft.context.loomaware.headings import NodeFacts, connections, moment
+from weft.context.agent_view.addendum import permissions_line
+from weft.context.agent_view.node_headings import NodeFacts, connections, moment
 from weft.tree.agent import Permission
 from weft.tree.tree import Mode
 

@@ -15,13 +15,13 @@ class Changes(tuple[Change, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        from weft.context.picture import told_changes  # noqa: PLC0415 - only who looks needs it
+        from weft.context.manifest_view import told_changes  # noqa: PLC0415 - only who looks needs it
 
         lines = ["  ".join(line) for line in told_changes(self)]
         return "\n".join(lines) or "no difference"
 
     def _repr_html_(self) -> str:
-        from weft.context.picture import changes_html  # noqa: PLC0415 - only notebooks need it
+        from weft.context.manifest_view import changes_html  # noqa: PLC0415 - only notebooks need it
 
         return changes_html(self)
 

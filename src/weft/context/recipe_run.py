@@ -4,17 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from weft.context.collapsed_groups import GroupReader
 from weft.context.filters.base import FilterContext
+from weft.context.filters.pipeline import Filtered, run_filters, run_filters_async
 from weft.context.filters.registry import Registry
-from weft.context.filters.running import Filtered, run_filters, run_filters_async
 from weft.context.filters.trace import FilterStep, id_of_message
-from weft.context.groups import GroupReader
-from weft.context.javascript import json_units
+from weft.context.js_compat import json_units
 from weft.context.manifest import NO_LIMIT, Facts, Kind, Manifest, Outcome, Piece, Run
+from weft.context.message_dict import PlainMessage
 from weft.context.recipe import Component, ComponentKind, Recipe
-from weft.context.records import RecordReader, RecordScope, as_messages, read_stream
-from weft.context.shapes import PlainMessage
-from weft.context.slices import Segment, Session, Slice, slice_of, wider
+from weft.context.record_streams import RecordReader, RecordScope, as_messages, read_stream
+from weft.context.time_slices import Segment, Session, Slice, slice_of, wider
 from weft.tree.json import JsonValue
 
 __all__ = ["Followed", "Served", "follow_recipe", "follow_recipe_async", "gather"]

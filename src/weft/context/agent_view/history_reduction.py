@@ -8,11 +8,11 @@ get it back. Pins are in the memory block, and nothing here touches them.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from weft.context.agent_view.agent_context import Exchange, LoomAware, plan_loom
+from weft.context.agent_view.loom_plan import LoomPlan
 from weft.context.assemble import ContextRequest
 from weft.context.fit import window_of_grid
 from weft.context.layers.request import LayeredRequest
-from weft.context.loomaware.assembly import Exchange, LoomAware, plan_loom
-from weft.context.loomaware.planned import LoomPlan
 from weft.context.manifest import Gap, Kind, Outcome, Piece, Run
 from weft.context.select import Candidate, Outline, bound_of, left_out_of
 from weft.context.strategy import Strategy

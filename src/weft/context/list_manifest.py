@@ -5,8 +5,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from weft.context.fit import Fit, Rules
-from weft.context.ledger import Ledger, Numbers
 from weft.context.manifest import Facts, Gap, Kind, Manifest, Outcome, Piece, Run
+from weft.context.message_index import Ledger, Numbers
 
 __all__ = ["Listed", "manifest_of"]
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from weft.context.groups import Documents
-from weft.context.javascript import compact_json
+from weft.context.collapsed_groups import Documents
+from weft.context.js_compat import compact_json
 from weft.context.manifest import Manifest
-from weft.context.slices import Path, Slice, Span, Topic, label_of, span_of
+from weft.context.time_slices import Path, Slice, Span, Topic, label_of, span_of
 from weft.tree.json import JsonObject, JsonValue
 
 __all__ = [

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
 
-from weft.context.loomaware.headings import escape_look_alikes
-from weft.context.loomaware.trace import RECENT, Action, trace_lines, trace_view
+from weft.context.agent_view.action_trace import RECENT, Action, trace_lines, trace_view
+from weft.context.agent_view.node_headings import escape_look_alikes
 from weft.context.tokens import DEFAULT, Estimator
 
 __all__ = [

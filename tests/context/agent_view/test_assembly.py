@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from tests.context.stories import Story
 from tests.covers import covers
 
+from weft.context.agent_view.action_trace import Action
+from weft.context.agent_view.addendum import addendum
+from weft.context.agent_view.agent_context import Exchange, LoomAware, loom_request, render_loom
+from weft.context.agent_view.history_reduction import plan_loomaware
+from weft.context.agent_view.loom_block import Place, loom_context
+from weft.context.agent_view.memory_block import Memory, PinnedNode, Stash, memory_block
+from weft.context.agent_view.node_headings import NodeFacts
 from weft.context.assemble import Pending, Profile
 from weft.context.layers.request import LayeredRequest
-from weft.context.loomaware.addendum import addendum
-from weft.context.loomaware.assembly import Exchange, LoomAware, loom_request, render_loom
-from weft.context.loomaware.headings import NodeFacts
-from weft.context.loomaware.memory import Memory, PinnedNode, Stash, memory_block
-from weft.context.loomaware.place import Place, loom_context
-from weft.context.loomaware.pruning import plan_loomaware
-from weft.context.loomaware.trace import Action
 from weft.context.manifest import Kind, Manifest, Outcome
 from weft.context.select import Reason
 from weft.context.settings import LoomLayout, Preferences

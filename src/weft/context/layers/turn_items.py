@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from weft.context.fit import water_level
 from weft.context.layers.blocks import Form, both_ends, render_item, shown_content
-from weft.context.layers.escaping import one_line
+from weft.context.layers.escapes import one_line
 from weft.context.layers.items import ContextItem
 from weft.context.layers.library import reference_of
 from weft.context.layers.names import FIND_ABOVE, FIND_IN_LIBRARY, REFERENCES, SEPARATOR

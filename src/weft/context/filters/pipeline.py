@@ -9,7 +9,7 @@ from typing import cast
 from weft.context.filters.base import FilterContext, FilterEntry, FilterLike, context_of, entry_of
 from weft.context.filters.registry import Registry, installed_filters
 from weft.context.filters.trace import FilterStep, Mark, Trace
-from weft.context.shapes import PlainMessage
+from weft.context.message_dict import PlainMessage
 from weft.errors import InvalidInputError, NotFoundError, WeftError
 
 __all__ = [

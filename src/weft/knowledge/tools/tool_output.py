@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from weft.context.layers.blocks import Source, ToolOutput, render_item
-from weft.context.layers.escaping import close_nothing, one_line
+from weft.context.layers.escapes import close_nothing, one_line
 from weft.context.layers.items import ContextItem
 
 __all__ = ["compose", "say"]

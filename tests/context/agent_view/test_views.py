@@ -9,17 +9,10 @@ from hypothesis import strategies as st
 from tests.context.stories import PICTURE
 from tests.covers import covers
 
-from weft.context.loomaware.addendum import addendum
-from weft.context.loomaware.headings import (
-    NodeFacts,
-    absolute_heading,
-    ago,
-    escape_content,
-    escape_look_alikes,
-    heading,
-    strip_headings,
-)
-from weft.context.loomaware.memory import (
+from weft.context.agent_view.action_trace import Action, compressed, recent_actions, trace_lines
+from weft.context.agent_view.addendum import addendum
+from weft.context.agent_view.loom_block import Place, Presence, loom_context, tail_block
+from weft.context.agent_view.memory_block import (
     Memory,
     PinnedDocument,
     PinnedNode,
@@ -29,9 +22,16 @@ from weft.context.loomaware.memory import (
     memory_block,
     memory_view,
 )
-from weft.context.loomaware.place import Place, Presence, loom_context, tail_block
-from weft.context.loomaware.prose import marked_prose
-from weft.context.loomaware.trace import Action, compressed, recent_actions, trace_lines
+from weft.context.agent_view.node_headings import (
+    NodeFacts,
+    absolute_heading,
+    ago,
+    escape_content,
+    escape_look_alikes,
+    heading,
+    strip_headings,
+)
+from weft.context.agent_view.prose import marked_prose
 from weft.tree.agent import ALL_PERMISSIONS, Permission
 from weft.tree.content import Mixed, Text
 from weft.tree.tree import Mode

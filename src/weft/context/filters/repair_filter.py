@@ -8,9 +8,9 @@ from typing import TypeAlias
 from weft.context.dialogue import CLOSING, OPENING
 from weft.context.filters.base import FilterContext, Options, flag
 from weft.context.filters.trace import Trace
-from weft.context.javascript import fields_of, items_of
+from weft.context.js_compat import fields_of, items_of
 from weft.context.marker import JOINT
-from weft.context.shapes import SYSTEM_ROLES, PlainMessage
+from weft.context.message_dict import SYSTEM_ROLES, PlainMessage
 from weft.errors import InvalidInputError
 
 __all__ = ["plain_messages", "repair", "reserve_for"]
