@@ -13,6 +13,7 @@ from weft.providers.keys import Keys
 from weft.providers.openai import OpenAI
 
 CANARY = "sk-canary-0123456789abcdefghijklmnopqrstuvwxyz"
+MARK = "[redacted key]".ljust(len(CANARY), "*")
 
 
 def sse(value: object, event: str | None = None) -> bytes:

@@ -15,7 +15,8 @@ from tests.providers.loopback import Loopback, streamed
 
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, StorageError, Trouble
 from weft.providers.keys import KeyPlace, Keys
-from weft.providers.secret import Secret, blot_text
+from weft.providers.redaction import redact_key
+from weft.providers.secret import Secret
 from weft.providers.troubles import from_connection
 
 CANARY = "sk-canary-0123456789"
@@ -198,7 +199,7 @@ def test_a_key_is_blotted_out_however_an_error_writes_it():
     told = str(from_connection("lab", error, key=Secret(secret)))
     assert "na" not in told.removeprefix("the connection")
     for way in ways:
-        assert "ry" not in blot_text(f"<{way}>", secret)
+        assert "ry" not in redact_key(f"<{way}>", secret)
 
 
 @covers("provider.broken-keeps-no-others")

@@ -18,10 +18,9 @@ SILENCE = 300.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How large an answer may be. Compressed ones count before and after."""
+    """How large a response may be, in bytes."""
 
     received: int = 32 * 1024 * 1024
-    unpacked: int = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

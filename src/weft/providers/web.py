@@ -22,7 +22,7 @@ __all__ = ["VARIABLE", "Page", "Searching", "chosen"]
 
 VARIABLE = "WEFT_WEB_SEARCH"
 _PRIVATE = f"{VARIABLE}_PRIVATE"
-_LIMITS = Limits(received=4 * 1024 * 1024, unpacked=8 * 1024 * 1024)
+_LIMITS = Limits(received=4 * 1024 * 1024)
 _SILENCE = 30.0
 
 

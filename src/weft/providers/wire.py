@@ -11,7 +11,7 @@ Header: TypeAlias = tuple[bytes, bytes]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """A request, as it was sent; secrets are blotted out of its headers and address, never of its body."""
+    """A request, as it was sent; keys are replaced in its headers and address, never in its body."""
 
     method: str
     url: str
@@ -47,7 +47,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A piece of a response's body as it came in, still compressed where it came compressed."""
+    """A piece of a response's body as it came in, without our own key."""
 
     data: bytes
 
