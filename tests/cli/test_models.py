@@ -95,7 +95,7 @@ def test_keys_that_cannot_be_read_are_told_and_the_others_are_shown(desk, tmp_pa
     assert (answer.code, answer.out[:14]) == (0, "local:smollm2\t")
     assert f"openai: {'others may read' if mode == 0o644 else str(path)}" in answer.err
     listed = desk("keys")
-    assert (listed.code, listed.out) == (0, "lab\tenvironment\tWEFT_KEY_LAB\n")
+    assert (listed.code, listed.out) == (0, "lab\tenvironment\tWEFT_KEY_LAB\t\n")
     assert "keys of the file are left out" in listed.err
     desk.ok("new", "Tea", "--text", "Let it steep.")
     monkeypatch.setattr("weft.runtime.summarising.models._is_installed", lambda: False)
@@ -111,9 +111,11 @@ def test_a_key_is_read_from_stdin_kept_and_never_printed(desk: Desk, tmp_path) -
     told += [desk("keys", "--json"), desk("keys", "set", "openai", "--json", stdin=CANARY)]
     assert all(answer.code == 0 for answer in told)
     path = tmp_path / "own" / "keys.json"
-    assert told[0].err == f"kept the key for anthropic in {path}\n"
-    assert told[1].out == f"anthropic\tfile\t{path}\n"
-    assert json.loads(told[3].out) == [{"name": "anthropic", "place": "file", "where": str(path)}]
+    assert told[0].err == f"kept the key for anthropic (api.anthropic.com) in {path}\n"
+    assert told[1].out == f"anthropic\tfile\t{path}\tapi.anthropic.com\n"
+    assert json.loads(told[3].out) == [
+        {"name": "anthropic", "place": "file", "where": str(path), "host": "api.anthropic.com"}
+    ]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     told.append(desk("models"))
     assert CANARY not in "".join(answer.out + answer.err for answer in told)
@@ -131,6 +133,20 @@ def test_a_key_in_the_environment_comes_first_and_is_told(desk: Desk, monkeypatc
     assert "but OPENAI_API_KEY comes first" in answer.err
     assert desk.ok("keys").startswith("openai\tenvironment\tOPENAI_API_KEY")
     assert "but OPENAI_API_KEY still has one" in desk("keys", "rm", "openai").err
+
+
+@covers("cli.keys", "provider.key-bound-to-host")
+def test_a_key_is_kept_for_a_host(desk: Desk, monkeypatch) -> None:
+    assert "--for HOST" in desk.fail("INVALID_INPUT", "keys", "set", "lab", stdin=CANARY)
+    monkeypatch.setenv("WEFT_COMPATIBLE_LAB", "https://lab.example:8443/v1")
+    assert "kept the key for lab (lab.example:8443)" in desk("keys", "set", "lab", stdin=CANARY).err
+    desk.ok("keys", "set", "lab", "--for", "https://other.example/v1", stdin=CANARY)
+    rows = [line.split("\t") for line in desk.ok("keys").splitlines()]
+    assert [(row[0], row[3]) for row in rows] == [("lab", "lab.example:8443"), ("lab", "other.example")]
+    desk.ok("keys", "rm", "lab", "--for", "other.example")
+    assert desk.ok("keys").endswith("\tlab.example:8443")
+    desk.ok("keys", "rm", "lab")
+    assert desk.ok("keys") == ""
 
 
 @covers("cli.keys")
@@ -162,7 +178,9 @@ def test_nothing_of_an_sdk_is_loaded_before_it_is_used(tmp_path) -> None:
 @covers("cli.keys")
 @pytest.mark.long
 def test_the_real_program_reads_a_key_from_a_pipe(tmp_path) -> None:
-    done = run_weft("keys", "set", "lab", grove=tmp_path / "g.db", stdin=CANARY.encode())
+    done = run_weft(
+        "keys", "set", "lab", "--for", "lab.example", grove=tmp_path / "g.db", stdin=CANARY.encode()
+    )
     assert (done.returncode, done.stdout) == (0, b"")
     assert CANARY.encode() not in done.stderr
     assert b"lab\tfile" in run_weft("keys", grove=tmp_path / "g.db").stdout

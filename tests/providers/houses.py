@@ -22,7 +22,8 @@ def sse(value: object, event: str | None = None) -> bytes:
 
 
 def connect(url: str, name: str, *, key: str | None = CANARY, **settings) -> Connection:
-    environment = {} if key is None else {f"WEFT_KEY_{name.upper()}": key}
+    variable = f"WEFT_KEY_{name.upper()}"
+    environment = {} if key is None else {variable: key, f"{variable}_FOR": url}
     keys = Keys(environment=environment, ring=lambda: None, file=_no_file)
     return Connection(endpoint=Endpoint(url), key_name=name, keys=keys, **settings)
 

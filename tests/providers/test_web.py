@@ -26,7 +26,13 @@ def search(tmp_path, name, *answers, **asked):
         async with Loopback(list(answers)) as server:
             found = chosen(
                 {"WEFT_WEB_SEARCH": f"{name}:{server.url}"},
-                keys(tmp_path, WEFT_KEY_BRAVE=KEY, WEFT_KEY_TAVILY=KEY),
+                keys(
+                    tmp_path,
+                    WEFT_KEY_BRAVE=KEY,
+                    WEFT_KEY_BRAVE_FOR=server.url,
+                    WEFT_KEY_TAVILY=KEY,
+                    WEFT_KEY_TAVILY_FOR=server.url,
+                ),
             )
             try:
                 return await found.search("the lamp & more", **{"limit": 2, **asked}), server.heard

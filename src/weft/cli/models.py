@@ -193,8 +193,8 @@ def keys(call: Call) -> None:
     """Keys of providers, and where they come from. Alone: list them.
 
     A key comes from the environment, else from the system's keyring, else from
-    a file that only you can read. None is ever printed. In a pipe: name, place
-    and where, with tabs between.
+    a file that only you can read. It is sent to its own host only. None is ever
+    printed. In a pipe: name, place, where and host, with tabs between.
     """
     from weft.providers.keys import Keys  # noqa: PLC0415
 
@@ -206,9 +206,9 @@ def keys(call: Call) -> None:
         call.out.json(found)
         return
     call.out.table(
-        (Column("provider"), Column("from"), Column("where", gives=True)),
-        ((each.name, each.place, each.where) for each in found),
-        ((each.name, each.place, each.where) for each in found),
+        (Column("provider"), Column("from"), Column("where", gives=True), Column("for")),
+        ((each.name, each.place, each.where, each.host or "its endpoint") for each in found),
+        ((each.name, each.place, each.where, each.host or "") for each in found),
     )
     if not found and problem is None:
         call.out.talk("there are no keys; local:smollm2 needs none, weft keys set PROVIDER adds one")
@@ -217,21 +217,49 @@ def keys(call: Call) -> None:
 def set_key(
     call: Call,
     name: Annotated[str, typer.Argument(metavar="PROVIDER", help="Whose key it is: anthropic, openai, …")],
+    *,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            "--for", metavar="HOST", help="The host that may receive it, if not the provider's own."
+        ),
+    ] = None,
 ) -> None:
     """Keep a provider's key.
 
     It is asked for, or read from stdin; never given as an argument, which others could see.
+    It is sent to the provider's host only, or to the address that its endpoint has now;
+    after a change of that address it has to be set again.
     """
-    from weft.providers.keys import Keys  # noqa: PLC0415
+    from weft.providers.keys import Keys, variable_of  # noqa: PLC0415
 
     store = Keys()
-    store.variables(name)
-    kept = store.set(name, _typed(name))
-    told = f"kept the key for {name} in {'the keyring' if kept.where == 'keyring' else kept.where}"
-    call.out.answer(kept, None, told)
-    used = store.place(name)
+    variable_of(name)
+    host = _host(name, address)
+    kept = store.set(name, _typed(name), host)
+    where = "the keyring" if kept.where == "keyring" else kept.where
+    call.out.answer(kept, None, f"kept the key for {name} ({kept.host}) in {where}")
+    used = store.place(name, kept.host)
     if used is not None and used.place != kept.place:
         call.out.talk(f"but {used.where} comes first, as long as it is set")
+
+
+def _host(name: str, address: str | None) -> str:
+    """The host that a key is for: as said, the vendor's own, or the endpoint's of that name."""
+    from weft.providers.compatible import Compatible  # noqa: PLC0415
+    from weft.providers.keys import host_of, own_host  # noqa: PLC0415
+
+    if address is not None:
+        return host_of(address)
+    if (own := own_host(name)) is not None:
+        return own
+    endpoint = Compatible().endpoints().get(name)
+    if endpoint is None:
+        raise InvalidInputError(
+            f"there is no endpoint {name!r}: which host is the key for?",
+            hint=f"weft keys set {name} --for HOST",
+        )
+    return host_of(endpoint.url)
 
 
 def _typed(name: str) -> str:
@@ -243,12 +271,16 @@ def _typed(name: str) -> str:
 def remove_key(
     call: Call,
     name: Annotated[str, typer.Argument(metavar="PROVIDER", help="Whose key it is.")],
+    *,
+    address: Annotated[
+        str | None, typer.Option("--for", metavar="HOST", help="Only the key for this host.")
+    ] = None,
 ) -> None:
     """Forget a key that is kept."""
-    from weft.providers.keys import Keys  # noqa: PLC0415
+    from weft.providers.keys import Keys, host_of  # noqa: PLC0415
 
     store = Keys()
-    store.delete(name)
+    store.delete(name, None if address is None else host_of(address))
     call.out.answer({"name": name, "removed": True}, None, f"forgot the key for {name}")
     left = store.place(name)
     if left is not None:

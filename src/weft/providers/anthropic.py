@@ -4,6 +4,7 @@ from weft.providers.base import Profile
 from weft.providers.connection import Connection
 from weft.providers.endpoint import Endpoint
 from weft.providers.hosted import Hosted, SdkClient
+from weft.providers.keys import ADDRESSES
 from weft.providers.profiles import anthropic_profile
 
 __all__ = ["Anthropic", "make"]
@@ -13,7 +14,7 @@ class Anthropic(Hosted):
     """Claude."""
 
     name = "anthropic"
-    endpoint = Endpoint("https://api.anthropic.com")
+    endpoint = Endpoint(ADDRESSES["anthropic"])
 
     def profile(self, model: str) -> Profile:
         return anthropic_profile(model)

@@ -157,6 +157,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         self._require_own_host(request.url)
         # Bytes are kept as they come, and a key could not be replaced in compressed ones.
         request.headers["Accept-Encoding"] = "identity"
+        self._drop_foreign_keys(request)
         body = await request.aread()
         tape = _TAPE.get()
         if tape is not None:
@@ -229,6 +230,13 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
                 Trouble.INVALID_REQUEST,
                 f"a request to {url.host} was stopped: this key belongs to {self._endpoint.host}",
             )
+
+    def _drop_foreign_keys(self, request: httpx2.Request) -> None:
+        """Remove what an SDK took from the environment by itself: this host receives its own key only."""
+        secret = self._secret
+        for name in (each.decode() for each in _SECRET_HEADERS):
+            if name in request.headers and not (secret and secret in request.headers[name]):
+                del request.headers[name]
 
     def _sent(self, request: httpx2.Request, body: bytes) -> Sent:
         secret = self._secret

@@ -20,7 +20,7 @@ from weft.providers.connection import Connection
 from weft.providers.continuing import as_chat
 from weft.providers.endpoint import Endpoint
 from weft.providers.events import Event
-from weft.providers.keys import Keys
+from weft.providers.keys import ADDRESSES, Keys
 from weft.providers.listing import listed_profile
 from weft.providers.openai_chat import chat_body
 from weft.providers.openai_completions import completion_body
@@ -70,7 +70,7 @@ class Preset:
 
 PRESETS: dict[str, Preset] = {
     "hyperbolic": Preset(
-        url="https://api.hyperbolic.xyz/v1",
+        url=ADDRESSES["hyperbolic"],
         profile=replace(_HOSTED, choices=8),
         key_needed=True,
         table="huggingface_hyperbolic",
@@ -79,7 +79,7 @@ PRESETS: dict[str, Preset] = {
     "lmstudio": Preset(url="http://localhost:1234/v1", profile=replace(_LOCAL, logprobs=0)),
     "ollama": Preset(url="http://localhost:11434/v1", profile=_LOCAL),
     "openrouter": Preset(
-        url="https://openrouter.ai/api/v1",
+        url=ADDRESSES["openrouter"],
         profile=replace(_HOSTED, prefill=True, cache=CacheKind.PREFIX),
         key_needed=True,
         table="openrouter",
@@ -195,9 +195,9 @@ class Compatible:
 
     async def _at_hand(self, name: str, preset: Preset) -> bool:
         """Whether asking makes sense: there is a key, or a server that listens. Loads no SDK."""
-        if preset.key_needed:
-            return self._keys.find(name) is not None
         endpoint = Endpoint(preset.url, private=preset.private)
+        if preset.key_needed:
+            return self._keys.find(name, endpoint.authority) is not None
         if name in self._connections or endpoint.host != "localhost":
             return True
         try:

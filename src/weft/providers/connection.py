@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from weft.errors import ProviderError, Trouble
 from weft.providers.endpoint import Endpoint, Resolver, resolve
-from weft.providers.keys import Keys
+from weft.providers.keys import Keys, own_host
 from weft.providers.secret import Secret
 from weft.providers.troubles import missing_key
 
@@ -36,9 +36,13 @@ class Connection:
     tls: ssl.SSLContext | None = None
 
     def key(self) -> Secret | None:
-        found = self.keys.find(self.key_name)
-        if found is None and self.key_needed:
-            raise self.without_key()
+        host = self.endpoint.authority
+        found = self.keys.find(self.key_name, host)
+        if found is None:
+            # An endpoint that may do without a key is not asked without the one that was set for it.
+            others = self.keys.kept_hosts(self.key_name)
+            if self.key_needed or (others and own_host(self.key_name) is None):
+                raise missing_key(self.key_name, self.keys.variables(self.key_name), host, others)
         if found is not None and self.endpoint.tells_keys:
             raise ProviderError(
                 Trouble.INVALID_REQUEST,
@@ -47,6 +51,3 @@ class Connection:
                 f" WEFT_COMPATIBLE_{re.sub(r'[^A-Z0-9]', '_', self.key_name.upper())}_PRIVATE=1",
             )
         return found
-
-    def without_key(self) -> ProviderError:
-        return missing_key(self.key_name, self.keys.variables(self.key_name))

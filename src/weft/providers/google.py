@@ -4,6 +4,7 @@ from weft.providers.base import Profile
 from weft.providers.connection import Connection
 from weft.providers.endpoint import Endpoint
 from weft.providers.hosted import Hosted, SdkClient
+from weft.providers.keys import ADDRESSES
 from weft.providers.profiles import google_profile
 
 __all__ = ["Google", "make"]
@@ -13,7 +14,7 @@ class Google(Hosted):
     """Gemini."""
 
     name = "google"
-    endpoint = Endpoint("https://generativelanguage.googleapis.com")
+    endpoint = Endpoint(ADDRESSES["google"])
 
     def profile(self, model: str) -> Profile:
         return google_profile(model)

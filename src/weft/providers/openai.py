@@ -13,6 +13,7 @@ from weft.providers.connection import Connection
 from weft.providers.continuing import as_chat
 from weft.providers.endpoint import Endpoint
 from weft.providers.events import Event
+from weft.providers.keys import ADDRESSES
 from weft.providers.openai_chat import chat_body
 from weft.providers.openai_completions import completion_body
 from weft.providers.openai_responses import response_body
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenAI", "make"]
 
-ENDPOINT = Endpoint("https://api.openai.com/v1")
+ENDPOINT = Endpoint(ADDRESSES["openai"])
 
 
 class OpenAI:

@@ -1,5 +1,6 @@
 """OpenAI's own SDK, as it is, on our transport: for OpenAI, and for whoever speaks like it."""
 
+import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from weft.tree.json import JsonValue
 __all__ = ["Client", "Question"]
 
 _OPENAI = "api.openai.com"
+_CUSTOM_HEADERS = "OPENAI_CUSTOM_HEADERS"
 Body: TypeAlias = Mapping[str, JsonValue]
 
 
@@ -34,11 +36,17 @@ class _Reader(Protocol):
 
 
 def _client(http: httpx2.AsyncClient, endpoint: Endpoint, key: Secret | None) -> openai.AsyncOpenAI:
-    # What the environment says about an account at OpenAI is nobody else's business.
-    private = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
+    # Servers on the own machine want no key, but the SDK wants one.
+    api_key = key.reveal() if key else "none"
+    # What the environment says about an account at OpenAI is not for other hosts.
+    custom = [line.partition(":")[0].strip() for line in os.environ.get(_CUSTOM_HEADERS, "").split("\n")]
+    private: dict[str, object] = {
+        name: f"Bearer {api_key}" if name.lower() == "authorization" else openai.Omit()
+        for name in ("OpenAI-Organization", "OpenAI-Project", *custom)
+        if name
+    }
     return openai.AsyncOpenAI(
-        # Servers on the own machine want no key, but the SDK wants one.
-        api_key=key.reveal() if key else "none",
+        api_key=api_key,
         base_url=endpoint.url,
         max_retries=0,
         http_client=http,

@@ -7,6 +7,7 @@ from email.utils import parsedate_to_datetime
 from typing import cast
 
 from weft.errors import ProviderError, Trouble, WeftError
+from weft.providers.keys import own_host
 from weft.providers.redaction import redact_key
 from weft.providers.secret import Secret
 from weft.tree.json import JsonValue
@@ -192,10 +193,17 @@ def from_connection(provider: str, error: BaseException, *, key: Secret | None =
     )
 
 
-def missing_key(provider: str, variables: tuple[str, ...]) -> ProviderError:
-    """There is no key: say where one is looked for."""
+def missing_key(provider: str, variables: tuple[str, ...], host: str, others: list[str]) -> ProviderError:
+    """There is no key for this host: say how to set one."""
+    if host == own_host(provider):
+        return ProviderError(
+            Trouble.AUTHENTICATION,
+            f"there is no key for {provider}",
+            hint=f"set {variables[0]}, or `weft keys set {provider}`; local:smollm2 needs none",
+        )
+    bound = f"; the key that is kept is for {', '.join(others)}" if others else ""
     return ProviderError(
         Trouble.AUTHENTICATION,
-        f"there is no key for {provider}",
-        hint=f"set {variables[0]}, or `weft keys set {provider}`; local:smollm2 needs none",
+        f"there is no key for {provider} at {host}{bound}: nothing was sent",
+        hint=f"`weft keys set {provider} --for {host}`, or set {variables[-1]} and {variables[-1]}_FOR={host}",
     )

@@ -13,7 +13,7 @@ from typing import NamedTuple, cast
 from weft.errors import InvalidInputError, ProviderError, Trouble
 from weft.providers.connection import Connection, Limits
 from weft.providers.endpoint import Endpoint
-from weft.providers.keys import Keys
+from weft.providers.keys import ADDRESSES, Keys
 from weft.providers.secret import Secret
 from weft.providers.troubles import describe_status, find_own, from_connection
 from weft.tree.json import JsonObject, JsonValue
@@ -78,7 +78,7 @@ def _tavily(query: str, limit: int, period: str | None, key: str) -> _Question:
 
 _DIALECTS: Mapping[str, _Dialect] = {
     "brave": _Dialect(
-        url="https://api.search.brave.com",
+        url=ADDRESSES["brave"],
         key_needed=True,
         ask=_brave,
         results=("web", "results"),
@@ -94,7 +94,7 @@ _DIALECTS: Mapping[str, _Dialect] = {
         published="publishedDate",
     ),
     "tavily": _Dialect(
-        url="https://api.tavily.com",
+        url=ADDRESSES["tavily"],
         key_needed=True,
         ask=_tavily,
         results=("results",),
