@@ -13,7 +13,7 @@ from bench.report import Section, Table, number
 from bench.scene import STORES, Scene, place_of, sample_texts
 from bench.timing import medians, seconds_of
 from weft.runtime.handles import TreeHandle
-from weft.runtime.indexing import reindex, stop_indexing
+from weft.runtime.search.indexer import reindex, stop_indexing
 from weft.store.base import Store
 from weft.store.transaction import Transaction
 

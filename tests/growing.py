@@ -10,7 +10,7 @@ from sqlalchemy import text as sql
 import weft
 from weft.ids import local_id_candidates, new_ulid
 from weft.runtime.operations.nodes import Append
-from weft.runtime.scope import Scope
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.rows import (

@@ -11,36 +11,36 @@ from weft.commands.catalog import CATALOG, ROWS
 from weft.commands.help import help_on
 from weft.commands.parse import parse
 from weft.errors import InvalidInputError, PermissionDeniedError
-from weft.runtime.attaching import AttachAll
 from weft.runtime.commanding.crossing import may_cross
+from weft.runtime.contexts.items import AttachAll
 from weft.runtime.generating.beginning import BeginCalls
 from weft.runtime.operations import (
+    agent_memory,
+    collapsed_ranges,
+    cursors,
     documents,
-    editing,
+    edits,
     history,
-    memory,
     metadata,
     nodes,
-    places,
     references,
-    writing,
 )
-from weft.runtime.users import admit
+from weft.runtime.operations.access import admit
 from weft.tree.agent import ANALYST, COLLABORATOR, SUBJECT, Permission
 
 OPERATIONS = {
-    "switch": [places.Switch],
-    "think": [memory.KeepThought],
-    "pin": [memory.KeepPin],
-    "stash": [memory.KeepStash],
-    "recall": [memory.RecallStash],
-    "drop": [memory.Unpin, memory.DropStash],
+    "switch": [cursors.Switch],
+    "think": [agent_memory.KeepThought],
+    "pin": [agent_memory.KeepPin],
+    "stash": [agent_memory.KeepStash],
+    "recall": [agent_memory.RecallStash],
+    "drop": [agent_memory.Unpin, agent_memory.DropStash],
     "respond": [nodes.Append],
     "annotate": [nodes.Annotate],
-    "edit": [editing.Edit],
+    "edit": [edits.Edit],
     "merge": [nodes.Merge],
-    "split": [editing.Split],
-    "join": [editing.Join],
+    "split": [edits.Split],
+    "join": [edits.Join],
     "attach": [AttachAll],
     "link": [references.LinkTogether],
     "unlink": [references.Unlink],
@@ -52,12 +52,12 @@ OPERATIONS = {
     "restore": [metadata.Restore],
     "exclude": [metadata.Exclude],
     "include": [metadata.Include],
-    "collapse": [references.Collapse],
-    "expand": [references.Expand],
+    "collapse": [collapsed_ranges.Collapse],
+    "expand": [collapsed_ranges.Expand],
     "undo": [history.Undo],
     "redo": [history.Redo],
     "continue": [BeginCalls],
-    "write": [writing.WriteInDocument, documents.SaveDocument],
+    "write": [documents.WriteInDocument, documents.SaveDocument],
 }
 LOOKING = {"view", "list", "tree", "search", "help", "memory", "read"}
 

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import weft
-from weft.runtime.attaching import attach_all
+from weft.runtime.contexts.items import attach_all
 
 __all__ = ["looks", "through_mcp", "through_python"]
 

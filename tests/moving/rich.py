@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import weft
 from weft.provenance.facts import summary_fact
+from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
 from weft.runtime.operations.attempts import RecordAttempt
-from weft.runtime.operations.base import Editing
 from weft.runtime.operations.envelopes import KeepLegacyText
-from weft.runtime.operations.memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
+from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.projects import AssignProject, ChangeProject, CreateProject
-from weft.runtime.scope import Scope
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import Audio, Image, Mixed, Text, Thinking, ToolCall, ToolResult

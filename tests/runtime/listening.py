@@ -6,7 +6,7 @@ import time
 
 from sqlalchemy import select
 
-from weft.runtime.actor import ROLE_RANKS, Actor
+from weft.runtime.operations.permissions import ROLE_RANKS, Actor
 from weft.store import schema
 from weft.store.events import head_of
 

@@ -14,7 +14,7 @@ from weft.errors import (
     UnavailableError,
     WeftError,
 )
-from weft.runtime.operations.editing import Edit
+from weft.runtime.operations.edits import Edit
 from weft.runtime.operations.nodes import Append
 from weft.store import schema
 from weft.tree.attempt import RawResponse, Usage

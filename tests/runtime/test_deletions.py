@@ -11,7 +11,7 @@ from tests.finding import columns_with, files_with
 
 import weft
 from weft.errors import NotFoundError, StorageError
-from weft.runtime.deletions import finish_deletions, unreferenced_blobs
+from weft.runtime.operations.deletion import finish_deletions, unreferenced_blobs
 from weft.runtime.operations.trees import DeleteTree
 from weft.store.sqlite import SqliteStore, _driver
 from weft.tree.attempt import RawResponse

@@ -19,8 +19,8 @@ from weft.errors import (
     ModelError,
     NotFoundError,
 )
-from weft.runtime.actor import Actor
 from weft.runtime.idempotency import Idempotency, OutcomeState
+from weft.runtime.operations.permissions import Actor
 from weft.runtime.redaction import redact
 from weft.store import schema
 from weft.store.idempotency import claim

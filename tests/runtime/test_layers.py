@@ -21,7 +21,7 @@ from weft.errors import (
     NotFoundError,
     PermissionDeniedError,
 )
-from weft.runtime.attaching import given_item
+from weft.runtime.contexts.items import given_item
 from weft.tree.access import MemberRole
 from weft.tree.item import Item
 

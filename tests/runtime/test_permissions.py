@@ -9,30 +9,30 @@ from tests.covers import covers
 
 from weft.errors import PermissionDeniedError, WeftError
 from weft.runtime import operations
-from weft.runtime.actor import Actor
 from weft.runtime.operations import (
+    agent_memory,
     agents,
+    attachments,
+    collapsed_ranges,
+    cursors,
     documents,
-    editing,
+    edits,
     history,
-    items,
-    memory,
     metadata,
     nodes,
-    places,
     projects,
     references,
     trees,
-    writing,
 )
-from weft.runtime.reading import Reading
+from weft.runtime.operations.permissions import Actor
+from weft.runtime.views.reader import Reading
 from weft.store import schema
 from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
 
 MODULES = (
-    *(agents, documents, editing, history, items, memory, metadata),
-    *(nodes, places, projects, references, trees, writing),
+    *(agent_memory, agents, attachments, collapsed_ranges, cursors, documents, edits),
+    *(history, metadata, nodes, projects, references, trees),
 )
 OPERATIONS = [
     value
@@ -40,6 +40,7 @@ OPERATIONS = [
     for value in vars(module).values()
     if inspect.isclass(value)
     and dataclasses.is_dataclass(value)
+    and hasattr(value, "apply")
     and value.__module__ == module.__name__
     and not value.__name__.startswith("_")
 ]
@@ -192,7 +193,7 @@ def test_a_users_role_is_the_greater_of_grove_and_tree(loom, grove_role, tree_ro
 
 
 def _member(loom, tree, grove_role, tree_role):
-    from weft.runtime.actor import ROLE_RANKS
+    from weft.runtime.operations.permissions import ROLE_RANKS
 
     agent = loom.add_agent(f"member {tree.id}", type="human")
     (key,) = _keys(loom, agent.id)

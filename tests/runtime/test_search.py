@@ -8,9 +8,9 @@ from tests.covers import covers
 
 import weft
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
-from weft.runtime.actor import Actor
 from weft.runtime.grove import Grove
-from weft.runtime.hits import HitKind
+from weft.runtime.operations.permissions import Actor
+from weft.runtime.search.results import HitKind
 from weft.store import schema
 from weft.tree.content import Mixed, Text, Thinking, ToolCall
 from weft.tree.reference import TargetKind

@@ -16,7 +16,7 @@ from tests.growing import grow
 
 import weft
 from weft.runtime.grove import open_grove
-from weft.runtime.indexing import catch_up, stop_indexing
+from weft.runtime.search.indexer import catch_up, stop_indexing
 from weft.store import schema
 from weft.store.feeding import Size, lagging_trees, prepare, present_mark, write_portions
 from weft.store.opening import open_store

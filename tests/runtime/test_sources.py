@@ -6,7 +6,7 @@ from tests.growing import grow
 from tests.statements import statements
 
 from weft.errors import InvalidInputError
-from weft.runtime.operations.editing import Edit
+from weft.runtime.operations.edits import Edit
 from weft.runtime.operations.nodes import Append, Merge
 from weft.store.queries import find_node
 from weft.store.references import find_tree

@@ -15,10 +15,9 @@ from tests.runtime.shelves import library
 
 from weft.errors import ConflictError, InvalidInputError, PermissionDeniedError, UnavailableError
 from weft.knowledge.tools.registry import Registry, installed_tools
+from weft.runtime.contexts.turn_tools import MACHINE_ZONE, ToolCall, Tools
 from weft.runtime.generating.sent import Again
 from weft.runtime.grove import Grove
-from weft.runtime.tools import ToolCall, Tools
-from weft.runtime.zone import MACHINE_ZONE
 from weft.testing import Scripted, SteppingClock, grove
 from weft.tree.access import MemberRole
 

@@ -10,8 +10,7 @@ import weft
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.ids import is_ulid
 from weft.runtime.grove import open_grove
-from weft.runtime.operations.histories import AppendHistory
-from weft.runtime.operations.nodes import Append
+from weft.runtime.operations.nodes import Append, AppendHistory
 from weft.tree.agent import AgentType
 from weft.tree.edge import EdgeType, Source, SourceRole
 from weft.tree.node import Role, Status

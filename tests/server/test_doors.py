@@ -9,7 +9,7 @@ from tests.covers import covers
 from tests.server.conftest import KEY, LIMIT, Asker
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, PermissionDeniedError
-from weft.runtime.users import admit, digest_of_token
+from weft.runtime.operations.access import admit, digest_of_token
 from weft.server.settings import ServerSettings
 from weft.store import schema
 

@@ -9,8 +9,8 @@ from tests.growing import grow
 from tests.statements import statements
 
 import weft
-from weft.runtime.contexts import options_from
-from weft.runtime.values import heading_of, node_values
+from weft.runtime.contexts.assembler import options_from
+from weft.runtime.operations.node_values import heading_of, node_values
 from weft.store import schema
 from weft.store.ancestry import origins_of
 from weft.store.levels import _FIRST_BEYOND, _TAIL_TO, first_beyond, instructing, tail_to

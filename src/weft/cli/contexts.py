@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weft.context.manifest import Manifest
     from weft.context.picture import Segment
     from weft.context.result import AssembledContext
-    from weft.runtime.contexts import ContextWishes
+    from weft.runtime.contexts.assembler import ContextWishes
     from weft.runtime.handles import NodeHandle, TreeHandle
     from weft.tree.content import JsonValue
 

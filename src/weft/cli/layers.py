@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from weft.context.layers.envelope import Envelope
-    from weft.runtime.contexts import ContextWishes
+    from weft.runtime.contexts.assembler import ContextWishes
+    from weft.runtime.contexts.prepared_request import Prepared
     from weft.runtime.handles import NodeHandle, TreeHandle
-    from weft.runtime.preparing import Prepared
 
 __all__ = ["COLOURS", "View", "layer_bar", "show_layers"]
 

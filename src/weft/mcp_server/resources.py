@@ -21,7 +21,7 @@ from weft.ids import is_ulid
 from weft.runtime.commanding.papers import Papers
 from weft.runtime.commanding.seeing import Seeing, words_of
 from weft.runtime.grove import Grove
-from weft.runtime.shelf import Shelved, shelved_documents, shelved_trees
+from weft.runtime.views.tree_list import Shelved, shelved_documents, shelved_trees
 from weft.tree.document import Document
 from weft.tree.node import Node
 from weft.tree.wire import iso

@@ -8,13 +8,13 @@ from weft.context.layers.chats import Chat, ChatContext, ChatMessage, read_chat,
 from weft.context.layers.resolving import NoteReference, resolve_notes
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
 from weft.knowledge.notes import Mounted
-from weft.runtime.attaching import read_items
+from weft.runtime.contexts.items import read_items
 from weft.runtime.operations.agents import AddAgent
-from weft.runtime.operations.base import Editing
 from weft.runtime.operations.envelopes import add_legacy_text
-from weft.runtime.operations.histories import AppendHistory
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.nodes import AppendHistory
+from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.trees import Plant
-from weft.runtime.scope import Scope
 from weft.runtime.vaults import item_of, mounted_in
 from weft.store.envelopes import legacy_texts
 from weft.store.references import find_agent, find_tree

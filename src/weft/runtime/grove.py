@@ -11,36 +11,34 @@ from sqlalchemy import select
 
 from weft.errors import InvalidInputError
 from weft.ids import Entropy, random_bytes
-from weft.runtime.actor import Actor, require_access
 from weft.runtime.attending import dismiss
-from weft.runtime.clock import Clock, system_clock
 from weft.runtime.errands import run_errands
 from weft.runtime.events import EventBatch, EventLog
 from weft.runtime.following import Subscription, follow, stop_following
-from weft.runtime.founding import owner_of
-from weft.runtime.gate import Gate
 from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
-from weft.runtime.hits import HitKind, Hits
 from weft.runtime.idempotency import Idempotency
-from weft.runtime.indexing import follow_index, reindex
 from weft.runtime.jobs import JobBoard
 from weft.runtime.keeping import Keeping
 from weft.runtime.leases import Leases
-from weft.runtime.narrowing import Moment, Search
 from weft.runtime.operations.agents import AddAgent
-from weft.runtime.operations.base import Operation
+from weft.runtime.operations.bootstrap import owner_of
+from weft.runtime.operations.clock import Clock, system_clock
 from weft.runtime.operations.documents import CreateDocument
+from weft.runtime.operations.executor import Executor, Operation
 from weft.runtime.operations.history import Redo, Undo
+from weft.runtime.operations.permissions import Actor, require_access
 from weft.runtime.operations.projects import CreateProject
-from weft.runtime.operations.references import LinkTogether, TagTarget, Unlink, Untag
+from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
 from weft.runtime.operations.trees import Plant
 from weft.runtime.projects import ProjectHandle, items_of, read_project, read_projects
-from weft.runtime.reading import Reading
 from weft.runtime.running import close_left_behind, stop_runs
-from weft.runtime.searching import search
+from weft.runtime.search.filters import Moment, Search
+from weft.runtime.search.indexer import follow_index, reindex
+from weft.runtime.search.results import HitKind, Hits
+from weft.runtime.search.search import search
 from weft.runtime.speaking import GroveSpeaking
 from weft.runtime.summarising.thread import follow_summaries
-from weft.runtime.targets import TargetRef
+from weft.runtime.views.reader import Reading
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.opening import open_store
@@ -58,13 +56,13 @@ if TYPE_CHECKING:
     from weft.context.tokens import Calibration
     from weft.provenance.report import Report
     from weft.providers.registry import Registry
-    from weft.runtime.contexts import Contexts
+    from weft.runtime.contexts.assembler import Contexts
+    from weft.runtime.contexts.layers import Layers
+    from weft.runtime.contexts.turn_tools import Tools
     from weft.runtime.evidence import Evidence
-    from weft.runtime.layering import Layers
     from weft.runtime.moving.backup import BackedUp
     from weft.runtime.moving.files import Exported, Imported
     from weft.runtime.stamping import Stamped
-    from weft.runtime.tools import Tools
     from weft.runtime.vaults import Vaults
 
 __all__ = ["Grove", "open_grove"]
@@ -93,7 +91,7 @@ def open_grove(
     store = open_store(address, timeout=timeout, create=create)
     store.background = background
     try:
-        gate = Gate(store, clock, entropy, accept_clock, providers=providers)
+        gate = Executor(store, clock, entropy, accept_clock, providers=providers)
         owner = owner_of(gate)
         close_left_behind(gate, Actor(owner))
         if background:
@@ -109,7 +107,7 @@ def open_grove(
 class Grove(GroveSpeaking, Keeping):
     """Trees, documents and agents, as seen and changed by one agent."""
 
-    def __init__(self, gate: Gate, actor: Actor) -> None:
+    def __init__(self, gate: Executor, actor: Actor) -> None:
         self._gate = gate
         self._actor = actor
         self._read = Reading(gate.store, actor)
@@ -119,7 +117,7 @@ class Grove(GroveSpeaking, Keeping):
         return f"<Grove {self._gate.store.name}>"
 
     def _repr_html_(self) -> str:
-        from weft.runtime.drawing import trees_html  # noqa: PLC0415 - only notebooks need it
+        from weft.runtime.views.html import trees_html  # noqa: PLC0415 - only notebooks need it
 
         return trees_html(self._read.trees(limit=50))
 
@@ -150,8 +148,10 @@ class Grove(GroveSpeaking, Keeping):
     @property
     def contexts(self) -> "Contexts":
         """What models would see."""
-        from weft.runtime.contexts import Contexts  # noqa: PLC0415 - the engine is loaded by who asks it
-        from weft.runtime.profiles import profiles_of  # noqa: PLC0415 - as above
+        from weft.runtime.contexts.assembler import (  # noqa: PLC0415 - the engine is loaded by who asks it
+            Contexts,
+        )
+        from weft.runtime.contexts.profiles import profiles_of  # noqa: PLC0415 - as above
 
         gate = self._gate
         return Contexts(gate.store, self._actor, gate.contents, gate.clock, profiles_of(gate))
@@ -166,14 +166,14 @@ class Grove(GroveSpeaking, Keeping):
     @property
     def tools(self) -> "Tools":
         """What can be looked up for a turn: `loom.tools.run("localSearch", query="the lamp")`."""
-        from weft.runtime.tools import Tools  # noqa: PLC0415 - few calls look things up
+        from weft.runtime.contexts.turn_tools import Tools  # noqa: PLC0415 - few calls look things up
 
         return Tools(self)
 
     @property
     def layers(self) -> "Layers":
         """Requests in layers: what models would be sent, what they were, and what a cache made of it."""
-        from weft.runtime.layering import Layers  # noqa: PLC0415 - the engine is loaded by who asks it
+        from weft.runtime.contexts.layers import Layers  # noqa: PLC0415 - the engine is loaded by who asks it
 
         return Layers(self._gate.store, self._actor, self._gate.contents, self._gate.clock, self)
 
@@ -191,13 +191,13 @@ class Grove(GroveSpeaking, Keeping):
 
     def prefer(self, **settings: JsonValue) -> None:
         """Set preferences for the whole grove (`truncation_strategy`, …); None takes one back."""
-        from weft.runtime.operations.preferences import Prefer  # noqa: PLC0415
+        from weft.runtime.operations.settings import Prefer  # noqa: PLC0415
 
         self.perform(Prefer(settings=settings))
 
     def calibrate(self, model: str) -> "Calibration | None":
         """Learn a model's tokens from its recorded usage, as a new version; None while there is too little."""
-        from weft.runtime.operations.calibrations import Calibrate  # noqa: PLC0415
+        from weft.runtime.operations.settings import Calibrate  # noqa: PLC0415
 
         return self.perform(Calibrate(model=model))
 
@@ -331,7 +331,7 @@ class Grove(GroveSpeaking, Keeping):
 
     def remember(self, text: str) -> DocumentHandle:
         """One more line of the user's memory, which stands at the beginning of every request in layers."""
-        from weft.runtime.memory import remember  # noqa: PLC0415 - few calls remember
+        from weft.runtime.contexts.user_memory import remember  # noqa: PLC0415 - few calls remember
 
         return remember(self, text)
 

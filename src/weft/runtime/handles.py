@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, NoReturn, Unpack
 
 from weft.errors import InvalidInputError
 from weft.runtime.layered import LayeredNode, LayeredTree
+from weft.runtime.operations.collapsed_ranges import Collapse, Expand, Uncollapse
+from weft.runtime.operations.cursors import CommitBuffer, Direction, Switch, TypeText
 from weft.runtime.operations.documents import ArchiveDocument, DeleteDocument, SaveDocument
-from weft.runtime.operations.editing import Edit, Erase, Join, Split
+from weft.runtime.operations.edits import Edit, Erase, Join, Split
 from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
-from weft.runtime.operations.places import CommitBuffer, Direction, Switch, TypeText
-from weft.runtime.operations.references import Collapse, Expand, Uncollapse
 from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchive
 from weft.runtime.speaking import DocumentSpeaking, NodeSpeaking, TreeSpeaking
 from weft.tree.attempt import RawResponse
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from weft.context.manifest import Manifest
     from weft.context.result import AssembledContext
     from weft.provenance.report import Report
-    from weft.runtime.contexts import ContextWishes
+    from weft.runtime.contexts.assembler import ContextWishes
     from weft.runtime.evidence import ProvenanceHandle
     from weft.runtime.grove import Grove
-    from weft.runtime.hits import Hits
+    from weft.runtime.search.results import Hits
     from weft.tree.difference import Difference
     from weft.tree.progress import Progress
 
@@ -60,7 +60,7 @@ class NodeHandle(LayeredNode, NodeSpeaking):
         return f"<Node [{self.local_id}] {self.value.author_type}{marks} {shown!r}>"
 
     def _repr_html_(self) -> str:
-        from weft.runtime.drawing import node_html  # noqa: PLC0415 - only notebooks need it
+        from weft.runtime.views.html import node_html  # noqa: PLC0415 - only notebooks need it
 
         return node_html(self.value)
 
@@ -243,19 +243,21 @@ class NodeHandle(LayeredNode, NodeSpeaking):
         answer), `text` (not a node yet), `context` and `instructions` (further sources),
         `annotations`, `estimator`, `preferences`; see `ContextWishes`.
         """
-        from weft.runtime.contexts import options_from  # noqa: PLC0415 - the engine is loaded by who asks it
+        from weft.runtime.contexts.assembler import (  # noqa: PLC0415 - the engine is loaded by who asks it
+            options_from,
+        )
 
         return self._grove.contexts.at(self.value.tree_id, self.id, options_from(wishes))
 
     def manifest(self, **wishes: "Unpack[ContextWishes]") -> "Manifest":
         """What a model would and would not see here; the same wishes as for `context`, but no texts are read."""
-        from weft.runtime.contexts import options_from  # noqa: PLC0415
+        from weft.runtime.contexts.assembler import options_from  # noqa: PLC0415
 
         return self._grove.contexts.manifest(self.value.tree_id, self.id, options_from(wishes))
 
     def diff(self, other: "NodeHandle | str", *, paths: bool = False) -> "Difference":
         """Where the two paths part, and what the texts do not share; with `paths`, of all that follows."""
-        from weft.runtime.comparing import Comparing  # noqa: PLC0415 - few calls compare
+        from weft.runtime.views.comparison import Comparing  # noqa: PLC0415 - few calls compare
 
         read = self._grove.read
         return Comparing(read.store, read.actor).nodes(
@@ -288,7 +290,7 @@ class TreeHandle(LayeredTree, TreeSpeaking):
         )
 
     def _repr_html_(self) -> str:
-        from weft.runtime.drawing import outline_html  # noqa: PLC0415 - only notebooks need it
+        from weft.runtime.views.html import outline_html  # noqa: PLC0415 - only notebooks need it
 
         return outline_html(self.value, self._grove.read.outline(self.id, limit=500))
 
@@ -386,13 +388,15 @@ class TreeHandle(LayeredTree, TreeSpeaking):
 
     def context(self, **wishes: "Unpack[ContextWishes]") -> "AssembledContext":
         """What a model would see where you stand, uncommitted text included."""
-        from weft.runtime.contexts import options_from  # noqa: PLC0415 - the engine is loaded by who asks it
+        from weft.runtime.contexts.assembler import (  # noqa: PLC0415 - the engine is loaded by who asks it
+            options_from,
+        )
 
         return self._grove.contexts.at(self.id, None, options_from(wishes))
 
     def prefer(self, **settings: "JsonValue") -> "TreeHandle":
         """Set this tree's preferences (`truncation_strategy`, …); None leaves one to the grove again."""
-        from weft.runtime.operations.preferences import PreferInTree  # noqa: PLC0415
+        from weft.runtime.operations.settings import PreferInTree  # noqa: PLC0415
 
         self._grove.perform(PreferInTree(tree=self.id, settings=settings))
         return self.refresh()

@@ -2,18 +2,18 @@
 
 from typing import TYPE_CHECKING, Unpack
 
-from weft.runtime.operations.items import Detach
+from weft.runtime.operations.attachments import Detach
 from weft.tree.item import Item
 from weft.tree.node import Node
 from weft.tree.tree import Tree
 
 if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
+    from weft.runtime.contexts.options import LayerWishes
+    from weft.runtime.contexts.prepared_request import Prepared
+    from weft.runtime.contexts.statistics import TreeStats
     from weft.runtime.grove import Grove
     from weft.runtime.handles import NodeHandle
-    from weft.runtime.layer_options import LayerWishes
-    from weft.runtime.preparing import Prepared
-    from weft.runtime.stats import TreeStats
 
 __all__ = ["LayeredNode", "LayeredTree"]
 
@@ -27,7 +27,7 @@ class LayeredNode:
 
     def attach(self, *items: Item | str) -> "NodeHandle":
         """Hang items on this turn, all or none: made by hand, or named as `read_items` reads them."""
-        from weft.runtime.attaching import attach_all  # noqa: PLC0415 - few calls attach
+        from weft.runtime.contexts.items import attach_all  # noqa: PLC0415 - few calls attach
 
         attach_all(self._grove, self.value.tree_id, self.value.id, items)
         return self._as_it_is()
@@ -45,13 +45,13 @@ class LayeredNode:
         Takes what `context` takes, and `library` (system or inline), `changed` (refresh or
         append), `strip` and `summary`, `items` of input that is not a node yet, and what tools gave.
         """
-        from weft.runtime.layer_options import layer_options_from  # noqa: PLC0415 - the engine
+        from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - the engine
 
         return self._grove.layers.at(self.value.tree_id, self.value.id, layer_options_from(wishes))
 
     def prepare(self, **wishes: "Unpack[LayerWishes]") -> "Prepared":
         """The same made ready for sending: cache controls, what will be found cached, and what is odd about it."""
-        from weft.runtime.layer_options import layer_options_from  # noqa: PLC0415 - the engine
+        from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - the engine
 
         return self._grove.layers.prepare(self.value.tree_id, self.value.id, layer_options_from(wishes))
 
@@ -80,7 +80,7 @@ class LayeredTree:
 
     def envelope(self, **wishes: "Unpack[LayerWishes]") -> "Envelope":
         """The request from where you stand in layers."""
-        from weft.runtime.layer_options import layer_options_from  # noqa: PLC0415 - the engine
+        from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - the engine
 
         return self._grove.layers.at(self.value.id, None, layer_options_from(wishes))
 
@@ -92,7 +92,7 @@ class LayeredTree:
 
     def stats(self, **wishes: "Unpack[LayerWishes]") -> "TreeStats":
         """What its requests were made of, and what a provider's cache made of them."""
-        from weft.runtime.layer_options import layer_options_from  # noqa: PLC0415 - the engine
-        from weft.runtime.stats import tree_stats  # noqa: PLC0415
+        from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - the engine
+        from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415
 
         return tree_stats(self._grove.layers, self.value.id, layer_options_from(wishes))

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from weft.runtime.actor import require_access, require_permission
 from weft.runtime.handles import TreeHandle
+from weft.runtime.operations.permissions import require_access, require_permission
 from weft.runtime.operations.projects import (
     ArchiveProject,
     AssignProject,
@@ -12,7 +12,7 @@ from weft.runtime.operations.projects import (
     load_project,
     load_projects,
 )
-from weft.runtime.reading import Reading
+from weft.runtime.views.reader import Reading
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.project import Project, ProjectItem, item_from_text

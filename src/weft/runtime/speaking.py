@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING, Unpack, cast
 
 if TYPE_CHECKING:
-    from weft.runtime.actor import Actor
     from weft.runtime.collaborating.handles import AgentHandle, Collaborated, RunWishes
     from weft.runtime.commanding.doing import Done
-    from weft.runtime.gate import Gate
     from weft.runtime.generate import Generated, Generations, Stream
     from weft.runtime.generating.preflight import Preflight
     from weft.runtime.generating.wishes import GenerateWishes
     from weft.runtime.grove import Grove
+    from weft.runtime.operations.executor import Executor
+    from weft.runtime.operations.permissions import Actor
     from weft.runtime.summaries import Summaries
     from weft.tree.agent import Permission
     from weft.tree.document import Document
@@ -24,7 +24,7 @@ class GroveSpeaking:
     """Models, for a whole grove."""
 
     if TYPE_CHECKING:
-        _gate: Gate
+        _gate: Executor
         _actor: Actor
 
     @property
@@ -48,8 +48,8 @@ class GroveSpeaking:
 
         `within` narrows them further; what `run` has leased is no obstacle to it.
         """
-        from weft.runtime.actor import Actor  # noqa: PLC0415 - few calls act through another
         from weft.runtime.grove import Grove  # noqa: PLC0415
+        from weft.runtime.operations.permissions import Actor  # noqa: PLC0415 - few calls act through another
         from weft.store.references import find_agent  # noqa: PLC0415
 
         me = self._actor

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from weft.errors import NotFoundError
 from weft.knowledge.folder import Listing
 from weft.knowledge.notes import Mounted
-from weft.runtime.actor import require_access, require_permission
+from weft.runtime.operations.permissions import require_access, require_permission
 from weft.runtime.operations.vaults import MountVault, UnmountVault, load_vaults
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
@@ -18,7 +18,7 @@ from weft.tree.vault import Vault
 if TYPE_CHECKING:
     from weft.context.layers.items import ContextItem
     from weft.runtime.grove import Grove
-    from weft.runtime.reading import Reading
+    from weft.runtime.views.reader import Reading
 
 __all__ = ["VaultHandle", "Vaults", "item_of", "mounted_in"]
 
@@ -129,7 +129,7 @@ class Vaults:
 
     def items(self, *references: str) -> "Sequence[Item]":
         """What references stand for, each thing once: see `read_items`."""
-        from weft.runtime.attaching import read_items  # noqa: PLC0415 - it stands on this module
+        from weft.runtime.contexts.items import read_items  # noqa: PLC0415 - it stands on this module
 
         return read_items(self._grove, references).items
 

@@ -10,14 +10,14 @@ from starlette.requests import Request
 
 from weft.errors import InvalidInputError, PermissionDeniedError, UnauthenticatedError
 from weft.runtime.grove import Grove
-from weft.runtime.users import admit
+from weft.runtime.operations.access import admit
 from weft.server.settings import ServerSettings
 from weft.tree.content import can_be_kept
 from weft.tree.json import JsonValue
 from weft.tree.record import ID_LIMIT
 
 if TYPE_CHECKING:
-    from weft.runtime.gate import Gate
+    from weft.runtime.operations.executor import Executor
 
 __all__ = ["COOKIE", "Caller", "Door", "token_in"]
 
@@ -86,7 +86,7 @@ class Door:
         matches = [hmac.compare_digest(key.encode(), offered) for key in self._keys]
         if True in matches:
             return Caller(grove=self.grove, name=None, service=True)
-        gate: Gate = self.grove._gate  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the grove as another user sees it
+        gate: Executor = self.grove._gate  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the grove as another user sees it
         found = admit(gate, token)
         return Caller(grove=Grove(gate, found.actor), name=found.name, service=found.service)
 

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 
 from weft.errors import UnavailableError
 from weft.runtime.grove import Grove
-from weft.runtime.users import new_token
+from weft.runtime.operations.access import new_token
 from weft.server.app import create_app
 from weft.server.settings import LOOPBACK, ServerSettings
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import update
 
-from weft.runtime.actor import require_access
 from weft.runtime.heartbeat import beating
+from weft.runtime.operations.permissions import require_access
 from weft.store import schema
 from weft.store.references import find_tree
 from weft.store.transaction import Transaction

@@ -5,10 +5,10 @@ from typing import TypeAlias, assert_never
 from weft.commands import reply
 from weft.commands import values as v
 from weft.context.layers.items import node as node_item
-from weft.runtime.attaching import AttachAll, attach_all
 from weft.runtime.commanding.desk import Desk, Outcome, as_it_was
 from weft.runtime.commanding.stepping import joined_with
-from weft.runtime.operations.editing import Edit, Join, Split
+from weft.runtime.contexts.items import AttachAll, attach_all
+from weft.runtime.operations.edits import Edit, Join, Split
 from weft.runtime.operations.nodes import Annotate, Append, Merge
 from weft.runtime.vaults import item_of
 from weft.tree.edge import Source, SourceRole

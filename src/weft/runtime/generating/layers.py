@@ -2,7 +2,9 @@
 
 from functools import partial
 
-from weft.runtime.contexts import NO_TURNS, require_no_tools
+from weft.runtime.contexts.assembler import NO_TURNS, require_no_tools
+from weft.runtime.contexts.options import LayerOptions
+from weft.runtime.contexts.prepared_request import Prepared, keeping, record
 from weft.runtime.generating.assembly import (
     Ask,
     Assembled,
@@ -11,8 +13,6 @@ from weft.runtime.generating.assembly import (
     options_of,
     with_prefill,
 )
-from weft.runtime.layer_options import LayerOptions
-from weft.runtime.preparing import Prepared, keeping, record
 
 __all__ = ["assemble_in_layers", "assembled_from", "assembly_for"]
 

@@ -9,8 +9,8 @@ from weft.context.layers.blocks import ToolOutput
 from weft.context.tokens import EstimatorLike
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import Parameters
+from weft.runtime.contexts.option_checks import check_generation, check_known, listed, node_references
 from weft.runtime.generating.caps import dollars_from
-from weft.runtime.wishing import check_generation, check_known, listed, node_references
 from weft.tree.agent import Agent
 from weft.tree.json import JsonObject, JsonValue
 

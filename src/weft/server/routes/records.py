@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from weft.errors import InvalidInputError, PermissionDeniedError
 from weft.runtime.operations.records import APPEND_LIMIT
-from weft.runtime.records import LIST_LIMIT
+from weft.runtime.records.streams import LIST_LIMIT
 from weft.server.admitting import Caller
 from weft.server.asking import ERRORS, Asking, answer_of, answered, body_of
 from weft.server.wire import JsonAnswer, read_object
