@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from weft.providers.adapter import Connection
 from weft.providers.anthropic import Anthropic
 from weft.providers.compatible import Compatible
-from weft.providers.connection import Connection
 from weft.providers.endpoint import Endpoint
 from weft.providers.google import Google
 from weft.providers.keys import Keys

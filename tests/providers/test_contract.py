@@ -11,13 +11,11 @@ from tests.providers.houses import CANARY, HOUSES, MARK, House, connect
 from tests.providers.loopback import Loopback, gone, plain, silent, streamed
 
 from weft.errors import ProviderError, Trouble
+from weft.providers.adapter import Limits, dry_run
 from weft.providers.base import Parameters, Request, Tool
-from weft.providers.collecting import Answer
-from weft.providers.composing import composed
-from weft.providers.connection import Limits
-from weft.providers.events import Ending, TextDelta
-from weft.providers.gate import Gate
-from weft.providers.wire import Received
+from weft.providers.events import Answer, Ending, TextDelta
+from weft.providers.exchange import WireBytes
+from weft.providers.scripted import Gate
 from weft.tree.attempt import Usage
 from weft.tree.content import Text, Thinking, ToolCall, ToolResult
 from weft.tree.message import Message
@@ -116,7 +114,7 @@ def test_what_would_be_sent_is_told_to_the_byte_without_a_key_and_without_sendin
     async def again():
         async with Loopback([gone()]) as silent_one:
             provider = house.make(connect(silent_one.url + house.base, house.name, key=None))
-            told = await composed(provider, ask)
+            told = await dry_run(provider, ask)
             await provider.close()
             return told, silent_one
 
@@ -137,7 +135,7 @@ def test_words_come_one_by_one_and_bytes_come_before_their_words(house):
                 sent = 1
                 async for event in events:
                     kinds.append(type(event))
-                    if isinstance(event, Received) and sent < len(pieces):
+                    if isinstance(event, WireBytes) and sent < len(pieces):
                         sent += 1
                         gate.let(1)
             await provider.close()
@@ -145,9 +143,9 @@ def test_words_come_one_by_one_and_bytes_come_before_their_words(house):
 
     kinds = asyncio.run(scene())
     first = kinds.index(TextDelta)
-    assert Received in kinds[:first]
+    assert WireBytes in kinds[:first]
     assert sum(kind is TextDelta for kind in kinds) == len(WORDS)
-    assert sum(kind is Received for kind in kinds[: len(kinds) - 1]) >= len(WORDS)
+    assert sum(kind is WireBytes for kind in kinds[: len(kinds) - 1]) >= len(WORDS)
 
 
 @covers("provider.one-capture-layer")
@@ -304,7 +302,7 @@ def test_a_call_can_be_stopped_between_words_and_its_connection_is_let_go(house,
                 async with aclosing(provider.stream(chat("Hi", model=house.model))) as events:
                     async for event in events:
                         heard.add(event)
-                        if isinstance(event, Received):
+                        if isinstance(event, WireBytes):
                             gate.let(1)
                         if isinstance(event, TextDelta):
                             if how == "close":

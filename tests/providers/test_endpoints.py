@@ -18,15 +18,14 @@ from tests.providers.houses import ANTHROPIC, CANARY, CHAT, GOOGLE, connect
 from tests.providers.loopback import Loopback, plain, streamed
 
 from weft.errors import InvalidInputError, ProviderError, Trouble
+from weft.providers.adapter import Connection
 from weft.providers.anthropic import Anthropic
 from weft.providers.base import Request
 from weft.providers.capture import CaptureTransport
 from weft.providers.compatible import Compatible
-from weft.providers.connection import Connection
 from weft.providers.endpoint import OFFLINE, Endpoint, check_name, checked_addresses
-from weft.providers.keys import Keys
-from weft.providers.secret import Secret
-from weft.providers.segments import cut_body
+from weft.providers.exchange import cut_body
+from weft.providers.keys import Keys, Secret
 
 FORBIDDEN = [
     "127.0.0.1",

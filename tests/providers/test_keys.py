@@ -15,13 +15,12 @@ from tests.providers.houses import ANTHROPIC, CHAT, GOOGLE, connect
 from tests.providers.loopback import Loopback, streamed
 
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, StorageError, Trouble
+from weft.providers.adapter import Connection
 from weft.providers.compatible import Compatible
-from weft.providers.connection import Connection
 from weft.providers.endpoint import Endpoint
-from weft.providers.keys import KeyPlace, Keys
+from weft.providers.errors import from_connection
+from weft.providers.keys import KeyPlace, Keys, Secret
 from weft.providers.redaction import redact_key
-from weft.providers.secret import Secret
-from weft.providers.troubles import from_connection
 
 CANARY = "sk-canary-0123456789"
 

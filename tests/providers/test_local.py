@@ -11,12 +11,11 @@ from tests.covers import covers
 from tests.providers.asking import ask, chat, gather
 
 from weft.errors import NotFoundError, ProviderError, Trouble
-from weft.providers import engine as engines
 from weft.providers.base import Parameters, Request
-from weft.providers.collecting import Answer
-from weft.providers.engine import Engine, Weights, bundled_weights, installed
-from weft.providers.events import Ending, TextDelta
+from weft.providers.events import Answer, Ending, TextDelta
 from weft.providers.local import Local
+from weft.providers.local import engine as engines
+from weft.providers.local.engine import Engine, Weights, bundled_weights, installed
 from weft.providers.registry import installed_providers
 from weft.tree.content import Image
 from weft.tree.message import Message

@@ -18,14 +18,12 @@ import httpcore2
 import httpx2
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.composing import is_composing
-from weft.providers.connection import Limits
+from weft.providers.adapter import Limits, is_dry_run
 from weft.providers.endpoint import Endpoint, Resolver, check_name, checked_addresses, resolve
 from weft.providers.events import Event
+from weft.providers.exchange import WireBytes, WireHead, WireRequest, cut_body
+from weft.providers.keys import Secret
 from weft.providers.redaction import KeyRedactor, redact_key
-from weft.providers.secret import Secret
-from weft.providers.segments import cut_body
-from weft.providers.wire import Answered, Received, Sent
 
 __all__ = ["CaptureTransport", "captured"]
 
@@ -162,7 +160,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         tape = _TAPE.get()
         if tape is not None:
             await tape.put(self._sent(request, body))
-        if is_composing():
+        if is_dry_run():
             raise httpx2.ConnectError("this was to be put into words, not to be sent")
         target = httpcore2.URL(
             scheme=request.url.raw_scheme,
@@ -188,7 +186,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         reason = _redacted(cast("bytes", extensions.get("reason_phrase", b"")), secret)
         # The SDK reads it, and clients log it.
         extensions["reason_phrase"] = reason
-        head = Answered(
+        head = WireHead(
             status=answer.status,
             headers=tuple(
                 (_redacted(name, secret), _redacted(value, secret)) for name, value in answer.headers
@@ -238,11 +236,13 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
             if name in request.headers and not (secret and secret in request.headers[name]):
                 del request.headers[name]
 
-    def _sent(self, request: httpx2.Request, body: bytes) -> Sent:
+    def _sent(self, request: httpx2.Request, body: bytes) -> WireRequest:
         secret = self._secret
         headers = tuple((name, _kept_header(name, value, secret)) for name, value in request.headers.raw)
         url = redact_key(str(request.url), secret)
-        return Sent(method=request.method, url=url, headers=headers, body=body, segments=cut_body(body))
+        return WireRequest(
+            method=request.method, url=url, headers=headers, body=body, segments=cut_body(body)
+        )
 
     async def aclose(self) -> None:
         await self._pool.aclose()
@@ -293,7 +293,7 @@ class _Body(httpx2.AsyncByteStream):
             await raw.aclose()
             if self._tape is not None and (held := redactor.flush()):
                 with suppress(asyncio.QueueFull):
-                    self._tape.events.put_nowait(Received(held))
+                    self._tape.events.put_nowait(WireBytes(held))
 
     def _check_size(self, received: int) -> None:
         limit = self._limits.received
@@ -302,7 +302,7 @@ class _Body(httpx2.AsyncByteStream):
 
     async def _keep(self, data: bytes) -> None:
         if self._tape is not None:
-            await self._tape.put(Received(data))
+            await self._tape.put(WireBytes(data))
 
     async def aclose(self) -> None:
         await self._reading.aclose()

@@ -17,7 +17,6 @@ from typing import Protocol, cast
 
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, StorageError, Trouble, WeftError
 from weft.providers.endpoint import Endpoint
-from weft.providers.secret import Secret
 
 __all__ = [
     "ADDRESSES",
@@ -26,10 +25,30 @@ __all__ = [
     "KeyPlace",
     "Keys",
     "Ring",
+    "Secret",
     "host_of",
     "own_host",
     "variable_of",
 ]
+
+
+class Secret:
+    """A key. Only `reveal` gives it; its representation and its pickle do not."""
+
+    __slots__ = ("__weakref__", "_value")
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        return self._value
+
+    def __repr__(self) -> str:
+        return "<Secret>"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a key is not pickled")
+
 
 _SERVICE = "weft"
 _INDEX = "weft-key-names"

@@ -11,7 +11,7 @@ from weft.errors import InvalidInputError, WeftError
 from weft.knowledge.passages import shared_beginning
 from weft.knowledge.tools.base import Desk, Found, WebPage
 from weft.knowledge.tools.registry import AnyTool, Registry, installed_tools
-from weft.providers.web import Searching, chosen
+from weft.providers.search_engine import SearchEngine, chosen_engine
 from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.vaults import mounted_in
 from weft.tree.content import JsonValue, plain_text
@@ -87,7 +87,7 @@ class Tools:
             find=_Finding(self.grove, None if at is None else self._place(at)),
         )
         try:
-            provider = chosen()
+            provider = chosen_engine()
         except WeftError as error:
             # What is wrong with it concerns who searches the web, and no other tool.
             return replace(desk, web_off=error.message)
@@ -143,7 +143,7 @@ class _Finding:
 class _Web:
     """A provider of searches for whoever waits for its answer."""
 
-    provider: Searching
+    provider: SearchEngine
 
     def search(self, query: str, *, limit: int, period: str | None) -> Sequence[WebPage]:
         from weft.runtime.generating.loop import hearing  # noqa: PLC0415 - begins a thread

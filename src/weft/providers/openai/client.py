@@ -1,34 +1,29 @@
-"""OpenAI's own SDK, as it is, on our transport: for OpenAI, and for whoever speaks like it."""
+"""OpenAI's own SDK on our transport: for OpenAI, and for compatible servers."""
 
 import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, cast
 
 import httpx2
 import openai
 
 from weft.errors import ProviderError
-from weft.providers.base import ModelInfo
-from weft.providers.connecting import Connector, timeouts
-from weft.providers.connection import Connection
+from weft.providers.adapter import Connection
+from weft.providers.base import ModelInfo, Profile, Request
 from weft.providers.endpoint import Endpoint
+from weft.providers.errors import describe_status
 from weft.providers.events import Event
-from weft.providers.openai_chat import ChatReader
-from weft.providers.openai_completions import CompletionReader
-from weft.providers.openai_responses import ResponseReader
-from weft.providers.profiles import OpenAIWay
-from weft.providers.secret import Secret
-from weft.providers.speaking import Speech, listed, speak
-from weft.providers.troubles import describe_status
-from weft.tree.json import JsonValue
+from weft.providers.http import Connector, SdkCall, list_models, stream_call, timeouts
+from weft.providers.keys import Secret
+from weft.providers.openai import InterfaceCall, OpenAIInterface
+from weft.providers.openai.chat import ChatReader, CompletionReader
+from weft.providers.openai.responses import ResponseReader
 
-__all__ = ["Client", "Question"]
+__all__ = ["Client"]
 
 _OPENAI = "api.openai.com"
 _CUSTOM_HEADERS = "OPENAI_CUSTOM_HEADERS"
-Body: TypeAlias = Mapping[str, JsonValue]
 
 
 class _Reader(Protocol):
@@ -54,50 +49,42 @@ def _client(http: httpx2.AsyncClient, endpoint: Endpoint, key: Secret | None) ->
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """One call in one of OpenAI's ways."""
-
-    way: OpenAIWay
-    body: Body
-    choices: int = 1
-    blanks: str = ""
-    """What a continued document ends with and its continuation may say again."""
-    silence: float | None = None
-
-
-async def _spoken(client: openai.AsyncOpenAI, question: Question, reader: _Reader) -> AsyncGenerator[Event]:
-    create, named = _create(client, question.way)
-    given = {name: question.body[name] for name in named}
-    rest = {name: value for name, value in question.body.items() if name not in named}
-    stream = await create(**given, stream=True, extra_body=rest, timeout=timeouts(question.silence))
+async def _events(
+    client: openai.AsyncOpenAI, call: InterfaceCall, reader: _Reader, silence: float | None
+) -> AsyncGenerator[Event]:
+    create, named = _create(client, call.interface)
+    given = {name: call.body[name] for name in named}
+    rest = {name: value for name, value in call.body.items() if name not in named}
+    stream = await create(**given, stream=True, extra_body=rest, timeout=timeouts(silence))
     request_id = stream.response.headers.get("x-request-id")
     try:
-        async for said in stream:
-            for event in reader.read(said, request_id):
+        async for chunk in stream:
+            for event in reader.read(chunk, request_id):
                 yield event
     finally:
         await stream.close()
 
 
-def _create(client: openai.AsyncOpenAI, way: OpenAIWay) -> tuple[Callable[..., Any], tuple[str, ...]]:
+def _create(
+    client: openai.AsyncOpenAI, interface: OpenAIInterface
+) -> tuple[Callable[..., Any], tuple[str, ...]]:
     """What to call, and which fields it wants by name."""
-    match way:
-        case OpenAIWay.CHAT:
+    match interface:
+        case OpenAIInterface.CHAT:
             return cast("Any", client.chat.completions.create), ("model", "messages")
-        case OpenAIWay.RESPONSES:
+        case OpenAIInterface.RESPONSES:
             return cast("Any", client.responses.create), ("model", "input")
-        case OpenAIWay.COMPLETIONS:
+        case OpenAIInterface.COMPLETIONS:
             return cast("Any", client.completions.create), ("model", "prompt")
 
 
-def _reader(provider: str, way: OpenAIWay) -> _Reader:
-    match way:
-        case OpenAIWay.CHAT:
+def _reader(provider: str, interface: OpenAIInterface) -> _Reader:
+    match interface:
+        case OpenAIInterface.CHAT:
             return ChatReader()
-        case OpenAIWay.RESPONSES:
+        case OpenAIInterface.RESPONSES:
             return ResponseReader(provider)
-        case OpenAIWay.COMPLETIONS:
+        case OpenAIInterface.COMPLETIONS:
             return CompletionReader()
 
 
@@ -129,37 +116,47 @@ def _message(error: openai.APIError) -> str:
 
 
 class Client:
-    """One endpoint that speaks like OpenAI."""
+    """One endpoint with OpenAI's interfaces."""
 
-    def __init__(self, provider: str, connection: Connection) -> None:
+    def __init__(
+        self,
+        provider: str,
+        connection: Connection,
+        call: Callable[[Request, Profile], InterfaceCall],
+        info: Callable[[str, Mapping[str, object]], ModelInfo],
+    ) -> None:
+        """`call` makes the body of a request, `info` the facts of a model from its row in a list."""
         self._provider = provider
         self._connector = Connector(connection, _client)
+        self._call = call
+        self._info = info
 
-    async def stream(self, question: Question) -> AsyncGenerator[Event]:
+    async def stream(self, request: Request, profile: Profile) -> AsyncGenerator[Event]:
+        call = self._call(request, profile)
         client, key = self._connector.client()
-        provider = self._provider
-        speech = Speech(
+        provider, asked = self._provider, request.parameters
+        sdk_call = SdkCall(
             provider=provider,
-            choices=question.choices,
+            choices=asked.n,
             key=key,
             describe=lambda error: _described(provider, error, key),
-            blanks=question.blanks,
+            blanks=call.blanks,
         )
-        spoken = speak(speech, lambda: _spoken(client, question, _reader(provider, question.way)))
-        async with aclosing(spoken) as events:
+        reader = _reader(provider, call.interface)
+        streamed = stream_call(sdk_call, lambda: _events(client, call, reader, asked.timeout))
+        async with aclosing(streamed) as events:
             async for event in events:
                 yield event
 
-    async def models(self, told: Callable[[str, Mapping[str, object]], ModelInfo]) -> list[ModelInfo]:
-        """The list of models; `told` makes what is known of one from its name and what else was said of it."""
+    async def models(self) -> list[ModelInfo]:
         client, key = self._connector.client()
         provider = self._provider
 
         async def rows() -> AsyncGenerator[ModelInfo]:
             async for row in client.models.list():
-                yield told(row.id, row.model_extra or {})
+                yield self._info(row.id, row.model_extra or {})
 
-        return await listed(provider, key, rows(), lambda error: _described(provider, error, key))
+        return await list_models(provider, key, rows(), lambda error: _described(provider, error, key))
 
     async def close(self) -> None:
         await self._connector.close()

@@ -7,9 +7,8 @@ from email.utils import parsedate_to_datetime
 from typing import cast
 
 from weft.errors import ProviderError, Trouble, WeftError
-from weft.providers.keys import own_host
+from weft.providers.keys import Secret, own_host
 from weft.providers.redaction import redact_key
-from weft.providers.secret import Secret
 from weft.tree.json import JsonValue
 
 __all__ = ["describe_status", "find_own", "from_connection", "missing_key", "retry_after_of"]

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from weft.errors import InvalidInputError, ProviderError, Trouble
-from weft.providers.connection import Connection, Limits
+from weft.providers.adapter import Connection, Limits
 from weft.providers.endpoint import Endpoint
-from weft.providers.keys import ADDRESSES, Keys
-from weft.providers.secret import Secret
-from weft.providers.troubles import describe_status, find_own, from_connection
+from weft.providers.errors import describe_status, find_own, from_connection
+from weft.providers.keys import ADDRESSES, Keys, Secret
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["VARIABLE", "Page", "Searching", "chosen"]
+__all__ = ["VARIABLE", "Page", "SearchEngine", "chosen_engine"]
 
 VARIABLE = "WEFT_WEB_SEARCH"
 _PRIVATE = f"{VARIABLE}_PRIVATE"
@@ -105,7 +104,7 @@ _DIALECTS: Mapping[str, _Dialect] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Searching:
+class SearchEngine:
     """One provider of searches, and how it is reached."""
 
     name: str
@@ -116,7 +115,7 @@ class Searching:
         import httpx2  # noqa: PLC0415 - few processes search the web
 
         from weft.providers.capture import CaptureTransport  # noqa: PLC0415 - as above
-        from weft.providers.connecting import timeouts  # noqa: PLC0415 - as above
+        from weft.providers.http import timeouts  # noqa: PLC0415 - as above
 
         dialect, given = _DIALECTS[self.name], self.connection
         key = given.key() if dialect.key_needed else None
@@ -174,7 +173,9 @@ def _text(value: JsonValue) -> str:
     return " ".join(value.encode(errors="replace").decode().split()) if isinstance(value, str) else ""
 
 
-def chosen(environment: Mapping[str, str] | None = None, keys: Keys | None = None) -> Searching | None:
+def chosen_engine(
+    environment: Mapping[str, str] | None = None, keys: Keys | None = None
+) -> SearchEngine | None:
     """The provider that the environment names, if it names one."""
     found = os.environ if environment is None else environment
     name, _, url = found.get(VARIABLE, "").strip().partition(":")
@@ -197,4 +198,4 @@ def chosen(environment: Mapping[str, str] | None = None, keys: Keys | None = Non
         keys=keys or Keys(),
         limits=_LIMITS,
     )
-    return Searching(name=name.lower(), connection=connection)
+    return SearchEngine(name=name.lower(), connection=connection)
