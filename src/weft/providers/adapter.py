@@ -28,6 +28,7 @@ __all__ = [
     "dry_run",
     "is_dry_run",
     "media_of",
+    "sdk_import",
 ]
 
 SILENCE = 300.0
@@ -143,6 +144,23 @@ async def dry_run(provider: Provider, request: Request) -> WireRequest:
     raise UnavailableError(f"{provider.name} did not say what it would send")
 
 
+_SDK_PACKAGES = frozenset({"anthropic", "google", "httpcore2", "httpx2", "openai"})
+
+
+@contextmanager
+def sdk_import(provider: str) -> Generator[None]:
+    """Say which extra brings an SDK that is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _SDK_PACKAGES:
+            raise
+        raise UnavailableError(
+            f"{provider} needs the package {error.name!r}, which is not installed",
+            hint="pip install 'weft-loom[providers]'",
+        ) from None
+
+
 class SdkClient(Protocol):
     def stream(self, request: Request, profile: Profile) -> AsyncGenerator[Event]: ...
     async def models(self) -> Sequence[ModelInfo]: ...
@@ -168,7 +186,8 @@ class Adapter(ABC):
 
     def _client(self) -> SdkClient:
         if self._made is None:
-            self._made = self._make_client(self._connection)
+            with sdk_import(self.name):
+                self._made = self._make_client(self._connection)
         return self._made
 
     async def stream(self, request: Request) -> AsyncGenerator[Event]:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.errors import WeftError
+from weft.errors import UnavailableError, WeftError
 from weft.providers.base import CacheKind, ModelInfo, ModelName, Prices, Profile, Provider, SystemPlace
 from weft.providers.registry import Registry
 from weft.tree.attempt import Usage
@@ -22,6 +22,7 @@ from weft.tree.attempt import Usage
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo as Row
     from genai_prices.types import ModelPrice, Tier, TieredPrices
+    from genai_prices.types import Provider as PriceList
 
 __all__ = [
     "DAY",
@@ -49,22 +50,25 @@ class KnownModel:
 @lru_cache(maxsize=512)
 def known_model(table: str, model: str, moment: datetime | None = None) -> KnownModel | None:
     """What the table says of a model, under any of the names it goes by."""
-    # The table takes a third of a second to import, and not every use of a model needs it.
-    from genai_prices import data_snapshot  # noqa: PLC0415
-
-    snapshot = data_snapshot.get_snapshot()
-    provider = next((each for each in snapshot.providers if each.id == table), None)
+    provider = next((each for each in _providers() if each.id == table), None)
     row = None if provider is None else provider.find_model(model)
     return None if row is None else _known(row, moment or datetime.now(UTC))
 
 
+def _providers() -> "Sequence[PriceList]":
+    """The bundled table; empty where its package is not installed."""
+    try:
+        # It takes a third of a second to import, and not every use of a model needs it.
+        from genai_prices import data_snapshot  # noqa: PLC0415
+    except ModuleNotFoundError:
+        return ()
+    return data_snapshot.get_snapshot().providers
+
+
 def known_models(table: str, moment: datetime | None = None) -> list[KnownModel]:
     """Every model of a provider that the table has."""
-    from genai_prices import data_snapshot  # noqa: PLC0415 - see above
-
-    snapshot = data_snapshot.get_snapshot()
     when = moment or datetime.now(UTC)
-    return [_known(row, when) for each in snapshot.providers if each.id == table for row in each.models]
+    return [_known(row, when) for each in _providers() if each.id == table for row in each.models]
 
 
 def _known(row: "Row", moment: datetime) -> KnownModel:
@@ -195,6 +199,8 @@ class Catalog:
         if ask:
             try:
                 return self._keep(provider, tuple(await found.models()))
+            except UnavailableError as error:
+                problem = f"{error}: {error.hint}"
             except WeftError as error:
                 problem = str(error)
             except Exception as error:  # noqa: BLE001 - anybody's provider; what it says may hold a key

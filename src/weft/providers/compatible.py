@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble, WeftError
-from weft.providers.adapter import Connection, check_request
+from weft.providers.adapter import Connection, check_request, sdk_import
 from weft.providers.as_chat import as_chat
 from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Prices, Profile, Request
 from weft.providers.catalog import known_model
@@ -280,8 +280,8 @@ class Compatible:
     def _client(self, name: str, preset: Preset) -> "Client":
         made = self._clients.get((name, preset.url))
         if made is None:
-            from weft.providers.openai.client import Client  # noqa: PLC0415 - an SDK takes long to import
-
+            with sdk_import(self.name):
+                from weft.providers.openai.client import Client  # noqa: PLC0415 - an SDK takes long to import
             connection = self._connections.get(name) or Connection(
                 endpoint=Endpoint(preset.url, private=preset.private),
                 key_name=name,

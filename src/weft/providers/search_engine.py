@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from weft.errors import InvalidInputError, ProviderError, Trouble
-from weft.providers.adapter import Connection, Limits
+from weft.providers.adapter import Connection, Limits, sdk_import
 from weft.providers.endpoint import Endpoint
 from weft.providers.errors import describe_status, find_own, from_connection
 from weft.providers.keys import ADDRESSES, Keys, Secret
@@ -112,10 +112,11 @@ class SearchEngine:
 
     async def search(self, query: str, *, limit: int, period: str | None = None) -> list[Page]:
         """The pages that answer best, the best first; `period` is day, week, month or year."""
-        import httpx2  # noqa: PLC0415 - few processes search the web
+        with sdk_import(self.name):
+            import httpx2  # noqa: PLC0415 - few processes search the web
 
-        from weft.providers.capture import CaptureTransport  # noqa: PLC0415 - as above
-        from weft.providers.http import timeouts  # noqa: PLC0415 - as above
+            from weft.providers.capture import CaptureTransport  # noqa: PLC0415 - as above
+            from weft.providers.http import timeouts  # noqa: PLC0415 - as above
 
         dialect, given = _DIALECTS[self.name], self.connection
         key = given.key() if dialect.key_needed else None
