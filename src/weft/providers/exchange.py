@@ -1,17 +1,19 @@
-"""What went over the wire, exactly, as a stream of events and as a record of one exchange."""
+"""What went over the wire, exactly: as stream events, and as a record of one exchange."""
 
 import hashlib
+import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias
 
-__all__ = ["Answered", "Header", "Received", "Recording", "Sent", "WireEvent"]
+__all__ = ["Header", "WireBytes", "WireEvent", "WireHead", "WireRecord", "WireRequest", "cut_body"]
 
 Header: TypeAlias = tuple[bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
-    """A request, as it was sent; secrets are blotted out of its headers and address, never of its body."""
+class WireRequest:
+    """A request, as it was sent; keys are replaced in its headers and address, never in its body."""
 
     method: str
     url: str
@@ -27,7 +29,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class WireHead:
     """The head of a response."""
 
     status: int
@@ -46,17 +48,17 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
-    """A piece of a response's body as it came in, still compressed where it came compressed."""
+class WireBytes:
+    """A piece of a response's body as it came in, without our own key."""
 
     data: bytes
 
 
-WireEvent: TypeAlias = Sent | Answered | Received
+WireEvent: TypeAlias = WireRequest | WireHead | WireBytes
 
 
 @dataclass(slots=True)
-class Recording:
+class WireRecord:
     """Everything that went over the wire for one call, retries too: feed it every event of a stream.
 
     What is kept with a node is the last exchange; those before it failed.
@@ -67,11 +69,11 @@ class Recording:
     def add(self, event: object) -> None:
         """Take a wire event; others are none of its business."""
         match event:
-            case Sent():
+            case WireRequest():
                 self.exchanges.append(Exchange(event))
-            case Answered():
+            case WireHead():
                 self.exchanges[-1].answered = event
-            case Received():
+            case WireBytes():
                 self.exchanges[-1].parts.append(event.data)
             case _:
                 pass
@@ -85,8 +87,8 @@ class Recording:
 class Exchange:
     """One request and what came back, as far as it came."""
 
-    sent: Sent
-    answered: Answered | None = None
+    sent: WireRequest
+    answered: WireHead | None = None
     parts: list[bytes] = field(default_factory=list[bytes])
 
     @property
@@ -106,3 +108,42 @@ class Exchange:
     @property
     def status(self) -> int | None:
         return None if self.answered is None else self.answered.status
+
+
+_LISTS = frozenset({b'"messages"', b'"contents"', b'"input"', b'"system"', b'"tools"'})
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]')
+_TOP = 1
+_INSIDE = 2
+
+
+def cut_body(body: bytes) -> tuple[bytes, ...]:
+    """The body in pieces: cut before every element of its lists of messages, and after the last.
+
+    Joined they are the body, whatever it is; one that is no JSON object stays whole.
+    Linear in the body, and no deeper than it.
+    """
+    cuts = [0, *_cuts(body), len(body)]
+    return tuple(body[start:end] for start, end in pairwise(cuts) if start < end)
+
+
+def _cuts(body: bytes) -> list[int]:
+    found: list[int] = []
+    depth, key, last, listed = 0, b"", b"", False
+    for token in _TOKEN.finditer(body):
+        sign = token.group()
+        if sign == b":" and depth == _TOP:
+            key = last
+        elif sign in b"[{":
+            depth += 1
+            if depth == _INSIDE and sign == b"[" and key in _LISTS:
+                listed = True
+                found.append(token.end())
+        elif sign in b"]}":
+            if depth == _INSIDE and listed:
+                listed = False
+                found.append(token.start())
+            depth -= 1
+        elif sign == b"," and depth == _INSIDE and listed:
+            found.append(token.end())
+        last = sign
+    return found if body[:1] == b"{" else []

@@ -10,7 +10,7 @@ from tests.providers.loopback import Loopback, plain
 
 from weft.errors import InvalidInputError, ProviderError, Trouble
 from weft.providers.keys import Keys
-from weft.providers.web import Page, chosen
+from weft.providers.search_engine import Page, chosen_engine
 
 KEY = "sk-canary-0123456789"
 
@@ -24,9 +24,15 @@ def search(tmp_path, name, *answers, **asked):
 
     async def run():
         async with Loopback(list(answers)) as server:
-            found = chosen(
+            found = chosen_engine(
                 {"WEFT_WEB_SEARCH": f"{name}:{server.url}"},
-                keys(tmp_path, WEFT_KEY_BRAVE=KEY, WEFT_KEY_TAVILY=KEY),
+                keys(
+                    tmp_path,
+                    WEFT_KEY_BRAVE=KEY,
+                    WEFT_KEY_BRAVE_FOR=server.url,
+                    WEFT_KEY_TAVILY=KEY,
+                    WEFT_KEY_TAVILY_FOR=server.url,
+                ),
             )
             try:
                 return await found.search("the lamp & more", **{"limit": 2, **asked}), server.heard
@@ -38,10 +44,12 @@ def search(tmp_path, name, *answers, **asked):
 
 @covers("toolcall.web-search-off")
 def test_nobody_is_asked_until_somebody_is_chosen(tmp_path):
-    assert chosen({}) is None
-    assert chosen({"WEFT_WEB_SEARCH": " "}) is None
-    assert chosen({"WEFT_WEB_SEARCH": "Brave"}).connection.endpoint.url == "https://api.search.brave.com"
-    assert chosen({"WEFT_WEB_SEARCH": "tavily"}).connection.endpoint.url == "https://api.tavily.com"
+    assert chosen_engine({}) is None
+    assert chosen_engine({"WEFT_WEB_SEARCH": " "}) is None
+    assert (
+        chosen_engine({"WEFT_WEB_SEARCH": "Brave"}).connection.endpoint.url == "https://api.search.brave.com"
+    )
+    assert chosen_engine({"WEFT_WEB_SEARCH": "tavily"}).connection.endpoint.url == "https://api.tavily.com"
     for value in (
         "altavista",
         "searxng",
@@ -49,7 +57,7 @@ def test_nobody_is_asked_until_somebody_is_chosen(tmp_path):
         "searxng:https://me:secret@example.org",
     ):
         with pytest.raises(InvalidInputError) as caught:
-            chosen({"WEFT_WEB_SEARCH": value})
+            chosen_engine({"WEFT_WEB_SEARCH": value})
         assert "secret" not in str(caught.value)
 
 
@@ -138,10 +146,10 @@ def test_an_answer_without_pages_has_none(tmp_path, told):
 
 @covers("toolcall.web-search-providers")
 def test_without_its_key_a_provider_is_not_asked(tmp_path):
-    found = chosen({"WEFT_WEB_SEARCH": "brave:http://127.0.0.1:9"}, keys(tmp_path))
+    found = chosen_engine({"WEFT_WEB_SEARCH": "brave:http://127.0.0.1:9"}, keys(tmp_path))
     with pytest.raises(ProviderError, match="there is no key for brave") as caught:
         asyncio.run(found.search("lamp", limit=1))
     assert caught.value.trouble is Trouble.AUTHENTICATION
-    outside = chosen({"WEFT_WEB_SEARCH": "tavily"}, keys(tmp_path, WEFT_KEY_TAVILY=KEY))
+    outside = chosen_engine({"WEFT_WEB_SEARCH": "tavily"}, keys(tmp_path, WEFT_KEY_TAVILY=KEY))
     with pytest.raises(ProviderError, match="WEFT_OFFLINE is set"):
         asyncio.run(outside.search("lamp", limit=1))

@@ -8,11 +8,10 @@ from tests.covers import covers
 from tests.providers.asking import chat
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.collecting import Answer
-from weft.providers.events import Retried
-from weft.providers.retrying import Policy, stream_retrying
+from weft.providers.errors import retry_after_of
+from weft.providers.events import Answer, Retried
+from weft.providers.retries import Policy, stream_retrying
 from weft.providers.scripted import Reply, Scripted
-from weft.providers.troubles import retry_after_of
 
 
 def play(*script, policy=None, jitter=1.0):

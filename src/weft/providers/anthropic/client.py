@@ -10,17 +10,16 @@ import httpx2
 from anthropic.types import ModelInfo as AnthropicModel
 
 from weft.errors import ProviderError
-from weft.providers.anthropic_mapping import Reader, body_of, without_last_blanks
+from weft.providers.adapter import Connection
+from weft.providers.anthropic import anthropic_profile
+from weft.providers.anthropic.mapping import Reader, body_of, without_last_blanks
+from weft.providers.as_chat import as_chat
 from weft.providers.base import ModelInfo, ModelName, Profile, Request
-from weft.providers.connecting import Connector, timeouts
-from weft.providers.connection import Connection
-from weft.providers.continuing import as_chat
 from weft.providers.endpoint import Endpoint
+from weft.providers.errors import describe_status
 from weft.providers.events import Event
-from weft.providers.profiles import anthropic_profile
-from weft.providers.secret import Secret
-from weft.providers.speaking import Speech, listed, speak
-from weft.providers.troubles import describe_status
+from weft.providers.http import Connector, SdkCall, list_models, stream_call, timeouts
+from weft.providers.keys import Secret
 from weft.tree.json import JsonValue
 
 __all__ = ["Client"]
@@ -94,21 +93,21 @@ class Client:
         chat, more = without_last_blanks(chat)
         body = body_of(chat, profile)
         client, key = self._connector.client()
-        speech = Speech(
+        speech = SdkCall(
             provider=_NAME,
             choices=1,
             key=key,
             describe=lambda error: _described(error, key),
             blanks=blanks or more,
         )
-        spoken = speak(speech, lambda: _spoken(client, body, request.parameters.timeout))
+        spoken = stream_call(speech, lambda: _spoken(client, body, request.parameters.timeout))
         async with aclosing(spoken) as events:
             async for event in events:
                 yield event
 
     async def models(self) -> Sequence[ModelInfo]:
         client, key = self._connector.client()
-        return await listed(_NAME, key, self._rows(client), lambda error: _described(error, key))
+        return await list_models(_NAME, key, self._rows(client), lambda error: _described(error, key))
 
     async def _rows(self, client: anthropic.AsyncAnthropic) -> AsyncGenerator[ModelInfo]:
         async for row in client.models.list(limit=1_000):

@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import ProviderError, Trouble
+from weft.providers.adapter import media_of
 from weft.providers.base import Profile, Request
-from weft.providers.checking import media_of
 from weft.providers.events import (
+    ChoiceFinished,
     Ending,
     Event,
-    Finished,
-    Introduced,
-    Spent,
+    ModelReported,
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
     TokenChance,
     ToolCalled,
+    UsageReported,
 )
 from weft.tree.attempt import Usage
 from weft.tree.content import Audio, Block, Image, Text, Thinking, ToolCall, ToolResult
@@ -151,7 +151,7 @@ class GoogleReader:
     def read(self, chunk: "GenerateContentResponse") -> Iterator[Event]:
         if not self._introduced:
             self._introduced = True
-            yield Introduced(chunk.model_version or "", chunk.response_id)
+            yield ModelReported(chunk.model_version or "", chunk.response_id)
         blocked = chunk.prompt_feedback.block_reason if chunk.prompt_feedback else None
         if blocked is not None:
             raise ProviderError(
@@ -164,7 +164,7 @@ class GoogleReader:
             completion = (told.candidates_token_count or 0) + (told.thoughts_token_count or 0)
             prompt = told.prompt_token_count or 0
             total = told.total_token_count or prompt + completion
-            yield Spent(
+            yield UsageReported(
                 Usage(
                     prompt=prompt,
                     completion=completion,
@@ -185,7 +185,7 @@ class GoogleReader:
                     yield event
         if candidate.finish_reason is not None:
             yield from self._thought(number, None)
-            yield Finished(*self._ending(candidate, number))
+            yield ChoiceFinished(*self._ending(candidate, number))
 
     def _part(self, part: "Part", number: int) -> Iterator[Event]:
         if part.thought and part.text:

@@ -14,11 +14,18 @@ from typing import Any, cast
 
 from weft.errors import NotFoundError, ProviderError, Trouble
 from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Profile, Request
-from weft.providers.engine import CHOICES, Engine, Weights, bundled_weights, installed
-from weft.providers.events import Ending, Event, Finished, Introduced, Spent, TextDelta, TokenChance
-from weft.providers.segments import cut_body
-from weft.providers.troubles import describe_status
-from weft.providers.wire import Answered, Received, Sent
+from weft.providers.errors import describe_status
+from weft.providers.events import (
+    ChoiceFinished,
+    Ending,
+    Event,
+    ModelReported,
+    TextDelta,
+    TokenChance,
+    UsageReported,
+)
+from weft.providers.exchange import WireBytes, WireHead, WireRequest, cut_body
+from weft.providers.local.engine import CHOICES, Engine, Weights, bundled_weights, installed
 from weft.tree.attempt import Usage
 from weft.tree.content import Image
 from weft.tree.json import JsonValue
@@ -97,20 +104,20 @@ class Local:
         _check(request)
         chat, body = request.prompt is None, _body(request)
         sent = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-        yield Sent(
+        yield WireRequest(
             method="POST",
             url=f"local://{request.model}/{'chat/completions' if chat else 'completions'}",
             headers=(),
             body=sent,
             segments=cut_body(sent),
         )
-        yield Answered(status=200, reason=b"OK")
-        yield Introduced(request.model)
+        yield WireHead(status=200, reason=b"OK")
+        yield ModelReported(request.model)
         call = _Call(chat, _opening(body), _bodies(body, request.parameters.n))
         reader = _Reader(call, request.parameters.n)
         async with aclosing(_answers(engine, call)) as lines:
             async for choice, line in lines:
-                yield Received(line + b"\n")
+                yield WireBytes(line + b"\n")
                 for event in reader.read(choice, line):
                     yield event
         if reader.unfinished:
@@ -269,13 +276,13 @@ class _Reader:
         reason = _of(choice, "finish_reason")
         if reason:
             self.unfinished.discard(number)
-            yield Finished(_ENDINGS.get(str(reason), Ending.OTHER), number, str(reason))
+            yield ChoiceFinished(_ENDINGS.get(str(reason), Ending.OTHER), number, str(reason))
 
-    def _spent(self, usage: Any) -> Spent:
+    def _spent(self, usage: Any) -> UsageReported:
         """Each choice tells its own answer, and the prompt that it shares with the others."""
         self._prompt = int(_of(usage, "prompt_tokens") or 0)
         self._completion += int(_of(usage, "completion_tokens") or 0)
-        return Spent(
+        return UsageReported(
             Usage(
                 prompt=self._prompt,
                 completion=self._completion,

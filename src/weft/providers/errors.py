@@ -7,7 +7,8 @@ from email.utils import parsedate_to_datetime
 from typing import cast
 
 from weft.errors import ProviderError, Trouble, WeftError
-from weft.providers.secret import Secret, blot_text
+from weft.providers.keys import Secret, own_host
+from weft.providers.redaction import redact_key
 from weft.tree.json import JsonValue
 
 __all__ = ["describe_status", "find_own", "from_connection", "missing_key", "retry_after_of"]
@@ -85,7 +86,7 @@ def describe_status(
 ) -> ProviderError:
     """What an error response means. A 200 may turn into one while it is streamed: then the words say it."""
     found = headers or {}
-    said = blot_text(" ".join(message.split()), "" if key is None else key.reveal())[:_MESSAGE_LIMIT]
+    said = redact_key(" ".join(message.split()), "" if key is None else key.reveal())[:_MESSAGE_LIMIT]
     trouble = _trouble(status, [word.lower() for word in words if word], said)
     hint = _HINTS.get(trouble)
     if _NO_MONEY.search(said) or "insufficient_quota" in words:
@@ -181,20 +182,27 @@ def from_connection(provider: str, error: BaseException, *, key: Secret | None =
         texts = [
             str(each) for each in causes(error) if str(each) and type(each).__module__.startswith("httpx2")
         ]
-        said = blot_text((texts or [type(error).__name__])[0], "" if key is None else key.reveal())
+        said = redact_key((texts or [type(error).__name__])[0], "" if key is None else key.reveal())
         return ProviderError(
             Trouble.NETWORK, f"the connection to {provider} failed: {said[:_MESSAGE_LIMIT]}", hint=_OFFLINE
         )
-    said = blot_text(f"{type(error).__name__}: {error}", "" if key is None else key.reveal())
+    said = redact_key(f"{type(error).__name__}: {error}", "" if key is None else key.reveal())
     return ProviderError(
         Trouble.UNKNOWN, f"{provider} gave an answer that makes no sense: {said[:_MESSAGE_LIMIT]}"
     )
 
 
-def missing_key(provider: str, variables: tuple[str, ...]) -> ProviderError:
-    """There is no key: say where one is looked for."""
+def missing_key(provider: str, variables: tuple[str, ...], host: str, others: list[str]) -> ProviderError:
+    """There is no key for this host: say how to set one."""
+    if host == own_host(provider):
+        return ProviderError(
+            Trouble.AUTHENTICATION,
+            f"there is no key for {provider}",
+            hint=f"set {variables[0]}, or `weft keys set {provider}`; local:smollm2 needs none",
+        )
+    bound = f"; the key that is kept is for {', '.join(others)}" if others else ""
     return ProviderError(
         Trouble.AUTHENTICATION,
-        f"there is no key for {provider}",
-        hint=f"set {variables[0]}, or `weft keys set {provider}`; local:smollm2 needs none",
+        f"there is no key for {provider} at {host}{bound}: nothing was sent",
+        hint=f"`weft keys set {provider} --for {host}`, or set {variables[-1]} and {variables[-1]}_FOR={host}",
     )

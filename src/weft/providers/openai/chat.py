@@ -1,4 +1,4 @@
-"""Weft's words in the dialect of OpenAI's Chat Completions, and back. Many others speak it, more or less."""
+"""OpenAI's Chat interface, and its legacy Completions: requests and readers."""
 
 import base64
 import json
@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
+from weft.providers.adapter import media_of
 from weft.providers.base import Profile, Request
-from weft.providers.checking import media_of
 from weft.providers.events import (
+    ChoiceFinished,
     Ending,
     Event,
-    Finished,
-    Introduced,
-    Spent,
+    ModelReported,
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
     TokenChance,
     ToolCalled,
+    UsageReported,
 )
 from weft.tree.attempt import Usage
 from weft.tree.content import Audio, Block, Image, Text, Thinking, ToolCall, ToolResult
@@ -27,11 +27,22 @@ from weft.tree.message import Message
 from weft.tree.node import Role
 
 if TYPE_CHECKING:
-    from openai.types import CompletionUsage
+    from openai.types import Completion, CompletionChoice, CompletionUsage
     from openai.types.chat import ChatCompletionChunk
     from openai.types.chat.chat_completion_chunk import Choice, ChoiceDeltaToolCall
 
-__all__ = ["ENDINGS", "ChatReader", "chat_body", "common_fields", "data_url", "parsed_arguments", "usage_of"]
+__all__ = [
+    "ENDINGS",
+    "ChatReader",
+    "CompletionReader",
+    "chat_body",
+    "common_fields",
+    "completion_body",
+    "data_url",
+    "document_of",
+    "parsed_arguments",
+    "usage_of",
+]
 
 ENDINGS: dict[str, Ending] = {
     "stop": Ending.STOP,
@@ -156,11 +167,11 @@ class ChatReader:
     def read(self, chunk: "ChatCompletionChunk", request_id: str | None) -> Iterator[Event]:
         if not self._introduced:
             self._introduced = True
-            yield Introduced(chunk.model or "", request_id)
+            yield ModelReported(chunk.model or "", request_id)
         for choice in chunk.choices or ():
             yield from self._choice(choice)
         if chunk.usage is not None:
-            yield Spent(usage_of(chunk.usage))
+            yield UsageReported(usage_of(chunk.usage))
 
     def _choice(self, choice: "Choice") -> Iterator[Event]:
         number, delta = choice.index or 0, choice.delta
@@ -180,7 +191,7 @@ class ChatReader:
             yield from self._thought(number)
             yield from self._called(number)
             reason = str(choice.finish_reason)
-            yield Finished(ENDINGS.get(reason, Ending.OTHER), number, reason)
+            yield ChoiceFinished(ENDINGS.get(reason, Ending.OTHER), number, reason)
 
     def _thought(self, number: int) -> Iterator[Event]:
         if parts := self._thoughts.pop(number, None):
@@ -228,4 +239,66 @@ def usage_of(usage: "CompletionUsage") -> Usage:
         total=usage.total_tokens,
         cached_read=details.cached_tokens if details else None,
         cached_write=details.cache_write_tokens if details else None,
+    )
+
+
+_NAMES = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System", Role.TOOL: "Tool"}
+
+
+def document_of(request: Request) -> str:
+    """The document itself; a conversation becomes one, as a transcript that the assistant continues."""
+    if request.prompt is not None:
+        head = f"{request.system_text}\n\n" if request.system_text else ""
+        return head + request.prompt + request.prefill
+    said = [f"{_NAMES[message.role]}: {message.text}" for message in request.messages]
+    head = [request.system_text] if request.system_text else []
+    opening = f"Assistant: {request.prefill}" if request.prefill else "Assistant:"
+    return "\n\n".join([*head, *said, opening])
+
+
+def completion_body(request: Request, profile: Profile) -> dict[str, JsonValue]:
+    asked = request.parameters
+    body: dict[str, JsonValue] = {"model": request.model, "prompt": document_of(request)}
+    body.update(common_fields(request, profile))
+    if request.prompt is None and "stop" not in body:
+        # A base model would go on with the other's lines.
+        body["stop"] = ["\n\nUser:"]
+    if asked.max_tokens is not None:
+        body["max_tokens"] = asked.max_tokens
+    if asked.logprobs is not None:
+        body["logprobs"] = asked.logprobs
+    body.update(asked.custom)
+    return body
+
+
+class CompletionReader:
+    """Reads a stream of completions into our events."""
+
+    def __init__(self) -> None:
+        self._introduced = False
+
+    def read(self, chunk: "Completion", request_id: str | None) -> Iterator[Event]:
+        if not self._introduced:
+            self._introduced = True
+            yield ModelReported(chunk.model or "", request_id)
+        for choice in chunk.choices or ():
+            number = choice.index or 0
+            if choice.text:
+                yield TextDelta(choice.text, number, _completion_chances(choice))
+            if choice.finish_reason:
+                reason = str(choice.finish_reason)
+                yield ChoiceFinished(ENDINGS.get(reason, Ending.OTHER), number, reason)
+        if chunk.usage is not None:
+            yield UsageReported(usage_of(chunk.usage))
+
+
+def _completion_chances(choice: "CompletionChoice") -> tuple[TokenChance, ...]:
+    told = choice.logprobs
+    if told is None or told.tokens is None or told.token_logprobs is None:
+        return ()
+    nothing: dict[str, float] = {}
+    tops = told.top_logprobs or [nothing] * len(told.tokens)
+    return tuple(
+        TokenChance(token, logprob, tuple(sorted((top or {}).items(), key=lambda each: -each[1])))
+        for token, logprob, top in zip(told.tokens, told.token_logprobs, tops, strict=False)
     )

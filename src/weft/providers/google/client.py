@@ -13,17 +13,16 @@ from google import genai
 from google.genai import errors, types
 
 from weft.errors import ProviderError
+from weft.providers.adapter import SILENCE, Connection
+from weft.providers.as_chat import as_chat
 from weft.providers.base import ModelInfo, ModelName, Profile, Request
-from weft.providers.connecting import Connector
-from weft.providers.connection import SILENCE, Connection
-from weft.providers.continuing import as_chat
 from weft.providers.endpoint import Endpoint
+from weft.providers.errors import describe_status
 from weft.providers.events import Event
-from weft.providers.google_mapping import GoogleReader, config_of, contents_of, tools_of
-from weft.providers.profiles import google_profile
-from weft.providers.secret import Secret
-from weft.providers.speaking import Speech, listed, speak
-from weft.providers.troubles import describe_status
+from weft.providers.google import google_profile
+from weft.providers.google.mapping import GoogleReader, config_of, contents_of, tools_of
+from weft.providers.http import Connector, SdkCall, list_models, stream_call
+from weft.providers.keys import Secret
 from weft.tree.json import JsonValue
 from weft.tree.message import message_to_wire
 
@@ -62,14 +61,14 @@ class Client:
     async def stream(self, request: Request, profile: Profile) -> AsyncGenerator[Event]:
         chat, blanks = as_chat(request, profile)
         client, key = self._connector.client()
-        speech = Speech(
+        speech = SdkCall(
             provider=_NAME,
             choices=request.parameters.n,
             key=key,
             describe=lambda error: _described(error, key),
             blanks=blanks,
         )
-        async with aclosing(speak(speech, lambda: self._spoken(client, chat, profile))) as events:
+        async with aclosing(stream_call(speech, lambda: self._spoken(client, chat, profile))) as events:
             async for event in events:
                 yield event
 
@@ -129,7 +128,7 @@ class Client:
 
     async def models(self) -> Sequence[ModelInfo]:
         client, key = self._connector.client()
-        return await listed(_NAME, key, self._rows(client), lambda error: _described(error, key))
+        return await list_models(_NAME, key, self._rows(client), lambda error: _described(error, key))
 
     async def _rows(self, client: genai.Client) -> AsyncGenerator[ModelInfo]:
         async for row in await client.aio.models.list(config={"page_size": 1_000}):

@@ -11,18 +11,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from weft.errors import InvalidInputError, ProviderError, Trouble
-from weft.providers.connection import Connection, Limits
+from weft.providers.adapter import Connection, Limits, sdk_import
 from weft.providers.endpoint import Endpoint
-from weft.providers.keys import Keys
-from weft.providers.secret import Secret
-from weft.providers.troubles import describe_status, find_own, from_connection
+from weft.providers.errors import describe_status, find_own, from_connection
+from weft.providers.keys import ADDRESSES, Keys, Secret
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["VARIABLE", "Page", "Searching", "chosen"]
+__all__ = ["VARIABLE", "Page", "SearchEngine", "chosen_engine"]
 
 VARIABLE = "WEFT_WEB_SEARCH"
 _PRIVATE = f"{VARIABLE}_PRIVATE"
-_LIMITS = Limits(received=4 * 1024 * 1024, unpacked=8 * 1024 * 1024)
+_LIMITS = Limits(received=4 * 1024 * 1024)
 _SILENCE = 30.0
 
 
@@ -78,7 +77,7 @@ def _tavily(query: str, limit: int, period: str | None, key: str) -> _Question:
 
 _DIALECTS: Mapping[str, _Dialect] = {
     "brave": _Dialect(
-        url="https://api.search.brave.com",
+        url=ADDRESSES["brave"],
         key_needed=True,
         ask=_brave,
         results=("web", "results"),
@@ -94,7 +93,7 @@ _DIALECTS: Mapping[str, _Dialect] = {
         published="publishedDate",
     ),
     "tavily": _Dialect(
-        url="https://api.tavily.com",
+        url=ADDRESSES["tavily"],
         key_needed=True,
         ask=_tavily,
         results=("results",),
@@ -105,7 +104,7 @@ _DIALECTS: Mapping[str, _Dialect] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Searching:
+class SearchEngine:
     """One provider of searches, and how it is reached."""
 
     name: str
@@ -113,10 +112,11 @@ class Searching:
 
     async def search(self, query: str, *, limit: int, period: str | None = None) -> list[Page]:
         """The pages that answer best, the best first; `period` is day, week, month or year."""
-        import httpx2  # noqa: PLC0415 - few processes search the web
+        with sdk_import(self.name):
+            import httpx2  # noqa: PLC0415 - few processes search the web
 
-        from weft.providers.capture import CaptureTransport  # noqa: PLC0415 - as above
-        from weft.providers.connecting import timeouts  # noqa: PLC0415 - as above
+            from weft.providers.capture import CaptureTransport  # noqa: PLC0415 - as above
+            from weft.providers.http import timeouts  # noqa: PLC0415 - as above
 
         dialect, given = _DIALECTS[self.name], self.connection
         key = given.key() if dialect.key_needed else None
@@ -174,7 +174,9 @@ def _text(value: JsonValue) -> str:
     return " ".join(value.encode(errors="replace").decode().split()) if isinstance(value, str) else ""
 
 
-def chosen(environment: Mapping[str, str] | None = None, keys: Keys | None = None) -> Searching | None:
+def chosen_engine(
+    environment: Mapping[str, str] | None = None, keys: Keys | None = None
+) -> SearchEngine | None:
     """The provider that the environment names, if it names one."""
     found = os.environ if environment is None else environment
     name, _, url = found.get(VARIABLE, "").strip().partition(":")
@@ -197,4 +199,4 @@ def chosen(environment: Mapping[str, str] | None = None, keys: Keys | None = Non
         keys=keys or Keys(),
         limits=_LIMITS,
     )
-    return Searching(name=name.lower(), connection=connection)
+    return SearchEngine(name=name.lower(), connection=connection)

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
 
 from weft.errors import ProviderError, Trouble
+from weft.providers.adapter import media_of
 from weft.providers.base import Profile, Request
-from weft.providers.checking import media_of
 from weft.providers.events import (
+    ChoiceFinished,
     Ending,
     Event,
-    Finished,
-    Introduced,
-    Spent,
+    ModelReported,
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
     ToolCalled,
+    UsageReported,
 )
 from weft.tree.attempt import Usage
 from weft.tree.content import Audio, Block, Image, Text, Thinking, ToolCall, ToolResult
@@ -182,7 +182,7 @@ class Reader:
     def read(self, event: "RawMessageStreamEvent", request_id: str | None) -> Iterator[Event]:
         match event.type:
             case "message_start":
-                yield Introduced(event.message.model, request_id)
+                yield ModelReported(event.message.model, request_id)
                 yield from self._spent(event.message.usage.model_dump())
             case "content_block_start":
                 yield from self._begin(event.index, event.content_block.model_dump(exclude_none=True))
@@ -195,7 +195,7 @@ class Reader:
                 yield from self._spent(event.usage.model_dump())
             case "message_stop":
                 if self._ended is not None:
-                    yield Finished(_ENDINGS.get(self._ended, Ending.OTHER), 0, self._ended)
+                    yield ChoiceFinished(_ENDINGS.get(self._ended, Ending.OTHER), 0, self._ended)
 
     def _begin(self, index: int, block: dict[str, JsonValue]) -> Iterator[Event]:
         opened = self._open[index] = _Open(str(block.get("type")), block)
@@ -255,7 +255,7 @@ class Reader:
         )
         prompt = (self._usage.get("input_tokens") or 0) + (read or 0) + (written or 0)
         completion = self._usage.get("output_tokens") or 0
-        yield Spent(
+        yield UsageReported(
             Usage(
                 prompt=prompt,
                 completion=completion,

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, assert_never
 
 from weft.errors import ProviderError
 from weft.providers.base import Request
+from weft.providers.errors import describe_status
 from weft.providers.events import (
+    ChoiceFinished,
     Ending,
     Event,
-    Finished,
-    Introduced,
-    Spent,
+    ModelReported,
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
     ToolCalled,
+    UsageReported,
 )
-from weft.providers.openai_chat import data_url, parsed_arguments
-from weft.providers.troubles import describe_status
+from weft.providers.openai.chat import data_url, parsed_arguments
 from weft.tree.attempt import Usage
 from weft.tree.content import Audio, Image, Text, Thinking, ToolCall, ToolResult
 from weft.tree.json import JsonObject, JsonValue
@@ -124,7 +124,7 @@ class ResponseReader:
     def read(self, event: "ResponseStreamEvent", request_id: str | None) -> Iterator[Event]:
         match event.type:
             case "response.created":
-                yield Introduced(event.response.model or "", request_id)
+                yield ModelReported(event.response.model or "", request_id)
             case "response.output_text.delta" | "response.refusal.delta":
                 yield TextDelta(event.delta)
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
@@ -154,7 +154,7 @@ class ResponseReader:
     def _ended(self, response: "Response") -> Iterator[Event]:
         if response.usage is not None:
             details = response.usage.input_tokens_details
-            yield Spent(
+            yield UsageReported(
                 Usage(
                     prompt=response.usage.input_tokens,
                     completion=response.usage.output_tokens,
@@ -166,9 +166,9 @@ class ResponseReader:
         if response.status == "incomplete":
             why = response.incomplete_details.reason if response.incomplete_details else None
             endings = {"max_output_tokens": Ending.LENGTH, "content_filter": Ending.CONTENT_FILTERED}
-            yield Finished(endings.get(why or "", Ending.OTHER), 0, why or "incomplete")
+            yield ChoiceFinished(endings.get(why or "", Ending.OTHER), 0, why or "incomplete")
         else:
-            yield Finished(
+            yield ChoiceFinished(
                 Ending.TOOL_CALLS if self._called else Ending.STOP, 0, response.status or "completed"
             )
 

@@ -1,18 +1,83 @@
-"""What all adapters share: their SDK's stream with its bytes, its errors in our words, and no end but a real one."""
+"""SDKs over HTTP: their clients, one for each event loop, and their streams with our errors."""
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+import httpx2
 
 from weft.errors import ProviderError, Trouble, WeftError
+from weft.providers.adapter import SILENCE, Connection, is_dry_run
+from weft.providers.as_chat import Seam
 from weft.providers.base import ModelInfo
-from weft.providers.capture import captured
-from weft.providers.continuing import Seam
-from weft.providers.events import Event, Finished, TextDelta
-from weft.providers.secret import Secret
-from weft.providers.troubles import find_own, from_connection
+from weft.providers.capture import CaptureTransport, captured
+from weft.providers.endpoint import Endpoint
+from weft.providers.errors import find_own, from_connection
+from weft.providers.events import ChoiceFinished, Event, TextDelta
+from weft.providers.keys import Secret
 
-__all__ = ["Speech", "listed", "speak"]
+__all__ = ["Connector", "SdkCall", "list_models", "stream_call", "timeouts"]
+
+_CONNECT = 15.0
+_NO_KEY = Secret("none")
+C = TypeVar("C")
+
+
+def timeouts(silence: float | None) -> httpx2.Timeout:
+    return httpx2.Timeout(connect=_CONNECT, read=silence or SILENCE, write=60.0, pool=60.0)
+
+
+@dataclass(slots=True)
+class _Kept(Generic[C]):
+    client: C
+    http: httpx2.AsyncClient
+    key: str = field(repr=False)
+
+
+class Connector(Generic[C]):
+    """Keeps an SDK's client for each event loop, and makes a new one when the key has changed."""
+
+    def __init__(
+        self, connection: Connection, make: Callable[[httpx2.AsyncClient, Endpoint, Secret | None], C]
+    ) -> None:
+        self.connection = connection
+        self._make = make
+        self._kept: WeakKeyDictionary[asyncio.AbstractEventLoop, _Kept[C]] = WeakKeyDictionary()
+
+    def client(self) -> tuple[C, Secret | None]:
+        """The SDK's client for the running loop, and the key it uses."""
+        if is_dry_run():
+            # Nothing is sent: a key has no use, and what is made without one is not kept.
+            return self._made(_NO_KEY).client, _NO_KEY
+        loop = asyncio.get_running_loop()
+        key = self.connection.key()
+        kept = self._kept.get(loop)
+        if kept is None or kept.key != _value(key):
+            kept = self._kept[loop] = self._made(key)
+        return kept.client, key
+
+    def _made(self, key: Secret | None) -> _Kept[C]:
+        given = self.connection
+        transport = CaptureTransport(
+            given.endpoint, key, limits=given.limits, resolver=given.resolver, tls=given.tls
+        )
+        http = httpx2.AsyncClient(
+            transport=transport, trust_env=False, follow_redirects=False, timeout=timeouts(None)
+        )
+        return _Kept(self._make(http, given.endpoint, key), http, _value(key))
+
+    async def close(self) -> None:
+        """Close the connections of the running loop."""
+        kept = self._kept.pop(asyncio.get_running_loop(), None)
+        if kept is not None:
+            await kept.http.aclose()
+
+
+def _value(key: Secret | None) -> str:
+    return "" if key is None else key.reveal()
 
 
 _MODELS = 10_000
@@ -20,7 +85,7 @@ _MODELS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Speech:
+class SdkCall:
     """One call of an SDK: who is asked, for how many choices, and how its errors are to be understood."""
 
     provider: str
@@ -31,7 +96,7 @@ class Speech:
     """What a continued document ends with and its continuation may say again."""
 
 
-async def speak(speech: Speech, work: Callable[[], AsyncGenerator[Event]]) -> AsyncGenerator[Event]:
+async def stream_call(speech: SdkCall, work: Callable[[], AsyncGenerator[Event]]) -> AsyncGenerator[Event]:
     """Run an SDK's stream with its wire events, its errors in our words, and every choice ended or missed."""
     unfinished = set(range(speech.choices))
     seams = [Seam(speech.blanks) for _ in range(speech.choices)]
@@ -39,7 +104,7 @@ async def speak(speech: Speech, work: Callable[[], AsyncGenerator[Event]]) -> As
     try:
         async with aclosing(captured(work)) as events:
             async for event in events:
-                if isinstance(event, Finished):
+                if isinstance(event, ChoiceFinished):
                     unfinished.discard(event.choice)
                 joined = _joined(event, seams)
                 if joined is not None:
@@ -59,7 +124,7 @@ def _cut(failure: WeftError) -> bool:
     return isinstance(failure, ProviderError) and failure.trouble in {Trouble.NETWORK, Trouble.TIMEOUT}
 
 
-async def listed(
+async def list_models(
     provider: str,
     key: Secret | None,
     rows: AsyncIterator[ModelInfo],
