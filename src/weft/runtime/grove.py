@@ -62,9 +62,9 @@ if TYPE_CHECKING:
     from weft.runtime.evidence import Evidence
     from weft.runtime.layering import Layers
     from weft.runtime.moving.backup import BackedUp
-    from weft.runtime.moving.files import Exported, Imported
     from weft.runtime.stamping import Stamped
     from weft.runtime.tools import Tools
+    from weft.runtime.transfer.files import Exported, Imported
     from weft.runtime.vaults import Vaults
 
 __all__ = ["Grove", "open_grove"]
@@ -424,7 +424,7 @@ class Grove(GroveSpeaking, Keeping):
         progress: Progress = silent,
     ) -> "Exported":
         """Write trees, or the whole grove, to a file in Weft's own JSON; `.gz` is compressed."""
-        from weft.runtime.moving.files import export_file  # noqa: PLC0415 - few calls move a grove
+        from weft.runtime.transfer.files import export_file  # noqa: PLC0415 - few calls move a grove
 
         named = None if trees is None else [tree if isinstance(tree, str) else tree.id for tree in trees]
         place = FilePath(target) if isinstance(target, str) else target
@@ -432,7 +432,7 @@ class Grove(GroveSpeaking, Keeping):
 
     def import_(self, source: FilePath | str | BinaryIO, *, progress: Progress = silent) -> "Imported":
         """Take in a file in Weft's own JSON: all of it, checked against its hashes, or nothing."""
-        from weft.runtime.moving.files import import_file  # noqa: PLC0415 - few calls move a grove
+        from weft.runtime.transfer.files import import_file  # noqa: PLC0415 - few calls move a grove
 
         place = FilePath(source) if isinstance(source, str) else source
         return import_file(self._gate, self._actor, place, progress=progress)

@@ -66,7 +66,7 @@ class LayeredNode:
 
     def chat(self) -> str:
         """The path to here as a Markdown chat: what people see, and what was attached."""
-        from weft.runtime.chats import chat_text  # noqa: PLC0415 - few calls write chats
+        from weft.runtime.transfer.markdown_chats import chat_text  # noqa: PLC0415 - few calls write chats
 
         return chat_text(self._grove, self.value.tree_id, self.value.id)
 
@@ -86,7 +86,7 @@ class LayeredTree:
 
     def chat(self) -> str:
         """The path to where you stand as a Markdown chat."""
-        from weft.runtime.chats import chat_text  # noqa: PLC0415 - few calls write chats
+        from weft.runtime.transfer.markdown_chats import chat_text  # noqa: PLC0415 - few calls write chats
 
         return chat_text(self._grove, self.value.id, None)
 

@@ -14,7 +14,7 @@ from weft.runtime.actor import Actor, require_access
 from weft.runtime.gate import Gate
 from weft.runtime.moving.checks import broken_chains, check_all
 from weft.runtime.moving.copying import copy_grove
-from weft.runtime.moving.files import refuse_existing, sync_folder
+from weft.runtime.transfer.files import refuse_existing, sync_folder
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside

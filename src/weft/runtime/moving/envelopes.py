@@ -8,8 +8,8 @@ from typing import Any
 from weft.context.layers.stored import named_snapshots
 from weft.errors import InvalidInputError
 from weft.interop.weft_json import Record
-from weft.runtime.moving.fields import Fields
 from weft.runtime.moving.notation import base64_of, compact, time_of, unpack
+from weft.runtime.transfer.checked_fields import Fields
 from weft.store.packing import pack
 
 __all__ = ["envelope_fields", "envelope_record"]

@@ -7,8 +7,8 @@ from tests.runtime.shelves import library
 
 from weft.context.layers.chats import read_chat
 from weft.errors import InvalidInputError, NotFoundError
-from weft.runtime.chats import load_chat
 from weft.runtime.operations.envelopes import KeepLegacyText
+from weft.runtime.transfer.markdown_chats import load_chat
 from weft.store import schema
 from weft.tree.content import ToolResult
 from weft.tree.item import Item

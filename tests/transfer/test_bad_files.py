@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.covers import covers
-from tests.moving.rich import fill
 from tests.soundness import check_sound
+from tests.transfer.rich import fill
 
 import weft
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
-from weft.runtime.moving.arriving import read_records
-from weft.runtime.moving.landing import Nowhere
+from weft.runtime.transfer.import_target import DryRun
+from weft.runtime.transfer.importer import read_records
 from weft.store.blobs import BlobStore
 
 Record = dict[str, Any]
@@ -52,7 +52,7 @@ def written(records: list[Any], scope: str = "trees") -> bytes:
 def look(file: bytes, folder: Path) -> None:
     path = folder / "file.json"
     path.write_bytes(file)
-    read_records(path, Nowhere(BlobStore(folder / "blobs")))
+    read_records(path, DryRun(BlobStore(folder / "blobs")))
 
 
 def first(records: list[Record], kind: str, index: int = 0) -> Record:

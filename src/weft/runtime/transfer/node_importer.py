@@ -14,7 +14,7 @@ from weft.errors import LimitExceededError
 from weft.provenance.chain import NodeFacts, content_hash
 from weft.runtime.drafting import dump_content
 from weft.runtime.moving.differing import differing_input
-from weft.runtime.moving.fields import Fields
+from weft.runtime.transfer.checked_fields import Fields
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, KINDS, ROLES, SOURCE_ROLES, STATUSES, Flag, NodeRow
 from weft.tree.agent import AgentType
 from weft.tree.content import (
@@ -36,7 +36,7 @@ from weft.tree.path import jump_depth
 from weft.tree.tree import Mode
 from weft.tree.wire import from_microseconds, iso
 
-__all__ = ["Grown", "Growth", "Item", "KnownAgent", "Place"]
+__all__ = ["CheckedNode", "Item", "KnownAgent", "NodeImporter", "Place"]
 
 _LOCAL_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{4,8}'*\Z")
 _LOCAL_ID_LIMIT = 10_000
@@ -64,7 +64,7 @@ class Item(NamedTuple):
     about: str | None = None
 
 
-class Grown(NamedTuple):
+class CheckedNode(NamedTuple):
     """A node that holds, with the rows that go with it."""
 
     row: NodeRow
@@ -108,7 +108,7 @@ def _parent_of(sources: Sequence[_Source]) -> int | None:
     return next((source.key for source in sources if source.role is SourceRole.PRIMARY), None)
 
 
-class Growth:
+class NodeImporter:
     """One tree while its nodes come in: a hundred-odd bytes for each, whatever it says."""
 
     def __init__(
@@ -150,7 +150,7 @@ class Growth:
         """A node that a record names."""
         return self._known(fields, fields.ulid(name), name)
 
-    def add(self, fields: Fields) -> Grown:
+    def add(self, fields: Fields) -> CheckedNode:
         """The next node; refused, with what is wrong about it, unless its hash holds."""
         key = self.count + 1
         ulid, local_id = fields.ulid("id"), self._local_id(fields)
@@ -229,7 +229,7 @@ class Growth:
         fields.done()
         self._keep(row, place, has_items=bool(items))
         several = [(source.key, SOURCE_ROLES.index(source.role)) for source in sources]
-        return Grown(
+        return CheckedNode(
             row, dump_content(content), summary, several if len(several) > 1 else (), items, response, choice
         )
 
@@ -401,7 +401,7 @@ def _flags(fields: Fields, sources: int, *, has_items: bool, answered: bool) -> 
     return sum(bit for there, bit in bits if there)
 
 
-def item_rows(grown: Grown) -> list[dict[str, Any]]:
+def item_rows(grown: CheckedNode) -> list[dict[str, Any]]:
     """The rows of a node's items."""
     return [
         {"tree": grown.row.tree, "node": grown.row.key, "ordinal": ordinal, **item._asdict()}

@@ -16,11 +16,11 @@ from weft.errors import ConflictError, NotFoundError, StorageError
 from weft.interop.weft_json import Writer
 from weft.runtime.actor import Actor, require_access, require_permission
 from weft.runtime.gate import Gate
-from weft.runtime.moving.arriving import Imported, read_records
-from weft.runtime.moving.exporting import Export
-from weft.runtime.moving.landing import Ground, Nowhere
 from weft.runtime.operations.base import Editing
 from weft.runtime.scope import Scope
+from weft.runtime.transfer.exporter import Exporter
+from weft.runtime.transfer.import_target import DryRun, GroveTarget
+from weft.runtime.transfer.importer import Imported, read_records
 from weft.store import schema
 from weft.store.references import find_tree
 from weft.store.session import Session
@@ -62,7 +62,7 @@ def export_file(
             keys = list(dict.fromkeys(find_tree(session, name) for name in trees))
             for key in keys:
                 require_access(session, actor, MemberRole.READER, key)
-        export = Export(session, gate.store.blobs, keys, progress)
+        export = Exporter(session, gate.store.blobs, keys, progress)
         with contextlib.ExitStack() as stack:
             file = (
                 stack.enter_context(new_file(target, overwrite=overwrite))
@@ -144,7 +144,7 @@ class ImportFile(Editing):
 
     def apply(self, scope: Scope) -> Imported:
         scope.open_grove()
-        ground = Ground(scope)
+        ground = GroveTarget(scope)
         done = read_records(self.path, ground, self.progress)
         ground.finish()
         return done
@@ -162,7 +162,7 @@ def import_file(
         require_access(session, actor, ImportFile.access)
     with _on_disk(source) as path:
         half = _Halves(progress)
-        read_records(path, Nowhere(gate.store.blobs), half.first)
+        read_records(path, DryRun(gate.store.blobs), half.first)
         return gate.perform(actor, ImportFile(path=path, progress=half.second))
 
 

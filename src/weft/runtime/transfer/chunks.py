@@ -3,14 +3,14 @@
 import hashlib
 
 from weft.errors import LimitExceededError
-from weft.runtime.moving.fields import Fields
-from weft.runtime.moving.landing import Landing
+from weft.runtime.transfer.checked_fields import Fields
+from weft.runtime.transfer.import_target import ImportTarget
 from weft.store.blobs import BLOB_LIMIT, IncomingBlob
 
-__all__ = ["Blobs", "Pieces"]
+__all__ = ["BlobImporter", "ChunkSequence"]
 
 
-class Pieces:
+class ChunkSequence:
     """Bytes that come in pieces, one after another."""
 
     def __init__(self) -> None:
@@ -45,12 +45,12 @@ class Pieces:
             raise fields.wrong(f"the rest of {self.name[:12]}… is missing")
 
 
-class Blobs:
+class BlobImporter:
     """Media that come with a file: checked against their names, kept if they are new."""
 
-    def __init__(self, landing: Landing) -> None:
+    def __init__(self, landing: ImportTarget) -> None:
         self._landing = landing
-        self._pieces = Pieces()
+        self._pieces = ChunkSequence()
         self._into: IncomingBlob | None = None
         self._digest = hashlib.sha256()
         self.known: set[str] = set()

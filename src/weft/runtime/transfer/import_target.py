@@ -18,14 +18,14 @@ from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.content import JsonObject, JsonValue
 
-__all__ = ["Ground", "Landing", "Nowhere"]
+__all__ = ["DryRun", "GroveTarget", "ImportTarget"]
 
 _BATCH = 1_000
 _NOT_HIDDEN = {"hidden": None}
 _COUNT_LIVE = count_live()
 
 
-class Landing(Protocol):
+class ImportTarget(Protocol):
     """What the reader of a file asks for, as it goes along."""
 
     notes: list[str]
@@ -55,7 +55,7 @@ class Landing(Protocol):
     def record(self, row: dict[str, Any]) -> None: ...
 
 
-class Nowhere:
+class DryRun:
     """Takes everything and keeps nothing: for a first look, before anything is locked."""
 
     def __init__(self, blobs: BlobStore) -> None:
@@ -95,7 +95,7 @@ class Nowhere:
     def record(self, row: dict[str, Any]) -> None: ...
 
 
-class Ground:
+class GroveTarget:
     """The grove, within one transaction."""
 
     def __init__(self, scope: Scope) -> None:

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from weft.errors import InvalidInputError
-from weft.runtime.moving.fields import Fields
+from weft.runtime.transfer.checked_fields import Fields
 from weft.tree.content import CONTENT_LIMIT
 from weft.tree.record import ID_LIMIT, NAME_LIMIT
 

@@ -8,17 +8,16 @@ from typing import Any
 from weft.errors import InvalidInputError
 from weft.provenance.chain import event_hash
 from weft.runtime.moving.envelopes import envelope_fields
-from weft.runtime.moving.exporting import OUTCOMES
-from weft.runtime.moving.fields import Fields
-from weft.runtime.moving.growth import Growth, KnownAgent, item_rows
-from weft.runtime.moving.landing import Landing
-from weft.runtime.moving.pieces import Pieces
 from weft.runtime.scope import dump_json
+from weft.runtime.transfer.checked_fields import Fields
+from weft.runtime.transfer.chunks import ChunkSequence
+from weft.runtime.transfer.import_target import ImportTarget
+from weft.runtime.transfer.node_importer import KnownAgent, NodeImporter, item_rows
 from weft.store import schema
-from weft.store.rows import MODES
+from weft.store.rows import MODES, OUTCOMES
 from weft.tree.wire import from_microseconds, iso
 
-__all__ = ["Chain", "Section", "timestamp_row"]
+__all__ = ["EventChain", "TreeImporter", "timestamp_row"]
 
 _NODE_LIMIT = 10_000_000
 _BODY_LIMIT = 512 * 1024 * 1024
@@ -49,7 +48,7 @@ def timestamp_row(fields: Fields, tree: int) -> dict[str, Any]:
     return row
 
 
-class Chain:
+class EventChain:
     """Events in order, each with the hash of the one before."""
 
     def __init__(self, ulid: str, agents: dict[str, KnownAgent]) -> None:
@@ -103,13 +102,13 @@ class Chain:
             raise InvalidInputError(f"events of {what} are missing: {self.count:,} of {count:,} are there")
 
 
-class Section:
+class TreeImporter:
     """Takes a tree's records in their order and puts what holds on the ground."""
 
     def __init__(
         self,
         fields: Fields,
-        landing: Landing,
+        landing: ImportTarget,
         agents: dict[str, KnownAgent],
         projects: dict[str, int],
         blobs: set[str],
@@ -154,14 +153,14 @@ class Section:
         }
         fields.done()
         self.key = landing.tree(row)
-        self._pieces = Pieces()
+        self._pieces = ChunkSequence()
         self._body: list[bytes] = []
         self._bodies: set[bytes] = set()
         self._answers: list[bytes] = []
         self._tried: set[str] = set()
         self._taken: set[tuple[object, ...]] = set()
-        self._chain = Chain(self.ulid, agents)
-        self._growth = Growth(
+        self._chain = EventChain(self.ulid, agents)
+        self._growth = NodeImporter(
             self.key,
             self.ulid,
             mode,

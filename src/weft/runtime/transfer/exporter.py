@@ -48,14 +48,14 @@ from weft.tree.content import content_to_wire
 from weft.tree.progress import Progress, silent
 from weft.tree.reference import TargetKind
 
-__all__ = ["OUTCOMES", "Export"]
+__all__ = ["OUTCOMES", "Exporter"]
 
 OUTCOMES = tuple(Outcome)
 """Stored as their index."""
 
 
 @dataclass(slots=True)
-class Export:
+class Exporter:
     """Some trees, or all there is, as records."""
 
     session: Session

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import settings
 from sqlalchemy import select
 from tests.covers import covers
-from tests.moving.conftest import Places
-from tests.moving.rich import fill
 from tests.properties.test_operations import PROVE, play
 from tests.properties.workshop import open_workshop
 from tests.soundness import check_sound
+from tests.transfer.conftest import Places
+from tests.transfer.rich import fill
 
 import weft
-from weft.runtime.moving import exporting
+from weft.runtime.transfer import exporter as exporting
 from weft.store import schema
 from weft.tree.tree import Mode
 

@@ -9,15 +9,15 @@ import orjson
 
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.interop.weft_json import Line, open_file
-from weft.runtime.moving.fields import Fields
-from weft.runtime.moving.growth import KnownAgent
-from weft.runtime.moving.landing import Landing
-from weft.runtime.moving.pieces import Blobs
-from weft.runtime.moving.records import group_entry_row, record_row
-from weft.runtime.moving.section import Chain, Section, timestamp_row
 from weft.runtime.scope import dump_json
 from weft.runtime.targets import KINDS as TARGET_KINDS
 from weft.runtime.targets import Address
+from weft.runtime.transfer.checked_fields import Fields
+from weft.runtime.transfer.chunks import BlobImporter
+from weft.runtime.transfer.import_target import ImportTarget
+from weft.runtime.transfer.node_importer import KnownAgent
+from weft.runtime.transfer.record_specs import group_entry_row, record_row
+from weft.runtime.transfer.tree_importer import EventChain, TreeImporter, timestamp_row
 from weft.store import schema
 from weft.store.rows import AGENT_TYPES, permission_bits
 from weft.store.schema_records import PLACE
@@ -27,7 +27,7 @@ from weft.tree.progress import Progress, silent
 from weft.tree.project import ProjectItem, ProjectItemKind, check_items, items_to_wire
 from weft.tree.reference import TargetKind
 
-__all__ = ["Arrival", "Imported", "read_records"]
+__all__ = ["FileImporter", "Imported", "read_records"]
 
 _NAME_LIMIT = 1_000
 _ORDER = {
@@ -77,11 +77,11 @@ class Imported:
     """What is not quite as it was, in a person's words."""
 
 
-def read_records(path: Path, landing: Landing, progress: Progress = silent) -> Imported:
+def read_records(path: Path, landing: ImportTarget, progress: Progress = silent) -> Imported:
     """Everything a file holds, put on the ground; or the first thing that is wrong with it."""
     size = max(1, path.stat().st_size) if path.exists() else 1
     with open_file(path) as reader:
-        arrival = Arrival(reader.scope, landing)
+        arrival = FileImporter(reader.scope, landing)
         try:
             for line in reader:
                 arrival.take(line)
@@ -92,10 +92,10 @@ def read_records(path: Path, landing: Landing, progress: Progress = silent) -> I
             arrival.drop()
 
 
-class Arrival:
+class FileImporter:
     """Takes the records of one file, in their order."""
 
-    def __init__(self, scope: str, landing: Landing) -> None:
+    def __init__(self, scope: str, landing: ImportTarget) -> None:
         self._landing = landing
         self._whole = scope == "grove"
         self._agents: dict[str, KnownAgent] = {}
@@ -103,15 +103,15 @@ class Arrival:
         self._trees: dict[str, int] = {}
         self._documents: dict[str, int] = {}
         self._owner: str | None = None
-        self._chain: Chain | None = None
+        self._chain: EventChain | None = None
         self._announced: tuple[int, bytes | None] = (0, None)
         self._adopted = False
         self._project: tuple[int, bool, int] | None = None
         """Key, whether it is new here, the last revision seen."""
         self._document: tuple[int, int, int] | None = None
         """Key, revisions announced, revisions seen."""
-        self._tree: Section | None = None
-        self._blobs = Blobs(landing)
+        self._tree: TreeImporter | None = None
+        self._blobs = BlobImporter(landing)
         self._rank = self._inner = 0
         self._nodes = 0
         self._left_out = 0
@@ -226,7 +226,7 @@ class Arrival:
             "head": self._announced[1],
         }
         fields.done()
-        self._chain = Chain(ulid, self._agents)
+        self._chain = EventChain(ulid, self._agents)
         self._adopted = self._landing.adopt(row, self._owner)
 
     def _take_agent(self, fields: Fields) -> None:
@@ -361,7 +361,7 @@ class Arrival:
         ulid = fields.ulid("id")
         if ulid in self._trees:
             raise fields.wrong(f"tree {ulid} is there twice")
-        self._tree = Section(fields, self._landing, self._agents, self._projects, self._blobs.known)
+        self._tree = TreeImporter(fields, self._landing, self._agents, self._projects, self._blobs.known)
         self._trees[ulid] = self._tree.key
 
     def _take_link(self, fields: Fields) -> None:
