@@ -1,62 +1,66 @@
-"""From the database to records, in an order that depends on nothing but what they say.
+"""From the database to records, in an order that depends on their contents alone.
 
-Everything is read in one snapshot and given out as it is read: memory holds the ids of
+Everything is read in one snapshot and written as it is read: memory holds the ids of
 one tree's nodes, and no more than a few hundred rows.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
-import orjson
-from sqlalchemy import Select, Table, and_, func, select
+from sqlalchemy import Column, ColumnElement, Select, Table, and_, func, select
 
 from weft.errors import NotFoundError, StorageError
 from weft.interop.weft_json import Record
-from weft.runtime.moving.beside import BATCH, Beside, Names
-from weft.runtime.moving.envelopes import envelope_record
-from weft.runtime.moving.notation import (
-    base64_of,
-    compact,
-    hex_of,
-    in_parts,
-    item_record,
-    time_of,
-    unpack,
-)
-from weft.runtime.targets import KINDS as TARGET_KINDS
 from weft.runtime.targets import Address, targets_of
+from weft.runtime.transfer.checked_fields import RecordSpec, Reference, Row, Write
+from weft.runtime.transfer.record_specs import (
+    AGENT,
+    ATTEMPT,
+    DOCUMENT,
+    DOCUMENT_REVISION,
+    EVENT,
+    GROUP_ENTRY,
+    GROVE,
+    LINK,
+    PROJECT,
+    PROJECT_REVISION,
+    RECORD,
+    TAG,
+    TIMESTAMP,
+    TREE,
+    TREE_RECORDS,
+)
 from weft.runtime.values import load_content
 from weft.store import schema
 from weft.store.blobs import BlobStore
 from weft.store.media import media_of_tree
 from weft.store.memory import MemoryKind
-from weft.store.rows import (
-    AGENT_TYPES,
-    EDGE_TYPES,
-    MODES,
-    ROLES,
-    SOURCE_ROLES,
-    STATUSES,
-    Flag,
-    permissions_from,
-)
+from weft.store.rows import SOURCE_ROLES, Flag
 from weft.store.session import Session
-from weft.store.transaction import GROVE
-from weft.tree.attempt import Outcome
-from weft.tree.content import content_to_wire
+from weft.store.transaction import GROVE as GROVE_KEY
+from weft.tree.edge import SourceRole
 from weft.tree.progress import Progress, silent
 from weft.tree.reference import TargetKind
 
-__all__ = ["OUTCOMES", "Exporter"]
+__all__ = ["Exporter"]
 
-OUTCOMES = tuple(Outcome)
-"""Stored as their index."""
+_BATCH = 500
+"""Rows that are read at once."""
+_CHUNK = 3 * 256 * 1024
+"""Bytes in one record of a body or blob; a multiple of three, so that base64 does not pad between."""
+_ULID_LENGTH = 26
+_NO_ANSWER: Mapping[Any, Any] = {"response": None, "choice": None}
+_ORDERED_BY_ID = {"agent": schema.agents, "document": schema.documents, "project": schema.projects}
+"""Columns with keys, which differ between groves: rows are ordered by the ids."""
 
 
 @dataclass(slots=True)
 class Exporter:
-    """Some trees, or all there is, as records."""
+    """Some trees, or the whole grove, as records."""
 
     session: Session
     blobs: BlobStore
@@ -64,9 +68,10 @@ class Exporter:
     """Keys; None: the whole grove."""
     progress: Progress = silent
     notes: list[str] = field(default_factory=list[str])
-    """What could not be given out, in a person's words."""
+    """What could not be exported, in sentences."""
     nodes: int = 0
-    _agents: dict[int, str] = field(default_factory=dict[int, str])
+    _references: dict[Reference, Write] = field(default_factory=dict[Reference, Write])
+    _tree_ids: dict[int, str] = field(default_factory=dict[int, str])
     _blobs: set[str] = field(default_factory=set[str])
     _missing: int = 0
     _total: int = 0
@@ -76,244 +81,174 @@ class Exporter:
         return "grove" if self.trees is None else "trees"
 
     def records(self) -> Iterator[Record]:
-        trees = self._tree_rows()
-        self._total = sum(count for _, count in trees)
+        counts = self._counts(schema.nodes.c.tree)
+        self._total = sum(counts.values())
         self.progress(0, self._total)
-        agents = schema.agents
-        self._agents = {
-            row.key: row.ulid for row in self.session.execute(select(agents.c.key, agents.c.ulid))
+        self._references = {
+            Reference.AGENT: self._ids(schema.agents).__getitem__,
+            Reference.PROJECT: self._ids(schema.projects).__getitem__,
         }
+        self._tree_ids = self._ids(schema.trees)
         if self.trees is None:
             yield self._grove()
-        yield from self._agent_records()
+        yield from self._agents()
         yield from self._projects()
         if self.trees is None:
-            yield from self._events(GROVE)
-            yield from self._timestamps(GROVE)
+            yield from self._table(EVENT, GROVE_KEY)
+            yield from self._table(TIMESTAMP, GROVE_KEY)
             yield from self._documents()
-        for row, _ in trees:
-            yield from self._tree(row)
-        yield from self._links()
-        yield from self._tags()
+        yield from self._trees(counts)
+        yield from map(LINK.writer(self._references), self._links())
+        yield from map(TAG.writer(), self._tags())
         if self.trees is None:
-            yield from self._kept_records()
+            yield from self._table(RECORD)
+            yield from self._table(GROUP_ENTRY)
         if self._missing:
             self.notes.append(f"{self._missing:,} blobs are missing from the grove and from the file")
         self.progress(self._total, self._total)
 
-    def _rows(self, statement: Select[*tuple[Any, ...]]) -> Iterator[Any]:
-        return iter(self.session.execute(statement.execution_options(yield_per=BATCH)))
+    def _rows(self, statement: Select[*tuple[Any, ...]]) -> Iterator[Mapping[Any, Any]]:
+        return iter(self.session.execute(statement.execution_options(yield_per=_BATCH)).mappings())
 
-    def _tree_rows(self) -> list[tuple[Any, int]]:
-        trees, nodes = schema.trees, schema.nodes
-        statement = select(trees).order_by(trees.c.ulid)
+    def _spec_rows(
+        self, spec: RecordSpec, tree: int | None = None, *where: ColumnElement[bool]
+    ) -> Iterator[Mapping[Any, Any]]:
+        """The rows of a spec's table, all or those of a tree, in the spec's order."""
+        if spec.table is None:
+            raise TypeError(f"{spec.kind} has no table of its own")
+        statement = select(spec.table).where(*where)
+        if tree is not None:
+            statement = statement.where(spec.table.c.tree == tree)
+        for name in spec.order:
+            column, parent = spec.table.c[name], _ORDERED_BY_ID.get(name)
+            if parent is not None:
+                ulid = parent.c.ulid.label(f"{name}_ulid")
+                statement = statement.add_columns(ulid).join(parent, parent.c.key == column)
+                column = parent.c.ulid
+            statement = statement.order_by(column)
+        return self._rows(statement)
+
+    def _table(self, spec: RecordSpec, tree: int | None = None) -> Iterator[Record]:
+        return map(spec.writer(self._references), self._spec_rows(spec, tree))
+
+    def _ids(self, table: Table) -> dict[int, str]:
+        return {row.key: row.ulid for row in self.session.execute(select(table.c.key, table.c.ulid))}
+
+    def _counts(self, column: Column[int]) -> dict[int, int]:
+        """How many rows have each value of a column of keys."""
+        statement = select(column.label("key"), func.count().label("rows")).group_by(column)
         if self.trees is not None:
-            statement = statement.where(self.session.dialect.among(trees.c.key, self.trees))
-        counts = select(nodes.c.tree, func.count().label("there")).group_by(nodes.c.tree)
-        if self.trees is not None:
-            counts = counts.where(self.session.dialect.among(nodes.c.tree, self.trees))
-        sizes = {row.tree: int(row.there) for row in self.session.execute(counts)}
-        return [(row, sizes.get(row.key, 0)) for row in self.session.execute(statement)]
+            statement = statement.where(self.session.dialect.among(column, self.trees))
+        return {row.key: row.rows for row in self.session.execute(statement)}
 
     def _grove(self) -> Record:
-        row = self.session.execute(schema.grove.select()).one()
-        return compact(
-            record="grove",
-            id=row.ulid,
-            ownerId=self._agents.get(row.owner),
-            preferences=orjson.loads(row.preferences),
-            createdAt=time_of(row.created_at),
-            updatedAt=time_of(row.updated_at),
-            events=row.events,
-            head=hex_of(row.head),
-        )
+        row = self.session.execute(schema.grove.select()).mappings().one()
+        return GROVE.writer()({**row, "owner_id": self._ids(schema.agents).get(row["owner"])})
 
-    def _agent_records(self) -> Iterator[Record]:
-        agents = schema.agents
+    def _agents(self) -> Iterator[Record]:
         wanted = None if self.trees is None else self._referred_agents(self.trees)
-        for row in self._rows(agents.select().order_by(agents.c.ulid)):
-            if wanted is not None and row.key not in wanted:
-                continue
-            yield compact(
-                record="agent",
-                id=row.ulid,
-                name=row.name,
-                type=AGENT_TYPES[int(row.type)].value,
-                modelRef=row.model_ref,
-                configuration=orjson.loads(row.configuration),
-                permissions=sorted(permission.value for permission in permissions_from(row.permissions)),
-                createdAt=time_of(row.created_at),
-                archivedAt=time_of(row.archived_at),
-                hidden=row.hidden,
-            )
+        rows = (row for row in self._spec_rows(AGENT) if wanted is None or row["key"] in wanted)
+        return map(AGENT.writer(), rows)
 
     def _referred_agents(self, trees: Sequence[int]) -> set[int]:
-        found: set[int] = set()
+        agents: set[int] = set()
         for table in schema.metadata.sorted_tables:
-            name = "author" if table in {schema.nodes, schema.links} else "agent"
-            if table is schema.links or "tree" not in table.c or name not in table.c:
-                continue
-            column = table.c[name]
-            for tree in trees:
-                found.update(
-                    self.session.execute(select(column).where(table.c.tree == tree).distinct()).scalars()
-                )
-        found.update(row.author for row, _ in self._link_rows())
+            name = "author" if table is schema.nodes else "agent"
+            if "tree" in table.c and name in table.c:
+                inside = self.session.dialect.among(table.c.tree, trees)
+                agents.update(self.session.execute(select(table.c[name]).where(inside).distinct()).scalars())
+        agents.update(row["author"] for row in self._links())
         revisions = schema.project_revisions
         authors = select(revisions.c.author).where(revisions.c.project.in_(self._used_projects(trees)))
-        found.update(self.session.execute(authors).scalars())
-        return found
+        agents.update(self.session.execute(authors).scalars())
+        return agents
 
     def _used_projects(self, trees: Sequence[int]) -> Select[int]:
-        there = self.session.dialect.among(schema.trees.c.key, trees)
-        return select(schema.trees.c.project).where(there)
+        return select(schema.trees.c.project).where(self.session.dialect.among(schema.trees.c.key, trees))
 
     def _projects(self) -> Iterator[Record]:
         projects = schema.projects
-        statement = projects.select().order_by(projects.c.ulid)
-        if self.trees is not None:
-            statement = statement.where(projects.c.key.in_(self._used_projects(self.trees)))
-        for row in self._rows(statement):
-            yield compact(
-                record="project",
-                id=row.ulid,
-                name=row.name,
-                systemPrompt=row.system_prompt,
-                context=orjson.loads(row.context),
-                revision=row.revision,
-                createdAt=time_of(row.created_at),
-                archivedAt=time_of(row.archived_at),
-                hidden=row.hidden,
-            )
-            revisions = schema.project_revisions
-            statement = revisions.select().where(revisions.c.project == row.key)
-            for revision in self._rows(statement.order_by(revisions.c.revision)):
-                yield compact(
-                    record="projectRevision",
-                    revision=revision.revision,
-                    name=revision.name,
-                    systemPrompt=revision.system_prompt,
-                    context=orjson.loads(revision.context),
-                    authorId=self._agents[revision.author],
-                    createdAt=time_of(revision.created_at),
-                    hidden=revision.hidden,
-                )
+        where = () if self.trees is None else (projects.c.key.in_(self._used_projects(self.trees)),)
+        write, write_revision = PROJECT.writer(), PROJECT_REVISION.writer(self._references)
+        revisions = JoinedRows(self._spec_rows(PROJECT_REVISION, None, *where), "project_ulid")
+        for row in self._spec_rows(PROJECT, None, *where):
+            yield write(row)
+            yield from map(write_revision, revisions.of(row["ulid"]))
 
     def _documents(self) -> Iterator[Record]:
-        documents, revisions = schema.documents, schema.revisions
-        for row in self._rows(documents.select().order_by(documents.c.ulid)):
-            yield compact(
-                record="document",
-                id=row.ulid,
-                title=row.title,
-                summary=row.summary,
-                revision=row.revision,
-                revisions=self._count(revisions, row.key, "document"),
-                createdAt=time_of(row.created_at),
-                updatedAt=time_of(row.updated_at),
-                archivedAt=time_of(row.archived_at),
-                hidden=row.hidden,
-            )
-            statement = revisions.select().where(revisions.c.document == row.key)
-            for revision in self._rows(statement.order_by(revisions.c.revision)):
-                yield compact(
-                    record="revision",
-                    revision=revision.revision,
-                    title=revision.title,
-                    content=revision.content,
-                    authorId=self._agents[revision.author],
-                    createdAt=time_of(revision.created_at),
-                    hidden=revision.hidden,
-                )
+        counts = self._counts(schema.revisions.c.document)
+        write, write_revision = DOCUMENT.writer(), DOCUMENT_REVISION.writer(self._references)
+        revisions = JoinedRows(self._spec_rows(DOCUMENT_REVISION), "document_ulid")
+        for row in self._spec_rows(DOCUMENT):
+            yield write({**row, "revision_count": counts.get(row["key"], 0)})
+            yield from map(write_revision, revisions.of(row["ulid"]))
 
-    def _tree(self, tree: Any) -> Iterator[Record]:
-        key = tree.key
-        project = None
-        if tree.project is not None:
-            projects = schema.projects
-            project = self.session.execute(
-                select(projects.c.ulid).where(projects.c.key == tree.project)
-            ).scalar_one()
-        yield compact(
-            record="tree",
-            id=tree.ulid,
-            title=tree.title,
-            description=tree.description or None,
-            summary=tree.summary,
-            mode=MODES[int(tree.mode)].value,
-            systemContext=tree.system_context or None,
-            bufferModeSystemContext=tree.buffer_mode_system_context or None,
-            preferences=orjson.loads(tree.preferences),
-            projectId=project,
-            createdAt=time_of(tree.created_at),
-            updatedAt=time_of(tree.updated_at),
-            archivedAt=time_of(tree.archived_at),
-            hidden=tree.hidden,
-            nodes=self._count(schema.nodes, key),
-            responses=self._count(schema.responses, key),
-            attempts=self._count(schema.attempts, key),
-            events=tree.events,
-            head=hex_of(tree.head),
-        )
-        yield from self._bodies(key)
-        yield from self._blob_records(key)
-        responses = self._response_numbers(key)
-        yield from self._responses(key)
-        names = Names()
-        yield from self._nodes(key, responses, names)
-        yield from self._attempts(key, responses, names)
-        for row in self._beside(schema.envelopes, key, "node"):
-            yield envelope_record(row, self._agents[row.agent], names.ulid(row.node))
-        yield from self._events(key)
-        yield from self._typings(key)
-        yield from self._places(key, names)
+    def _trees(self, nodes: Mapping[int, int]) -> Iterator[Record]:
+        trees = schema.trees
+        statement = select(trees).order_by(trees.c.ulid)
+        if self.trees is not None:
+            statement = statement.where(self.session.dialect.among(trees.c.key, self.trees))
+        responses, attempts = self._counts(schema.responses.c.tree), self._counts(schema.attempts.c.tree)
+        write = TREE.writer(self._references)
+        for row in self._rows(statement):
+            key = row["key"]
+            counts = {
+                "node_count": nodes.get(key, 0),
+                "response_count": responses.get(key, 0),
+                "attempt_count": attempts.get(key, 0),
+            }
+            yield write({**row, **counts})
+            names = NodeNames()
+            references = self._references | {
+                Reference.NODE: names.ulid,
+                Reference.RESPONSE: self._response_numbers(key).__getitem__,
+            }
+            for spec in TREE_RECORDS:
+                yield from map(spec.writer(references), self._tree_rows(spec, key, names))
 
-    def _count(self, table: Table, key: int, column: str = "tree") -> int:
-        counted = select(func.count()).select_from(table).where(table.c[column] == key)
-        return int(self.session.execute(counted).scalar_one())
+    def _tree_rows(self, spec: RecordSpec, tree: int, names: "NodeNames") -> Iterator[Mapping[str, Any]]:
+        """The rows of one kind of record of a tree, with what other tables have about them."""
+        match spec.kind:
+            case "body":
+                return self._bodies(tree)
+            case "blob":
+                return self._media(tree)
+            case "node":
+                return self._nodes(tree, names)
+            case "attempt":
+                return self._attempts(tree)
+            case "envelope":
+                rows = self._spec_rows(spec, tree)
+                return ({**row, "data": _unpack(row["gzip"])} for row in rows)
+            case "memory":
+                # Results expire by themselves: they are not part of what an agent keeps.
+                return self._spec_rows(spec, tree, schema.memory.c.kind != MemoryKind.RESULT)
+            case _:
+                return self._spec_rows(spec, tree)
 
-    def _bodies(self, tree: int) -> Iterator[Record]:
+    def _bodies(self, tree: int) -> Iterator[Row]:
         bodies = schema.bodies
-        for row in self._rows(bodies.select().where(bodies.c.tree == tree).order_by(bodies.c.sha256)):
-            yield from in_parts("body", row.sha256.hex(), unpack(row.gzip))
+        for row in self._rows(select(bodies).where(bodies.c.tree == tree).order_by(bodies.c.sha256)):
+            yield from _chunks(row["sha256"].hex(), _unpack(row["gzip"]))
 
-    def _blob_records(self, tree: int) -> Iterator[Record]:
-        found = sorted(media_of_tree(self.session, tree) - self._blobs)
-        self._blobs.update(found)
-        for ref in found:
+    def _media(self, tree: int) -> Iterator[Row]:
+        refs = sorted(media_of_tree(self.session, tree) - self._blobs)
+        self._blobs.update(refs)
+        for ref in refs:
             try:
                 data = self.blobs.get(ref)
             except (NotFoundError, StorageError):
                 self._missing += 1
-                yield {"record": "blob", "sha256": ref, "missing": True}
+                yield {"sha256": ref, "size": None, "offset": 0, "data": None, "missing": True}
             else:
-                yield from in_parts("blob", ref, data)
+                yield from _chunks(ref, data)
 
     def _response_numbers(self, tree: int) -> dict[int, int]:
         responses = schema.responses
         statement = select(responses.c.key).where(responses.c.tree == tree).order_by(responses.c.key)
         return {key: number for number, key in enumerate(self.session.execute(statement).scalars(), 1)}
 
-    def _responses(self, tree: int) -> Iterator[Record]:
-        responses = schema.responses
-        for row in self._rows(responses.select().where(responses.c.tree == tree).order_by(responses.c.key)):
-            yield compact(
-                record="response",
-                sha256=row.sha256.hex(),
-                provider=row.provider,
-                model=row.model,
-                requestId=row.request_id,
-                statusCode=row.status_code,
-                requestedAt=time_of(row.requested_at),
-                respondedAt=time_of(row.responded_at),
-                promptTokens=row.prompt_tokens,
-                completionTokens=row.completion_tokens,
-                totalTokens=row.total_tokens,
-                cachedRead=row.cached_read,
-                cachedWrite=row.cached_write,
-            )
-
-    def _nodes(self, tree: int, responses: dict[int, int], names: Names) -> Iterator[Record]:
+    def _nodes(self, tree: int, names: "NodeNames") -> Iterator[Row]:
         nodes, texts = schema.nodes, schema.texts
         joined = and_(texts.c.tree == nodes.c.tree, texts.c.node == nodes.c.key)
         statement = (
@@ -322,267 +257,164 @@ class Exporter:
             .where(nodes.c.tree == tree)
             .order_by(nodes.c.key)
         )
-        sources = Beside(self._beside(schema.sources, tree, "target"), "target")
-        items = Beside(self._beside(schema.attachments, tree, "node"), "node")
-        answers = Beside(self._beside(schema.node_responses, tree, "node"), "node")
+        sources = self._joined(schema.sources, tree, "target")
+        items = self._joined(schema.attachments, tree, "node")
+        answers = self._joined(schema.node_responses, tree, "node")
         for row in self._rows(statement):
-            names.add(row.key, row.ulid, row.hash)
-            parent = row.parent if row.written_after is None else row.written_after
-            listed = [(s.source, SOURCE_ROLES[int(s.role)]) for s in sources.of(row.key)]
-            if not listed and parent is not None:
-                listed = [(parent, SOURCE_ROLES[0])]
-            answer = next(iter(answers.of(row.key)), None)
-            yield compact(
-                record="node",
-                id=row.ulid,
-                localId=row.local_id,
-                versionOf=None if row.position == row.key else names.ulid(row.position),
-                edgeType=None if row.parent is None else EDGE_TYPES[int(row.edge_type)].value,
-                sources=[
-                    {"id": names.ulid(key), "role": role.value, "hash": names.hash(key)}
-                    for key, role in listed
+            key, flags = row["key"], row["flags"]
+            names.add(key, row["ulid"], row["hash"])
+            answer = next(iter(answers.of(key)), _NO_ANSWER)
+            yield {
+                **row,
+                **answer,
+                "version_of": None if row["position"] == key else row["position"],
+                "edge_type": None if row["parent"] is None else row["edge_type"],
+                "sources": [
+                    {"id": names.ulid(source), "role": role, "hash": names.hash(source)}
+                    for source, role in _sources(row, sources.of(key))
                 ]
                 or None,
-                editedFrom=None if row.edited_from is None else names.ulid(row.edited_from),
-                authorId=self._agents[row.author],
-                role=ROLES[int(row.role)].value,
-                status=STATUSES[int(row.status)].value,
-                content=content_to_wire(load_content(row.kind, row.content)),
-                summary=row.summary,
-                attachments=[item_record(item) for item in items.of(row.key)] or None,
-                response=None if answer is None else responses[answer.response],
-                choice=None if answer is None else answer.choice,
-                createdAt=time_of(row.created_at),
-                excluded=bool(row.flags & Flag.EXCLUDED) or None,
-                bookmarked=bool(row.flags & Flag.BOOKMARKED) or None,
-                bookmarkLabel=row.bookmark_label,
-                joined=bool(row.flags & Flag.JOINED) or None,
-                pruned=row.pruned,
-                hidden=row.hidden,
-                contentHash=row.hash.hex(),
-            )
+                "content": load_content(row["kind"], row["content"]),
+                "attachments": items.of(key) or None,
+                "excluded": bool(flags & Flag.EXCLUDED),
+                "bookmarked": bool(flags & Flag.BOOKMARKED),
+                "joined": bool(flags & Flag.JOINED),
+            }
             self.nodes += 1
-            if self.nodes % BATCH == 0:
+            if self.nodes % _BATCH == 0:
                 self.progress(self.nodes, self._total)
 
-    def _beside(self, table: Table, tree: int, name: str) -> Iterator[Any]:
+    def _attempts(self, tree: int) -> Iterator[Row]:
+        segments = self._joined(schema.requests, tree, "attempt")
+        manifests = self._joined(schema.manifests, tree, "attempt")
+        for row in self._spec_rows(ATTEMPT, tree):
+            manifest = next(iter(manifests.of(row["key"])), None)
+            yield {
+                **row,
+                "segments": [segment["segment"] for segment in segments.of(row["key"])] or None,
+                "manifest_digest": None if manifest is None else manifest["sha256"],
+                "manifest": None if manifest is None else _unpack(manifest["gzip"]),
+            }
+
+    def _joined(self, table: Table, tree: int, name: str) -> "JoinedRows":
         order = [table.c[name], *([table.c.ordinal] if "ordinal" in table.c else [])]
-        return self._rows(table.select().where(table.c.tree == tree).order_by(*order))
+        return JoinedRows(self._rows(select(table).where(table.c.tree == tree).order_by(*order)), name)
 
-    def _attempts(self, tree: int, responses: dict[int, int], names: Names) -> Iterator[Record]:
-        attempts, manifests = schema.attempts, schema.manifests
-        segments = Beside(self._beside(schema.requests, tree, "attempt"), "attempt")
-        for row in self._rows(attempts.select().where(attempts.c.tree == tree).order_by(attempts.c.key)):
-            manifest = self.session.execute(
-                manifests.select().where(manifests.c.tree == tree, manifests.c.attempt == row.key)
-            ).one_or_none()
-            yield compact(
-                record="attempt",
-                id=row.ulid,
-                agentId=self._agents[row.agent],
-                parent=names.ulid(row.parent),
-                outcome=OUTCOMES[int(row.outcome)].value,
-                idempotencyKey=row.idempotency_key,
-                request=hex_of(row.request),
-                segments=[segment.segment.hex() for segment in segments.of(row.key)] or None,
-                manifestSha256=None if manifest is None else manifest.sha256.hex(),
-                manifest=None if manifest is None else base64_of(unpack(manifest.gzip)),
-                response=None if row.response is None else responses[row.response],
-                partial=None if row.partial is None else base64_of(row.partial),
-                error=row.error,
-                startedAt=time_of(row.started_at),
-                endedAt=time_of(row.ended_at),
-            )
-
-    def _events(self, tree: int) -> Iterator[Record]:
-        events = schema.events
-        for row in self._rows(events.select().where(events.c.tree == tree).order_by(events.c.ordinal)):
-            yield {
-                "record": "event",
-                "kind": row.kind,
-                "agentId": self._agents[row.agent],
-                "payload": orjson.loads(row.payload),
-                "inverse": orjson.loads(row.inverse),
-                "createdAt": time_of(row.created_at),
-                "hash": row.hash.hex(),
-            }
-
-    def _typings(self, tree: int) -> Iterator[Record]:
-        typings = schema.typings
-        for row in self._rows(typings.select().where(typings.c.tree == tree).order_by(typings.c.ordinal)):
-            yield {
-                "record": "typing",
-                "event": row.ordinal,
-                "kept": row.kept,
-                "removed": row.removed,
-                "added": row.added,
-            }
-
-    def _places(self, tree: int, names: Names) -> Iterator[Record]:
-        """Where agents stand and what they have under way; ordered by the agents' ids."""
-        for row in self._by_agent(schema.cursors, tree):
-            yield {
-                "record": "cursor",
-                "agentId": row.agent_ulid,
-                "node": names.ulid(row.node),
-                "updatedAt": time_of(row.updated_at),
-            }
-        for row in self._by_agent(schema.selections, tree, schema.selections.c.position):
-            yield {
-                "record": "selection",
-                "agentId": row.agent_ulid,
-                "position": names.ulid(row.position),
-                "node": names.ulid(row.node),
-            }
-        for row in self._by_agent(schema.buffers, tree):
-            yield {
-                "record": "buffer",
-                "agentId": row.agent_ulid,
-                "text": row.text,
-                "updatedAt": time_of(row.updated_at),
-            }
-        groups = schema.groups
-        for row in self._rows(groups.select().where(groups.c.tree == tree).order_by(groups.c.ulid)):
-            yield compact(
-                record="group",
-                id=row.ulid,
-                name=row.name,
-                description=row.description or None,
-                first=names.ulid(row.first),
-                last=names.ulid(row.last),
-                expanded=row.expanded or None,
-                createdAt=time_of(row.created_at),
-            )
-        for row in self._by_agent(schema.memory, tree, schema.memory.c.ordinal):
-            if row.kind == MemoryKind.RESULT:
-                # What fades is nobody's work.
-                continue
-            yield compact(
-                record="memory",
-                agentId=row.agent_ulid,
-                ordinal=row.ordinal,
-                kind=row.kind,
-                label=row.label,
-                body=row.body,
-                createdAt=time_of(row.created_at),
-                removedAt=time_of(row.removed),
-            )
-        yield from self._timestamps(tree)
-
-    def _timestamps(self, tree: int) -> Iterator[Record]:
-        stamps = schema.timestamps
-        for row in self._rows(stamps.select().where(stamps.c.tree == tree).order_by(stamps.c.ulid)):
-            yield compact(
-                record="timestamp",
-                id=row.ulid,
-                target=row.target,
-                statement=row.statement,
-                digest=hex_of(row.digest),
-                authority=row.authority,
-                status=row.status,
-                token=None if row.token is None else base64_of(row.token),
-                certificates=None if row.certificates is None else base64_of(row.certificates),
-                certifiedAt=time_of(row.certified_at),
-                attempts=row.attempts,
-                nextTry=time_of(row.next_try),
-                error=row.error,
-                createdAt=time_of(row.created_at),
-            )
-
-    def _by_agent(self, table: Table, tree: int, *order: Any) -> Iterator[Any]:
-        agents = schema.agents
-        return self._rows(
-            select(table, agents.c.ulid.label("agent_ulid"))
-            .join(agents, agents.c.key == table.c.agent)
-            .where(table.c.tree == tree)
-            .order_by(agents.c.ulid, *order)
-        )
-
-    def _link_rows(self) -> Iterator[tuple[Any, list[Record]]]:
-        """Links whose two ends are both given out."""
-        links = schema.links
+    def _links(self) -> Iterator[Row]:
+        """Links whose two ends are both exported."""
         left_out = 0
-        for row in self._rows(links.select().order_by(links.c.ulid)):
-            ends = (Address(row.a_tree, row.a_kind, row.a_key), Address(row.b_tree, row.b_kind, row.b_key))
-            inside = [self._is_inside(end) for end in ends]
-            if all(inside):
-                targets = self._targets(ends)
-                if len(targets) == len(ends):
-                    yield row, sorted(targets, key=lambda end: (str(end["kind"]), str(end["id"])))
-            elif any(inside):
-                left_out += 1
-        told = f"{left_out:,} links lead out of what is exported, and stay behind"
-        if left_out and told not in self.notes:
-            self.notes.append(told)
-
-    def _links(self) -> Iterator[Record]:
-        for row, ends in self._link_rows():
-            yield compact(
-                record="link",
-                id=row.ulid,
-                ends=ends,
-                note=row.note or None,
-                authorId=self._agents[row.author],
-                createdAt=time_of(row.created_at),
-                removedAt=time_of(row.removed),
-            )
-
-    def _tags(self) -> Iterator[Record]:
-        tags = schema.tags
-        for row in self._rows(tags.select().order_by(tags.c.key)):
-            address = Address(row.tree, row.kind, row.target)
-            for target in self._targets([address]) if self._is_inside(address) else ():
-                yield compact(
-                    record="tag",
-                    number=row.key,
-                    target=target,
-                    label=row.label,
-                    createdAt=time_of(row.created_at),
-                    removedAt=time_of(row.removed),
+        rows = self._spec_rows(LINK)
+        while batch := list(islice(rows, _BATCH)):
+            ends = [
+                (
+                    Address(row["a_tree"], row["a_kind"], row["a_key"]),
+                    Address(row["b_tree"], row["b_kind"], row["b_key"]),
                 )
+                for row in batch
+            ]
+            targets = self._targets(end for pair in ends for end in pair)
+            for row, pair in zip(batch, ends, strict=True):
+                if all(end in targets for end in pair):
+                    listed = [targets[end] for end in pair]
+                    yield {**row, "ends": sorted(listed, key=lambda end: (end["kind_name"], end["id"]))}
+                else:
+                    left_out += len({self._is_exported(end) for end in pair}) > 1
+        note = f"{left_out:,} links lead out of what is exported, and stay behind"
+        if left_out and note not in self.notes:
+            self.notes.append(note)
 
-    def _is_inside(self, address: Address) -> bool:
+    def _tags(self) -> Iterator[Row]:
+        rows = self._spec_rows(TAG)
+        while batch := list(islice(rows, _BATCH)):
+            addresses = [Address(row["tree"], row["kind"], row["target"]) for row in batch]
+            targets = self._targets(addresses)
+            for row, address in zip(batch, addresses, strict=True):
+                if address in targets:
+                    yield {**row, "target": targets[address]}
+
+    def _is_exported(self, address: Address) -> bool:
         return self.trees is None or address.tree in self.trees
 
-    def _targets(self, addresses: Iterable[Address]) -> list[Record]:
-        listed = list(addresses)
-        found = targets_of(self.session, set(listed))
-        trees = schema.trees
-        ends: list[Record] = []
-        for address in listed:
-            target = found.get(address)
-            if target is None:
-                continue
-            end: Record = {"kind": target.kind.value, "id": target.id}
-            if TARGET_KINDS[address.kind] is TargetKind.NODE:
-                named = select(trees.c.ulid).where(trees.c.key == address.tree)
-                end["treeId"] = self.session.execute(named).scalar_one()
-            ends.append(end)
-        return ends
+    def _targets(self, addresses: Iterable[Address]) -> dict[Address, Row]:
+        """The ends of links and tags that are exported, by their address."""
+        targets = targets_of(self.session, {each for each in addresses if self._is_exported(each)})
+        return {
+            address: {
+                "kind": address.kind,
+                "kind_name": target.kind.value,
+                "id": target.id,
+                "tree_id": self._tree_ids[address.tree] if target.kind is TargetKind.NODE else None,
+            }
+            for address, target in targets.items()
+        }
 
-    def _kept_records(self) -> Iterator[Record]:
-        records = schema.records
-        for row in self._rows(records.select().order_by(records.c.ulid)):
-            yield compact(
-                record="record",
-                ulid=row.ulid,
-                user=row.user or None,
-                project=row.project or None,
-                session=row.session or None,
-                topic=row.topic or None,
-                stream=row.stream,
-                id=row.id,
-                createTime=row.create_time,
-                document=row.document,
-                hidden=row.hidden,
-            )
-        index = schema.group_index
-        for row in self._rows(index.select().order_by(*index.primary_key.columns)):
-            yield compact(
-                record="groupEntry",
-                user=row.user or None,
-                session=row.session,
-                shelf=row.shelf,
-                name=row.name,
-                document=row.document,
-            )
+
+class NodeNames:
+    """Ids and hashes of a tree's nodes by key, in as few bytes as they have."""
+
+    def __init__(self) -> None:
+        self._indexes: dict[int, int] | None = None
+        self._ulids = bytearray()
+        self._hashes = bytearray()
+        self._count = 0
+
+    def add(self, key: int, ulid: str, digest: bytes) -> None:
+        if self._indexes is None and key != self._count + 1:
+            # Responses and attempts have keys of the same sequence; before the first of them no index is needed.
+            self._indexes = {index + 1: index for index in range(self._count)}
+        if self._indexes is not None:
+            self._indexes[key] = self._count
+        self._ulids += ulid.encode()
+        self._hashes += digest
+        self._count += 1
+
+    def ulid(self, key: int) -> str:
+        start = self._index(key) * _ULID_LENGTH
+        return self._ulids[start : start + _ULID_LENGTH].decode()
+
+    def hash(self, key: int) -> bytes:
+        start = self._index(key) * 32
+        return bytes(self._hashes[start : start + 32])
+
+    def _index(self, key: int) -> int:
+        return key - 1 if self._indexes is None else self._indexes[key]
+
+
+class JoinedRows:
+    """Rows of a second table, read along with those of a first one in the same order."""
+
+    def __init__(self, rows: Iterator[Mapping[Any, Any]], column: str) -> None:
+        self._rows = rows
+        self._column = column
+        self._next = next(rows, None)
+
+    def of(self, key: int | str) -> list[Mapping[Any, Any]]:
+        """Those of this key. Keys must be asked for in order."""
+        joined: list[Mapping[Any, Any]] = []
+        while self._next is not None and self._next[self._column] <= key:
+            if self._next[self._column] == key:
+                joined.append(self._next)
+            self._next = next(self._rows, None)
+        return joined
+
+
+def _sources(node: Mapping[Any, Any], rows: Sequence[Mapping[Any, Any]]) -> list[tuple[int, int]]:
+    """Keys and roles. A node with one source has no rows of its own: the source is its parent."""
+    parent = node["parent"] if node["written_after"] is None else node["written_after"]
+    if not rows and parent is not None:
+        return [(parent, SOURCE_ROLES.index(SourceRole.PRIMARY))]
+    return [(row["source"], row["role"]) for row in rows]
+
+
+def _chunks(name: str, data: bytes) -> Iterator[Row]:
+    """Bytes in several records: a line stays short, however long they are."""
+    for start in range(0, max(1, len(data)), _CHUNK):
+        chunk = data[start : start + _CHUNK]
+        yield {"sha256": name, "size": len(data), "offset": start, "data": chunk, "missing": False}
+
+
+def _unpack(data: bytes) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise StorageError("a stored body is damaged", hint="restore a backup") from error

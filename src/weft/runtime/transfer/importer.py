@@ -1,102 +1,91 @@
-"""Reading a file in Weft's own JSON: what it may hold, in which order, and that all of it holds."""
+"""Import of a file in Weft's own JSON: which records it may hold, in which order, and that all are there."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import orjson
-
-from weft.errors import InvalidInputError, LimitExceededError
-from weft.interop.weft_json import Line, open_file
-from weft.runtime.scope import dump_json
+from weft.errors import InvalidInputError
+from weft.interop.weft_json import Line, Record, open_file
 from weft.runtime.targets import KINDS as TARGET_KINDS
 from weft.runtime.targets import Address
-from weft.runtime.transfer.checked_fields import Fields
+from weft.runtime.transfer.checked_fields import ULID, Located, Read, Reference, Row
 from weft.runtime.transfer.chunks import BlobImporter
 from weft.runtime.transfer.import_target import ImportTarget
 from weft.runtime.transfer.node_importer import KnownAgent
-from weft.runtime.transfer.record_specs import group_entry_row, record_row
-from weft.runtime.transfer.tree_importer import EventChain, TreeImporter, timestamp_row
+from weft.runtime.transfer.record_specs import (
+    BLOB,
+    DOCUMENT,
+    DOCUMENT_REVISION,
+    EVENT,
+    FILE_RECORDS,
+    GROVE,
+    PROJECT,
+    PROJECT_REVISION,
+    TREE_RECORDS,
+)
+from weft.runtime.transfer.tree_importer import EventChain, TreeImporter
 from weft.store import schema
-from weft.store.rows import AGENT_TYPES, permission_bits
-from weft.store.schema_records import PLACE
-from weft.store.transaction import GROVE
-from weft.tree.agent import Configuration, check_agent, parse_permissions
+from weft.store.rows import AGENT_TYPES
+from weft.store.transaction import GROVE as GROVE_KEY
+from weft.tree.agent import Configuration, check_agent
+from weft.tree.content import JsonValue
 from weft.tree.progress import Progress, silent
-from weft.tree.project import ProjectItem, ProjectItemKind, check_items, items_to_wire
 from weft.tree.reference import TargetKind
 
 __all__ = ["FileImporter", "Imported", "read_records"]
 
-_NAME_LIMIT = 1_000
-_ORDER = {
-    name: rank
-    for rank, name in enumerate(
-        (
-            *("grove", "agent", "project", "event", "timestamp", "document", "tree"),
-            *("link", "tag", "record", "groupEntry"),
-        )
-    )
+_REVISIONS = {PROJECT: PROJECT_REVISION, DOCUMENT: DOCUMENT_REVISION}
+_FILE_ORDER = {
+    kind: rank
+    for rank, spec in enumerate(FILE_RECORDS)
+    for kind in (spec.kind, _REVISIONS.get(spec, spec).kind)
 }
-_INNER = {
-    name: rank
-    for rank, name in enumerate(
-        (
-            "body",
-            "blob",
-            "response",
-            "node",
-            "attempt",
-            "envelope",
-            "event",
-            "typing",
-            "cursor",
-            "selection",
-            "buffer",
-            "group",
-            "memory",
-            "timestamp",
-        )
-    )
-}
-"""The order of records, in a file and within a tree: what is named comes before what names it."""
-_BELOW = {"revision": "document", "projectRevision": "project"}
-_CONTEXT_LIMIT = 10_000
-_EVERY = 500
+_TREE_ORDER = {spec.kind: rank for rank, spec in enumerate(TREE_RECORDS)}
+_LINES_PER_REPORT = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What came in with a file."""
+    """What was imported from a file."""
 
     trees: tuple[str, ...]
     documents: tuple[str, ...]
     nodes: int
     notes: tuple[str, ...]
-    """What is not quite as it was, in a person's words."""
+    """What differs from the file, in sentences."""
 
 
-def read_records(path: Path, landing: ImportTarget, progress: Progress = silent) -> Imported:
-    """Everything a file holds, put on the ground; or the first thing that is wrong with it."""
+def read_records(path: Path, target: ImportTarget, progress: Progress = silent) -> Imported:
+    """Pass all records of a file to a target; raise at the first that is wrong."""
     size = max(1, path.stat().st_size) if path.exists() else 1
     with open_file(path) as reader:
-        arrival = FileImporter(reader.scope, landing)
+        importer = FileImporter(reader.scope, target)
         try:
             for line in reader:
-                arrival.take(line)
-                if line.number % _EVERY == 0:
+                importer.add(line)
+                if line.number % _LINES_PER_REPORT == 0:
                     progress(min(reader.position, size), size)
-            return arrival.end()
+            return importer.end()
         finally:
-            arrival.drop()
+            importer.discard()
+
+
+@dataclass(slots=True)
+class _Revised:
+    """A project or a document while its revisions are read."""
+
+    key: int
+    is_new: bool = True
+    last: int = 0
+    expected: int | None = None
+    """How many revisions were announced."""
 
 
 class FileImporter:
     """Takes the records of one file, in their order."""
 
-    def __init__(self, scope: str, landing: ImportTarget) -> None:
-        self._landing = landing
+    def __init__(self, scope: str, target: ImportTarget) -> None:
+        self._target = target
         self._whole = scope == "grove"
         self._agents: dict[str, KnownAgent] = {}
         self._projects: dict[str, int] = {}
@@ -104,82 +93,95 @@ class FileImporter:
         self._documents: dict[str, int] = {}
         self._owner: str | None = None
         self._chain: EventChain | None = None
-        self._announced: tuple[int, bytes | None] = (0, None)
+        self._events: tuple[int, bytes | None] = (0, None)
         self._adopted = False
-        self._project: tuple[int, bool, int] | None = None
-        """Key, whether it is new here, the last revision seen."""
-        self._document: tuple[int, int, int] | None = None
-        """Key, revisions announced, revisions seen."""
+        self._project: _Revised | None = None
+        self._document: _Revised | None = None
         self._tree: TreeImporter | None = None
-        self._blobs = BlobImporter(landing)
-        self._rank = self._inner = 0
+        self._blobs = BlobImporter(target)
+        self._rank = self._tree_rank = 0
         self._nodes = 0
         self._left_out = 0
         self._last_tag = 0
-        self._seen: set[str] = set()
-        self._takers: dict[str, Callable[[Fields], None]] = {
-            "grove": self._take_grove,
-            "agent": self._take_agent,
-            "project": self._take_project,
-            "projectRevision": self._take_project_revision,
-            "event": self._take_event,
-            "timestamp": self._take_timestamp,
-            "document": self._take_document,
-            "revision": self._take_revision,
-            "tree": self._take_tree,
-            "link": self._take_link,
-            "tag": self._take_tag,
-            "record": self._take_record,
-            "groupEntry": self._take_group_entry,
+        self._seen: set[tuple[object, ...]] = set()
+        self._references: dict[Reference, Read] = {
+            Reference.AGENT: self._agent_key,
+            Reference.PROJECT: self._project_key,
+        }
+        specs = (*FILE_RECORDS, PROJECT_REVISION, DOCUMENT_REVISION)
+        self._specs = {spec.kind: (spec, spec.reader(self._references)) for spec in specs}
+        self._adders: dict[str, Callable[[Row], None]] = {
+            "grove": self._add_grove,
+            "agent": self._add_agent,
+            "project": self._add_project,
+            "projectRevision": self._add_project_revision,
+            "timestamp": self._add_timestamp,
+            "document": self._add_document,
+            "revision": self._add_revision,
+            "tree": self._add_tree,
+            "link": self._add_link,
+            "tag": self._add_tag,
+            "record": self._add_record,
+            "groupEntry": self._add_group_entry,
         }
 
-    def take(self, line: Line) -> None:
-        """One record; whatever is wrong with it is named with its line."""
-        fields = Fields.of(line)
-        try:
-            self._take(fields)
-        except (InvalidInputError, LimitExceededError) as error:
-            if error.message.startswith(("line ", "tree ", "events ")):
-                raise
-            raise type(error)(f"{fields.where}: {error.message}", hint=error.hint) from None
+    def add(self, line: Line) -> None:
+        """The next record. Errors name its line, or the tree that ends before it."""
+        where = Located(f"line {line.number:,}")
+        with where:
+            kind = self._kind(line.record)
+        if self._tree is None or kind not in _TREE_ORDER:
+            self._end_tree()
+        with where:
+            self._add(kind, line.record)
 
-    def _take(self, fields: Fields) -> None:
-        record = fields.get("record")
-        if not isinstance(record, str):
-            raise fields.wrong("record must say what this is")
-        if record != "blob":
-            self._blobs.require_whole(fields)
-        if self._tree is not None and record in _INNER:
-            self._require_order(fields, record, _INNER[record], self._inner)
-            self._inner = _INNER[record]
-            if record == "blob":
-                self._blobs.take(fields)
-            else:
-                self._tree.take(record, fields)
-            return
-        if record not in self._takers:
-            raise fields.wrong(
-                f"{record[:40]!r} is not a record that is known here",
+    def _kind(self, record: Record) -> str:
+        """The kind of a record; refused unless it is known."""
+        kind = record.get("record")
+        if not isinstance(kind, str):
+            raise InvalidInputError("record must name the kind of record")
+        if kind not in _FILE_ORDER and (self._tree is None or kind not in _TREE_ORDER):
+            raise InvalidInputError(
+                f"{kind[:40]!r} is not a record that is known here",
                 hint="the file may come from a newer Weft; nothing was imported",
             )
-        rank = _ORDER[_BELOW.get(record, record)]
-        self._require_order(fields, record, rank, self._rank)
-        self._rank = rank
-        self._end_tree()
-        if record != "revision":
-            self._end_document(fields)
-        self._takers[record](fields)
+        return kind
+
+    def _add(self, kind: str, record: Record) -> None:
+        if kind != BLOB.kind:
+            self._blobs.require_complete()
+        if self._tree is not None:
+            self._tree_rank = _next_rank(kind, _TREE_ORDER[kind], self._tree_rank)
+            if kind == BLOB.kind:
+                self._blobs.add(record)
+            else:
+                self._tree.add(kind, record)
+            return
+        self._rank = _next_rank(kind, _FILE_ORDER[kind], self._rank)
+        if kind != DOCUMENT_REVISION.kind:
+            self._end_document()
+        if kind == GROVE.kind and (not self._whole or self._chain is not None):
+            raise InvalidInputError("there is one grove in a file, and only in a file of a whole grove")
+        spec, read = self._specs[kind]
+        row = read(record)
+        if spec.unique:
+            self._require_new(kind, *(row[column] for column in spec.unique))
+        if kind == EVENT.kind:
+            self._add_event(record, row)
+        else:
+            self._adders[kind](row)
 
     def end(self) -> Imported:
+        """Check that the file is complete."""
         self._end_tree()
-        self._end_document(None)
+        self._end_document()
         if self._whole and self._chain is None:
             raise InvalidInputError("the file says that it is a whole grove, but does not hold one")
         if self._chain is not None:
-            self._chain.require(*self._announced, "the grove")
+            self._chain.require(*self._events, "the grove")
         if self._owner is not None and self._owner not in self._agents:
             raise InvalidInputError("the grove's owner is not in the file")
-        notes = list(self._landing.notes)
+        notes = list(self._target.notes)
         if self._blobs.missing:
             notes.append(f"{self._blobs.missing:,} blobs were missing when the file was made")
         if self._left_out:
@@ -191,256 +193,135 @@ class FileImporter:
             notes=tuple(notes),
         )
 
-    def drop(self) -> None:
-        """Leave nothing half-written behind."""
-        self._blobs.drop()
-
-    def _require_order(self, fields: Fields, record: str, rank: int, last: int) -> None:
-        if rank < last:
-            raise fields.wrong(f"a {record} comes too late here")
+    def discard(self) -> None:
+        """Leave no incomplete blob behind."""
+        self._blobs.discard()
 
     def _end_tree(self) -> None:
         if self._tree is not None:
             self._nodes += self._tree.end()
             self._tree = None
-        self._inner = 0
+        self._tree_rank = 0
 
-    def _end_document(self, fields: Fields | None) -> None:
-        if self._document is not None and self._document[1] != self._document[2]:
-            where = "" if fields is None else f"{fields.where}: "
-            raise InvalidInputError(f"{where}a document's last revisions are missing")
+    def _end_document(self) -> None:
+        if self._document is not None and self._document.last != self._document.expected:
+            raise InvalidInputError("a document's last revisions are missing")
         self._document = None
 
-    def _take_grove(self, fields: Fields) -> None:
-        if not self._whole or self._chain is not None:
-            raise fields.wrong("there is one grove in a file, and only in a file of a whole grove")
-        ulid = fields.ulid("id")
-        self._owner = fields.ulid("ownerId")
-        self._announced = fields.count("events", limit=2**62), fields.optional_digest("head")
-        row: dict[str, Any] = {
-            "ulid": ulid,
-            "preferences": dump_json(fields.object("preferences")),
-            "created_at": fields.time("createdAt"),
-            "updated_at": fields.time("updatedAt"),
-            "events": self._announced[0],
-            "head": self._announced[1],
-        }
-        fields.done()
-        self._chain = EventChain(ulid, self._agents)
-        self._adopted = self._landing.adopt(row, self._owner)
+    def _add_grove(self, row: Row) -> None:
+        self._owner = row.pop("owner_id")
+        self._events = row["events"], row["head"]
+        self._chain = EventChain(row["ulid"])
+        self._adopted = self._target.adopt(row, str(self._owner))
 
-    def _take_agent(self, fields: Fields) -> None:
-        ulid = fields.ulid("id")
-        if ulid in self._agents:
-            raise fields.wrong(f"agent {ulid} is there twice")
-        agent_type = fields.choice("type", AGENT_TYPES)
-        name, model_ref = fields.text("name", limit=200), fields.optional_text("modelRef", limit=300)
-        check_agent(name, agent_type, model_ref, Configuration())
-        names = [str(name) for name in fields.values("permissions", limit=100)]
-        kind = AGENT_TYPES.index(agent_type)
-        row: dict[str, Any] = {
-            "ulid": ulid,
-            "name": name,
-            "type": kind,
-            "model_ref": model_ref,
-            "configuration": dump_json(fields.object("configuration")),
-            "permissions": permission_bits(parse_permissions(names)),
-            "created_at": fields.time("createdAt"),
-            "archived_at": fields.optional_time("archivedAt"),
-            "hidden": fields.optional_mark("hidden"),
-        }
-        fields.done()
-        self._agents[ulid] = KnownAgent(self._landing.agent(row), kind)
+    def _add_agent(self, row: Row) -> None:
+        number: int = row["type"]
+        check_agent(row["name"], AGENT_TYPES[number], row["model_ref"], Configuration())
+        self._agents[row["ulid"]] = KnownAgent(self._target.agent(row), number)
 
-    def _take_project(self, fields: Fields) -> None:
-        ulid, name = fields.ulid("id"), fields.text("name", limit=_NAME_LIMIT)
-        hidden = fields.optional_mark("hidden")
-        if ulid in self._projects or (hidden is None and name.lower() in self._seen):
-            raise fields.wrong(f"project {ulid} is there twice")
-        if hidden is None:
-            self._seen.add(name.lower())
-        row: dict[str, Any] = {
-            "ulid": ulid,
-            "name": name,
-            "system_prompt": fields.text("systemPrompt"),
-            "context": _context(fields),
-            "revision": fields.count("revision"),
-            "created_at": fields.time("createdAt"),
-            "archived_at": fields.optional_time("archivedAt"),
-            "hidden": hidden,
-        }
-        fields.done()
-        self._projects[ulid], is_new = self._landing.project(row)
-        self._project = self._projects[ulid], is_new, 0
+    def _add_project(self, row: Row) -> None:
+        if row["hidden"] is None:
+            self._require_new("project", row["name"].lower())
+        key, is_new = self._target.project(row)
+        self._projects[row["ulid"]] = key
+        self._project = _Revised(key, is_new)
 
-    def _take_project_revision(self, fields: Fields) -> None:
-        if self._project is None:
-            raise fields.wrong("a revision stands below its project")
-        key, is_new, last = self._project
-        number = fields.count("revision")
-        if number <= last:
-            raise fields.wrong(f"revision {number} does not follow revision {last}")
-        author = self._agents.get(fields.ulid("authorId"))
-        if author is None:
-            raise fields.wrong("the revision's author is not in the file")
-        row: dict[str, Any] = {
-            "project": key,
-            "revision": number,
-            "name": fields.text("name", limit=_NAME_LIMIT),
-            "system_prompt": fields.text("systemPrompt"),
-            "context": _context(fields),
-            "author": author.key,
-            "created_at": fields.time("createdAt"),
-            "hidden": fields.optional_mark("hidden"),
-        }
-        fields.done()
-        self._project = key, is_new, number
-        if is_new:
-            self._landing.add(schema.project_revisions, row)
+    def _add_project_revision(self, row: Row) -> None:
+        project, number = self._project, row["revision"]
+        if project is None:
+            raise InvalidInputError("a projectRevision follows its project")
+        if number <= project.last:
+            raise InvalidInputError(f"revision {number} does not follow revision {project.last}")
+        project.last = number
+        if project.is_new:
+            self._target.add(schema.project_revisions, {**row, "project": project.key})
 
-    def _take_event(self, fields: Fields) -> None:
+    def _add_event(self, record: Record, row: Row) -> None:
         if self._chain is None:
-            raise fields.wrong("events stand with their tree, or in a file of a whole grove")
-        row = self._chain.add(fields, GROVE)
+            raise InvalidInputError("events follow their tree, or are in a file of a whole grove")
+        event = self._chain.add(record, {**row, "tree": GROVE_KEY})
         if self._adopted:
-            self._landing.add_event(row)
+            self._target.add_event(event)
 
-    def _take_timestamp(self, fields: Fields) -> None:
-        row = timestamp_row(fields, GROVE)
-        if row["ulid"] in self._seen:
-            raise fields.wrong("this timestamp is there twice")
-        self._seen.add(row["ulid"])
+    def _add_timestamp(self, row: Row) -> None:
         if self._adopted:
-            self._landing.add(schema.timestamps, row)
+            self._target.add(schema.timestamps, {**row, "tree": GROVE_KEY})
 
-    def _take_document(self, fields: Fields) -> None:
-        ulid = fields.ulid("id")
-        if ulid in self._documents:
-            raise fields.wrong(f"document {ulid} is there twice")
-        current, last = fields.count("revision"), fields.count("revisions")
-        row: dict[str, Any] = {
-            "ulid": ulid,
-            "title": fields.text("title", limit=_NAME_LIMIT),
-            "summary": fields.optional_text("summary"),
-            "revision": current,
-            "created_at": fields.time("createdAt"),
-            "updated_at": fields.time("updatedAt"),
-            "archived_at": fields.optional_time("archivedAt"),
-            "hidden": fields.optional_mark("hidden"),
-        }
-        fields.done()
-        if not 1 <= current <= last:
-            raise fields.wrong("a document has at least one revision, and is at one of them")
-        self._documents[ulid] = key = self._landing.document(row)
-        self._document = key, last, 0
+    def _add_document(self, row: Row) -> None:
+        expected = row.pop("revision_count")
+        if not 1 <= row["revision"] <= expected:
+            raise InvalidInputError("a document has at least one revision, and is at one of them")
+        key = self._documents[row["ulid"]] = self._target.document(row)
+        self._document = _Revised(key, expected=expected)
 
-    def _take_revision(self, fields: Fields) -> None:
-        if self._document is None:
-            raise fields.wrong("a revision stands below its document")
-        key, last, seen = self._document
-        number = fields.count("revision")
-        if number != seen + 1 or number > last:
-            raise fields.wrong(f"revision {number} does not follow revision {seen}")
-        author = self._agents.get(fields.ulid("authorId"))
-        if author is None:
-            raise fields.wrong("the revision's author is not in the file")
-        row: dict[str, Any] = {
-            "document": key,
-            "revision": number,
-            "title": fields.text("title", limit=_NAME_LIMIT),
-            "content": fields.text("content"),
-            "author": author.key,
-            "created_at": fields.time("createdAt"),
-            "hidden": fields.optional_mark("hidden"),
-        }
-        fields.done()
-        self._document = key, last, number
-        self._landing.add(schema.revisions, row)
+    def _add_revision(self, row: Row) -> None:
+        document, number = self._document, row["revision"]
+        if document is None:
+            raise InvalidInputError("a revision follows its document")
+        if number != document.last + 1 or number > (document.expected or 0):
+            raise InvalidInputError(f"revision {number} does not follow revision {document.last}")
+        document.last = number
+        self._target.add(schema.revisions, {**row, "document": document.key})
 
-    def _take_tree(self, fields: Fields) -> None:
-        ulid = fields.ulid("id")
-        if ulid in self._trees:
-            raise fields.wrong(f"tree {ulid} is there twice")
-        self._tree = TreeImporter(fields, self._landing, self._agents, self._projects, self._blobs.known)
-        self._trees[ulid] = self._tree.key
+    def _add_tree(self, row: Row) -> None:
+        self._tree = TreeImporter(row, self._target, self._references, self._agents, self._blobs.known)
+        self._trees[self._tree.ulid] = self._tree.key
 
-    def _take_link(self, fields: Fields) -> None:
-        ends = [self._address(end) for end in fields.many("ends", limit=2)]
-        author = self._agents.get(fields.ulid("authorId"))
-        ulid = fields.ulid("id")
-        if len(ends) != 2 or author is None or ulid in self._seen:
-            raise fields.wrong("a link has an id of its own, two ends and an author, all of them in the file")
-        self._seen.add(ulid)
-        row: dict[str, Any] = {
-            "ulid": ulid,
-            "note": fields.optional_text("note") or "",
-            "author": author.key,
-            "created_at": fields.time("createdAt"),
-            "removed": fields.optional_time("removedAt"),
-        }
-        fields.done()
-        self._landing.link(row, (ends[0], ends[1]))
+    def _add_link(self, row: Row) -> None:
+        ends = [self._address(end) for end in row.pop("ends")]
+        if len(ends) != 2:
+            raise InvalidInputError("a link has two ends")
+        self._target.link(row, (ends[0], ends[1]))
 
-    def _take_tag(self, fields: Fields) -> None:
-        number = fields.count("number")
-        if number <= self._last_tag:
-            raise fields.wrong("tags come in the order of their numbers")
-        self._last_tag = number
-        address = self._address(Fields(fields.get("target"), f"{fields.where}: target"))
-        row: dict[str, Any] = {
-            "key": number,
-            "tree": address.tree,
-            "kind": address.kind,
-            "target": address.key,
-            "label": fields.text("label", limit=_NAME_LIMIT),
-            "created_at": fields.time("createdAt"),
-            "removed": fields.optional_time("removedAt"),
-        }
-        fields.done()
-        self._landing.tag(row)
+    def _add_tag(self, row: Row) -> None:
+        if row["key"] <= self._last_tag:
+            raise InvalidInputError("tags come in the order of their numbers")
+        self._last_tag = row["key"]
+        address = self._address(row["target"])
+        self._target.tag({**row, "tree": address.tree, "kind": address.kind, "target": address.key})
 
-    def _address(self, fields: Fields) -> Address:
-        """What a link or a tag points to; it must have come with the same file."""
-        kind = fields.choice("kind", TARGET_KINDS)
-        ulid = fields.ulid("id")
-        number = TARGET_KINDS.index(kind)
-        places: dict[str, int] = self._documents if kind is TargetKind.DOCUMENT else self._trees
-        tree_id = fields.ulid("treeId") if kind is TargetKind.NODE else ulid
-        fields.done()
-        place = places.get(tree_id)
-        if place is None:
-            raise fields.wrong(f"{kind.value} {ulid} is not in the file")
-        if kind is not TargetKind.NODE:
-            return Address(GROVE if kind is TargetKind.DOCUMENT else place, number, place)
-        node = self._landing.node(place, ulid)
-        if node is None:
-            raise fields.wrong(f"node {ulid} is not in the file")
-        return Address(place, number, node)
+    def _address(self, end: Row) -> Address:
+        """The target of a link or tag; it must be in the same file."""
+        number: int = end["kind"]
+        kind, ulid = TARGET_KINDS[number], end["id"]
+        if (kind is TargetKind.NODE) != (end["tree_id"] is not None):
+            raise InvalidInputError("a target has a treeId if it is a node, and only then")
+        keys = self._documents if kind is TargetKind.DOCUMENT else self._trees
+        key = keys.get(end["tree_id"] or ulid)
+        node = self._target.node(key, ulid) if key is not None and kind is TargetKind.NODE else key
+        if key is None or node is None:
+            raise InvalidInputError(f"{kind.value} {ulid} is not in the file")
+        return Address(GROVE_KEY if kind is TargetKind.DOCUMENT else key, number, node)
 
-    def _take_record(self, fields: Fields) -> None:
-        row = record_row(fields)
-        self._once(fields, row["ulid"], "\0".join(row[name] for name in (*PLACE, "id")))
-        self._landing.record(row)
+    def _add_record(self, row: Row) -> None:
+        self._require_new("record", row["ulid"])
+        self._target.record(row)
 
-    def _take_group_entry(self, fields: Fields) -> None:
-        row = group_entry_row(fields)
-        self._once(fields, "\0".join(map(str, (row["user"], row["session"], row["shelf"], row["name"]))))
+    def _add_group_entry(self, row: Row) -> None:
         if self._adopted:
-            self._landing.add(schema.group_index, row)
+            self._target.add(schema.group_index, row)
         else:
             self._left_out += 1
 
-    def _once(self, fields: Fields, *names: str) -> None:
-        for name in names:
-            if name in self._seen:
-                raise fields.wrong("it is there twice")
-            self._seen.add(name)
+    def _agent_key(self, value: JsonValue, name: str) -> int:
+        agent = self._agents.get(ULID.read(value, name))
+        if agent is None:
+            raise InvalidInputError(f"{name} names an agent that is not in the file")
+        return agent.key
+
+    def _project_key(self, value: JsonValue, name: str) -> int:
+        key = self._projects.get(ULID.read(value, name))
+        if key is None:
+            raise InvalidInputError(f"{name} names a project that is not in the file")
+        return key
+
+    def _require_new(self, kind: str, *key: object) -> None:
+        if (kind, *key) in self._seen:
+            raise InvalidInputError(f"this {kind} is there twice")
+        self._seen.add((kind, *key))
 
 
-def _context(fields: Fields) -> str:
-    """What a project brings along, as it is kept."""
-    items: list[ProjectItem] = []
-    for item in fields.many("context", limit=_CONTEXT_LIMIT):
-        items.append(ProjectItem(item.choice("kind", tuple(ProjectItemKind)), item.text("reference")))
-        item.done()
-    return orjson.dumps(items_to_wire(check_items(items))).decode()
+def _next_rank(kind: str, rank: int, last: int) -> int:
+    if rank < last:
+        raise InvalidInputError(f"a {kind} comes too late here")
+    return rank

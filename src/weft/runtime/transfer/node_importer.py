@@ -1,30 +1,27 @@
-"""Nodes as they come out of a file: put in their place, and checked against their hashes.
+"""Nodes of a file: checked against their hashes, and given their place in the tree.
 
-Nothing that can be worked out is believed: depth, jumps, measures and pointers are made
-anew. A node may name only nodes before it, which rules out cycles and dangling sources.
+Nothing that can be computed is taken from the file: depth, jumps, measures and pointers are
+computed. A node may name only nodes before it, which rules out cycles and missing sources.
 """
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, cast
 
-from weft.errors import LimitExceededError
+from weft.errors import InvalidInputError, LimitExceededError
+from weft.interop.weft_json import Record
 from weft.provenance.chain import NodeFacts, content_hash
 from weft.runtime.drafting import dump_content
-from weft.runtime.moving.differing import differing_input
-from weft.runtime.transfer.checked_fields import Fields
+from weft.runtime.transfer.checked_fields import ULID, Row
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, KINDS, ROLES, SOURCE_ROLES, STATUSES, Flag, NodeRow
 from weft.tree.agent import AgentType
 from weft.tree.content import (
     Content,
     Image,
+    JsonValue,
     Text,
     blob_refs,
-    check_content,
-    content_from_wire,
-    content_to_wire,
     is_blank,
     kind_of,
 )
@@ -34,50 +31,33 @@ from weft.tree.measure import measure_content
 from weft.tree.node import Role
 from weft.tree.path import jump_depth
 from weft.tree.tree import Mode
-from weft.tree.wire import from_microseconds, iso
+from weft.tree.wire import iso_moment
 
-__all__ = ["CheckedNode", "Item", "KnownAgent", "NodeImporter", "Place"]
+__all__ = ["CheckedNode", "KnownAgent", "NodeImporter"]
 
 _LOCAL_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{4,8}'*\Z")
-_LOCAL_ID_LIMIT = 10_000
-_SOURCE_LIMIT = 256
-_ITEM_LIMIT = 10_000
-_ABOUT_LIMIT = 200_000
 _DEPTH_LIMIT = 10_000_000
-_LABEL_LIMIT = 500
 _NONE = 0
 """Keys begin at 1."""
 
 
 class KnownAgent(NamedTuple):
+    """An agent of the file: its key here, and its type."""
+
     key: int
     type: int
 
 
-class Item(NamedTuple):
-    id: str
-    type: str
-    sha256: bytes
-    recoverable: bool
-    attached_by: int | None
-    detached_by: int | None
-    about: str | None = None
-
-
 class CheckedNode(NamedTuple):
-    """A node that holds, with the rows that go with it."""
+    """A node whose hash holds."""
 
     row: NodeRow
     content: str
-    summary: str | None
     sources: Sequence[tuple[int, int]]
     """(key, role) where there are several."""
-    items: Sequence[Item]
-    response: int | None
-    choice: int
 
 
-class Place(NamedTuple):
+class _Place(NamedTuple):
     position: int
     parent: int
     depth: int
@@ -87,29 +67,14 @@ class Place(NamedTuple):
     near_instruction: int
 
 
-@dataclass(slots=True)
-class _Source:
+class _Source(NamedTuple):
     key: int
     id: str
     role: SourceRole
 
 
-class _Shape(NamedTuple):
-    """What decides about a node's place, besides its sources."""
-
-    local_id: str
-    edge_type: EdgeType
-    tokens: int
-    has_items: bool
-    role: Role
-
-
-def _parent_of(sources: Sequence[_Source]) -> int | None:
-    return next((source.key for source in sources if source.role is SourceRole.PRIMARY), None)
-
-
 class NodeImporter:
-    """One tree while its nodes come in: a hundred-odd bytes for each, whatever it says."""
+    """One tree while its nodes are imported: a hundred-odd bytes for each, however long its text."""
 
     def __init__(
         self,
@@ -119,7 +84,7 @@ class NodeImporter:
         agents: dict[str, KnownAgent],
         *,
         bodies: set[bytes],
-        responses: list[bytes],
+        response_hash: Callable[[int], str],
         has_blob: Callable[[str], bool],
     ) -> None:
         self._tree = tree
@@ -127,7 +92,7 @@ class NodeImporter:
         self._mode = mode
         self._agents = agents
         self._bodies = bodies
-        self._responses = responses
+        self._response_hash = response_hash
         self._has_blob = has_blob
         self.keys: dict[str, int] = {}
         self._local_ids: set[str] = set()
@@ -146,53 +111,27 @@ class NodeImporter:
     def count(self) -> int:
         return len(self.positions) - 1
 
-    def key_of(self, fields: Fields, name: str) -> int:
-        """A node that a record names."""
-        return self._known(fields, fields.ulid(name), name)
+    def key_of(self, value: JsonValue, name: str) -> int:
+        """The node that a field names."""
+        key = self.keys.get(ULID.read(value, name))
+        if key is None:
+            raise InvalidInputError(f"{name} names {value}, which is not a node before this one")
+        return key
 
-    def add(self, fields: Fields) -> CheckedNode:
-        """The next node; refused, with what is wrong about it, unless its hash holds."""
+    def add(self, record: Record, values: Row) -> CheckedNode:
+        """The next node; refused, with the reason, unless its hash holds."""
         key = self.count + 1
-        ulid, local_id = fields.ulid("id"), self._local_id(fields)
-        if ulid in self.keys:
-            raise fields.wrong(f"node {ulid} is there twice")
-        where = f"{fields.where}: node [{local_id}]"
-        sources = self._sources(fields)
-        author_id = fields.ulid("authorId")
-        author = self._agents.get(author_id)
-        if author is None:
-            raise fields.wrong(f"node [{local_id}] is by an agent that is not in the file")
-        edge_type = fields.choice("edgeType", EDGE_TYPES) if sources else self._no_edge(fields)
-        content = self._content(fields, where)
-        items = self._items(fields)
-        edited_from = fields.optional_ulid("editedFrom")
-        edited_key = None if edited_from is None else self._known(fields, edited_from, "editedFrom")
-        response = self._response(fields, author)
-        created_at = fields.time("createdAt")
-        role, status = fields.choice("role", ROLES), fields.choice("status", STATUSES)
-        digest = fields.digest("contentHash")
-        facts = NodeFacts(
-            tree_id=self._ulid,
-            node_id=ulid,
-            content=content,
-            role=role,
-            status=status,
-            edge_type=None if not sources else edge_type,
-            sources=[(source.id, source.role.value, self._hash(source.key)) for source in sources],
-            edited_from=edited_from,
-            attachments=[(item.id, item.sha256.hex()) for item in items if item.attached_by is None],
-            created_at=iso(from_microseconds(created_at)),
-            author_id=author_id,
-            response_sha256=None if response is None else self._responses[response - 1].hex(),
-        )
-        if content_hash(facts) != digest:
-            differs = differing_input(facts, digest, self._agents)
-            raise fields.wrong(
-                f"node [{local_id}] {ulid} does not match its hash: {differs} differs",
-                hint="the file was changed after it was exported; nothing was imported",
-            )
+        ulid, local_id, content = values["ulid"], values["local_id"], values["content"]
+        self._check_names(ulid, local_id)
+        author = self._agents[str(record["authorId"])]
+        sources = self._sources(values)
+        self._check_content(content)
+        self._check_items(values["attachments"])
+        if values["response"] is not None and AGENT_TYPES[author.type] is not AgentType.MODEL:
+            raise InvalidInputError("only a model's node carries a response")
+        self._check_hash(record, values, sources)
         size = measure_content(content)
-        place = self._place(fields, key, sources, _Shape(local_id, edge_type, size.tokens, bool(items), role))
+        place = self._place(key, sources, values, size.tokens)
         parent = _parent_of(sources)
         row = NodeRow(
             tree=self._tree,
@@ -204,37 +143,31 @@ class NodeImporter:
             depth=place.depth,
             jump=place.jump,
             written_after=None if parent is None or self.positions[parent] == parent else parent,
-            edge_type=EDGE_TYPES.index(edge_type),
-            edited_from=edited_key,
+            edge_type=_edge_type(values),
+            edited_from=values["edited_from"],
             author=author.key,
             author_type=author.type,
-            role=ROLES.index(role),
+            role=values["role"],
             kind=KINDS.index(kind_of(content)),
-            status=STATUSES.index(status),
+            status=values["status"],
             narrow=size.narrow,
             wide=size.wide,
             ruler=place.ruler,
             near_attachments=place.near_attachments or None,
             near_instruction=place.near_instruction or None,
-            flags=_flags(fields, len(sources), has_items=bool(items), answered=response is not None)
-            | (Flag.BLANK if is_blank(content) else 0),
-            pruned=fields.optional_mark("pruned"),
-            hidden=fields.optional_mark("hidden"),
-            bookmark_label=fields.optional_text("bookmarkLabel", limit=_LABEL_LIMIT),
-            hash=digest,
-            created_at=created_at,
+            flags=_flags(values),
+            pruned=values["pruned"],
+            hidden=values["hidden"],
+            bookmark_label=values["bookmark_label"],
+            hash=values["hash"],
+            created_at=values["created_at"],
         )
-        choice = fields.optional_count("choice") or 0
-        summary = fields.optional_text("summary")
-        fields.done()
-        self._keep(row, place, has_items=bool(items))
+        self._remember(row, place, has_items=bool(values["attachments"]))
         several = [(source.key, SOURCE_ROLES.index(source.role)) for source in sources]
-        return CheckedNode(
-            row, dump_content(content), summary, several if len(several) > 1 else (), items, response, choice
-        )
+        return CheckedNode(row, dump_content(content), several if len(several) > 1 else ())
 
     def moved_pointers(self) -> dict[int, int]:
-        """Nodes whose nearest items turned out to be others than it seemed when they came in."""
+        """Nodes whose nearest items changed with a node that was imported after them."""
         moved: dict[int, int] = {}
         near = array("i", [_NONE]) * len(self.positions)
         for key in range(1, len(self.positions)):
@@ -247,119 +180,108 @@ class NodeImporter:
                 moved[key] = near[key]
         return moved
 
-    def _known(self, fields: Fields, ulid: str, name: str) -> int:
-        key = self.keys.get(ulid)
-        if key is None:
-            raise fields.wrong(f"{name} names {ulid}, which is not a node before this one")
-        return key
-
-    def _local_id(self, fields: Fields) -> str:
-        local_id = fields.text("localId", limit=_LOCAL_ID_LIMIT)
+    def _check_names(self, ulid: str, local_id: str) -> None:
+        if ulid in self.keys:
+            raise InvalidInputError(f"node {ulid} is there twice")
         if _LOCAL_ID.match(local_id) is None:
-            raise fields.wrong(f"{local_id[:40]!r} is not a local id")
+            raise InvalidInputError(f"{local_id[:40]!r} is not a local id")
         if local_id in self._local_ids:
-            raise fields.wrong(f"local id [{local_id}] is there twice")
-        return local_id
+            raise InvalidInputError(f"local id [{local_id}] is there twice")
 
-    def _sources(self, fields: Fields) -> list[_Source]:
-        found: list[_Source] = []
-        for item in fields.many("sources", limit=_SOURCE_LIMIT):
-            ulid = item.ulid("id")
-            source = _Source(self._known(item, ulid, "id"), ulid, item.choice("role", SOURCE_ROLES))
-            if item.digest("hash").hex() != self._hash(source.key):
-                raise item.wrong(
+    def _sources(self, values: Row) -> list[_Source]:
+        sources: list[_Source] = []
+        for index, item in enumerate(values["sources"]):
+            ulid = item["id"]
+            source = _Source(self.key_of(ulid, f"sources[{index}]"), ulid, SOURCE_ROLES[item["role"]])
+            if item["hash"].hex() != self._hash(source.key):
+                raise InvalidInputError(
                     f"the node was written after another {ulid} than this file has: its source differs",
                     hint="the file was changed after it was exported; nothing was imported",
                 )
-            item.done()
-            found.append(source)
-        if found and not any(source.role is SourceRole.PRIMARY for source in found):
-            raise fields.wrong("an edge needs a primary source")
-        return found
+            sources.append(source)
+        if sources and _parent_of(sources) is None:
+            raise InvalidInputError("an edge needs a primary source")
+        if (values["edge_type"] is None) != (not sources):
+            raise InvalidInputError("a node has an edgeType if it has sources, and only then")
+        return sources
 
-    def _no_edge(self, fields: Fields) -> EdgeType:
-        if fields.get("edgeType") is not None:
-            raise fields.wrong("a node without sources has no edge")
-        return EdgeType.CONTINUATION
-
-    def _content(self, fields: Fields, where: str) -> Content:
-        value = fields.get("content")
-        content = content_from_wire(value, path=f"{where}: content")
-        check_content(content)
-        if content_to_wire(content) != value:
-            raise fields.wrong("content holds something that is not known here")
+    def _check_content(self, content: Content) -> None:
         if not isinstance(content, Text):
             for ref in blob_refs(content):
                 if not self._has_blob(ref):
-                    raise fields.wrong(f"content points to blob {ref[:12]}…, which is not in the file")
-        return content
+                    raise InvalidInputError(f"content points to blob {ref[:12]}…, which is not in the file")
 
-    def _items(self, fields: Fields) -> list[Item]:
-        found: list[Item] = []
-        for item in fields.many("attachments", limit=_ITEM_LIMIT):
-            kept = Item(
-                item.text("id", limit=4_096),
-                item.text("type", limit=64),
-                item.digest("sha256"),
-                item.get("recoverable") is None or item.flag("recoverable"),
-                item.optional_mark("attachedBy"),
-                item.optional_mark("detachedBy"),
-                item.optional_text("about", limit=_ABOUT_LIMIT),
-            )
-            for image in cast("tuple[Image, ...]", about_item(kept.about).get("images", ())):
+    def _check_items(self, items: Sequence[Row]) -> None:
+        for item in items:
+            for image in cast("tuple[Image, ...]", about_item(item["about"]).get("images", ())):
                 if not self._has_blob(image.ref):
-                    raise item.wrong(f"blob {image.ref[:12]}… is not in the file")
-            if kept.sha256 not in self._bodies:
-                raise item.wrong(f"the body of {kept.id[:60]!r} is not in the file")
-            item.done()
-            found.append(kept)
-        return found
+                    raise InvalidInputError(f"blob {image.ref[:12]}… is not in the file")
+            if item["sha256"] not in self._bodies:
+                raise InvalidInputError(f"the body of {item['id'][:60]!r} is not in the file")
 
-    def _response(self, fields: Fields, author: KnownAgent) -> int | None:
-        number = fields.optional_count("response")
-        if number is None:
-            return None
-        if not 1 <= number <= len(self._responses):
-            raise fields.wrong(f"response {number} is not in the file")
-        if AGENT_TYPES[author.type] is not AgentType.MODEL:
-            raise fields.wrong("only a model's node carries a response")
-        return number
+    def _check_hash(self, record: Record, values: Row, sources: Sequence[_Source]) -> None:
+        response, edge_type = values["response"], values["edge_type"]
+        facts = NodeFacts(
+            tree_id=self._ulid,
+            node_id=values["ulid"],
+            content=values["content"],
+            role=ROLES[values["role"]],
+            status=STATUSES[values["status"]],
+            edge_type=None if edge_type is None else EDGE_TYPES[edge_type],
+            sources=[(source.id, source.role.value, self._hash(source.key)) for source in sources],
+            edited_from=None if values["edited_from"] is None else str(record["editedFrom"]),
+            attachments=[
+                (item["id"], item["sha256"].hex())
+                for item in values["attachments"]
+                if item["attached_by"] is None
+            ],
+            created_at=iso_moment(values["created_at"]),
+            author_id=str(record["authorId"]),
+            response_sha256=None if response is None else self._response_hash(response),
+        )
+        if content_hash(facts) != values["hash"]:
+            differs = _differing_input(facts, values["hash"], self._agents)
+            raise InvalidInputError(
+                f"node [{values['local_id']}] {values['ulid']} does not match its hash: {differs} differs",
+                hint="the file was changed after it was exported; nothing was imported",
+            )
 
-    def _place(self, fields: Fields, key: int, sources: Sequence[_Source], node: "_Shape") -> Place:
+    def _place(self, key: int, sources: Sequence[_Source], values: Row, tokens: int) -> _Place:
         parent = _parent_of(sources) or _NONE
         above = self.positions[parent]
-        first_id = fields.optional_ulid("versionOf")
-        if first_id is not None:
-            return self._place_of_version(fields, first_id, above, node)
-        own = key if node.has_items else _NONE
-        instructs = node.role is Role.SYSTEM or any(each.role is SourceRole.INSTRUCTION for each in sources)
-        told = key if instructs else _NONE
+        if values["version_of"] is not None:
+            return self._place_of_version(values, above)
+        own = key if values["attachments"] else _NONE
+        instructs = ROLES[values["role"]] is Role.SYSTEM or any(
+            each.role is SourceRole.INSTRUCTION for each in sources
+        )
+        instruction = key if instructs else _NONE
         if parent == _NONE:
             if key != 1:
-                raise fields.wrong("a tree has exactly one root, and it comes first")
-            return Place(key, _NONE, 0, key, node.tokens, own, told)
+                raise InvalidInputError("a tree has exactly one root, and it comes first")
+            return _Place(key, _NONE, 0, key, tokens, own, instruction)
         depth = self._depths[above] + 1
         if depth > _DEPTH_LIMIT:
-            raise LimitExceededError(f"{fields.where}: the path is too deep")
+            raise LimitExceededError("the path is too deep")
         jump = above if jump_depth(depth) == depth - 1 else self._jumps[self._jumps[above]]
-        return Place(
+        return _Place(
             key,
             above,
             depth,
             jump,
-            self._rulers[above] + node.tokens,
+            self._rulers[above] + tokens,
             own or self._attachments[above],
-            told or self._instructions[above],
+            instruction or self._instructions[above],
         )
 
-    def _place_of_version(self, fields: Fields, first_id: str, above: int, node: "_Shape") -> Place:
-        """Versions share everything but what they say."""
-        first = self._known(fields, first_id, "versionOf")
+    def _place_of_version(self, values: Row, above: int) -> _Place:
+        """Versions have everything in common but their content."""
+        first: int = values["version_of"]
         fits = self.positions[first] == first and self._parents[first] == above
-        same_edge = EDGE_TYPES[self._edges[first]] is node.edge_type
+        same_edge = self._edges[first] == _edge_type(values)
         if self._mode is not Mode.BUFFER or not fits or not same_edge:
-            raise fields.wrong(f"node [{node.local_id}] cannot be a version of {first_id}")
-        return Place(
+            raise InvalidInputError(f"node [{values['local_id']}] cannot be a version of the node it names")
+        return _Place(
             first,
             self._parents[first],
             self._depths[first],
@@ -369,7 +291,7 @@ class NodeImporter:
             self._instructions[first],
         )
 
-    def _keep(self, row: NodeRow, place: Place, *, has_items: bool) -> None:
+    def _remember(self, row: NodeRow, place: _Place, *, has_items: bool) -> None:
         self.keys[row.ulid] = row.key
         self._local_ids.add(row.local_id)
         self.positions.append(place.position)
@@ -389,21 +311,51 @@ class NodeImporter:
         return self._hashes[key * 32 : key * 32 + 32].hex()
 
 
-def _flags(fields: Fields, sources: int, *, has_items: bool, answered: bool) -> int:
-    bits: Iterable[tuple[bool, int]] = (
-        (fields.flag("excluded"), Flag.EXCLUDED),
-        (fields.flag("bookmarked"), Flag.BOOKMARKED),
-        (fields.flag("joined"), Flag.JOINED),
-        (sources > 1, Flag.HAS_SOURCES),
-        (has_items, Flag.HAS_ATTACHMENTS),
-        (answered, Flag.HAS_RESPONSE),
+def _parent_of(sources: Sequence[_Source]) -> int | None:
+    return next((source.key for source in sources if source.role is SourceRole.PRIMARY), None)
+
+
+def _edge_type(values: Row) -> int:
+    """A root has no edge; its row says continuation."""
+    return EDGE_TYPES.index(EdgeType.CONTINUATION) if values["edge_type"] is None else values["edge_type"]
+
+
+def _flags(values: Row) -> int:
+    bits = (
+        (values["excluded"], Flag.EXCLUDED),
+        (values["bookmarked"], Flag.BOOKMARKED),
+        (values["joined"], Flag.JOINED),
+        (len(values["sources"]) > 1, Flag.HAS_SOURCES),
+        (values["attachments"], Flag.HAS_ATTACHMENTS),
+        (values["response"] is not None, Flag.HAS_RESPONSE),
+        (is_blank(values["content"]), Flag.BLANK),
     )
-    return sum(bit for there, bit in bits if there)
+    return sum(bit for is_set, bit in bits if is_set)
 
 
-def item_rows(grown: CheckedNode) -> list[dict[str, Any]]:
-    """The rows of a node's items."""
-    return [
-        {"tree": grown.row.tree, "node": grown.row.key, "ordinal": ordinal, **item._asdict()}
-        for ordinal, item in enumerate(grown.items)
-    ]
+def _differing_input(facts: NodeFacts, digest: bytes, authors: Iterable[str]) -> str:
+    """The input of a hash that was changed, if another value in its place gives the hash."""
+    for name, other in _alternatives(facts, authors):
+        if content_hash(other) == digest:
+            return name
+    return "content or createdAt"
+
+
+def _alternatives(facts: NodeFacts, authors: Iterable[str]) -> Iterator[tuple[str, NodeFacts]]:
+    for role in ROLES:
+        yield "role", facts._replace(role=role)
+    for status in STATUSES:
+        yield "status", facts._replace(status=status)
+    if facts.edge_type is not None:
+        for edge_type in EDGE_TYPES:
+            yield "edgeType", facts._replace(edge_type=edge_type)
+    for author in authors:
+        yield "authorId", facts._replace(author_id=author)
+    if facts.edited_from is not None:
+        yield "editedFrom", facts._replace(edited_from=None)
+    if facts.response_sha256 is not None:
+        yield "response", facts._replace(response_sha256=None)
+    if facts.attachments:
+        yield "attachments", facts._replace(attachments=())
+    if len(facts.sources) > 1:
+        yield "sources", facts._replace(sources=facts.sources[:1])

@@ -1,101 +1,62 @@
-"""One tree of a file: its bodies, responses, nodes, attempts, events, and who stands where."""
+"""One tree of a file: its bodies, responses, nodes, attempts, events, and the agents' places in it."""
 
-import gzip
 import hashlib
-from collections.abc import Callable
-from typing import Any
+import json
+from collections.abc import Mapping
+from typing import cast
 
+from sqlalchemy import Table
+
+from weft.context.layers.stored import named_snapshots
 from weft.errors import InvalidInputError
+from weft.interop.weft_json import Record
 from weft.provenance.chain import event_hash
-from weft.runtime.moving.envelopes import envelope_fields
-from weft.runtime.scope import dump_json
-from weft.runtime.transfer.checked_fields import Fields
+from weft.runtime.transfer.checked_fields import COUNT, Located, Read, Reference, Row
 from weft.runtime.transfer.chunks import ChunkSequence
 from weft.runtime.transfer.import_target import ImportTarget
-from weft.runtime.transfer.node_importer import KnownAgent, NodeImporter, item_rows
+from weft.runtime.transfer.node_importer import KnownAgent, NodeImporter
+from weft.runtime.transfer.record_specs import BODY, TREE_RECORDS
 from weft.store import schema
-from weft.store.rows import MODES, OUTCOMES
-from weft.tree.wire import from_microseconds, iso
+from weft.store.packing import pack
+from weft.store.rows import MODES
+from weft.tree.content import JsonObject, JsonValue
+from weft.tree.wire import iso_moment
 
-__all__ = ["EventChain", "TreeImporter", "timestamp_row"]
+__all__ = ["EventChain", "TreeImporter"]
 
-_NODE_LIMIT = 10_000_000
 _BODY_LIMIT = 512 * 1024 * 1024
-_SEGMENT_LIMIT = 1_000_000
-_NAME_LIMIT = 1_000
 _NODE_COLUMNS = tuple(column.name for column in schema.nodes.columns)
-
-
-def timestamp_row(fields: Fields, tree: int) -> dict[str, Any]:
-    """A timestamp of a node, or (tree 0) of the whole grove."""
-    row: dict[str, Any] = {
-        "tree": tree,
-        "ulid": fields.ulid("id"),
-        "target": fields.ulid("target"),
-        "statement": fields.optional_text("statement"),
-        "digest": fields.digest("digest"),
-        "authority": fields.text("authority", limit=_NAME_LIMIT),
-        "status": fields.count("status", limit=2),
-        "token": None if fields.get("token") is None else fields.data("token"),
-        "certificates": None if fields.get("certificates") is None else fields.data("certificates"),
-        "certified_at": fields.optional_time("certifiedAt"),
-        "attempts": fields.count("attempts"),
-        "next_try": fields.optional_time("nextTry"),
-        "error": fields.optional_text("error"),
-        "created_at": fields.time("createdAt"),
-    }
-    fields.done()
-    return row
 
 
 class EventChain:
     """Events in order, each with the hash of the one before."""
 
-    def __init__(self, ulid: str, agents: dict[str, KnownAgent]) -> None:
+    def __init__(self, ulid: str) -> None:
         self._ulid = ulid
-        self._agents = agents
         self.head: bytes | None = None
         self.count = 0
 
-    def add(self, fields: Fields, tree: int) -> dict[str, Any]:
-        agent_id = fields.ulid("agentId")
-        agent = self._agents.get(agent_id)
-        if agent is None:
-            raise fields.wrong("the event's agent is not in the file")
-        created_at = fields.time("createdAt")
-        kind = fields.text("kind", limit=100)
-        payload, inverse = fields.object("payload"), fields.object("inverse")
-        digest = fields.digest("hash")
-        fields.done()
+    def add(self, record: Record, row: Row) -> Row:
+        """The row of the next event; refused unless its hash holds."""
         self.count += 1
-        found = event_hash(
+        digest = event_hash(
             previous=self.head,
             tree=self._ulid,
             ordinal=self.count,
-            kind=kind,
-            agent_id=agent_id,
-            created_at=iso(from_microseconds(created_at)),
-            payload=payload,
-            inverse=inverse,
+            kind=row["kind"],
+            agent_id=str(record["agentId"]),
+            created_at=iso_moment(row["created_at"]),
+            payload=cast("JsonObject", record["payload"]),
+            inverse=cast("JsonObject", record["inverse"]),
         )
-        if found != digest:
-            raise fields.wrong(
-                f"event {self.count:,} ({kind[:40]}) does not match its hash, or one before it is missing",
+        if digest != row["hash"]:
+            raise InvalidInputError(
+                f"event {self.count:,} ({row['kind'][:40]}) does not match its hash, or one before it is missing",
                 hint="the file was changed after it was exported; nothing was imported",
             )
-        row: dict[str, Any] = {
-            "tree": tree,
-            "ordinal": self.count,
-            "kind": kind,
-            "agent": agent.key,
-            "payload": dump_json(payload),
-            "inverse": dump_json(inverse),
-            "created_at": created_at,
-            "previous": self.head,
-            "hash": digest,
-        }
+        event = {**row, "ordinal": self.count, "previous": self.head}
         self.head = digest
-        return row
+        return event
 
     def require(self, count: int, head: bytes | None, what: str) -> None:
         if (self.count, self.head) != (count, head):
@@ -103,312 +64,179 @@ class EventChain:
 
 
 class TreeImporter:
-    """Takes a tree's records in their order and puts what holds on the ground."""
+    """Takes a tree's records in their order, checks them and passes their rows on."""
 
     def __init__(
         self,
-        fields: Fields,
-        landing: ImportTarget,
+        row: Row,
+        target: ImportTarget,
+        references: Mapping[Reference, Read],
         agents: dict[str, KnownAgent],
-        projects: dict[str, int],
         blobs: set[str],
     ) -> None:
-        self._landing = landing
-        self._agents = agents
-        self.ulid = fields.ulid("id")
-        self.title = fields.text("title", limit=_NAME_LIMIT)
-        mode = fields.choice("mode", MODES)
-        project = fields.optional_ulid("projectId")
-        if project is not None and project not in projects:
-            raise fields.wrong("the tree's project is not in the file")
-        self._nodes = fields.count("nodes", limit=_NODE_LIMIT)
-        self._responses = fields.count("responses", limit=_NODE_LIMIT)
-        self._attempts = fields.count("attempts", limit=_NODE_LIMIT)
-        self._events = fields.count("events", limit=2**62)
-        self._head = fields.optional_digest("head")
-        if self._nodes < 1:
-            raise fields.wrong("a tree has at least its root")
-        row: dict[str, Any] = {
-            "ulid": self.ulid,
-            "title": self.title,
-            "description": fields.optional_text("description") or "",
-            "summary": fields.optional_text("summary"),
-            "mode": MODES.index(mode),
-            "system_context": fields.optional_text("systemContext") or "",
-            "buffer_mode_system_context": fields.flag("bufferModeSystemContext"),
-            "preferences": dump_json(fields.object("preferences")),
-            "project": None if project is None else projects[project],
-            "root": 1,
-            "root_ulid": "",
-            "created_at": fields.time("createdAt"),
-            "updated_at": fields.time("updatedAt"),
-            "archived_at": fields.optional_time("archivedAt"),
-            "hidden": fields.optional_mark("hidden"),
-            "next_key": self._nodes + self._responses + self._attempts + 1,
-            "nodes": 0,
-            "branches": 0,
-            "depth": 0,
-            "events": self._events,
-            "head": self._head,
+        self.ulid: str = row["ulid"]
+        self._target = target
+        self._expected: dict[str, int] = {
+            name: row.pop(f"{name}_count") for name in ("node", "response", "attempt")
         }
-        fields.done()
-        self.key = landing.tree(row)
-        self._pieces = ChunkSequence()
+        mode: int = row["mode"]
+        self._events: tuple[int, bytes | None] = row["events"], row["head"]
+        if self._expected["node"] < 1:
+            raise InvalidInputError("a tree has at least its root")
+        derived = {"root": 1, "root_ulid": "", "nodes": 0, "branches": 0, "depth": 0}
+        self.key = target.tree({**row, **derived, "next_key": sum(self._expected.values()) + 1})
+        self._chunks = ChunkSequence(_BODY_LIMIT)
         self._body: list[bytes] = []
         self._bodies: set[bytes] = set()
-        self._answers: list[bytes] = []
-        self._tried: set[str] = set()
-        self._taken: set[tuple[object, ...]] = set()
-        self._chain = EventChain(self.ulid, agents)
-        self._growth = NodeImporter(
+        self._responses: list[bytes] = []
+        self._attempts = 0
+        self._seen: set[tuple[object, ...]] = set()
+        self._chain = EventChain(self.ulid)
+        self._nodes = NodeImporter(
             self.key,
             self.ulid,
-            mode,
+            MODES[mode],
             agents,
             bodies=self._bodies,
-            responses=self._answers,
-            has_blob=lambda ref: ref in blobs or landing.has_blob(ref),
+            response_hash=lambda key: self._responses[key - self._expected["node"] - 1].hex(),
+            has_blob=lambda ref: ref in blobs or target.has_blob(ref),
         )
-
-    @property
-    def count(self) -> int:
-        return self._growth.count
-
-    def take(self, record: str, fields: Fields) -> None:
-        takers: dict[str, Callable[[Fields], None]] = {
-            "body": self._take_body,
-            "response": self._take_response,
-            "node": self._take_node,
-            "attempt": self._take_attempt,
-            "envelope": self._take_envelope,
-            "event": self._take_event,
-            "typing": self._take_typing,
-            "cursor": self._take_cursor,
-            "selection": self._take_selection,
-            "buffer": self._take_buffer,
-            "group": self._take_group,
-            "memory": self._take_memory,
-            "timestamp": self._take_timestamp,
+        here: Mapping[Reference, Read] = {
+            **references,
+            Reference.NODE: self._nodes.key_of,
+            Reference.RESPONSE: self._response_key,
         }
-        if record != "body":
-            self._pieces.require_whole(fields)
-        takers[record](fields)
+        self._specs = {spec.kind: (spec, spec.reader(here)) for spec in TREE_RECORDS}
+
+    def add(self, kind: str, record: Record) -> None:
+        """The next record of the tree, of any kind but blobs."""
+        if kind != BODY.kind:
+            self._chunks.require_complete()
+        spec, read = self._specs[kind]
+        row = read(record)
+        if spec.unique:
+            self._require_new(kind, *(row[column] for column in spec.unique))
+        row["tree"] = self.key
+        match kind:
+            case "body":
+                self._add_body(row)
+            case "node":
+                self._add_node(record, row)
+            case "attempt":
+                self._add_attempt(row)
+            case "event":
+                self._target.add_event(self._chain.add(record, row))
+            case _:
+                self._check(kind, row)
+                self._target.add(cast("Table", spec.table), row)
 
     def end(self) -> int:
-        """Everything that was announced must have come. Returns how many nodes there are."""
+        """Check that the tree is complete. Returns the number of its nodes."""
         what = f"tree {self.ulid}"
-        if self._pieces.name is not None:
-            raise InvalidInputError(f"{what}: the rest of a body is missing")
-        for name, there, told in (
-            ("nodes", self._growth.count, self._nodes),
-            ("responses", len(self._answers), self._responses),
-            ("attempts", len(self._tried), self._attempts),
-        ):
-            if there != told:
-                raise InvalidInputError(f"{what}: {there:,} {name} are there, {told:,} were announced")
-        self._chain.require(self._events, self._head, what)
-        root = next(iter(self._growth.keys))
-        self._landing.end_tree(self.key, root, self._growth.moved_pointers())
-        return self._growth.count
+        with Located(what):
+            self._chunks.require_complete()
+        present = {"node": self._nodes.count, "response": len(self._responses), "attempt": self._attempts}
+        for kind, expected in self._expected.items():
+            if present[kind] != expected:
+                raise InvalidInputError(
+                    f"{what}: {present[kind]:,} {kind}s are there, {expected:,} were announced"
+                )
+        self._chain.require(*self._events, what)
+        root = next(iter(self._nodes.keys))
+        self._target.end_tree(self.key, root, self._nodes.moved_pointers())
+        return self._nodes.count
 
-    def _take_body(self, fields: Fields) -> None:
-        name, data, first, last = self._pieces.take(fields, _BODY_LIMIT)
+    def _check(self, kind: str, row: Row) -> None:
+        match kind:
+            case "response":
+                if row["sha256"] not in self._bodies:
+                    raise InvalidInputError("the response's bytes are not in the file")
+                self._responses.append(row["sha256"])
+                row["key"] = self._expected["node"] + len(self._responses)
+            case "envelope":
+                data = row.pop("data")
+                row["gzip"] = _pack_checked(data, row["sha256"], "the envelope")
+                self._check_envelope(data)
+            case "typing":
+                if not 1 <= row["ordinal"] <= self._chain.count:
+                    raise InvalidInputError(f"event {row['ordinal']:,} is not in the file")
+            case "selection":
+                if self._nodes.positions[row["node"]] != row["position"]:
+                    raise InvalidInputError("the selected node is not a version of its position")
+            case _:
+                pass
+
+    def _check_envelope(self, data: bytes) -> None:
+        try:
+            # Bodies are not held while a file is read, so lists are not looked into; verifying does.
+            named = named_snapshots(json.loads(data), lambda _: "[]")
+            missing = [name for name in named if bytes.fromhex(name) not in self._bodies]
+        except (InvalidInputError, ValueError, RecursionError):
+            raise InvalidInputError("the envelope cannot be read") from None
+        if missing:
+            raise InvalidInputError(f"snapshot {missing[0][:12]}… of the envelope is not in the file")
+
+    def _add_body(self, chunk: Row) -> None:
+        first, last = self._chunks.add(chunk)
         if first:
             self._body = []
-        self._body.append(data)
+        self._body.append(chunk["data"])
         if not last:
             return
-        whole, digest = b"".join(self._body), bytes.fromhex(name)
+        digest = bytes.fromhex(chunk["sha256"])
+        self._require_new(BODY.kind, digest)
+        packed = _pack_checked(b"".join(self._body), digest, f"body {chunk['sha256'][:12]}…")
         self._body = []
-        if hashlib.sha256(whole).digest() != digest:
-            raise fields.wrong(f"body {name[:12]}… does not match its hash")
-        if digest in self._bodies:
-            raise fields.wrong(f"body {name[:12]}… is there twice")
         self._bodies.add(digest)
-        packed = gzip.compress(whole, compresslevel=6, mtime=0)
-        self._landing.add(schema.bodies, {"tree": self.key, "sha256": digest, "gzip": packed})
+        self._target.add(schema.bodies, {"tree": self.key, "sha256": digest, "gzip": packed})
 
-    def _take_response(self, fields: Fields) -> None:
-        digest = fields.digest("sha256")
-        if digest not in self._bodies:
-            raise fields.wrong("the response's bytes are not in the file")
-        row: dict[str, Any] = {
-            "tree": self.key,
-            "key": self._response_key(len(self._answers) + 1),
-            "sha256": digest,
-            "provider": fields.text("provider", limit=_NAME_LIMIT),
-            "model": fields.text("model", limit=_NAME_LIMIT),
-            "request_id": fields.optional_text("requestId", limit=_NAME_LIMIT),
-            "status_code": fields.optional_count("statusCode"),
-            "requested_at": fields.optional_time("requestedAt"),
-            "responded_at": fields.optional_time("respondedAt"),
-            "prompt_tokens": fields.optional_count("promptTokens"),
-            "completion_tokens": fields.optional_count("completionTokens"),
-            "total_tokens": fields.optional_count("totalTokens"),
-            "cached_read": fields.optional_count("cachedRead"),
-            "cached_write": fields.optional_count("cachedWrite"),
-        }
-        fields.done()
-        self._answers.append(digest)
-        self._landing.add(schema.responses, row)
-
-    def _response_key(self, number: int) -> int:
-        return self._nodes + number
-
-    def _take_node(self, fields: Fields) -> None:
-        if self._growth.count >= self._nodes:
-            raise fields.wrong(f"the tree announced {self._nodes:,} nodes, and here is one more")
-        grown = self._growth.add(fields)
-        landing, row = self._landing, grown.row
-        place = {"tree": row.tree, "node": row.key}
-        landing.add(schema.nodes, dict(zip(_NODE_COLUMNS, row, strict=True)))
-        landing.add(schema.texts, {**place, "content": grown.content, "summary": grown.summary})
-        for ordinal, (source, role) in enumerate(grown.sources):
-            landing.add(
-                schema.sources,
-                {
-                    "tree": row.tree,
-                    "target": row.key,
-                    "ordinal": ordinal,
-                    "source": source,
-                    "role": role,
-                },
+    def _add_node(self, record: Record, row: Row) -> None:
+        if self._nodes.count >= self._expected["node"]:
+            raise InvalidInputError(
+                f"the tree announced {self._expected['node']:,} nodes, and here is one more"
             )
-        for item in item_rows(grown):
-            landing.add(schema.attachments, item)
-        if grown.response is not None:
-            response = {"response": self._response_key(grown.response), "choice": grown.choice}
-            landing.add(schema.node_responses, {**place, **response})
+        node = self._nodes.add(record, row)
+        target, place = self._target, {"tree": self.key, "node": node.row.key}
+        target.add(schema.nodes, dict(zip(_NODE_COLUMNS, node.row, strict=True)))
+        target.add(schema.texts, {**place, "content": node.content, "summary": row["summary"]})
+        for ordinal, (source, role) in enumerate(node.sources):
+            edge = {"tree": self.key, "target": node.row.key, "ordinal": ordinal}
+            target.add(schema.sources, {**edge, "source": source, "role": role})
+        for ordinal, item in enumerate(row["attachments"]):
+            target.add(schema.attachments, {**place, "ordinal": ordinal, **item})
+        if row["response"] is not None:
+            answer = {"response": row["response"], "choice": row["choice"] or 0}
+            target.add(schema.node_responses, {**place, **answer})
 
-    def _take_attempt(self, fields: Fields) -> None:
-        ulid = fields.ulid("id")
-        if ulid in self._tried:
-            raise fields.wrong(f"attempt {ulid} is there twice")
-        self._tried.add(ulid)
-        key = self._nodes + self._responses + len(self._tried)
-        response = fields.optional_count("response")
-        if response is not None and not 1 <= response <= len(self._answers):
-            raise fields.wrong(f"response {response} is not in the file")
-        row: dict[str, Any] = {
-            "tree": self.key,
-            "key": key,
-            "ulid": ulid,
-            "agent": self._agent(fields),
-            "parent": self._growth.key_of(fields, "parent"),
-            "outcome": OUTCOMES.index(fields.choice("outcome", OUTCOMES)),
-            "idempotency_key": fields.optional_text("idempotencyKey", limit=_NAME_LIMIT),
-            "request": fields.optional_digest("request"),
-            "response": None if response is None else self._response_key(response),
-            "partial": None if fields.get("partial") is None else fields.data("partial"),
-            "error": fields.optional_text("error"),
-            "started_at": fields.time("startedAt"),
-            "ended_at": fields.optional_time("endedAt"),
-        }
-        self._landing.add(schema.attempts, row)
+    def _add_attempt(self, row: Row) -> None:
+        self._attempts += 1
+        key = self._expected["node"] + self._expected["response"] + self._attempts
+        segments, digest, manifest = row.pop("segments"), row.pop("manifest_digest"), row.pop("manifest")
+        self._target.add(schema.attempts, {**row, "key": key})
         place = {"tree": self.key, "attempt": key}
-        for ordinal, segment in enumerate(fields.values("segments", limit=_SEGMENT_LIMIT)):
-            digest = Fields({"segment": segment}, fields.where).digest("segment")
-            if digest not in self._bodies:
-                raise fields.wrong(f"segment {ordinal} of the request is not in the file")
-            self._landing.add(schema.requests, {**place, "ordinal": ordinal, "segment": digest})
-        manifest = fields.optional_digest("manifestSha256")
+        for ordinal, segment in enumerate(segments):
+            if segment not in self._bodies:
+                raise InvalidInputError(f"segment {ordinal} of the request is not in the file")
+            self._target.add(schema.requests, {**place, "ordinal": ordinal, "segment": segment})
+        if (digest is None) != (manifest is None):
+            raise InvalidInputError("a manifest needs its hash")
         if manifest is not None:
-            data = fields.data("manifest")
-            if hashlib.sha256(data).digest() != manifest:
-                raise fields.wrong("the manifest does not match its hash")
-            packed = gzip.compress(data, compresslevel=6, mtime=0)
-            self._landing.add(schema.manifests, {**place, "sha256": manifest, "gzip": packed})
-        fields.done()
+            packed = _pack_checked(manifest, digest, "the manifest")
+            self._target.add(schema.manifests, {**place, "sha256": digest, "gzip": packed})
 
-    def _take_envelope(self, fields: Fields) -> None:
-        node, agent = self._growth.key_of(fields, "node"), self._agent(fields)
-        row = {"tree": self.key, "node": node, "agent": agent, **envelope_fields(fields, self._bodies)}
-        self._once(fields, "envelope", node, row["ordinal"])
-        fields.done()
-        self._landing.add(schema.envelopes, row)
+    def _response_key(self, value: JsonValue, name: str) -> int:
+        number: int = COUNT.read(value, name)
+        if not 1 <= number <= len(self._responses):
+            raise InvalidInputError(f"response {number} is not in the file")
+        return self._expected["node"] + number
 
-    def _take_event(self, fields: Fields) -> None:
-        self._landing.add_event(self._chain.add(fields, self.key))
+    def _require_new(self, *key: object) -> None:
+        if key in self._seen:
+            raise InvalidInputError(f"this {key[0]} is there twice")
+        self._seen.add(key)
 
-    def _take_typing(self, fields: Fields) -> None:
-        number = fields.count("event", limit=2**62)
-        if not 1 <= number <= self._chain.count:
-            raise fields.wrong(f"event {number:,} is not in the file")
-        self._once(fields, "typing", number)
-        row = {"tree": self.key, "ordinal": number, "kept": fields.count("kept")}
-        row |= {"removed": fields.text("removed"), "added": fields.text("added")}
-        fields.done()
-        self._landing.add(schema.typings, row)
 
-    def _take_cursor(self, fields: Fields) -> None:
-        agent, node = self._agent(fields), self._growth.key_of(fields, "node")
-        self._once(fields, "cursor", agent)
-        row = {"tree": self.key, "agent": agent, "node": node, "updated_at": fields.time("updatedAt")}
-        fields.done()
-        self._landing.add(schema.cursors, row)
-
-    def _take_selection(self, fields: Fields) -> None:
-        agent, node = self._agent(fields), self._growth.key_of(fields, "node")
-        position = self._growth.key_of(fields, "position")
-        if self._growth.positions[node] != position:
-            raise fields.wrong("the selected node is not a version of its position")
-        self._once(fields, "selection", agent, position)
-        fields.done()
-        row = {"tree": self.key, "agent": agent, "position": position, "node": node}
-        self._landing.add(schema.selections, row)
-
-    def _take_buffer(self, fields: Fields) -> None:
-        agent = self._agent(fields)
-        self._once(fields, "buffer", agent)
-        row = {"tree": self.key, "agent": agent, "text": fields.text("text")}
-        row["updated_at"] = fields.time("updatedAt")
-        fields.done()
-        self._landing.add(schema.buffers, row)
-
-    def _take_group(self, fields: Fields) -> None:
-        name = fields.text("name", limit=_NAME_LIMIT)
-        self._once(fields, "group", name)
-        row: dict[str, Any] = {
-            "tree": self.key,
-            "name": name,
-            "ulid": fields.ulid("id"),
-            "description": fields.optional_text("description") or "",
-            "first": self._growth.key_of(fields, "first"),
-            "last": self._growth.key_of(fields, "last"),
-            "expanded": fields.flag("expanded"),
-            "created_at": fields.time("createdAt"),
-        }
-        fields.done()
-        self._landing.add(schema.groups, row)
-
-    def _take_memory(self, fields: Fields) -> None:
-        agent, ordinal = self._agent(fields), fields.count("ordinal")
-        self._once(fields, "memory", agent, ordinal)
-        row: dict[str, Any] = {
-            "tree": self.key,
-            "agent": agent,
-            "ordinal": ordinal,
-            "kind": fields.count("kind", limit=2**15 - 1),
-            "label": fields.optional_text("label", limit=_NAME_LIMIT),
-            "body": fields.text("body"),
-            "created_at": fields.time("createdAt"),
-            "removed": fields.optional_time("removedAt"),
-        }
-        fields.done()
-        self._landing.add(schema.memory, row)
-
-    def _take_timestamp(self, fields: Fields) -> None:
-        row = timestamp_row(fields, self.key)
-        self._once(fields, "timestamp", row["ulid"])
-        self._landing.add(schema.timestamps, row)
-
-    def _agent(self, fields: Fields) -> int:
-        agent = self._agents.get(fields.ulid("agentId"))
-        if agent is None:
-            raise fields.wrong("agentId names an agent that is not in the file")
-        return agent.key
-
-    def _once(self, fields: Fields, *key: object) -> None:
-        if key in self._taken:
-            raise fields.wrong(f"this {key[0]} is there twice")
-        self._taken.add(key)
+def _pack_checked(data: bytes, digest: bytes, what: str) -> bytes:
+    if hashlib.sha256(data).digest() != digest:
+        raise InvalidInputError(f"{what} does not match its hash")
+    return pack(data)
