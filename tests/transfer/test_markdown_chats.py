@@ -38,9 +38,9 @@ def test_what_a_chat_keeps_comes_back(desk):
     assert said(again.chat()) == said(text)
     assert [node.text for node in again.path] == [node.text for node in desk.tree.path]
     assert [node.role for node in again.path][1:] == [node.role for node in desk.tree.path][1:]
-    assert loaded.warnings == ("https://a.b/?x=1&y=2 is named, but not fetched",)
+    assert loaded.warnings == ("https://a.b/?x=1&y=2 is attached, but was not fetched",)
     assert set(library(again.envelope())) == set(library(desk.tree.envelope()))
-    with pytest.raises(InvalidInputError, match="no chat"):
+    with pytest.raises(InvalidInputError, match="not a chat"):
         desk.grove.plant(mode="buffer", text="x").chat()
 
 
@@ -62,7 +62,7 @@ def test_notes_are_found_again_or_skipped_with_a_warning(desk):
         "old/moves.md is not there any more; new/moves.md is taken, the only note of that name",
         "goes.md is skipped: no note has this path or this name",
         "twice.md is skipped: several notes have this name: x/twice.md, y/twice.md",
-        "changes.md has changed since; it is read as it is now",
+        "changes.md has changed since the chat was saved; its present content is attached",
     )
     turn = desk.grove.tree(loaded.tree.id).path[1]
     assert {item.id: item.content for item in turn.attachments} == {
@@ -85,7 +85,7 @@ def test_a_note_is_found_by_its_vault_when_no_other_has_that_path_any_more(desk,
     loaded = load_chat(desk.grove, text)
     turn = desk.grove.tree(loaded.tree.id).path[1]
     assert [(item.id, item.content) for item in turn.attachments] == [("a.md", "two")]
-    assert loaded.warnings == ("a.md has changed since; it is read as it is now",)
+    assert loaded.warnings == ("a.md has changed since the chat was saved; its present content is attached",)
 
 
 @covers("chatfile.reads-copilot-context")

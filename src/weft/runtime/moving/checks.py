@@ -56,8 +56,8 @@ def wrong_counters(session: Session) -> Iterator[tuple[int, str, dict[str, int]]
 
 def check_all(session: Session, blobs: BlobStore, progress: Progress = silent) -> Imported:
     """Every hash of every node and event, recomputed, as an import into another grove would."""
-    export = Exporter(session, blobs, None, progress)
-    arrival = FileImporter(export.scope, DryRun(blobs))
-    for number, record in enumerate(export.records(), 2):
-        arrival.take(Line(number, record))
-    return arrival.end()
+    exporter = Exporter(session, blobs, None, progress)
+    importer = FileImporter(exporter.scope, DryRun(blobs))
+    for number, record in enumerate(exporter.records(), 2):
+        importer.add(Line(number, record))
+    return importer.end()

@@ -30,12 +30,12 @@ from weft.tree.progress import Progress, silent
 
 __all__ = ["Exported", "Imported", "export_file", "import_file", "new_file"]
 
-_PIECE = 1 << 20
+_READ_SIZE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What went into a file."""
+    """What was written to a file."""
 
     trees: int
     nodes: int
@@ -52,7 +52,7 @@ def export_file(
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> Exported:
-    """Write these trees, or the whole grove, as they are at this moment."""
+    """Write these trees, or the whole grove, in one snapshot."""
     with gate.store.read() as session:
         require_permission(session, actor, Permission.LOOM_AWARE, "export")
         keys: list[int] | None = None
@@ -62,24 +62,24 @@ def export_file(
             keys = list(dict.fromkeys(find_tree(session, name) for name in trees))
             for key in keys:
                 require_access(session, actor, MemberRole.READER, key)
-        export = Exporter(session, gate.store.blobs, keys, progress)
+        exporter = Exporter(session, gate.store.blobs, keys, progress)
         with contextlib.ExitStack() as stack:
             file = (
                 stack.enter_context(new_file(target, overwrite=overwrite))
                 if isinstance(target, Path)
                 else target
             )
-            writer = Writer(file, export.scope)
+            writer = Writer(file, exporter.scope)
             try:
-                for record in export.records():
+                for record in exporter.records():
                     writer.write(record)
                 writer.close()
             except OSError as error:
                 if isinstance(error, BrokenPipeError):
                     raise
                 raise StorageError(f"cannot write the file: {error.strerror or error}") from error
-        listed = len(keys) if keys is not None else _count_trees(session)
-    return Exported(trees=listed, nodes=export.nodes, records=writer.count, notes=tuple(export.notes))
+        tree_count = len(keys) if keys is not None else _count_trees(session)
+    return Exported(trees=tree_count, nodes=exporter.nodes, records=writer.count, notes=tuple(exporter.notes))
 
 
 def _count_trees(session: Session) -> int:
@@ -88,7 +88,7 @@ def _count_trees(session: Session) -> int:
 
 @contextlib.contextmanager
 def new_file(path: Path, *, overwrite: bool) -> Generator[BinaryIO]:
-    """A file that is there once it is whole and safe on the disk; before that, nothing is."""
+    """A new file that gets its name once it is complete and synced to the disk."""
     refuse_existing(path, overwrite=overwrite)
     path = path.absolute()
     try:
@@ -126,7 +126,7 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """What was renamed stays renamed, also when the power goes."""
+    """Make a rename in the folder durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -136,7 +136,7 @@ def sync_folder(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportFile(Editing):
-    """Take in all that a file holds, or nothing. Its chains come along, and go on here."""
+    """Import everything in a file, or nothing. Its chains continue here."""
 
     verb: ClassVar[str] = "import"
     path: Path
@@ -144,51 +144,51 @@ class ImportFile(Editing):
 
     def apply(self, scope: Scope) -> Imported:
         scope.open_grove()
-        ground = GroveTarget(scope)
-        done = read_records(self.path, ground, self.progress)
-        ground.finish()
-        return done
+        target = GroveTarget(scope)
+        imported = read_records(self.path, target, self.progress)
+        target.finish()
+        return imported
 
 
 def import_file(
     gate: Gate, actor: Actor, source: Path | BinaryIO, *, progress: Progress = silent
 ) -> Imported:
-    """Check a file from beginning to end, then take it in, in one transaction.
+    """Check a whole file, then import it in one transaction.
 
-    Others may write while it is checked, not while it is taken in.
+    Others can write while it is checked, but not while it is imported.
     """
     with gate.store.read() as session:
         require_permission(session, actor, ImportFile.permission, ImportFile.verb)
         require_access(session, actor, ImportFile.access)
     with _on_disk(source) as path:
-        half = _Halves(progress)
-        read_records(path, DryRun(gate.store.blobs), half.first)
-        return gate.perform(actor, ImportFile(path=path, progress=half.second))
+        passes = _TwoPasses(progress)
+        read_records(path, DryRun(gate.store.blobs), passes.first)
+        return gate.perform(actor, ImportFile(path=path, progress=passes.second))
 
 
 @contextlib.contextmanager
 def _on_disk(source: Path | BinaryIO) -> Generator[Path]:
-    """A file that can be read twice; a pipe is kept in one until it was."""
+    """A file that can be read twice; a pipe is copied to a temporary one."""
     if isinstance(source, Path):
         if source.is_file():
             yield source
             return
         if not source.exists() or source.is_dir():
             raise NotFoundError(f"there is no file {source}", hint="name a file that weft export wrote")
-    with tempfile.NamedTemporaryFile(prefix="weft-import-") as kept:
+    with tempfile.NamedTemporaryFile(prefix="weft-import-") as copy:
         try:
             with contextlib.ExitStack() as stack:
                 piped = stack.enter_context(source.open("rb")) if isinstance(source, Path) else source
-                shutil.copyfileobj(piped, kept, _PIECE)
-            kept.flush()
+                shutil.copyfileobj(piped, copy, _READ_SIZE)
+            copy.flush()
         except OSError as error:
-            raise StorageError(f"cannot keep what comes in: {error.strerror}") from error
-        yield Path(kept.name)
+            raise StorageError(f"cannot write a temporary copy of the input: {error.strerror}") from error
+        yield Path(copy.name)
 
 
 @dataclass(frozen=True, slots=True)
-class _Halves:
-    """Two passes over one file as one way to go."""
+class _TwoPasses:
+    """The progress of two passes over one file."""
 
     progress: Progress
 
