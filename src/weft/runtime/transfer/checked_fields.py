@@ -20,7 +20,7 @@ from sqlalchemy import Table
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.ids import is_ulid
 from weft.interop.weft_json import Record
-from weft.runtime.scope import dump_json
+from weft.runtime.operations.scope import dump_json
 from weft.tree.content import CONTENT_LIMIT, JsonObject, JsonValue, check_text
 from weft.tree.wire import iso_moment, snake, to_microseconds
 

@@ -15,7 +15,8 @@ from sqlalchemy import Column, ColumnElement, Select, Table, and_, func, select
 
 from weft.errors import NotFoundError, StorageError
 from weft.interop.weft_json import Record
-from weft.runtime.targets import Address, targets_of
+from weft.runtime.operations.node_values import load_content
+from weft.runtime.operations.references import Address, targets_of
 from weft.runtime.transfer.checked_fields import RecordSpec, Reference, Row, Write
 from weft.runtime.transfer.record_specs import (
     AGENT,
@@ -34,7 +35,6 @@ from weft.runtime.transfer.record_specs import (
     TREE,
     TREE_RECORDS,
 )
-from weft.runtime.values import load_content
 from weft.store import schema
 from weft.store.blobs import BlobStore
 from weft.store.media import media_of_tree

@@ -14,10 +14,9 @@ from sqlalchemy import func, select
 
 from weft.errors import ConflictError, NotFoundError, StorageError
 from weft.interop.weft_json import Writer
-from weft.runtime.actor import Actor, require_access, require_permission
-from weft.runtime.gate import Gate
-from weft.runtime.operations.base import Editing
-from weft.runtime.scope import Scope
+from weft.runtime.operations.executor import Editing, Executor
+from weft.runtime.operations.permissions import Actor, require_access, require_permission
+from weft.runtime.operations.scope import Scope
 from weft.runtime.transfer.exporter import Exporter
 from weft.runtime.transfer.import_target import DryRun, GroveTarget
 from weft.runtime.transfer.importer import Imported, read_records
@@ -44,7 +43,7 @@ class Exported:
 
 
 def export_file(
-    gate: Gate,
+    executor: Executor,
     actor: Actor,
     target: Path | BinaryIO,
     trees: Sequence[str] | None = None,
@@ -53,7 +52,7 @@ def export_file(
     progress: Progress = silent,
 ) -> Exported:
     """Write these trees, or the whole grove, in one snapshot."""
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         require_permission(session, actor, Permission.LOOM_AWARE, "export")
         keys: list[int] | None = None
         if trees is None:
@@ -62,7 +61,7 @@ def export_file(
             keys = list(dict.fromkeys(find_tree(session, name) for name in trees))
             for key in keys:
                 require_access(session, actor, MemberRole.READER, key)
-        exporter = Exporter(session, gate.store.blobs, keys, progress)
+        exporter = Exporter(session, executor.store.blobs, keys, progress)
         with contextlib.ExitStack() as stack:
             file = (
                 stack.enter_context(new_file(target, overwrite=overwrite))
@@ -151,19 +150,19 @@ class ImportFile(Editing):
 
 
 def import_file(
-    gate: Gate, actor: Actor, source: Path | BinaryIO, *, progress: Progress = silent
+    executor: Executor, actor: Actor, source: Path | BinaryIO, *, progress: Progress = silent
 ) -> Imported:
     """Check a whole file, then import it in one transaction.
 
     Others can write while it is checked, but not while it is imported.
     """
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         require_permission(session, actor, ImportFile.permission, ImportFile.verb)
         require_access(session, actor, ImportFile.access)
     with _on_disk(source) as path:
         passes = _TwoPasses(progress)
-        read_records(path, DryRun(gate.store.blobs), passes.first)
-        return gate.perform(actor, ImportFile(path=path, progress=passes.second))
+        read_records(path, DryRun(executor.store.blobs), passes.first)
+        return executor.perform(actor, ImportFile(path=path, progress=passes.second))
 
 
 @contextlib.contextmanager

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from weft.errors import InvalidInputError
 from weft.interop.weft_json import Line, Record, open_file
-from weft.runtime.targets import KINDS as TARGET_KINDS
-from weft.runtime.targets import Address
+from weft.runtime.operations.references import KINDS as TARGET_KINDS
+from weft.runtime.operations.references import Address
 from weft.runtime.transfer.checked_fields import ULID, Located, Read, Reference, Row
 from weft.runtime.transfer.chunks import BlobImporter
 from weft.runtime.transfer.import_target import ImportTarget

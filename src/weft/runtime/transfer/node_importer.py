@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.interop.weft_json import Record
 from weft.provenance.chain import NodeFacts, content_hash
-from weft.runtime.drafting import dump_content
+from weft.runtime.operations.node_writer import dump_content
 from weft.runtime.transfer.checked_fields import ULID, Row
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, KINDS, ROLES, SOURCE_ROLES, STATUSES, Flag, NodeRow
 from weft.tree.agent import AgentType

@@ -7,7 +7,7 @@ from typing import Any, cast
 import orjson
 
 from weft.errors import InvalidInputError
-from weft.runtime.targets import KINDS as TARGET_KINDS
+from weft.runtime.operations.references import KINDS as TARGET_KINDS
 from weft.runtime.transfer.checked_fields import (
     COUNT,
     DATA,
