@@ -43,7 +43,7 @@ def import_chat(call: Call, file: str, agent: str | None) -> None:
         load_chat,
     )
 
-    done = load_chat(call.grove, _read(file), agent=agent)
+    done = load_chat(call.grove.caller, _read(file), agent=agent)
     for warning in done.warnings:
         call.out.talk(f"note: {warning}")
     told = f"imported {quoted(done.tree.title)} with {counted(done.messages, 'message')}"

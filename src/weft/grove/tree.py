@@ -290,7 +290,7 @@ class TreeHandle:
         """The path to where you stand as a Markdown chat."""
         from weft.runtime.transfer.markdown_chats import chat_text  # noqa: PLC0415 - few calls write chats
 
-        return chat_text(self._grove, self.value.id, None)
+        return chat_text(self._grove.caller, self.value.id, None)
 
     def stats(self, **wishes: "Unpack[LayerWishes]") -> "TreeStats":
         """What its requests were made of, and what a provider's cache made of them."""

@@ -19,7 +19,7 @@ import orjson
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
 from weft.tree.content import JsonValue
 
-__all__ = ["FORMAT", "VERSION", "Line", "Reader", "Record", "Writer", "open_file"]
+__all__ = ["FORMAT", "VERSION", "JsonLine", "JsonReader", "JsonWriter", "Record", "open_file"]
 
 FORMAT = "weft"
 VERSION = 1
@@ -35,14 +35,14 @@ _GZIP = b"\x1f\x8b"
 _HINT = "export it again; Weft writes one record a line, and reads only what it wrote"
 
 
-class Line(NamedTuple):
+class JsonLine(NamedTuple):
     """A record and the number of its line."""
 
     number: int
     record: Record
 
 
-class Writer:
+class JsonWriter:
     """Writes a document record by record."""
 
     def __init__(self, file: BinaryIO, scope: str) -> None:
@@ -72,7 +72,7 @@ class Writer:
         self._file.write(data)
 
 
-class Reader:
+class JsonReader:
     """Reads a document line by line. Errors name the line."""
 
     def __init__(self, file: BinaryIO, compressed: BinaryIO | None = None) -> None:
@@ -87,7 +87,7 @@ class Reader:
         """The number of bytes read of the file, compressed if it is."""
         return self._source.tell()
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[JsonLine]:
         count, open_end = 0, False
         while True:
             raw = self._line()
@@ -101,7 +101,7 @@ class Reader:
                 raise self._wrong("the file ends in the middle of a record")
             body = raw[:-1]
             open_end = body.endswith(b",")
-            yield Line(self._number, self._record(body[:-1] if open_end else body))
+            yield JsonLine(self._number, self._record(body[:-1] if open_end else body))
             count += 1
 
     def _head(self) -> str:
@@ -188,7 +188,7 @@ class Reader:
 
 
 @contextlib.contextmanager
-def open_file(path: Path) -> Generator[Reader]:
+def open_file(path: Path) -> Generator[JsonReader]:
     """Open a file for reading, and unpack it if it is compressed."""
     try:
         file = path.open("rb")
@@ -203,11 +203,11 @@ def open_file(path: Path) -> Generator[Reader]:
         except OSError as error:
             raise StorageError(f"cannot read {path}: {error.strerror}") from error
         if not packed:
-            yield Reader(file)
+            yield JsonReader(file)
             return
         with gzip.GzipFile(fileobj=file) as unpacking:
             unpacked = io.BufferedReader(_LimitedUnpacker(unpacking, file), 1 << 18)
-            yield Reader(cast("BinaryIO", unpacked), file)
+            yield JsonReader(cast("BinaryIO", unpacked), file)
 
 
 class _LimitedUnpacker(io.RawIOBase):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import and_, func, select
 
-from weft.interop.weft_json import Line
+from weft.interop.weft_json import JsonLine
 from weft.runtime.transfer.exporter import Exporter
 from weft.runtime.transfer.import_target import DryRun
 from weft.runtime.transfer.importer import FileImporter, Imported
@@ -59,5 +59,5 @@ def check_all(session: Session, blobs: BlobStore, progress: Progress = silent) -
     exporter = Exporter(session, blobs, None, progress)
     importer = FileImporter(exporter.scope, DryRun(blobs))
     for number, record in enumerate(exporter.records(), 2):
-        importer.add(Line(number, record))
+        importer.add(JsonLine(number, record))
     return importer.end()

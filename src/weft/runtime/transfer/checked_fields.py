@@ -42,8 +42,8 @@ __all__ = [
     "Located",
     "Read",
     "RecordReader",
+    "RecordReference",
     "RecordSpec",
-    "Reference",
     "Row",
     "RowWriter",
     "Write",
@@ -79,7 +79,7 @@ class FieldType:
     """None: the stored value is written unchanged."""
 
 
-class Reference(Enum):
+class RecordReference(Enum):
     """The type of a field that names another record of the file: by its id, or a response by its number."""
 
     AGENT = auto()
@@ -93,20 +93,20 @@ class Field:
     """One field of a record."""
 
     name: str
-    type: FieldType | Reference
+    type: FieldType | RecordReference
     column: str = ""
     """Empty: the name in snake_case."""
     default: object = _REQUIRED
     """The value that is left out of the file."""
 
-    def writer(self, references: Mapping[Reference, Write]) -> Write | None:
-        return references[self.type] if isinstance(self.type, Reference) else self.type.write
+    def writer(self, references: Mapping[RecordReference, Write]) -> Write | None:
+        return references[self.type] if isinstance(self.type, RecordReference) else self.type.write
 
-    def reader(self, references: Mapping[Reference, Read]) -> Read:
-        return references[self.type] if isinstance(self.type, Reference) else self.type.read
+    def reader(self, references: Mapping[RecordReference, Read]) -> Read:
+        return references[self.type] if isinstance(self.type, RecordReference) else self.type.read
 
 
-def optional(name: str, kind: FieldType | Reference, column: str = "") -> Field:
+def optional(name: str, kind: FieldType | RecordReference, column: str = "") -> Field:
     """A field that is left out where its column is null."""
     return Field(name, kind, column, None)
 
@@ -125,7 +125,7 @@ class RecordSpec:
     unique: tuple[str, ...] = ()
     """Columns that no two records of a tree have in common."""
 
-    def writer(self, references: Mapping[Reference, Write] | None = None) -> "RowWriter":
+    def writer(self, references: Mapping[RecordReference, Write] | None = None) -> "RowWriter":
         """A function from a row to its record. `references` turn keys into ids."""
         steps = [
             (each.name, each.writer(references or {}), each.column or snake(each.name), each.default)
@@ -143,7 +143,7 @@ class RecordSpec:
 
         return write
 
-    def reader(self, references: Mapping[Reference, Read] | None = None) -> "RecordReader":
+    def reader(self, references: Mapping[RecordReference, Read] | None = None) -> "RecordReader":
         """A function from a record to its row, checked. `references` turn ids into keys."""
         steps = [
             (each.name, each.reader(references or {}), each.column or snake(each.name), each.default)

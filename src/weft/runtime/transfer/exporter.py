@@ -17,7 +17,7 @@ from weft.errors import NotFoundError, StorageError
 from weft.interop.weft_json import Record
 from weft.runtime.operations.node_values import load_content
 from weft.runtime.operations.references import Address, targets_of
-from weft.runtime.transfer.checked_fields import RecordSpec, Reference, Row, Write
+from weft.runtime.transfer.checked_fields import RecordReference, RecordSpec, Row, Write
 from weft.runtime.transfer.record_specs import (
     AGENT,
     ATTEMPT,
@@ -70,7 +70,7 @@ class Exporter:
     notes: list[str] = field(default_factory=list[str])
     """What could not be exported, in sentences."""
     nodes: int = 0
-    _references: dict[Reference, Write] = field(default_factory=dict[Reference, Write])
+    _references: dict[RecordReference, Write] = field(default_factory=dict[RecordReference, Write])
     _tree_ids: dict[int, str] = field(default_factory=dict[int, str])
     _blobs: set[str] = field(default_factory=set[str])
     _missing: int = 0
@@ -85,8 +85,8 @@ class Exporter:
         self._total = sum(counts.values())
         self.progress(0, self._total)
         self._references = {
-            Reference.AGENT: self._ids(schema.agents).__getitem__,
-            Reference.PROJECT: self._ids(schema.projects).__getitem__,
+            RecordReference.AGENT: self._ids(schema.agents).__getitem__,
+            RecordReference.PROJECT: self._ids(schema.projects).__getitem__,
         }
         self._tree_ids = self._ids(schema.trees)
         if self.trees is None:
@@ -200,8 +200,8 @@ class Exporter:
             yield write({**row, **counts})
             names = NodeNames()
             references = self._references | {
-                Reference.NODE: names.ulid,
-                Reference.RESPONSE: self._response_numbers(key).__getitem__,
+                RecordReference.NODE: names.ulid,
+                RecordReference.RESPONSE: self._response_numbers(key).__getitem__,
             }
             for spec in TREE_RECORDS:
                 yield from map(spec.writer(references), self._tree_rows(spec, key, names))

@@ -13,7 +13,7 @@ from typing import BinaryIO, ClassVar, cast
 from sqlalchemy import func, select
 
 from weft.errors import ConflictError, NotFoundError, StorageError
-from weft.interop.weft_json import Writer
+from weft.interop.weft_json import JsonWriter
 from weft.runtime.operations.executor import Editing, Executor
 from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.runtime.operations.scope import Scope
@@ -68,7 +68,7 @@ def export_file(
                 if isinstance(target, Path)
                 else target
             )
-            writer = Writer(file, exporter.scope)
+            writer = JsonWriter(file, exporter.scope)
             try:
                 for record in exporter.records():
                     writer.write(record)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.errors import InvalidInputError
-from weft.interop.weft_json import Line, Record, open_file
+from weft.interop.weft_json import JsonLine, Record, open_file
 from weft.runtime.operations.references import KINDS as TARGET_KINDS
 from weft.runtime.operations.references import Address
-from weft.runtime.transfer.checked_fields import ULID, Located, Read, Reference, Row
+from weft.runtime.transfer.checked_fields import ULID, Located, Read, RecordReference, Row
 from weft.runtime.transfer.chunks import BlobImporter
 from weft.runtime.transfer.import_target import ImportTarget
 from weft.runtime.transfer.node_importer import KnownAgent
@@ -104,9 +104,9 @@ class FileImporter:
         self._left_out = 0
         self._last_tag = 0
         self._seen: set[tuple[object, ...]] = set()
-        self._references: dict[Reference, Read] = {
-            Reference.AGENT: self._agent_key,
-            Reference.PROJECT: self._project_key,
+        self._references: dict[RecordReference, Read] = {
+            RecordReference.AGENT: self._agent_key,
+            RecordReference.PROJECT: self._project_key,
         }
         specs = (*FILE_RECORDS, PROJECT_REVISION, DOCUMENT_REVISION)
         self._specs = {spec.kind: (spec, spec.reader(self._references)) for spec in specs}
@@ -125,7 +125,7 @@ class FileImporter:
             "groupEntry": self._add_group_entry,
         }
 
-    def add(self, line: Line) -> None:
+    def add(self, line: JsonLine) -> None:
         """The next record. Errors name its line, or the tree that ends before it."""
         where = Located(f"line {line.number:,}")
         with where:

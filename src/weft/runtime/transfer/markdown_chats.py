@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from weft.context.layers.chats import Chat, ChatContext, ChatMessage, read_chat, write_chat
 from weft.context.layers.resolving import NoteReference, resolve_notes
@@ -11,10 +11,11 @@ from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.items import item_of, mounted_in, read_items
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.envelopes import add_legacy_text
-from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.executor import Caller, Editing
 from weft.runtime.operations.nodes import AppendHistory
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.trees import Plant
+from weft.runtime.views.reader import Reader
 from weft.store.envelopes import legacy_texts
 from weft.store.references import find_agent, find_tree
 from weft.tree.agent import AgentType
@@ -23,9 +24,6 @@ from weft.tree.item import Item
 from weft.tree.node import Role
 from weft.tree.tree import Mode, Tree, title_from
 from weft.tree.wire import iso
-
-if TYPE_CHECKING:
-    from weft.grove.grove import Grove
 
 __all__ = ["ImportChat", "LoadedChat", "chat_of", "chat_text", "load_chat"]
 
@@ -36,18 +34,18 @@ _MESSAGE_LIMIT = 100_000
 _TITLE_LIMIT = 500
 
 
-def chat_text(grove: "Grove", tree: str, node: str | None) -> str:
-    return write_chat(chat_of(grove, tree, node))
+def chat_text(caller: Caller, tree: str, node: str | None) -> str:
+    return write_chat(chat_of(caller, tree, node))
 
 
-def chat_of(grove: "Grove", tree: str, node: str | None) -> Chat:
+def chat_of(caller: Caller, tree: str, node: str | None) -> Chat:
     """The path to a node as a chat: its messages and attachments, not the requests sent to models."""
-    read = grove.read
-    value = read.tree(tree)
+    reader = Reader.of(caller)
+    value = reader.tree(tree)
     if value.mode is not Mode.DIALOGUE:
         raise InvalidInputError("a tree in buffer mode is not a chat", hint="weft read prints its text")
-    path = read.path(tree, node)
-    with read.store.read() as session:
+    path = reader.path(tree, node)
+    with caller.store.read() as session:
         saved = legacy_texts(session, find_tree(session, value.id))
     messages: list[ChatMessage] = []
     warnings: list[str] = []
@@ -92,7 +90,7 @@ class LoadedChat:
     warnings: tuple[str, ...]
 
 
-def load_chat(grove: "Grove", text: str, *, agent: str | None = None, title: str | None = None) -> LoadedChat:
+def load_chat(caller: Caller, text: str, *, agent: str | None = None, title: str | None = None) -> LoadedChat:
     """Plant a tree from a chat: all of it, or nothing. Notes are read as they are now.
 
     `agent` is the model that becomes the author of the answers.
@@ -104,20 +102,20 @@ def load_chat(grove: "Grove", text: str, *, agent: str | None = None, title: str
         )
     if len(chat.messages) > _MESSAGE_LIMIT:
         raise LimitExceededError(f"a chat has at most {_MESSAGE_LIMIT:,} messages")
-    finder = _NoteFinder(grove, chat.warnings)
+    finder = _NoteFinder(caller, chat.warnings)
     items = [finder.items(message.context) for message in chat.messages]
     named = title or " ".join(chat.title.split()) or title_from(chat.messages[0].text)
     operation = ImportChat(title=named[:_TITLE_LIMIT], messages=chat.messages, items=items, agent=agent)
-    tree = grove.read.tree(grove.perform(operation).id)
+    tree = Reader.of(caller).tree(caller.perform(operation).id)
     return LoadedChat(tree=tree, messages=len(chat.messages), warnings=tuple(dict.fromkeys(finder.warnings)))
 
 
 class _NoteFinder:
     """Finds the notes that a chat names: by full path, then by unique base name."""
 
-    def __init__(self, grove: "Grove", warnings: Sequence[str]) -> None:
-        self._grove = grove
-        self._mounted: Mounted = mounted_in(grove.caller)
+    def __init__(self, caller: Caller, warnings: Sequence[str]) -> None:
+        self._caller = caller
+        self._mounted: Mounted = mounted_in(caller)
         self._listing = self._mounted.paths()
         self.warnings = [*warnings, *self._mounted.warnings]
 
@@ -168,7 +166,7 @@ class _NoteFinder:
             else f"#{reference}"
         )
         try:
-            read = read_items(self._grove.caller, [text])
+            read = read_items(self._caller, [text])
         except WeftError as error:
             self.warnings.append(f"{reference} is skipped: {error.message}")
             return ()

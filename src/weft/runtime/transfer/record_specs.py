@@ -23,8 +23,8 @@ from weft.runtime.transfer.checked_fields import (
     ULID,
     Field,
     FieldType,
+    RecordReference,
     RecordSpec,
-    Reference,
     Row,
     choice,
     count,
@@ -151,8 +151,8 @@ _UPDATED = Field("updatedAt", TIME)
 _ARCHIVED = optional("archivedAt", TIME)
 _REMOVED = optional("removedAt", TIME, "removed")
 _HIDDEN = optional("hidden", EVENT_NUMBER)
-_AGENT_ID = Field("agentId", Reference.AGENT, "agent")
-_AUTHOR_ID = Field("authorId", Reference.AGENT, "author")
+_AGENT_ID = Field("agentId", RecordReference.AGENT, "agent")
+_AUTHOR_ID = Field("authorId", RecordReference.AGENT, "author")
 
 GROVE = RecordSpec(
     "grove",
@@ -288,7 +288,7 @@ TREE = RecordSpec(
         Field("systemContext", TEXT, default=""),
         Field("bufferModeSystemContext", FLAG, default=False),
         Field("preferences", OBJECT),
-        optional("projectId", Reference.PROJECT, "project"),
+        optional("projectId", RecordReference.PROJECT, "project"),
         _CREATED,
         _UPDATED,
         _ARCHIVED,
@@ -358,17 +358,17 @@ NODE = RecordSpec(
     (
         _ID,
         Field("localId", text(10_000)),
-        optional("versionOf", Reference.NODE),
+        optional("versionOf", RecordReference.NODE),
         optional("edgeType", choice(EDGE_TYPES)),
         Field("sources", list_of(_SOURCE, limit=256), default=()),
-        optional("editedFrom", Reference.NODE),
+        optional("editedFrom", RecordReference.NODE),
         _AUTHOR_ID,
         Field("role", choice(ROLES)),
         Field("status", choice(STATUSES)),
         Field("content", _CONTENT),
         optional("summary", TEXT),
         Field("attachments", list_of(_ITEM, limit=10_000), default=()),
-        optional("response", Reference.RESPONSE),
+        optional("response", RecordReference.RESPONSE),
         optional("choice", COUNT),
         _CREATED,
         Field("excluded", FLAG, default=False),
@@ -385,14 +385,14 @@ ATTEMPT = RecordSpec(
     (
         _ID,
         _AGENT_ID,
-        Field("parent", Reference.NODE),
+        Field("parent", RecordReference.NODE),
         Field("outcome", choice(OUTCOMES)),
         optional("idempotencyKey", NAME),
         optional("request", DIGEST),
         Field("segments", _DIGESTS, default=()),
         optional("manifestSha256", DIGEST, "manifest_digest"),
         optional("manifest", DATA),
-        optional("response", Reference.RESPONSE),
+        optional("response", RecordReference.RESPONSE),
         optional("partial", DATA),
         optional("error", TEXT),
         Field("startedAt", TIME),
@@ -405,7 +405,7 @@ ATTEMPT = RecordSpec(
 ENVELOPE = RecordSpec(
     "envelope",
     (
-        Field("node", Reference.NODE),
+        Field("node", RecordReference.NODE),
         Field("ordinal", COUNT),
         _AGENT_ID,
         Field("provider", NAME),
@@ -437,14 +437,14 @@ TYPING = RecordSpec(
 )
 CURSOR = RecordSpec(
     "cursor",
-    (_AGENT_ID, Field("node", Reference.NODE), _UPDATED),
+    (_AGENT_ID, Field("node", RecordReference.NODE), _UPDATED),
     schema.cursors,
     order=("agent",),
     unique=("agent",),
 )
 SELECTION = RecordSpec(
     "selection",
-    (_AGENT_ID, Field("position", Reference.NODE), Field("node", Reference.NODE)),
+    (_AGENT_ID, Field("position", RecordReference.NODE), Field("node", RecordReference.NODE)),
     schema.selections,
     order=("agent", "position"),
     unique=("agent", "position"),
@@ -462,8 +462,8 @@ GROUP = RecordSpec(
         _ID,
         Field("name", NAME),
         Field("description", TEXT, default=""),
-        Field("first", Reference.NODE),
-        Field("last", Reference.NODE),
+        Field("first", RecordReference.NODE),
+        Field("last", RecordReference.NODE),
         Field("expanded", FLAG, default=False),
         _CREATED,
     ),

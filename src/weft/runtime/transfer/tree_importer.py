@@ -11,7 +11,7 @@ from weft.context.layers.stored import named_snapshots
 from weft.errors import InvalidInputError
 from weft.interop.weft_json import Record
 from weft.provenance.chain import event_hash
-from weft.runtime.transfer.checked_fields import COUNT, Located, Read, Reference, Row
+from weft.runtime.transfer.checked_fields import COUNT, Located, Read, RecordReference, Row
 from weft.runtime.transfer.chunks import ChunkSequence
 from weft.runtime.transfer.import_target import ImportTarget
 from weft.runtime.transfer.node_importer import KnownAgent, NodeImporter
@@ -70,7 +70,7 @@ class TreeImporter:
         self,
         row: Row,
         target: ImportTarget,
-        references: Mapping[Reference, Read],
+        references: Mapping[RecordReference, Read],
         agents: dict[str, KnownAgent],
         blobs: set[str],
     ) -> None:
@@ -101,10 +101,10 @@ class TreeImporter:
             response_hash=lambda key: self._responses[key - self._expected["node"] - 1].hex(),
             has_blob=lambda ref: ref in blobs or target.has_blob(ref),
         )
-        here: Mapping[Reference, Read] = {
+        here: Mapping[RecordReference, Read] = {
             **references,
-            Reference.NODE: self._nodes.key_of,
-            Reference.RESPONSE: self._response_key,
+            RecordReference.NODE: self._nodes.key_of,
+            RecordReference.RESPONSE: self._response_key,
         }
         self._specs = {spec.kind: (spec, spec.reader(here)) for spec in TREE_RECORDS}
 
