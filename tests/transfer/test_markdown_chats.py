@@ -7,8 +7,8 @@ from tests.runtime.shelves import library
 
 from weft.context.layers.chats import read_chat
 from weft.errors import InvalidInputError, NotFoundError
-from weft.runtime.chats import load_chat
 from weft.runtime.operations.envelopes import KeepLegacyText
+from weft.runtime.transfer.markdown_chats import load_chat
 from weft.store import schema
 from weft.tree.content import ToolResult
 from weft.tree.item import Item
@@ -33,14 +33,14 @@ def test_what_a_chat_keeps_comes_back(desk):
     assert "[Context: Notes: Piano/b.md | URLs: https://a.b/?x=1&y=2 | Tags: #keys]" in text
     assert "[Context: Folders: Piano]" in text
     assert "page" not in text
-    loaded = load_chat(desk.grove, text)
+    loaded = load_chat(desk.grove.caller, text)
     again = desk.grove.tree(loaded.tree.id)
     assert said(again.chat()) == said(text)
     assert [node.text for node in again.path] == [node.text for node in desk.tree.path]
     assert [node.role for node in again.path][1:] == [node.role for node in desk.tree.path][1:]
-    assert loaded.warnings == ("https://a.b/?x=1&y=2 is named, but not fetched",)
+    assert loaded.warnings == ("https://a.b/?x=1&y=2 is attached, but was not fetched",)
     assert set(library(again.envelope())) == set(library(desk.tree.envelope()))
-    with pytest.raises(InvalidInputError, match="no chat"):
+    with pytest.raises(InvalidInputError, match="not a chat"):
         desk.grove.plant(mode="buffer", text="x").chat()
 
 
@@ -57,12 +57,12 @@ def test_notes_are_found_again_or_skipped_with_a_warning(desk):
     desk.write("x/twice.md", "1")
     desk.write("y/twice.md", "2")
     desk.write("changes.md", "changed")
-    loaded = load_chat(desk.grove, text)
+    loaded = load_chat(desk.grove.caller, text)
     assert loaded.warnings == (
         "old/moves.md is not there any more; new/moves.md is taken, the only note of that name",
         "goes.md is skipped: no note has this path or this name",
         "twice.md is skipped: several notes have this name: x/twice.md, y/twice.md",
-        "changes.md has changed since; it is read as it is now",
+        "changes.md has changed since the chat was saved; its present content is attached",
     )
     turn = desk.grove.tree(loaded.tree.id).path[1]
     assert {item.id: item.content for item in turn.attachments} == {
@@ -82,10 +82,10 @@ def test_a_note_is_found_by_its_vault_when_no_other_has_that_path_any_more(desk,
     desk.answer(desk.ask("Both", "a.md", f"{other.name}:a.md"))
     text = desk.tree.chat()
     (desk.folder / "a.md").rename(desk.folder / "b.md")
-    loaded = load_chat(desk.grove, text)
+    loaded = load_chat(desk.grove.caller, text)
     turn = desk.grove.tree(loaded.tree.id).path[1]
     assert [(item.id, item.content) for item in turn.attachments] == [("a.md", "two")]
-    assert loaded.warnings == ("a.md has changed since; it is read as it is now",)
+    assert loaded.warnings == ("a.md has changed since the chat was saved; its present content is attached",)
 
 
 @covers("chatfile.reads-copilot-context")
@@ -96,7 +96,7 @@ def test_a_chat_of_another_program_is_read(desk):
         "[Timestamp: 2025/01/27]\n\n**ai**: Practise.\n\n**user**: Again\n"
         '<!-- copilot-context: {"notes": [{"path": "Piano Lessons/Lesson 4.md"}], "processedText": "sent\\n\\nAgain"} -->\n'
     )
-    loaded = load_chat(desk.grove, text, agent=desk.agent)
+    loaded = load_chat(desk.grove.caller, text, agent=desk.agent)
     tree = desk.grove.tree(loaded.tree.id)
     assert (tree.title, loaded.messages) == ("Lessons", 3)
     assert [[item.id for item in node.attachments] for node in tree.path][1:] == [
@@ -112,7 +112,7 @@ def test_a_chat_of_another_program_is_read(desk):
 def test_what_was_sent_for_a_legacy_message_survives_a_file(desk):
     turn = desk.ask("Why?")
     desk.grove.perform(KeepLegacyText(tree=desk.tree.id, node=turn.id, text="baked -- in > Why?"))
-    loaded = load_chat(desk.grove, desk.tree.chat())
+    loaded = load_chat(desk.grove.caller, desk.tree.chat())
     assert desk.grove.tree(loaded.tree.id).cursor.processed_text == "baked -- in > Why?"
 
 
@@ -125,11 +125,11 @@ def test_a_bad_file_imports_nothing(desk):
     before = trees()
     for text in ("", "# A note\nnothing said", "{}", "\x00"):
         with pytest.raises(InvalidInputError):
-            load_chat(desk.grove, text)
+            load_chat(desk.grove.caller, text)
     with pytest.raises(NotFoundError):
-        load_chat(desk.grove, "**user**: a\n\n**ai**: b\n", agent="nobody at all")
+        load_chat(desk.grove.caller, "**user**: a\n\n**ai**: b\n", agent="nobody at all")
     with pytest.raises(InvalidInputError):
-        load_chat(desk.grove, "**user**: a\n\n**ai**: \x00\n")
+        load_chat(desk.grove.caller, "**user**: a\n\n**ai**: \x00\n")
     assert trees() == before
 
 

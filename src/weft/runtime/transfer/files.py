@@ -13,13 +13,13 @@ from typing import BinaryIO, ClassVar, cast
 from sqlalchemy import func, select
 
 from weft.errors import ConflictError, NotFoundError, StorageError
-from weft.interop.weft_json import Writer
-from weft.runtime.moving.arriving import Imported, read_records
-from weft.runtime.moving.exporting import Export
-from weft.runtime.moving.landing import Ground, Nowhere
+from weft.interop.weft_json import JsonWriter
 from weft.runtime.operations.executor import Editing, Executor
 from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.runtime.operations.scope import Scope
+from weft.runtime.transfer.exporter import Exporter
+from weft.runtime.transfer.import_target import DryRun, GroveTarget
+from weft.runtime.transfer.importer import Imported, read_records
 from weft.store import schema
 from weft.store.references import find_tree
 from weft.store.session import Session
@@ -29,12 +29,12 @@ from weft.tree.progress import Progress, silent
 
 __all__ = ["Exported", "Imported", "export_file", "import_file", "new_file"]
 
-_PIECE = 1 << 20
+_READ_SIZE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What went into a file."""
+    """What was written to a file."""
 
     trees: int
     nodes: int
@@ -43,7 +43,7 @@ class Exported:
 
 
 def export_file(
-    gate: Executor,
+    executor: Executor,
     actor: Actor,
     target: Path | BinaryIO,
     trees: Sequence[str] | None = None,
@@ -51,8 +51,8 @@ def export_file(
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> Exported:
-    """Write these trees, or the whole grove, as they are at this moment."""
-    with gate.store.read() as session:
+    """Write these trees, or the whole grove, in one snapshot."""
+    with executor.store.read() as session:
         require_permission(session, actor, Permission.LOOM_AWARE, "export")
         keys: list[int] | None = None
         if trees is None:
@@ -61,24 +61,24 @@ def export_file(
             keys = list(dict.fromkeys(find_tree(session, name) for name in trees))
             for key in keys:
                 require_access(session, actor, MemberRole.READER, key)
-        export = Export(session, gate.store.blobs, keys, progress)
+        exporter = Exporter(session, executor.store.blobs, keys, progress)
         with contextlib.ExitStack() as stack:
             file = (
                 stack.enter_context(new_file(target, overwrite=overwrite))
                 if isinstance(target, Path)
                 else target
             )
-            writer = Writer(file, export.scope)
+            writer = JsonWriter(file, exporter.scope)
             try:
-                for record in export.records():
+                for record in exporter.records():
                     writer.write(record)
                 writer.close()
             except OSError as error:
                 if isinstance(error, BrokenPipeError):
                     raise
                 raise StorageError(f"cannot write the file: {error.strerror or error}") from error
-        listed = len(keys) if keys is not None else _count_trees(session)
-    return Exported(trees=listed, nodes=export.nodes, records=writer.count, notes=tuple(export.notes))
+        tree_count = len(keys) if keys is not None else _count_trees(session)
+    return Exported(trees=tree_count, nodes=exporter.nodes, records=writer.count, notes=tuple(exporter.notes))
 
 
 def _count_trees(session: Session) -> int:
@@ -87,7 +87,7 @@ def _count_trees(session: Session) -> int:
 
 @contextlib.contextmanager
 def new_file(path: Path, *, overwrite: bool) -> Generator[BinaryIO]:
-    """A file that is there once it is whole and safe on the disk; before that, nothing is."""
+    """A new file that gets its name once it is complete and synced to the disk."""
     refuse_existing(path, overwrite=overwrite)
     path = path.absolute()
     try:
@@ -125,7 +125,7 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """What was renamed stays renamed, also when the power goes."""
+    """Make a rename in the folder durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -135,7 +135,7 @@ def sync_folder(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportFile(Editing):
-    """Take in all that a file holds, or nothing. Its chains come along, and go on here."""
+    """Import everything in a file, or nothing. Its chains continue here."""
 
     verb: ClassVar[str] = "import"
     path: Path
@@ -143,51 +143,51 @@ class ImportFile(Editing):
 
     def apply(self, scope: Scope) -> Imported:
         scope.open_grove()
-        ground = Ground(scope)
-        done = read_records(self.path, ground, self.progress)
-        ground.finish()
-        return done
+        target = GroveTarget(scope)
+        imported = read_records(self.path, target, self.progress)
+        target.finish()
+        return imported
 
 
 def import_file(
-    gate: Executor, actor: Actor, source: Path | BinaryIO, *, progress: Progress = silent
+    executor: Executor, actor: Actor, source: Path | BinaryIO, *, progress: Progress = silent
 ) -> Imported:
-    """Check a file from beginning to end, then take it in, in one transaction.
+    """Check a whole file, then import it in one transaction.
 
-    Others may write while it is checked, not while it is taken in.
+    Others can write while it is checked, but not while it is imported.
     """
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         require_permission(session, actor, ImportFile.permission, ImportFile.verb)
         require_access(session, actor, ImportFile.access)
     with _on_disk(source) as path:
-        half = _Halves(progress)
-        read_records(path, Nowhere(gate.store.blobs), half.first)
-        return gate.perform(actor, ImportFile(path=path, progress=half.second))
+        passes = _TwoPasses(progress)
+        read_records(path, DryRun(executor.store.blobs), passes.first)
+        return executor.perform(actor, ImportFile(path=path, progress=passes.second))
 
 
 @contextlib.contextmanager
 def _on_disk(source: Path | BinaryIO) -> Generator[Path]:
-    """A file that can be read twice; a pipe is kept in one until it was."""
+    """A file that can be read twice; a pipe is copied to a temporary one."""
     if isinstance(source, Path):
         if source.is_file():
             yield source
             return
         if not source.exists() or source.is_dir():
             raise NotFoundError(f"there is no file {source}", hint="name a file that weft export wrote")
-    with tempfile.NamedTemporaryFile(prefix="weft-import-") as kept:
+    with tempfile.NamedTemporaryFile(prefix="weft-import-") as copy:
         try:
             with contextlib.ExitStack() as stack:
                 piped = stack.enter_context(source.open("rb")) if isinstance(source, Path) else source
-                shutil.copyfileobj(piped, kept, _PIECE)
-            kept.flush()
+                shutil.copyfileobj(piped, copy, _READ_SIZE)
+            copy.flush()
         except OSError as error:
-            raise StorageError(f"cannot keep what comes in: {error.strerror}") from error
-        yield Path(kept.name)
+            raise StorageError(f"cannot write a temporary copy of the input: {error.strerror}") from error
+        yield Path(copy.name)
 
 
 @dataclass(frozen=True, slots=True)
-class _Halves:
-    """Two passes over one file as one way to go."""
+class _TwoPasses:
+    """The progress of two passes over one file."""
 
     progress: Progress
 

@@ -1,6 +1,6 @@
-"""Where what a file holds comes to: nowhere, when it is only looked at, or the grove."""
+"""Targets of an import: a dry run, which checks only, and the grove."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from sqlalchemy import Table, and_, delete, func, or_, select, update
 
@@ -10,6 +10,7 @@ from weft.provenance.revised import DOCUMENT, PROJECT, Revised
 from weft.runtime.operations.permissions import require_access
 from weft.runtime.operations.references import Address
 from weft.runtime.operations.scope import Scope
+from weft.runtime.transfer.checked_fields import Row
 from weft.store import schema
 from weft.store.blobs import BlobStore, IncomingBlob
 from weft.store.schema_records import PLACE
@@ -18,68 +19,68 @@ from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.content import JsonObject, JsonValue
 
-__all__ = ["Ground", "Landing", "Nowhere"]
+__all__ = ["DryRun", "GroveTarget", "ImportTarget"]
 
 _BATCH = 1_000
 _NOT_HIDDEN = {"hidden": None}
 _COUNT_LIVE = count_live()
 
 
-class Landing(Protocol):
-    """What the reader of a file asks for, as it goes along."""
+class ImportTarget(Protocol):
+    """What the importer needs of its target."""
 
     notes: list[str]
 
-    def adopt(self, row: dict[str, Any], owner: str) -> bool:
-        """Become the grove that the file was, if this one has nothing of its own."""
+    def adopt(self, row: Row, owner: str) -> bool:
+        """Take the identity and chain of the file's grove, if this one is empty."""
         ...
 
-    def agent(self, row: dict[str, Any]) -> int: ...
-    def project(self, row: dict[str, Any]) -> tuple[int, bool]:
-        """Its key, and whether it is new here."""
+    def agent(self, row: Row) -> int: ...
+    def project(self, row: Row) -> tuple[int, bool]:
+        """The project's key, and whether it is new here."""
         ...
 
-    def document(self, row: dict[str, Any]) -> int: ...
-    def tree(self, row: dict[str, Any]) -> int: ...
+    def document(self, row: Row) -> int: ...
+    def tree(self, row: Row) -> int: ...
     def end_tree(self, tree: int, root_ulid: str, moved: dict[int, int]) -> None: ...
-    def add(self, table: Table, row: dict[str, Any]) -> None: ...
-    def add_event(self, row: dict[str, Any]) -> None: ...
+    def add(self, table: Table, row: Row) -> None: ...
+    def add_event(self, row: Row) -> None: ...
     def blob(self, ref: str) -> IncomingBlob | None:
-        """Where its bytes go; None if nobody wants them."""
+        """Where the bytes are written; None if they are not needed."""
         ...
 
     def has_blob(self, ref: str) -> bool: ...
     def node(self, tree: int, ulid: str) -> int | None: ...
-    def link(self, row: dict[str, Any], ends: tuple[Address, Address]) -> None: ...
-    def tag(self, row: dict[str, Any]) -> None: ...
-    def record(self, row: dict[str, Any]) -> None: ...
+    def link(self, row: Row, ends: tuple[Address, Address]) -> None: ...
+    def tag(self, row: Row) -> None: ...
+    def record(self, row: Row) -> None: ...
 
 
-class Nowhere:
-    """Takes everything and keeps nothing: for a first look, before anything is locked."""
+class DryRun:
+    """Writes nothing: checks a file before anything is locked."""
 
     def __init__(self, blobs: BlobStore) -> None:
         self.notes: list[str] = []
         self._blobs = blobs
         self._keys = 0
 
-    def _next(self, row: dict[str, Any]) -> int:
+    def _next(self, row: Row) -> int:
         del row
         self._keys += 1
         return self._keys
 
     agent = document = tree = _next
 
-    def project(self, row: dict[str, Any]) -> tuple[int, bool]:
+    def project(self, row: Row) -> tuple[int, bool]:
         return self._next(row), True
 
-    def adopt(self, row: dict[str, Any], owner: str) -> bool:
+    def adopt(self, row: Row, owner: str) -> bool:
         del row, owner
         return True
 
     def end_tree(self, tree: int, root_ulid: str, moved: dict[int, int]) -> None: ...
-    def add(self, table: Table, row: dict[str, Any]) -> None: ...
-    def add_event(self, row: dict[str, Any]) -> None: ...
+    def add(self, table: Table, row: Row) -> None: ...
+    def add_event(self, row: Row) -> None: ...
     def blob(self, ref: str) -> IncomingBlob | None:
         del ref
 
@@ -90,39 +91,39 @@ class Nowhere:
         del tree, ulid
         return 1
 
-    def link(self, row: dict[str, Any], ends: tuple[Address, Address]) -> None: ...
-    def tag(self, row: dict[str, Any]) -> None: ...
-    def record(self, row: dict[str, Any]) -> None: ...
+    def link(self, row: Row, ends: tuple[Address, Address]) -> None: ...
+    def tag(self, row: Row) -> None: ...
+    def record(self, row: Row) -> None: ...
 
 
-class Ground:
+class GroveTarget:
     """The grove, within one transaction."""
 
     def __init__(self, scope: Scope) -> None:
         self.notes: list[str] = []
         self._scope = scope
         self._transaction: Transaction = scope.transaction
-        self._gathered = 0
+        self._unflushed = 0
         self._adopting: str | None = None
-        self._keeps_numbers: bool | None = None
-        self._vouched = 0
+        self._keeps_tag_numbers: bool | None = None
+        self._fingerprints = 0
         self._agents: dict[int, str] = {}
         self._documents: dict[int, str] = {}
         self._projects: dict[int, str] = {}
-        """ULIDs by key, of what came along."""
-        self._stand_ins: dict[int, tuple[str, str]] = {}
-        """Projects of this grove in the place of the file's: the ids of both."""
-        self._records_there = 0
+        """ULIDs by key, of what was imported."""
+        self._replacements: dict[int, tuple[str, str]] = {}
+        """Projects of this grove that replace the file's, by key: the ids of both."""
+        self._existing_records = 0
         self._moved: dict[int, int] = {}
-        """Trees that therefore belong to another project than their chain says."""
+        """Trees that belong to another project than their chain says: the project's key, by the tree's."""
 
-    def adopt(self, row: dict[str, Any], owner: str) -> bool:
+    def adopt(self, row: Row, owner: str) -> bool:
         transaction = self._transaction
         require_access(transaction, self._scope.actor, MemberRole.OWNER)
         if not is_pristine(transaction):
             self.notes.append("this grove has a history of its own: the file's trees and documents join it")
             return False
-        # Numbers are never given twice, also when the event with the highest one goes.
+        # A number is never given twice, even when the event with the highest one is deleted.
         number = transaction.last_event_number() if transaction.dialect.counts_events else None
         transaction.flush()
         transaction.execute(delete(schema.events).where(schema.events.c.tree == GROVE))
@@ -131,11 +132,11 @@ class Ground:
         transaction.cache.event_number = number
         self._scope.blobs.take_name(row["ulid"])
         self._adopting = owner
-        # What is recorded here is the chain that came along.
+        # The imported chain is what this operation records.
         self._scope.events += 1
         return True
 
-    def agent(self, row: dict[str, Any]) -> int:
+    def agent(self, row: Row) -> int:
         agents, transaction = schema.agents, self._transaction
         if row["ulid"] == self._adopting:
             key = transaction.grove_state().owner
@@ -148,10 +149,10 @@ class Ground:
             if transaction.execute(same).first() is not None:
                 self.notes.append(
                     f"the file's agent {row['name']!r} is not the one that you have under that name: "
-                    f"it came along as {row['ulid']}"
+                    f"it was added as {row['ulid']}"
                 )
             key = transaction.insert(agents, row)
-            self._vouch(agent_fact({**_NOT_HIDDEN, **row}))
+            self._add_fingerprint(agent_fact({**_NOT_HIDDEN, **row}))
             self._agents[key] = row["ulid"]
             return key
         self._agents[known.key] = known.ulid
@@ -159,7 +160,7 @@ class Ground:
             raise ConflictError(f"agent {row['ulid']} is a person in one place and a model in the other")
         return known.key
 
-    def project(self, row: dict[str, Any]) -> tuple[int, bool]:
+    def project(self, row: Row) -> tuple[int, bool]:
         projects, transaction = schema.projects, self._transaction
         columns = select(projects.c.key, projects.c.ulid, projects.c.name)
         known = transaction.execute(columns.where(projects.c.ulid == row["ulid"])).one_or_none()
@@ -171,15 +172,15 @@ class Ground:
             )
             known = transaction.execute(same).first()
         if known is not None:
-            self.notes.append(f"project {known.name!r} is there already, and was taken for the file's")
-            self._stand_ins[known.key] = row["ulid"], known.ulid
+            self.notes.append(f"project {known.name!r} is there already: the file's trees were added to it")
+            self._replacements[known.key] = row["ulid"], known.ulid
             return known.key, False
         key = transaction.insert(projects, row)
         self._projects[key] = row["ulid"]
-        self._vouch(PROJECT.fact({**_NOT_HIDDEN, **row}))
+        self._add_fingerprint(PROJECT.fact({**_NOT_HIDDEN, **row}))
         return key, True
 
-    def document(self, row: dict[str, Any]) -> int:
+    def document(self, row: Row) -> int:
         documents = schema.documents
         self._refuse_known(schema.documents, row["ulid"], "document")
         if row["archived_at"] is None:
@@ -193,22 +194,22 @@ class Ground:
                 )
         key = self._transaction.insert(documents, row)
         self._documents[key] = row["ulid"]
-        self._vouch(DOCUMENT.fact({**_NOT_HIDDEN, **row}))
+        self._add_fingerprint(DOCUMENT.fact({**_NOT_HIDDEN, **row}))
         if row["summary"] is not None:
-            self._vouch(summary_fact(row["ulid"], row["summary"]))
+            self._add_fingerprint(summary_fact(row["ulid"], row["summary"]))
         self._record({"document": row["ulid"]}, {"archiveDocument": row["ulid"]})
         return key
 
-    def tree(self, row: dict[str, Any]) -> int:
+    def tree(self, row: Row) -> int:
         self._refuse_known(schema.trees, row["ulid"], "tree")
         key = self._transaction.insert(schema.trees, row)
-        if row["project"] in self._stand_ins:
+        if row["project"] in self._replacements:
             self._moved[key] = row["project"]
-        told: dict[str, JsonValue] = {"tree": row["ulid"]}
+        payload: dict[str, JsonValue] = {"tree": row["ulid"]}
         if row["hidden"] is not None:
-            # Its planting was undone in the chain that stays behind.
-            told["hidden"] = row["hidden"]
-        self._record(told, {"archive": row["ulid"]})
+            # Its planting was undone in a chain that is not imported.
+            payload["hidden"] = row["hidden"]
+        self._record(payload, {"archive": row["ulid"]})
         return key
 
     def _refuse_known(self, table: Table, ulid: str, what: str) -> None:
@@ -221,19 +222,19 @@ class Ground:
     def _record(self, payload: JsonObject, inverse: JsonObject) -> None:
         if self._adopting is None:
             self._scope.record(None, "import", payload, inverse)
-            self._vouched = 0
+            self._fingerprints = 0
 
-    def _vouch(self, fact: Fact) -> None:
-        """The file's own chain stays behind where it joins another, so this grove's vouches for its words."""
+    def _add_fingerprint(self, fact: Fact) -> None:
+        """Fingerprint what no hash covers: where a file joins another grove, its own chain is not imported."""
         if self._adopting is None:
             self._scope.note(fact)
-            self._vouched += 1
-            if self._vouched >= _BATCH:
+            self._fingerprints += 1
+            if self._fingerprints >= _BATCH:
                 self.finish()
 
     def finish(self) -> None:
-        """Record what was noted since the last event."""
-        if self._vouched:
+        """Record the fingerprints noted since the last event."""
+        if self._fingerprints:
             self._record({}, {})
 
     def end_tree(self, tree: int, root_ulid: str, moved: dict[int, int]) -> None:
@@ -242,32 +243,32 @@ class Ground:
         for key, near in moved.items():
             here = (nodes.c.tree == tree, nodes.c.key == key)
             transaction.execute(update(nodes).where(*here).values(near_attachments=near))
-        found = transaction.execute(_COUNT_LIVE, {"in_tree": tree}).one()
-        counters = {"nodes": found.nodes, "branches": found.branches, "depth": found.depth}
+        live = transaction.execute(_COUNT_LIVE, {"in_tree": tree}).one()
+        counters = {"nodes": live.nodes, "branches": live.branches, "depth": live.depth}
         transaction.execute(update(trees).where(trees.c.key == tree).values(root_ulid=root_ulid, **counters))
         if tree in self._moved:
             self.finish()
-            theirs, ours = self._stand_ins[self._moved[tree]]
+            theirs, ours = self._replacements[self._moved[tree]]
             self._scope.record(transaction.tree_state(tree), "assign", {"project": ours}, {"project": theirs})
 
-    def add(self, table: Table, row: dict[str, Any]) -> None:
+    def add(self, table: Table, row: Row) -> None:
         self._transaction.add(table, row)
         if table is schema.revisions:
-            self._vouch_revision(DOCUMENT, self._documents, row)
+            self._add_revision_fingerprint(DOCUMENT, self._documents, row)
         elif table is schema.project_revisions:
-            self._vouch_revision(PROJECT, self._projects, row)
-        self._gathered += 1
-        if self._gathered >= _BATCH:
+            self._add_revision_fingerprint(PROJECT, self._projects, row)
+        self._unflushed += 1
+        if self._unflushed >= _BATCH:
             self._transaction.flush_rows()
-            self._gathered = 0
+            self._unflushed = 0
 
-    def _vouch_revision(self, kind: Revised, names: dict[int, str], row: dict[str, Any]) -> None:
+    def _add_revision_fingerprint(self, kind: Revised, names: dict[int, str], row: Row) -> None:
         if self._adopting is None:
             author = self._agents[row["author"]]
-            self._vouch(kind.revision_fact(names[row[kind.name]], {**_NOT_HIDDEN, **row}, author))
+            self._add_fingerprint(kind.revision_fact(names[row[kind.name]], {**_NOT_HIDDEN, **row}, author))
 
-    def add_event(self, row: dict[str, Any]) -> None:
-        """Numbered as it comes in: to those who follow, it happens now."""
+    def add_event(self, row: Row) -> None:
+        """Numbered at import: for subscribers it happens now."""
         if self._transaction.dialect.counts_events:
             row = {**row, "number": self._transaction.next_event_number(), "transaction": 0}
         self.add(schema.events, row)
@@ -283,7 +284,7 @@ class Ground:
         statement = select(nodes.c.key).where(nodes.c.tree == tree, nodes.c.ulid == ulid)
         return self._transaction.execute(statement).scalar_one_or_none()
 
-    def link(self, row: dict[str, Any], ends: tuple[Address, Address]) -> None:
+    def link(self, row: Row, ends: tuple[Address, Address]) -> None:
         self._refuse_known(schema.links, row["ulid"], "link")
         a, b = sorted(ends)
         names = ("a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key")
@@ -292,53 +293,53 @@ class Ground:
         live = schema.links.c.removed.is_(None)
         there = self._transaction.execute(select(schema.links.c.key).where(*where, live)).first()
         if row["removed"] is None and there is not None:
-            raise InvalidInputError(f"link {row['ulid']} joins two that are linked already")
+            raise InvalidInputError(f"link {row['ulid']} joins two targets that are linked already")
         self._transaction.insert(schema.links, {**row, **places})
         if a[0] == b[0] == GROVE and self._adopting is None:
             named = [self._documents[end[2]] for end in (a, b)]
-            self._vouch(link_fact(row, named, self._agents[row["author"]]))
+            self._add_fingerprint(link_fact(row, named, self._agents[row["author"]]))
 
-    def tag(self, row: dict[str, Any]) -> None:
-        """Events speak of tags by number, so it is kept wherever it is free."""
+    def tag(self, row: Row) -> None:
+        """Events name tags by number, so the number is kept wherever it is free."""
         tags, transaction = schema.tags, self._transaction
         same = [tags.c[name] == row[name] for name in ("tree", "kind", "target", "label")]
         if transaction.execute(select(tags.c.key).where(*same)).first() is not None:
-            raise InvalidInputError(f"tag {row['label']!r} is put twice on one thing")
-        if self._keeps_numbers is None:
-            self._keeps_numbers = row["key"] > transaction.dialect.last_key(transaction, tags)
-        if self._keeps_numbers:
+            raise InvalidInputError(f"tag {row['label']!r} is on its target twice")
+        if self._keeps_tag_numbers is None:
+            self._keeps_tag_numbers = row["key"] > transaction.dialect.last_key(transaction, tags)
+        if self._keeps_tag_numbers:
             transaction.dialect.reserve_keys(transaction, tags, row["key"])
         else:
             row = {name: value for name, value in row.items() if name != "key"}
         transaction.execute(tags.insert(), row)
         if row["tree"] == GROVE and self._adopting is None:
-            self._vouch(tag_fact(row, self._documents[row["target"]]))
+            self._add_fingerprint(tag_fact(row, self._documents[row["target"]]))
 
-    def record(self, row: dict[str, Any]) -> None:
-        """A record of another grove joins this one's, unless there is one in its place."""
+    def record(self, row: Row) -> None:
+        """Add a record, unless this grove has one in its place."""
         records = schema.records
         if self._adopting is None:
             same = [records.c[name] == row[name] for name in (*PLACE, "id")]
             there = or_(and_(*same), records.c.ulid == row["ulid"])
             if self._transaction.execute(select(records.c.key).where(there).limit(1)).first() is not None:
-                self._tell_there()
+                self._note_existing()
                 return
             if row["hidden"] is not None:
-                # Undone in a chain that stays behind: nobody could bring it back.
+                # Undone in a chain that is not imported: redo could not bring it back.
                 return
         self.add(records, row)
-        self._vouch(record_fact(row))
+        self._add_fingerprint(record_fact(row))
 
-    def _tell_there(self) -> None:
-        told = "{:,} records are there already, and stayed as they are"
-        if self._records_there:
-            self.notes.remove(told.format(self._records_there))
-        self._records_there += 1
-        self.notes.append(told.format(self._records_there))
+    def _note_existing(self) -> None:
+        note = "{:,} records are there already, and were not changed"
+        if self._existing_records:
+            self.notes.remove(note.format(self._existing_records))
+        self._existing_records += 1
+        self.notes.append(note.format(self._existing_records))
 
 
 def is_pristine(transaction: Transaction) -> bool:
-    """Whether a grove has nothing in it but its owner, and nothing has ever been done in it."""
+    """True if a grove has only its owner, and no operation was ever performed in it."""
     if transaction.grove_state().events > 1:
         return False
     tables = (schema.trees, schema.documents, schema.projects, schema.users, schema.records, schema.tags)

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests import postgres
+from tests.runtime.shelves import Desk
+
+import weft
 
 Places = Callable[[str], str]
 
@@ -31,3 +34,8 @@ def own_blobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """PostgreSQL groves of a test keep their blobs in its folder."""
     monkeypatch.setenv("WEFT_BLOBS", str(tmp_path / "blobs"))
     os.environ.pop("WEFT_GROVE", None)
+
+
+@pytest.fixture
+def desk(loom: weft.Grove, tmp_path: Path) -> Desk:
+    return Desk(loom, tmp_path / "vault")

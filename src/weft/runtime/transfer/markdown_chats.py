@@ -1,8 +1,8 @@
-"""Chats as Markdown files: a path written out, and a file read into a tree with its notes found again."""
+"""Chats as Markdown files: write a path to one, and read one into a new tree with its notes attached."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from weft.context.layers.chats import Chat, ChatContext, ChatMessage, read_chat, write_chat
 from weft.context.layers.note_lookup import NoteReference, resolve_notes
@@ -11,10 +11,11 @@ from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.items import item_of, mounted_in, read_items
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.envelopes import add_legacy_text
-from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.executor import Caller, Editing
 from weft.runtime.operations.nodes import AppendHistory
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.trees import Plant
+from weft.runtime.views.reader import Reader
 from weft.store.envelopes import legacy_texts
 from weft.store.references import find_agent, find_tree
 from weft.tree.agent import AgentType
@@ -24,37 +25,34 @@ from weft.tree.node import Role
 from weft.tree.tree import Mode, Tree, title_from
 from weft.tree.wire import iso
 
-if TYPE_CHECKING:
-    from weft.grove.grove import Grove
-
 __all__ = ["ImportChat", "LoadedChat", "chat_of", "chat_text", "load_chat"]
 
-_SPEAKER = "Imported"
+_IMPORTED = "Imported"
 _MODEL = "imported:unknown"
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 _MESSAGE_LIMIT = 100_000
 _TITLE_LIMIT = 500
 
 
-def chat_text(grove: "Grove", tree: str, node: str | None) -> str:
-    return write_chat(chat_of(grove, tree, node))
+def chat_text(caller: Caller, tree: str, node: str | None) -> str:
+    return write_chat(chat_of(caller, tree, node))
 
 
-def chat_of(grove: "Grove", tree: str, node: str | None) -> Chat:
-    """The path to a node as a chat: what was said, and what was attached; nothing of what was sent."""
-    read = grove.read
-    value = read.tree(tree)
+def chat_of(caller: Caller, tree: str, node: str | None) -> Chat:
+    """The path to a node as a chat: its messages and attachments, not the requests sent to models."""
+    reader = Reader.of(caller)
+    value = reader.tree(tree)
     if value.mode is not Mode.DIALOGUE:
-        raise InvalidInputError("a text in buffer mode is no chat", hint="weft read writes it out")
-    path = read.path(tree, node)
-    with read.store.read() as session:
+        raise InvalidInputError("a tree in buffer mode is not a chat", hint="weft read prints its text")
+    path = reader.path(tree, node)
+    with caller.store.read() as session:
         saved = legacy_texts(session, find_tree(session, value.id))
     messages: list[ChatMessage] = []
     warnings: list[str] = []
     for each in path:
         text = plain_text(each.content)
         if each.role is Role.TOOL:
-            warnings.append(f"[{each.local_id}] is what a tool gave, and is not part of a chat")
+            warnings.append(f"[{each.local_id}] is a tool's result, and is not written to a chat")
         elif text or each.attachments:
             messages.append(
                 ChatMessage(
@@ -70,11 +68,9 @@ def chat_of(grove: "Grove", tree: str, node: str | None) -> Chat:
 
 
 def _context(items: Sequence[Item]) -> ChatContext:
-    """Notes that a tag or folder stands for are not listed again."""
-    stood_for = {
-        name for item in items if item.type in {"tag", "folder"} for name in item.content.split("\n")
-    }
-    notes = [item for item in items if item.type in {"note", "active_note"} and item.id not in stood_for]
+    """Notes that came with a tag or folder are not listed again."""
+    expanded = {name for item in items if item.type in {"tag", "folder"} for name in item.content.split("\n")}
+    notes = [item for item in items if item.type in {"note", "active_note"} and item.id not in expanded]
     known = {"note", "active_note", "url", "tag", "folder"}
     return ChatContext(
         notes=tuple(NoteReference(item.id, item.sha256) for item in notes),
@@ -87,73 +83,74 @@ def _context(items: Sequence[Item]) -> ChatContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedChat:
-    """What came of a file."""
+    """The tree that a file became."""
 
     tree: Tree
     messages: int
     warnings: tuple[str, ...]
 
 
-def load_chat(grove: "Grove", text: str, *, agent: str | None = None, title: str | None = None) -> LoadedChat:
-    """A new tree from a chat: all of it, or nothing. Contents are read fresh.
+def load_chat(caller: Caller, text: str, *, agent: str | None = None, title: str | None = None) -> LoadedChat:
+    """Plant a tree from a chat: all of it, or nothing. Notes are read as they are now.
 
-    `agent` is the model that its answers are put down to.
+    `agent` is the model that becomes the author of the answers.
     """
     chat = read_chat(text)
     if not chat.messages:
         raise InvalidInputError(
-            "no message was found: this is not a chat", hint="messages begin with **user**: or **ai**:"
+            "this is not a chat: it has no messages", hint="messages begin with **user**: or **ai**:"
         )
     if len(chat.messages) > _MESSAGE_LIMIT:
         raise LimitExceededError(f"a chat has at most {_MESSAGE_LIMIT:,} messages")
-    finder = _Finder(grove, list(chat.warnings))
+    finder = _NoteFinder(caller, chat.warnings)
     items = [finder.items(message.context) for message in chat.messages]
     named = title or " ".join(chat.title.split()) or title_from(chat.messages[0].text)
     operation = ImportChat(title=named[:_TITLE_LIMIT], messages=chat.messages, items=items, agent=agent)
-    tree = grove.read.tree(grove.perform(operation).id)
+    tree = Reader.of(caller).tree(caller.perform(operation).id)
     return LoadedChat(tree=tree, messages=len(chat.messages), warnings=tuple(dict.fromkeys(finder.warnings)))
 
 
-class _Finder:
-    """Finds what a chat names: by full path, then by unique base name, else not at all."""
+class _NoteFinder:
+    """Finds the notes that a chat names: by full path, then by unique base name."""
 
-    def __init__(self, grove: "Grove", warnings: list[str]) -> None:
-        self._grove = grove
-        self._mounted: Mounted = mounted_in(grove.caller)
+    def __init__(self, caller: Caller, warnings: Sequence[str]) -> None:
+        self._caller = caller
+        self._mounted: Mounted = mounted_in(caller)
         self._listing = self._mounted.paths()
-        self.warnings = warnings
-        self._drain()
+        self.warnings = [*warnings, *self._mounted.warnings]
 
     def items(self, context: ChatContext) -> list[Item]:
-        found: dict[str, Item] = {}
+        items: dict[str, Item] = {}
         notes = [self._known(each) for each in context.notes]
-        for resolved, asked in zip(resolve_notes(notes, self._listing), notes, strict=True):
+        for resolved, reference in zip(resolve_notes(notes, self._listing), notes, strict=True):
             if resolved.warning is not None:
                 self.warnings.append(resolved.warning)
             if resolved.path is None:
                 continue
             item = self._read(resolved.path)
             if item is not None:
-                found[item.id] = item
-                if asked.sha256 is not None and item.sha256 != asked.sha256:
-                    self.warnings.append(f"{item.id} has changed since; it is read as it is now")
+                items[item.id] = item
+                if reference.sha256 is not None and item.sha256 != reference.sha256:
+                    self.warnings.append(
+                        f"{item.id} has changed since the chat was saved; its present content is attached"
+                    )
         for name in context.urls:
-            found[name] = Item(id=name, type="url", content="")
-            self.warnings.append(f"{name} is named, but not fetched")
+            items[name] = Item(id=name, type="url", content="")
+            self.warnings.append(f"{name} is attached, but was not fetched")
         references = [*context.tags, *(f"folder:{name}" for name in context.folders), *context.others]
         for reference in references:
             for item in self._expanded(reference):
-                found.setdefault(item.id, item)
-        return list(found.values())
+                items.setdefault(item.id, item)
+        return list(items.values())
 
-    def _known(self, asked: NoteReference) -> NoteReference:
+    def _known(self, reference: NoteReference) -> NoteReference:
         """A note by its id: its vault's name is part of it only while an earlier vault has that path too."""
-        if ":" not in asked.path:
-            return asked
+        if ":" not in reference.path:
+            return reference
         try:
-            return asked._replace(path=self._mounted.place(asked.path).id)
+            return reference._replace(path=self._mounted.place(reference.path).id)
         except WeftError:
-            return asked
+            return reference
 
     def _read(self, path: str) -> Item | None:
         try:
@@ -169,15 +166,12 @@ class _Finder:
             else f"#{reference}"
         )
         try:
-            read = read_items(self._grove.caller, [text])
+            read = read_items(self._caller, [text])
         except WeftError as error:
             self.warnings.append(f"{reference} is skipped: {error.message}")
             return ()
         self.warnings += read.warnings
         return read.items
-
-    def _drain(self) -> None:
-        self.warnings += self._mounted.warnings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,30 +185,30 @@ class ImportChat(Editing):
     agent: str | None = None
 
     def apply(self, scope: Scope) -> Tree:
-        # The grove first, as everyone who needs both does.
+        # The grove is locked before the tree, as in every operation that needs both.
         scope.open_grove()
-        speaker = self._speaker(scope)
+        author = self._author(scope)
         tree = Plant(title=self.title, content="", mode=Mode.DIALOGUE).apply(scope)
         for message, items in zip(self.messages, self.items, strict=True):
             role = _ROLES[message.role]
-            made = AppendHistory(
+            node = AppendHistory(
                 tree=tree.id,
                 content=message.text,
                 attachments=items,
                 role=role,
-                author=speaker if role is Role.ASSISTANT else None,
+                author=author if role is Role.ASSISTANT else None,
             ).apply(scope)
             if message.processed_text is not None:
                 state = scope.open_tree(tree.id)
-                add_legacy_text(scope, state, scope.node(state, made.id), message.processed_text)
+                add_legacy_text(scope, state, scope.node(state, node.id), message.processed_text)
         return tree
 
-    def _speaker(self, scope: Scope) -> str | None:
-        """Who the answers are put down to: the model that was named, or one that stands for any."""
+    def _author(self, scope: Scope) -> str | None:
+        """The author of the answers: the named model, or one called Imported."""
         if self.agent is not None or all(each.role != "assistant" for each in self.messages):
             return self.agent
         try:
-            key = find_agent(scope.transaction, _SPEAKER)
+            key = find_agent(scope.transaction, _IMPORTED)
         except WeftError:
-            return AddAgent(name=_SPEAKER, type=AgentType.MODEL, model_ref=_MODEL).apply(scope).id
+            return AddAgent(name=_IMPORTED, type=AgentType.MODEL, model_ref=_MODEL).apply(scope).id
         return scope.transaction.agent(key).ulid

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import settings
 from sqlalchemy import select
 from tests.covers import covers
-from tests.moving.conftest import Places
-from tests.moving.rich import fill
 from tests.properties.test_operations import PROVE, play
 from tests.properties.workshop import open_workshop
 from tests.soundness import check_sound
+from tests.transfer.conftest import Places
+from tests.transfer.rich import fill
 
 import weft
-from weft.runtime.moving import exporting
 from weft.store import schema
 from weft.tree.tree import Mode
 
@@ -231,27 +230,7 @@ def test_who_may_enter_is_never_written(tmp_path: Path):
         assert b"canary-hash".hex().encode() not in file
 
 
-def test_every_table_is_exported_or_left_out_for_a_reason():
-    left_out = {
-        "users": "who may enter",
-        "tokens": "secrets",
-        "memberships": "who may enter",
-        "vaults": "folders of this machine",
-        "leases": "of the moment",
-        "idempotency": "of the moment",
-        "jobs": "of the moment",
-        "calls": "of the moment",
-        "pieces": "of the moment",
-        "runs": "of the moment",
-        "followers": "how far the background has come, here",
-        "spending": "this grove's purse",
-    }
-    source = Path(exporting.__file__).read_text()
-    for table in schema.metadata.sorted_tables:
-        assert (f"schema.{table.name}" in source) != (table.name in left_out), table.name
-
-
-def test_a_missing_blob_is_told_and_does_not_stop_anything(tmp_path: Path):
+def test_a_missing_blob_is_reported_and_stops_nothing(tmp_path: Path):
     with weft.open(tmp_path / "a.db") as grove, weft.open(tmp_path / "b.db") as other:
         fill(grove)
         ref = next(iter(grove.read.store.blobs.all()))[0]

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 from tests import postgres
 from tests.covers import covers
-from tests.moving.rich import fill
 from tests.soundness import check_sound
+from tests.transfer.rich import fill
 
 import weft
 from weft.runtime.moving.copying import migrate_grove

@@ -14,10 +14,10 @@ import pytest
 from sqlalchemy import select
 from tests.covers import covers
 from tests.growing import say_many
-from tests.moving.conftest import Places
-from tests.moving.rich import PICTURE, fill
-from tests.moving.test_round_trip import BOTH, derived, exported
 from tests.soundness import check_file, check_sound
+from tests.transfer.conftest import Places
+from tests.transfer.rich import PICTURE, fill
+from tests.transfer.test_round_trip import BOTH, derived, exported
 
 import weft
 from weft.errors import ConflictError, InvalidInputError, StorageError
@@ -153,7 +153,7 @@ def progress(done, total):
         os.kill(os.getpid(), signal.SIGKILL)
 import weft.runtime.moving.copying as copying
 copying._BATCH = 20
-import weft.runtime.moving.arriving as arriving
+import weft.runtime.transfer.importer as arriving
 arriving._EVERY = 10
 import weft.store.sqlite as sqlite
 sqlite._COPY_PAGES = 20

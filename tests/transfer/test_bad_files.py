@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.covers import covers
-from tests.moving.rich import fill
 from tests.soundness import check_sound
+from tests.transfer.rich import fill
 
 import weft
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
-from weft.runtime.moving.arriving import read_records
-from weft.runtime.moving.landing import Nowhere
+from weft.runtime.transfer.import_target import DryRun
+from weft.runtime.transfer.importer import read_records
 from weft.store.blobs import BlobStore
 
 Record = dict[str, Any]
@@ -52,7 +52,7 @@ def written(records: list[Any], scope: str = "trees") -> bytes:
 def look(file: bytes, folder: Path) -> None:
     path = folder / "file.json"
     path.write_bytes(file)
-    read_records(path, Nowhere(BlobStore(folder / "blobs")))
+    read_records(path, DryRun(BlobStore(folder / "blobs")))
 
 
 def first(records: list[Record], kind: str, index: int = 0) -> Record:
@@ -137,7 +137,10 @@ BAD: dict[str, tuple[Callable[[list[Record]], None], str]] = {
     "an event too few": (drop("event", -1), "events of tree .* are missing"),
     "an event from the middle": (drop("event", 2), "does not match its hash"),
     "an event's payload": (change("event", 1, payload={"nodes": []}), "event 2 .* does not match its hash"),
-    "an event's agent": (change("event", 1, agentId="0" * 26), "agent is not in the file"),
+    "an event's agent": (
+        change("event", 1, agentId="0" * 26),
+        "agentId names an agent that is not in the file",
+    ),
     "events in another order": (swap("event", 1, 2), "does not match its hash"),
     "the head": (change("tree", head="0" * 64), "events of tree"),
     "a body": (change("body", data=base64.b64encode(b"other").decode(), size=5), "does not match its hash"),
@@ -153,7 +156,7 @@ BAD: dict[str, tuple[Callable[[list[Record]], None], str]] = {
     "an agent's type": (change("agent", type="ghost"), "type must be one of"),
     "a model without a model": (change("agent", type="model"), "model_ref"),
     "a permission": (change("agent", permissions=["root"]), "is not a permission"),
-    "no project": (drop("project"), "a revision stands below its project"),
+    "no project": (drop("project"), "a projectRevision follows its project"),
     "a cursor elsewhere": (change("cursor", node="0" * 26), "not a node before"),
     "a cursor twice": (double("cursor"), "is there twice"),
     "a selection": (change("selection", position="0" * 26), "not a node before"),
@@ -172,7 +175,7 @@ BAD: dict[str, tuple[Callable[[list[Record]], None], str]] = {
     "a local id twice": (change("node", 2, localId=...), "localId must be a string"),
     "an unknown field": (change("node", 1, extra=1), "'extra' is not known here"),
     "an unknown record": (change("cursor", record="spell"), "not a record that is known"),
-    "no kind of record": (change("cursor", record=...), "record must say"),
+    "no kind of record": (change("cursor", record=...), "record must name the kind"),
     "a time": (change("tree", createdAt="yesterday"), "must be a time"),
     "a day that is none": (change("tree", createdAt="2026-02-31T00:00:00.000000Z"), "must be a time"),
     "a number": (change("tree", nodes=True), "whole number"),
@@ -217,7 +220,7 @@ FORMS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "cut in a line": (lambda file: file[: len(file) // 2], "ends in the middle|not a JSON value"),
     "without its end": (lambda file: b"".join(file.splitlines(keepends=True)[:-1]), "ends too early"),
     "with more after it": (lambda file: file + b"more", "after the end|last line is damaged"),
-    "a changed letter": (lambda file: file.replace(b'"Marie"', b'"Maria"', 1), "sha256 is not what"),
+    "a changed letter": (lambda file: file.replace(b'"Marie"', b'"Maria"', 1), "sha256 does not match"),
     "not UTF-8": (lambda file: file.replace(b"Marie", b"Mari\xff", 1), "not a JSON value"),
     "a comma less": (lambda file: file.replace(b"},\n", b"}\n", 1), "comma is missing"),
     "compressed and cut": (lambda file: gzip.compress(file)[:-30], "damaged or cut off"),
