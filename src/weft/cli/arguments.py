@@ -117,7 +117,7 @@ def complete_nodes(ctx: typer.Context) -> Offers:
 
 def complete_places(ctx: typer.Context) -> Offers:
     """Nodes, and the steps from the current one."""
-    from weft.runtime.operations.places import Direction  # noqa: PLC0415 - loads with the grove
+    from weft.runtime.operations.cursors import Direction  # noqa: PLC0415 - loads with the grove
 
     return [*((step.value, "one step") for step in Direction), *complete_nodes(ctx)]
 

@@ -10,14 +10,15 @@ from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from weft.context.comparing import Changes
     from weft.context.layers.envelope import Envelope
     from weft.context.manifest import Manifest
-    from weft.context.picture import Segment
+    from weft.context.manifest_diff import Changes
+    from weft.context.manifest_view import Segment
     from weft.context.result import AssembledContext
-    from weft.runtime.contexts import ContextWishes
-    from weft.runtime.handles import NodeHandle, TreeHandle
-    from weft.runtime.preparing import Prepared
+    from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
+    from weft.runtime.contexts.assembler import ContextWishes
+    from weft.runtime.contexts.prepared_request import Prepared
 
 __all__ = [
     "LAYERS",
@@ -68,7 +69,7 @@ def bar(sizes: Sequence[tuple[str, int]], looks: Mapping[str, tuple[str, str]], 
 def draw_manifest(session: CliSession, place: str, manifest: "Manifest") -> None:
     """The window as a bar, then the outcome of every candidate, with its reason."""
     from weft.context.manifest import NO_LIMIT  # noqa: PLC0415 - loads with the engine
-    from weft.context.picture import lines_of, segments_of  # noqa: PLC0415 - loads with the engine
+    from weft.context.manifest_view import lines_of, segments_of  # noqa: PLC0415 - loads with the engine
 
     out = session.out
     budget = manifest.facts.budget
@@ -122,7 +123,7 @@ def show_changes(
     session: CliSession, one: "AssembledContext | Envelope", two: "AssembledContext | Envelope"
 ) -> None:
     """The difference of two contexts."""
-    from weft.context.picture import told_changes  # noqa: PLC0415 - loads with the engine
+    from weft.context.manifest_view import told_changes  # noqa: PLC0415 - loads with the engine
 
     changes: Changes = one.manifest.diff(two.manifest)
     if session.out.as_json:

@@ -17,7 +17,7 @@ from weft.tree.marks import counted
 from weft.tree.wire import to_wire
 
 if TYPE_CHECKING:
-    from weft.runtime.handles import DocumentHandle
+    from weft.grove.document import DocumentHandle
 
 __all__ = ["add_to"]
 

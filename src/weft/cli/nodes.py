@@ -43,7 +43,7 @@ def switch(
 
     Prints the id of the current node.
     """
-    from weft.runtime.operations.places import Direction  # noqa: PLC0415 - loads with the grove
+    from weft.runtime.operations.cursors import Direction  # noqa: PLC0415 - loads with the grove
 
     if to == HERE or (to is None and session.options.tree is None):
         tree, at = session.tree, session.tree.cursor

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from weft.runtime.clock import Clock
+    from weft.runtime.operations.clock import Clock
     from weft.tree.progress import Progress
 
 __all__ = ["Column", "Output", "Piece", "discard_output", "progress_bar", "visible", "write_error"]

@@ -120,7 +120,7 @@ def append(
 
 def _values(text: str) -> "list[JsonValue]":
     """The values of one array, or of one line each."""
-    from weft.context.javascript import parse_json  # noqa: PLC0415 - loads with the engine
+    from weft.context.js_compat import parse_json  # noqa: PLC0415 - loads with the engine
 
     try:
         value = parse_json(text)
@@ -133,7 +133,7 @@ def _values(text: str) -> "list[JsonValue]":
 
 
 def _line(number: int, line: str) -> "JsonValue":
-    from weft.context.javascript import parse_json  # noqa: PLC0415 - loads with the engine
+    from weft.context.js_compat import parse_json  # noqa: PLC0415 - loads with the engine
 
     try:
         return parse_json(line)
@@ -256,7 +256,7 @@ def index(
 
 
 def _groups(file: str) -> object:
-    from weft.context.javascript import parse_json  # noqa: PLC0415 - loads with the engine
+    from weft.context.js_compat import parse_json  # noqa: PLC0415 - loads with the engine
 
     try:
         value = parse_json(read_text(file))

@@ -13,7 +13,9 @@ from weft.errors import InvalidInputError, NotFoundError
 from weft.tree.reference import Target, TargetKind
 
 if TYPE_CHECKING:
-    from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
+    from weft.grove.document import DocumentHandle
+    from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
 
 __all__ = ["add_to"]
 
@@ -28,7 +30,8 @@ def _typable(target: Target) -> str:
 
 
 def _named(target: "NodeHandle | TreeHandle | DocumentHandle") -> str:
-    from weft.runtime.handles import DocumentHandle, NodeHandle  # noqa: PLC0415 - loads with the grove
+    from weft.grove.document import DocumentHandle  # noqa: PLC0415 - loads with the grove
+    from weft.grove.node import NodeHandle  # noqa: PLC0415 - loads with the grove
 
     match target:
         case NodeHandle():

@@ -13,7 +13,7 @@ from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from weft.runtime.hits import Hit, Hits
+    from weft.runtime.search.results import Hit, Hits
 
 __all__ = ["add_to"]
 

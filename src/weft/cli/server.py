@@ -17,7 +17,7 @@ from weft.tree.wire import from_microseconds, iso
 
 if TYPE_CHECKING:
     from weft.mcp_server.http import HttpAddress
-    from weft.server.serving import Address
+    from weft.server.lifecycle import Address
     from weft.tree.access import Token
 
 __all__ = ["add_to"]
@@ -56,7 +56,7 @@ def serve(
     Prints a link that opens it in a browser, once. Programs send the token instead, which --json prints;
     users have tokens of their own: weft users.
     """
-    from weft.server.serving import serve as serve_grove  # noqa: PLC0415 - fastapi takes 400 ms
+    from weft.server.lifecycle import serve as serve_grove  # noqa: PLC0415 - fastapi takes 400 ms
     from weft.server.settings import ServerSettings  # noqa: PLC0415 - as above
 
     def ready(address: "Address") -> None:

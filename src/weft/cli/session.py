@@ -19,12 +19,14 @@ from weft.errors import (
     StorageError,
 )
 from weft.ids import Entropy, normalise_reference
-from weft.runtime.clock import Clock, system_clock
+from weft.runtime.operations.clock import Clock, system_clock
 
 if TYPE_CHECKING:
+    from weft.grove.document import DocumentHandle
+    from weft.grove.grove import Grove
+    from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
     from weft.providers.registry import Registry
-    from weft.runtime.grove import Grove
-    from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
 
 __all__ = ["HERE", "CliSession", "GlobalOptions", "Settings", "options_of", "settings_of"]
 
@@ -127,7 +129,7 @@ class CliSession:
         The default grove is created when it is first used. A named one must exist: a mistyped
         path would look like an empty grove.
         """
-        from weft.runtime.grove import open_grove  # noqa: PLC0415 - 300 ms; help and errors do without
+        from weft.grove.grove import open_grove  # noqa: PLC0415 - 300 ms; help and errors do without
 
         address, settings = self.address, self.settings
         if address is not None and not self._creates:

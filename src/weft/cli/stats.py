@@ -13,8 +13,8 @@ from weft.cli.session import CliSession
 from weft.tree.marks import counted
 
 if TYPE_CHECKING:
-    from weft.runtime.layer_options import LayerWishes
-    from weft.runtime.stats import Requests, TreeStats
+    from weft.runtime.contexts.options import LayerWishes
+    from weft.runtime.contexts.statistics import Requests, TreeStats
 
 __all__ = ["add_to"]
 
@@ -45,8 +45,8 @@ def stats(
     cost of the same turns with other settings, in tokens at the full price (a cache read costs 0.1, a
     cache write 1.25).
     """
-    from weft.runtime.layer_options import layer_options_from  # noqa: PLC0415 - loads with the engine
-    from weft.runtime.stats import tree_stats  # noqa: PLC0415 - loads with the engine
+    from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - loads with the engine
+    from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415 - loads with the engine
 
     tree, node = session.place(reference)
     wishes: LayerWishes = {"agent": agent, "limit": limit, "window": window}

@@ -17,9 +17,10 @@ from weft.tree.node import Status
 
 if TYPE_CHECKING:
     from weft.commands.results import Result
+    from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
     from weft.runtime.generate import Stream
     from weft.runtime.generating.telling import GenerationEvent, Slot
-    from weft.runtime.handles import NodeHandle, TreeHandle
     from weft.tree.json import JsonObject, JsonValue
 
 __all__ = [

@@ -135,9 +135,9 @@ def _export_chat(session: CliSession, names: Sequence[str], out: str, *, force: 
 
 def _import_chat(session: CliSession, file: str, agent: str | None) -> None:
     """A new tree from a chat; notes name what could not be read."""
-    from weft.runtime.chats import load_chat  # noqa: PLC0415 - loads with the grove
+    from weft.runtime.transfer.markdown_chats import load_chat  # noqa: PLC0415 - loads with the grove
 
-    done = load_chat(session.grove, _read_chat(file), agent=agent)
+    done = load_chat(session.grove.caller, _read_chat(file), agent=agent)
     session.out.notes(done.warnings)
     message = f"imported {quoted(done.tree.title)} with {counted(done.messages, 'message')}"
     session.out.result(done, done.tree.id, message)

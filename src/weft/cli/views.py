@@ -28,8 +28,8 @@ from weft.tree.tree import Mode
 from weft.tree.wire import to_wire
 
 if TYPE_CHECKING:
-    from weft.runtime.handles import TreeHandle
-    from weft.runtime.reading import Outline
+    from weft.grove.tree import TreeHandle
+    from weft.runtime.views.reader import Outline
 
 __all__ = ["add_to", "draw_tree"]
 

@@ -18,7 +18,7 @@ from weft.provenance.nodes import AgentFacts, Around, belongings_of, facts_of
 from weft.provenance.report import Findings, Report, Verdict
 from weft.provenance.stamps import STAMP_STATES, StampStatus
 from weft.provenance.verify import verify_grove, verify_nodes, verify_tree
-from weft.runtime.actor import Actor, require_access, require_permission
+from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.bodies import load_body, manifest_of, request_segments
@@ -122,6 +122,13 @@ class ProvenanceHandle:
     def raw_response(self) -> bytes | None:
         """The exact bytes a provider answered with."""
         return self._evidence.raw_response(self.value.tree_id, self.value.node_id)
+
+    @property
+    def replaced_keys(self) -> list[int]:
+        """Offsets in the raw response at which the provider echoed our own key, and it was replaced."""
+        from weft.providers.redaction import marks_in  # noqa: PLC0415 - providers are imported when used
+
+        return marks_in(self.raw_response or b"")
 
     @property
     def request(self) -> bytes | None:
