@@ -21,10 +21,10 @@ def test_agents_are_added_listed_and_let_go(marie: Desk) -> None:
     shown = marie("agents", "ls", width=80).out.splitlines()
     assert shown[1].startswith("*  human")
     assert "nothing" in shown[3]
-    assert marie("agents", "archive", "Ada").err == "'Ada' is archived\n"
+    assert marie("agents", "archive", "Ada").err == "archived 'Ada'\n"
     assert "Ada" not in marie.ok("agents")
     assert "archived" in marie("agents", "ls", "--archived", width=80).out
-    assert marie("agents", "archive", "Ada", "--undo").err == "'Ada' is back\n"
+    assert marie("agents", "archive", "Ada", "--undo").err == "restored 'Ada'\n"
     assert len(marie.json("agents")) == 4
 
 

@@ -62,7 +62,7 @@ def test_in_a_pipe_every_line_is_said_and_an_arrow_is_ones_own_command(pair):
     assert "✗ NOT_FOUND: node [zzzz] does not exist in this tree\n" in answer.out
     assert "unknown command /frob" in answer.err
     assert "undid 1 step" in answer.err
-    assert "do it yourself" in answer.err
+    assert "run a command yourself" in answer.err
     assert "no" not in pair.ok("read").split()
 
 
@@ -83,7 +83,7 @@ def test_a_limit_is_told_and_nonsense_is_refused(pair):
     assert "nothing to go on with" in pair.fail("NOT_FOUND", "collaborate", "--resume")
     assert "exclude each other" in pair.fail("INVALID_INPUT", "collaborate", "--resume", "--once", "Hm")
     assert "makes no sense" in pair.fail("INVALID_INPUT", "collaborate", "--once", "Hm", "--turns", "0")
-    assert "say what" in pair.fail("INVALID_INPUT", "collaborate", "--once", " ")
+    assert "the text is empty" in pair.fail("INVALID_INPUT", "collaborate", "--once", " ")
     pair.ok("agents", "add", "Plain", "--model", "scripted:echo")
     assert "is not loom-aware" in pair.fail(
         "INVALID_INPUT", "collaborate", "--once", "Hm", "--agent", "Plain"

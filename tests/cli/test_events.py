@@ -30,7 +30,7 @@ def test_events_are_told_line_by_line_with_a_cursor_each(marie: Desk) -> None:
     assert (answer.out, answer.err, answer.code) == ("", "no later events\n", 0)
     plain = marie("events", "--limit", "2")
     assert [line.split("\t")[3] for line in plain.out.splitlines()] == ["found", "plant"]
-    assert plain.err == f"go on with --after {lines[1]['cursor']}\n"
+    assert plain.err == f"to continue: --after {lines[1]['cursor']}\n"
     only = marie.ok("events", "--tree", "Marie").splitlines()
     assert [line.split("\t")[3] for line in only] == ["plant", "append"]
     assert "append" in marie("events", width=80).out

@@ -90,7 +90,7 @@ EVERY = {
     "models": "models anthropic --offline",
     "keys": "keys",
     "keys ls": "keys ls",
-    "keys set": "keys set lab",
+    "keys set": "keys set lab --for lab.example.org",
     "keys rm": "keys rm kept",
     "verify": "verify",
     "provenance": "provenance ONE",
@@ -191,7 +191,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     }
 
 
-STDIN = {"keys set lab": "a-key"}
+STDIN = {"keys set lab --for lab.example.org": "a-key"}
 """What commands read that read something."""
 
 
@@ -380,7 +380,7 @@ def test_a_command_that_cannot_be_read_is_told_in_the_same_shape(desk: Desk) -> 
     [
         ("ls --limit many", "'--limit' / '-n': 'many' is not a whole number"),
         ("ls --limit 0", "'--limit' / '-n': 0 is less than 1"),
-        ("serve --port 65536", "'--port' / '-p': 65,536 is more than 65,535"),
+        ("serve --port 65536", "'--port' / '-p': 65536 is more than 65535"),
         ("gen --temperature hot", "'--temperature': 'hot' is not a number"),
         ("jobs retry first", "'JOB': 'first' is not a whole number"),
         ("new Marie --mode essay", "'essay' is not one of 'dialogue', 'buffer'"),

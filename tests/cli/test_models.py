@@ -98,10 +98,10 @@ def test_keys_that_cannot_be_read_are_told_and_the_others_are_shown(desk, tmp_pa
     assert (listed.code, listed.out) == (0, "lab\tenvironment\tWEFT_KEY_LAB\t\n")
     assert "keys in the file are left out" in listed.err
     desk.ok("new", "Tea", "--text", "Let it steep.")
-    monkeypatch.setattr("weft.runtime.summaries.model_request._is_installed", lambda: False)
+    monkeypatch.setattr("weft.runtime.summarising.models._is_installed", lambda: False)
     summary = desk("summarise", "tree:Tea")
     assert (summary.code, summary.out) == (0, "[extract] Let it steep.\n")
-    assert "models whose keys are in the file are left out" in summary.err
+    assert "models with keys in the file are left out" in summary.err
     assert CANARY not in answer.err + listed.err + summary.err
 
 
@@ -132,7 +132,7 @@ def test_a_key_in_the_environment_comes_first_and_is_told(desk: Desk, monkeypatc
     answer = desk("keys", "set", "openai", stdin="other")
     assert "OPENAI_API_KEY takes precedence" in answer.err
     assert desk.ok("keys").startswith("openai\tenvironment\tOPENAI_API_KEY")
-    assert "but OPENAI_API_KEY still has one" in desk("keys", "rm", "openai").err
+    assert "OPENAI_API_KEY still has one" in desk("keys", "rm", "openai").err
 
 
 @covers("cli.keys", "provider.key-bound-to-host")

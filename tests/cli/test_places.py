@@ -45,7 +45,7 @@ def test_a_buffers_text_is_typed_and_committed(story: Desk) -> None:
     assert answer.err == '11 characters uncommitted in "Story"; weft commit makes a node of it\n'
     assert story.json("type", stdin=", there lived")["workingBuffer"] == ", there lived"
     made = story("commit")
-    assert made.err == f'committed in "Story" as [{made.out.strip()}]\n'
+    assert made.err == f'committed [{made.out.strip()}] in "Story"\n'
     assert story.ok("read") == "Once upon a time, there lived"
     nothing = story("commit")
     assert (nothing.out, nothing.code) == ("", 0)

@@ -94,7 +94,7 @@ def test_a_node_and_the_whole_grove_are_certified(marie: Desk, tmp_path: Path) -
     assert "certified 20" in marie("provenance", said, width=120).out
     bundle = str(tmp_path / "b.zip")
     marie.ok("provenance", said, "--bundle", bundle)
-    assert "--trust names yours" in marie("verify", "--bundle", bundle).err
+    assert "give yours with --trust" in marie("verify", "--bundle", bundle).err
     assert marie("verify", "--bundle", bundle, "--trust", str(trust)).err == ""
     damage(marie, "UPDATE timestamps SET token = substr(token, 1, length(token) - 1) || x'00'")
     assert "token differs" in marie("verify").out

@@ -59,11 +59,11 @@ def test_options_narrow_a_search(marie: Desk) -> None:
 
 @covers("search.any-input")
 def test_what_cannot_be_searched_for_is_told(marie: Desk) -> None:
-    assert marie.fail("INVALID_INPUT", "search") == "✗ INVALID_INPUT: what for?\n  hint: weft search QUERY\n"
+    assert marie.fail("INVALID_INPUT", "search") == "✗ INVALID_INPUT: the query is missing\n  hint: weft search QUERY\n"
     assert "no word to look for" in marie.fail("INVALID_INPUT", "search", '"')
     assert "is not a date" in marie.fail("INVALID_INPUT", "search", "x", "--after", "soon")
     marie.fail("LIMIT_EXCEEDED", "search", "x" * 100_000)
     marie.fail("INVALID_INPUT", "search", "x", "--kind", "agent")
     answer = marie("search", "unheard")
     assert (answer.out, answer.code) == ("", 0)
-    assert answer.err == "nothing found for 'unheard'\n"
+    assert answer.err == "no results for 'unheard'\n"

@@ -156,7 +156,7 @@ def test_what_was_written_is_kept_when_saving_fails(seat: Seat) -> None:
     assert screen.ended() == 6, screen.shown
     assert "✗ CONFLICT: 'Notes' is at revision 2, you started from 1" in screen.shown
     (kept,) = seat.kept()
-    assert f"what you wrote is kept in {kept}" in screen.shown
+    assert f"your text is kept in {kept}" in screen.shown
     assert kept.read_text() == "one mine"
     assert seat.desk("doc", "read", "Notes").out == "two"
     kept.unlink()

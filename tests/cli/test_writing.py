@@ -7,7 +7,7 @@ from tests.covers import covers
 def test_saying_answers_with_the_new_id_and_tells_where(marie: Desk) -> None:
     answer = marie("say", "Why", "does", "she", "hesitate?")
     assert len(answer.out) == 5
-    assert answer.err == f'said in "Marie" as [{answer.out.strip()}]\n'
+    assert answer.err == f'wrote [{answer.out.strip()}] in "Marie"\n'
     assert marie.ok("read") == "Why does she hesitate?"
 
 

@@ -55,9 +55,9 @@ class _PlainValue:
     def _in_range(self, number: float) -> float:
         least, most = self._type.parameter_info.min, self._type.parameter_info.max
         if least is not None and number < least:
-            raise _RangeError(f"{number:,} is less than {least:,}")
+            raise _RangeError(f"{number} is less than {least}")
         if most is not None and number > most:
-            raise _RangeError(f"{number:,} is more than {most:,}")
+            raise _RangeError(f"{number} is more than {most}")
         return number
 
 
