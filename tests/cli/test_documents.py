@@ -73,7 +73,9 @@ def test_a_save_names_the_revision_it_started_from(notes: Desk) -> None:
     assert (answer.out, answer.err) == ("2\n", 'saved "Notes" at revision 2\n')
     assert notes("doc", "read", "Notes").out == text
     assert "is at revision 2" in notes.fail("CONFLICT", "doc", "write", "Notes", "-r", "1", stdin="mine")
-    assert "revision 7 does not exist" in notes.fail("CONFLICT", "doc", "write", "Notes", "-r", "7", stdin="mine")
+    assert "revision 7 does not exist" in notes.fail(
+        "CONFLICT", "doc", "write", "Notes", "-r", "7", stdin="mine"
+    )
     assert notes("doc", "read", "Notes").out == text
     assert notes.json("doc", "write", "Notes", "words", "-r", "2")["revision"] == 3
     assert "no text given" in notes.fail("INVALID_INPUT", "doc", "write", "Notes", "-r", "3")

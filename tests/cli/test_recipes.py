@@ -30,7 +30,9 @@ def desk(desk: Desk, empty_tables: Path) -> Desk:
 
 @covers("cli.records-and-recipe", "recipe.data")
 def test_records_are_kept_and_a_recipe_is_followed(desk, tmp_path):
-    assert desk("records", "append", "messages", stdin="").err.startswith("✗ INVALID_INPUT: the input is empty")
+    assert desk("records", "append", "messages", stdin="").err.startswith(
+        "✗ INVALID_INPUT: the input is empty"
+    )
     ids = desk.ok(
         "records", "append", "messages", "-", "--session", "night", "--time", "1700000000", stdin=SAID
     )

@@ -59,7 +59,10 @@ def test_options_narrow_a_search(marie: Desk) -> None:
 
 @covers("search.any-input")
 def test_what_cannot_be_searched_for_is_told(marie: Desk) -> None:
-    assert marie.fail("INVALID_INPUT", "search") == "✗ INVALID_INPUT: the query is missing\n  hint: weft search QUERY\n"
+    assert (
+        marie.fail("INVALID_INPUT", "search")
+        == "✗ INVALID_INPUT: the query is missing\n  hint: weft search QUERY\n"
+    )
     assert "no word to look for" in marie.fail("INVALID_INPUT", "search", '"')
     assert "is not a date" in marie.fail("INVALID_INPUT", "search", "x", "--after", "soon")
     marie.fail("LIMIT_EXCEEDED", "search", "x" * 100_000)

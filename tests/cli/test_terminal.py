@@ -131,7 +131,7 @@ def test_an_edit_begins_with_the_text_that_is_there(seat: Seat) -> None:
     [
         ("true", "the text was not changed"),
         (': > "$1"', "no text given"),
-        ("exit 3", "ended with 3"),
+        ("exit 3", "exited with 3"),
     ],
 )
 def test_an_editor_that_changes_nothing_changes_nothing(seat: Seat, editor: str, told: str) -> None:
