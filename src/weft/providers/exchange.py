@@ -1,4 +1,4 @@
-"""What went over the wire, exactly: as stream events, and as a record of one exchange."""
+"""The exact bytes of the wire, as stream events and as a record of each exchange."""
 
 import hashlib
 import re
@@ -67,7 +67,7 @@ class WireRecord:
     exchanges: list["Exchange"] = field(default_factory=list["Exchange"])
 
     def add(self, event: object) -> None:
-        """Take a wire event; others are none of its business."""
+        """Add a wire event; other events are ignored."""
         match event:
             case WireRequest():
                 self.exchanges.append(Exchange(event))
@@ -119,7 +119,7 @@ _INSIDE = 2
 def cut_body(body: bytes) -> tuple[bytes, ...]:
     """The body in pieces: cut before every element of its lists of messages, and after the last.
 
-    Joined they are the body, whatever it is; one that is no JSON object stays whole.
+    Joined they are the body; a body that is not a JSON object stays whole.
     Linear in the body, and no deeper than it.
     """
     cuts = [0, *_cuts(body), len(body)]

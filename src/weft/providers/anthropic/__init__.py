@@ -15,7 +15,7 @@ _CLAUDE_OUTPUT = (((3, 0), 4_096), ((3, 5), 8_192), ((3, 7), 64_000), ((4, 6), 1
 
 
 def anthropic_profile(model: str) -> Profile:
-    """Claude. Newer ones take neither the answer's first words nor a temperature."""
+    """Claude. Newer models support neither prefill nor a temperature."""
     known = known_model("anthropic", model)
     version = _claude_version(model)
     output = 4_096

@@ -1,4 +1,4 @@
-"""Weft's words in Anthropic's dialect, and back."""
+"""Requests and stream events between Weft and Anthropic."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Reader", "body_of", "without_last_blanks"]
 
 _ENOUGH = 4_096
-"""Tokens of an answer if nobody says how many: the provider wants a number."""
+"""Default limit of an answer in tokens: the provider requires one."""
 _ENDINGS: dict[str, Ending] = {
     "end_turn": Ending.STOP,
     "stop_sequence": Ending.STOP,
@@ -78,7 +78,7 @@ def body_of(request: Request, profile: Profile) -> dict[str, JsonValue]:
             for tool in request.tools
         ]
     mapped = [_message(request, number, message, marks) for number, message in enumerate(request.messages)]
-    # A message of nothing but another provider's thinking is empty here, and empty ones are refused.
+    # A message that holds only another provider's thinking is empty here, and empty messages are refused.
     messages = [message for message in mapped if message["content"]]
     if request.prefill:
         messages.append({"role": "assistant", "content": request.prefill})
@@ -150,7 +150,7 @@ def _block(request: Request, block: Block) -> JsonObject | None:
             result: JsonObject = {"type": "tool_result", "tool_use_id": block.call_id, "content": said}
             return {**result, "is_error": True} if block.is_error else result
         case Thinking():
-            # Only what this provider signed can be given back to it; other thinking is nobody's business.
+            # Only thinking that this provider signed is sent back to it.
             opaque = block.opaque
             ours = isinstance(opaque, Mapping) and opaque.get("type") in {"thinking", "redacted_thinking"}
             return opaque if ours and isinstance(opaque, Mapping) else None
@@ -163,7 +163,7 @@ def _arguments(arguments: JsonValue) -> JsonValue:
 
 @dataclass(slots=True)
 class _Open:
-    """A block that is still being said."""
+    """A block that is not complete yet."""
 
     kind: str
     start: dict[str, JsonValue]
@@ -270,4 +270,4 @@ def _parsed(text: str) -> JsonValue:
     try:
         return json.loads(text)
     except ValueError:
-        raise ProviderError(Trouble.UNKNOWN, "a tool was called with arguments that are no JSON") from None
+        raise ProviderError(Trouble.UNKNOWN, "anthropic: tool arguments are not valid JSON") from None

@@ -59,7 +59,7 @@ _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio
 def chat_body(
     request: Request, profile: Profile, *, length: str = "max_completion_tokens"
 ) -> dict[str, JsonValue]:
-    """The request's fields. `length` is what the limit of the answer is called: newer and older names differ."""
+    """The request's fields. `length` names the field for the limit of the answer, which differs by age."""
     asked = request.parameters
     messages: list[JsonValue] = []
     if request.system_text:
@@ -89,7 +89,7 @@ def chat_body(
 
 
 def common_fields(request: Request, profile: Profile) -> dict[str, JsonValue]:
-    """What chats and completions call by the same name."""
+    """Fields that Chat and Completions share."""
     asked = request.parameters
     found: dict[str, JsonValue] = {"stream_options": {"include_usage": True}}
     if asked.n > 1:
@@ -107,7 +107,7 @@ def common_fields(request: Request, profile: Profile) -> dict[str, JsonValue]:
 
 
 def _messages(request: Request, message: Message) -> Iterator[JsonObject]:
-    """One message of ours may be several of theirs: each result of a tool is a message of its own."""
+    """One message may become several: each tool result is its own message."""
     for block in message.blocks:
         if isinstance(block, ToolResult):
             said = block.content if isinstance(block.content, str) else json.dumps(block.content)
@@ -212,7 +212,7 @@ class ChatReader:
 
 
 def parsed_arguments(text: str) -> JsonValue:
-    """Models write arguments themselves, and not always JSON: then they are kept as they were written."""
+    """Arguments as JSON, or as the text that the model wrote where it is not valid JSON."""
     try:
         return json.loads(text) if text.strip() else {}
     except ValueError:
@@ -220,14 +220,14 @@ def parsed_arguments(text: str) -> JsonValue:
 
 
 def _chances(choice: "Choice") -> tuple[TokenChance, ...]:
-    told = choice.logprobs
-    if told is None:
+    logprobs = choice.logprobs
+    if logprobs is None:
         return ()
     return tuple(
         TokenChance(
             each.token, each.logprob, tuple((other.token, other.logprob) for other in each.top_logprobs or ())
         )
-        for each in (told.content or told.refusal or ())
+        for each in (logprobs.content or logprobs.refusal or ())
     )
 
 
@@ -261,7 +261,7 @@ def completion_body(request: Request, profile: Profile) -> dict[str, JsonValue]:
     body: dict[str, JsonValue] = {"model": request.model, "prompt": document_of(request)}
     body.update(common_fields(request, profile))
     if request.prompt is None and "stop" not in body:
-        # A base model would go on with the other's lines.
+        # A base model would write the user's lines too.
         body["stop"] = ["\n\nUser:"]
     if asked.max_tokens is not None:
         body["max_tokens"] = asked.max_tokens
@@ -293,12 +293,12 @@ class CompletionReader:
 
 
 def _completion_chances(choice: "CompletionChoice") -> tuple[TokenChance, ...]:
-    told = choice.logprobs
-    if told is None or told.tokens is None or told.token_logprobs is None:
+    logprobs = choice.logprobs
+    if logprobs is None or logprobs.tokens is None or logprobs.token_logprobs is None:
         return ()
     nothing: dict[str, float] = {}
-    tops = told.top_logprobs or [nothing] * len(told.tokens)
+    tops = logprobs.top_logprobs or [nothing] * len(logprobs.tokens)
     return tuple(
         TokenChance(token, logprob, tuple(sorted((top or {}).items(), key=lambda each: -each[1])))
-        for token, logprob, top in zip(told.tokens, told.token_logprobs, tops, strict=False)
+        for token, logprob, top in zip(logprobs.tokens, logprobs.token_logprobs, tops, strict=False)
     )

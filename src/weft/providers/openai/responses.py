@@ -1,4 +1,4 @@
-"""Weft's words in the dialect of OpenAI's Responses, and back: models that reason, with their thinking kept."""
+"""Requests and stream events between Weft and OpenAI's Responses, for reasoning models."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ __all__ = ["ResponseReader", "response_body"]
 
 
 def response_body(request: Request) -> dict[str, JsonValue]:
-    """The request's fields. Nothing is stored at the provider's: thinking travels encrypted instead."""
+    """The request's fields. The provider stores nothing: thinking is returned encrypted."""
     asked = request.parameters
     body: dict[str, JsonValue] = {
         "model": request.model,
@@ -143,7 +143,7 @@ class ResponseReader:
     def _item(self, item: "ResponseOutputItem") -> Iterator[Event]:
         if item.type == "reasoning":
             summary = "\n\n".join(part.text for part in [*item.summary, *(item.content or ())])
-            # What comes back must be what they sent: fields that were absent stay absent.
+            # It must be returned unchanged: absent fields stay absent.
             opaque = item.model_dump(mode="json", exclude_unset=True, exclude={"status"})
             yield ThinkingDone(Thinking(text=summary, opaque=opaque))
         elif item.type == "function_call":
