@@ -56,20 +56,20 @@ class Connection:
 
     def key(self) -> Secret | None:
         host = self.endpoint.authority
-        found = self.keys.find(self.key_name, host)
-        if found is None:
+        key = self.keys.find(self.key_name, host)
+        if key is None:
             # A key was set for this endpoint: no request goes out without it.
             others = self.keys.kept_hosts(self.key_name)
             if self.key_needed or (others and own_host(self.key_name) is None):
                 raise missing_key(self.key_name, self.keys.variables(self.key_name), host, others)
-        if found is not None and self.endpoint.exposes_keys:
+        if key is not None and self.endpoint.exposes_keys:
             raise ProviderError(
                 Trouble.INVALID_REQUEST,
                 f"the key for {self.key_name} would go to {self.endpoint.host} unencrypted: nothing was sent",
                 hint="use https; on your own network, set"
                 f" WEFT_COMPATIBLE_{re.sub(r'[^A-Z0-9]', '_', self.key_name.upper())}_PRIVATE=1",
             )
-        return found
+        return key
 
 
 def check_request(provider: str, request: Request, profile: Profile) -> None:
@@ -102,10 +102,10 @@ def check_request(provider: str, request: Request, profile: Profile) -> None:
 
 
 def media_of(request: Request, block: Image | Audio) -> bytes:
-    found = request.media.get(block.ref)
-    if found is None:
+    data = request.media.get(block.ref)
+    if data is None:
         raise ProviderError(Trouble.INVALID_REQUEST, f"the request lacks the bytes of {block.ref[:12]}…")
-    return found
+    return data
 
 
 def _cannot(provider: str, request: Request, what: str) -> ProviderError:

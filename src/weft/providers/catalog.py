@@ -81,12 +81,12 @@ def _known(row: "Row", moment: datetime) -> KnownModel:
     )
 
 
-def _prices(found: "ModelPrice") -> Prices | None:
+def _prices(row: "ModelPrice") -> Prices | None:
     fields = {
-        "input": found.input_mtok,
-        "output": found.output_mtok,
-        "cached_read": found.cache_read_mtok,
-        "cached_write": found.cache_write_mtok,
+        "input": row.input_mtok,
+        "output": row.output_mtok,
+        "cached_read": row.cache_read_mtok,
+        "cached_write": row.cache_write_mtok,
     }
     if fields["input"] is None and fields["output"] is None:
         return None
@@ -188,17 +188,17 @@ class Catalog:
 
         Where it cannot be asked, an older list is served with a mark, or else the bundled table.
         """
-        found = self._registry.provider(provider)
-        if found.name == "local":
+        source = self._registry.provider(provider)
+        if source.name == "local":
             # Models on this machine are not cached.
-            return Listing(provider=provider, models=tuple(await found.models()), origin=Origin.PROVIDER)
+            return Listing(provider=provider, models=tuple(await source.models()), origin=Origin.PROVIDER)
         cached = self._cached(provider)
         if not fresh and cached is not None and not cached.stale:
             return cached
         problem = None
         if ask:
             try:
-                return self._cache(provider, tuple(await found.models()))
+                return self._cache(provider, tuple(await source.models()))
             except UnavailableError as error:
                 problem = f"{error}: {error.hint}"
             except WeftError as error:
@@ -211,13 +211,13 @@ class Catalog:
 
     def bundled(self, provider: str) -> Listing:
         """A provider's models from the bundled table."""
-        found = self._registry.provider(provider)
+        source = self._registry.provider(provider)
         moment = datetime.fromtimestamp(self._clock() / 1_000_000, UTC)
         models = [
             ModelInfo(
                 name=ModelName(provider, prefix + row.id),
                 title=row.title,
-                profile=_profile(found, prefix + row.id, row.window, row.prices),
+                profile=_profile(source, prefix + row.id, row.window, row.prices),
             )
             for table, prefix in _TABLES.get(provider, ())
             for row in known_models(table, moment)
@@ -280,8 +280,8 @@ class Catalog:
 
 def _profile(provider: Provider, model: str, window: int | None, prices: Prices | None) -> Profile:
     """The provider's profile, with the window and prices of the row."""
-    found = provider.profile(model)
-    return replace(found, window=window or found.window, prices=prices or found.prices)
+    profile = provider.profile(model)
+    return replace(profile, window=window or profile.window, prices=prices or profile.prices)
 
 
 def _moment(microseconds: int) -> datetime:

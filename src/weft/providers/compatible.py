@@ -38,19 +38,19 @@ _MILLION = 1_000_000
 
 def listed_profile(known: Profile, extra: Mapping[str, object]) -> Profile:
     """The profile of a model with the facts of its row in a list; invalid values are ignored."""
-    window = next((found for name in _WINDOWS if (found := _count(extra.get(name)))), known.window)
+    window = next((profile for name in _WINDOWS if (profile := _count(extra.get(name)))), known.window)
     output = _count(_of(extra.get("top_provider"), "max_completion_tokens")) or known.output_limit
-    found = replace(
+    profile = replace(
         known, window=window, output_limit=output, prices=_prices(extra.get("pricing")) or known.prices
     )
     modalities = _words(_of(extra.get("architecture"), "input_modalities"))
     if modalities is not None:
-        found = replace(found, images="image" in modalities, audio="audio" in modalities)
+        profile = replace(profile, images="image" in modalities, audio="audio" in modalities)
     supported = _words(extra.get("supported_parameters"))
     if supported is not None:
         logprobs = known.logprobs if {"logprobs", "top_logprobs"} & supported else 0
-        found = replace(found, tools="tools" in supported, seed="seed" in supported, logprobs=logprobs)
-    return found
+        profile = replace(profile, tools="tools" in supported, seed="seed" in supported, logprobs=logprobs)
+    return profile
 
 
 def _of(value: object, name: str) -> object:
@@ -84,11 +84,11 @@ def _price(value: object) -> Decimal | None:
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         return None
     try:
-        found = Decimal(str(value)) * _MILLION
+        price = Decimal(str(value)) * _MILLION
     except InvalidOperation:
         return None
     # Some servers write -1 for a price that depends.
-    return found.normalize() + 0 if found.is_finite() and found >= 0 else None
+    return price.normalize() + 0 if price.is_finite() and price >= 0 else None
 
 
 _PREFIX = "WEFT_COMPATIBLE_"
@@ -190,16 +190,16 @@ class Compatible:
 
     def endpoints(self) -> dict[str, Preset]:
         """All endpoints: the presets, and those that the environment sets."""
-        found = dict(self._presets)
+        endpoints = dict(self._presets)
         for variable, url in self._environment.items():
             if not variable.startswith(_PREFIX) or not url.strip() or _is_flag(variable, url):
                 continue
             name = variable.removeprefix(_PREFIX).lower()
-            known = next((each for each in found if re.sub(r"\W", "_", each) == name), name)
-            base = found.get(known, Preset(url=url, profile=_HOSTED))
+            known = next((each for each in endpoints if re.sub(r"\W", "_", each) == name), name)
+            base = endpoints.get(known, Preset(url=url, profile=_HOSTED))
             private = self._environment.get(variable + _PRIVATE, "").strip().lower() in _YES
-            found[known] = _moved(base, url.strip(), private=private)
-        return found
+            endpoints[known] = _moved(base, url.strip(), private=private)
+        return endpoints
 
     def profile(self, model: str) -> Profile:
         name, _, own = model.partition("/")
@@ -222,14 +222,14 @@ class Compatible:
 
     async def models(self) -> Sequence[ModelInfo]:
         """The models of every endpoint that answers; others are left out."""
-        found: list[ModelInfo] = []
+        models: list[ModelInfo] = []
         any_answered = False
         for name, preset in self.endpoints().items():
             # An endpoint with a wrong address or an unreadable key does not affect the others.
             with suppress(WeftError):
                 if not await self._is_available(name, preset):
                     continue
-                found += await self._client(name, preset).models()
+                models += await self._client(name, preset).models()
                 any_answered = True
         if not any_answered:
             raise ProviderError(
@@ -237,7 +237,7 @@ class Compatible:
                 "no OpenAI-compatible endpoint answered",
                 hint="start one (Ollama, LM Studio, llama.cpp, vLLM), or set a key for openrouter or hyperbolic",
             )
-        return found
+        return models
 
     async def _is_available(self, name: str, preset: Preset) -> bool:
         """True if there is a key, or a server that listens. Loads no SDK."""

@@ -145,8 +145,8 @@ def _port(url: str) -> int:
 async def resolve(host: str, port: int) -> Sequence[str]:
     """Resolve a name with the system's resolver."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 def check_name(endpoint: Endpoint) -> None:

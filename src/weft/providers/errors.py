@@ -125,8 +125,8 @@ def retry_after_of(
 ) -> float | None:
     """Seconds to wait before a retry, as the provider asks: a number, a date, or Google's field."""
     milliseconds = headers.get("retry-after-ms")
-    if milliseconds is not None and (found := _number(milliseconds)) is not None:
-        return found / 1_000
+    if milliseconds is not None and (wait := _number(milliseconds)) is not None:
+        return wait / 1_000
     asked = headers.get("retry-after")
     if asked is not None:
         return _number(asked) if _number(asked) is not None else _until(asked, now)
@@ -135,10 +135,10 @@ def retry_after_of(
 
 def _number(text: str) -> float | None:
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
         return None
-    return found if 0 <= found < float("inf") else None
+    return number if 0 <= number < float("inf") else None
 
 
 def _until(date: str, now: float | None) -> float | None:

@@ -127,7 +127,7 @@ def cut_body(body: bytes) -> tuple[bytes, ...]:
 
 
 def _cuts(body: bytes) -> list[int]:
-    found: list[int] = []
+    cuts: list[int] = []
     depth, key, last, listed = 0, b"", b"", False
     for token in _TOKEN.finditer(body):
         sign = token.group()
@@ -137,13 +137,13 @@ def _cuts(body: bytes) -> list[int]:
             depth += 1
             if depth == _INSIDE and sign == b"[" and key in _LISTS:
                 listed = True
-                found.append(token.end())
+                cuts.append(token.end())
         elif sign in b"]}":
             if depth == _INSIDE and listed:
                 listed = False
-                found.append(token.start())
+                cuts.append(token.start())
             depth -= 1
         elif sign == b"," and depth == _INSIDE and listed:
-            found.append(token.end())
+            cuts.append(token.end())
         last = sign
-    return found if body[:1] == b"{" else []
+    return cuts if body[:1] == b"{" else []

@@ -199,9 +199,7 @@ class Keys:
             if variable.startswith(_PREFIX) and not variable.endswith(_FOR) and _NAME.match(name):
                 known.add((name, self._host(name, variable)))
         by_name = sorted(known, key=lambda each: (each[0], each[1] or ""))
-        return [
-            found for name, host in by_name if (found := self._place(name, host, lambda: kept)) is not None
-        ]
+        return [key for name, host in by_name if (key := self._place(name, host, lambda: kept)) is not None]
 
     @property
     def problem(self) -> WeftError | None:
@@ -278,8 +276,8 @@ class Keys:
     def _read_file(self) -> dict[str, str]:
         path = self.file()
         try:
-            found = path.stat()
-            if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
+            status = path.stat()
+            if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
                 raise StorageError(f"{path} is readable by other users", hint=f"chmod 600 {path}")
             kept = json.loads(path.read_bytes())
         except FileNotFoundError:

@@ -165,10 +165,10 @@ class KeyRedactor:
             self._line += len(line.group())
 
     def _read_event(self, line: bytes, offset: int) -> None:
-        found = list(_TEXT.finditer(line))
-        choices = _choices(line, len(found))
+        texts = list(_TEXT.finditer(line))
+        choices = _choices(line, len(texts))
         opened: dict[Lane, list[_Beginning]] = {}
-        for match, choice in zip(found, choices, strict=True):
+        for match, choice in zip(texts, choices, strict=True):
             if match[2]:
                 lane = (match[1], choice)
                 begun = opened.setdefault(lane, [])
@@ -255,10 +255,10 @@ def _choices(line: bytes, count: int) -> list[int]:
     if not _LATER_CHOICE.search(line):
         return first
     try:
-        found = list(_walk(json.loads(line[5:]), 0))
+        choices = list(_walk(json.loads(line[5:]), 0))
     except (ValueError, RecursionError):
         return first
-    return found if len(found) == count else first
+    return choices if len(choices) == count else first
 
 
 def _walk(value: object, choice: int) -> Iterator[int]:

@@ -155,11 +155,11 @@ def echo(request: Request, choice: int) -> str:
     if reply is not None:
         return reply
     if request.prompt is not None:
-        said = request.prompt[-200:].rpartition("\n")[2]
+        last = request.prompt[-200:].rpartition("\n")[2]
     else:
-        said = request.messages[-1].text if request.messages else ""
+        last = request.messages[-1].text if request.messages else ""
     number = f" ({choice + 1})" if request.parameters.n > 1 else ""
-    return f" {said.strip()}{number}" if request.prompt is not None else f"You said{number}: {said.strip()}"
+    return f" {last.strip()}{number}" if request.prompt is not None else f"You said{number}: {last.strip()}"
 
 
 def _own_script(request: Request) -> str | None:
@@ -257,14 +257,14 @@ class Scripted:
             )
         if self._write is not None:
             return [_reply(self._write(request, choice)) for choice in range(count)]
-        found = [_reply(each) for each in islice(self._replies or (), count)]
-        if len(found) < count:
+        replies = [_reply(each) for each in islice(self._replies or (), count)]
+        if len(replies) < count:
             raise ProviderError(
                 Trouble.INVALID_REQUEST,
                 "the script has no more replies",
                 hint="give it one for each choice of each call",
             )
-        return found
+        return replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,10 +274,10 @@ class _Piece:
     error: ProviderError | None = None
 
 
-def _reply(said: str | Reply | ProviderError) -> Reply:
-    if isinstance(said, ProviderError):
-        return Reply(error=said)
-    return Reply(text=said) if isinstance(said, str) else said
+def _reply(script: str | Reply | ProviderError) -> Reply:
+    if isinstance(script, ProviderError):
+        return Reply(error=script)
+    return Reply(text=script) if isinstance(script, str) else script
 
 
 def _interleaved(replies: Sequence[Reply], request: Request) -> Iterator[_Piece]:

@@ -180,8 +180,8 @@ def chosen_engine(
     environment: Mapping[str, str] | None = None, keys: Keys | None = None
 ) -> SearchEngine | None:
     """The engine that the environment names, or None."""
-    found = os.environ if environment is None else environment
-    name, _, url = found.get(VARIABLE, "").strip().partition(":")
+    variables = os.environ if environment is None else environment
+    name, _, url = variables.get(VARIABLE, "").strip().partition(":")
     if not name:
         return None
     dialect = _DIALECTS.get(name.lower())
@@ -193,7 +193,7 @@ def chosen_engine(
     address = url or dialect.url
     if address is None:
         raise InvalidInputError(f"{VARIABLE}: {name} needs an address", hint=f"{name}:https://…")
-    private = found.get(_PRIVATE, "").strip().lower() in {"1", "true", "yes", "on"}
+    private = variables.get(_PRIVATE, "").strip().lower() in {"1", "true", "yes", "on"}
     connection = Connection(
         endpoint=Endpoint(address, private=private),
         key_name=name.lower(),

@@ -39,10 +39,10 @@ def anthropic_profile(model: str) -> Profile:
 
 def _claude_version(model: str) -> tuple[int, int]:
     """The version in a name: `claude-3-5-haiku`, `claude-opus-4-8`. A date is no version; unknown is new."""
-    found = _CLAUDE.search(model)
-    if found is None:
+    version = _CLAUDE.search(model)
+    if version is None:
         return (99, 0)
-    return (int(found[1]), int(found[2] or 0))
+    return (int(version[1]), int(version[2] or 0))
 
 
 class Anthropic(Adapter):

@@ -43,7 +43,7 @@ _ENDINGS = {"STOP": Ending.STOP, "MAX_TOKENS": Ending.LENGTH, "CONTINUATION": En
 def config_of(request: Request, profile: Profile) -> dict[str, Any]:
     """Everything but the contents: the SDK's own configuration, as a dictionary."""
     asked = request.parameters
-    found: dict[str, Any] = {
+    config: dict[str, Any] = {
         "automatic_function_calling": {"disable": True},
         "automatic_continuation": False,
         "temperature": asked.temperature,
@@ -56,11 +56,11 @@ def config_of(request: Request, profile: Profile) -> dict[str, Any]:
         "tools": tools_of(request) or None,
     }
     if asked.logprobs is not None:
-        found["response_logprobs"] = True
-        found["logprobs"] = asked.logprobs or None
+        config["response_logprobs"] = True
+        config["logprobs"] = asked.logprobs or None
     if not profile.sampling:
-        found["temperature"] = found["top_p"] = None
-    return {name: value for name, value in found.items() if value is not None}
+        config["temperature"] = config["top_p"] = None
+    return {name: value for name, value in config.items() if value is not None}
 
 
 def tools_of(request: Request) -> list[dict[str, Any]]:
@@ -80,10 +80,10 @@ def contents_of(request: Request) -> list[dict[str, Any]]:
         for block in message.blocks
         if isinstance(block, ToolCall)
     }
-    found = [_content(request, message, names) for message in request.messages]
+    contents = [_content(request, message, names) for message in request.messages]
     if request.prefill:
-        found.append({"role": "model", "parts": [{"text": request.prefill}]})
-    return [content for content in found if content["parts"]]
+        contents.append({"role": "model", "parts": [{"text": request.prefill}]})
+    return [content for content in contents if content["parts"]]
 
 
 def _content(request: Request, message: Message, names: Mapping[str, str]) -> dict[str, Any]:
@@ -119,8 +119,8 @@ def _part(
             return {"function_call": call if _ours(block.id) else {**call, "id": block.id}}
         case ToolResult():
             kept = "error" if block.is_error else "output"
-            said = {kept: block.content if isinstance(block.content, str) else json.dumps(block.content)}
-            response: dict[str, Any] = {"name": names.get(block.call_id, block.call_id), "response": said}
+            output = {kept: block.content if isinstance(block.content, str) else json.dumps(block.content)}
+            response: dict[str, Any] = {"name": names.get(block.call_id, block.call_id), "response": output}
             return {
                 "function_response": response if _ours(block.call_id) else {**response, "id": block.call_id}
             }

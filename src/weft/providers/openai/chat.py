@@ -91,27 +91,27 @@ def chat_body(
 def common_fields(request: Request, profile: Profile) -> dict[str, JsonValue]:
     """Fields that Chat and Completions share."""
     asked = request.parameters
-    found: dict[str, JsonValue] = {"stream_options": {"include_usage": True}}
+    fields: dict[str, JsonValue] = {"stream_options": {"include_usage": True}}
     if asked.n > 1:
-        found["n"] = asked.n
+        fields["n"] = asked.n
     if profile.sampling and asked.temperature is not None:
-        found["temperature"] = min(asked.temperature, 2.0)
+        fields["temperature"] = min(asked.temperature, 2.0)
     if profile.sampling and asked.top_p is not None:
-        found["top_p"] = asked.top_p
+        fields["top_p"] = asked.top_p
     if asked.stop:
-        found["stop"] = list(asked.stop)
+        fields["stop"] = list(asked.stop)
     if asked.seed is not None and profile.seed:
-        found["seed"] = asked.seed
-    found.update(request.cache.fields)
-    return found
+        fields["seed"] = asked.seed
+    fields.update(request.cache.fields)
+    return fields
 
 
 def _messages(request: Request, message: Message) -> Iterator[JsonObject]:
     """One message may become several: each tool result is its own message."""
     for block in message.blocks:
         if isinstance(block, ToolResult):
-            said = block.content if isinstance(block.content, str) else json.dumps(block.content)
-            yield {"role": "tool", "tool_call_id": block.call_id, "content": said}
+            output = block.content if isinstance(block.content, str) else json.dumps(block.content)
+            yield {"role": "tool", "tool_call_id": block.call_id, "content": output}
     calls: list[JsonValue] = [
         {
             "id": block.id,
@@ -181,10 +181,10 @@ class ChatReader:
             if isinstance(thought, str):
                 self._thoughts.setdefault(number, []).append(thought)
                 yield ThinkingDelta(thought, number)
-            said = delta.content or delta.refusal
-            if said:
+            text = delta.content or delta.refusal
+            if text:
                 yield from self._thought(number)
-                yield TextDelta(said, number, _chances(choice))
+                yield TextDelta(text, number, _chances(choice))
             for call in delta.tool_calls or ():
                 self._collect(number, call)
         if choice.finish_reason:
@@ -250,10 +250,10 @@ def document_of(request: Request) -> str:
     if request.prompt is not None:
         head = f"{request.system_text}\n\n" if request.system_text else ""
         return head + request.prompt + request.prefill
-    said = [f"{_NAMES[message.role]}: {message.text}" for message in request.messages]
+    lines = [f"{_NAMES[message.role]}: {message.text}" for message in request.messages]
     head = [request.system_text] if request.system_text else []
     opening = f"Assistant: {request.prefill}" if request.prefill else "Assistant:"
-    return "\n\n".join([*head, *said, opening])
+    return "\n\n".join([*head, *lines, opening])
 
 
 def completion_body(request: Request, profile: Profile) -> dict[str, JsonValue]:

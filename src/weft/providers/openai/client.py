@@ -107,11 +107,11 @@ def _described(provider: str, error: Exception, key: Secret | None) -> ProviderE
 def _message(error: openai.APIError) -> str:
     body = error.body
     if isinstance(body, Mapping):
-        found = cast("Mapping[str, object]", body)
-        inner = found.get("error")
-        said = found.get("message") or (inner if isinstance(inner, str) else None)
-        if isinstance(said, str):
-            return said
+        fields = cast("Mapping[str, object]", body)
+        inner = fields.get("error")
+        message = fields.get("message") or (inner if isinstance(inner, str) else None)
+        if isinstance(message, str):
+            return message
     return error.message
 
 

@@ -66,20 +66,20 @@ def _items(request: Request, message: Message) -> Iterator[JsonObject]:
         if message.text:
             yield {"role": message.role.value, "content": message.text}
         return
-    said: list[JsonValue] = []
+    parts: list[JsonValue] = []
     role = "assistant" if message.role is Role.ASSISTANT else "user"
     for block in message.blocks:
         if isinstance(block, Text | Image | Audio):
-            said.extend(_parts(request, role, block))
+            parts.extend(_parts(request, role, block))
             continue
-        if said:
-            yield {"role": role, "content": said}
-            said = []
+        if parts:
+            yield {"role": role, "content": parts}
+            parts = []
         item = _item(block)
         if item is not None:
             yield item
-    if said:
-        yield {"role": role, "content": said}
+    if parts:
+        yield {"role": role, "content": parts}
 
 
 def _parts(request: Request, role: str, block: Text | Image | Audio) -> Iterator[JsonObject]:
@@ -106,8 +106,8 @@ def _item(block: ToolCall | ToolResult | Thinking) -> JsonObject | None:
                 "arguments": json.dumps(block.arguments),
             }
         case ToolResult():
-            said = block.content if isinstance(block.content, str) else json.dumps(block.content)
-            return {"type": "function_call_output", "call_id": block.call_id, "output": said}
+            output = block.content if isinstance(block.content, str) else json.dumps(block.content)
+            return {"type": "function_call_output", "call_id": block.call_id, "output": output}
         case Thinking():
             opaque = block.opaque
             return opaque if isinstance(opaque, Mapping) and opaque.get("type") == "reasoning" else None
