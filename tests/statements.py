@@ -49,5 +49,5 @@ def statements(store: Store, *, mine: bool = False) -> Generator[list[str]]:
 def _engines(store: Any) -> list[Any]:
     """Those who read, and the one who writes."""
     if isinstance(store, SqliteStore):
-        return [store._readers, store._file._connection.engine]
+        return [store._file._readers, store._file._connection.engine]
     return [store._engine]

@@ -23,7 +23,7 @@ from weft.store.opening import open_store
 from weft.store.queries import node_row
 from weft.store.references import find_tree
 from weft.store.search import clear_index, key_of
-from weft.store.sqlite import _driver
+from weft.store.sqlite_file import driver_of
 
 ALL = Size(10_000, 10_000_000)
 
@@ -323,7 +323,7 @@ def test_a_search_says_why_it_could_not_look_at_what_is_new(tmp_path):
         tree = grove.plant("Marie", "a loom")
         assert len(grove.search("loom")) == 1
         tree.say("another loom")
-        writer = _driver(grove._gate.store._file._connection)
+        writer = driver_of(grove._gate.store._file._connection)
         writer.execute("PRAGMA query_only = 1")
         found = grove.search("loom")
         assert (len(found), found.complete) == (1, False)

@@ -18,7 +18,7 @@ import weft
 from weft.errors import StorageError
 from weft.store import migrate, schema
 from weft.store.migrate import HEAD
-from weft.store.sqlite import APPLICATION_ID
+from weft.store.sqlite_file import APPLICATION_ID
 
 TREE_TABLES = [table for table in schema.metadata.sorted_tables if "tree" in table.primary_key.columns]
 

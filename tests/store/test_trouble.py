@@ -15,7 +15,7 @@ from tests.covers import covers
 
 import weft
 from weft.errors import StorageError, UnavailableError
-from weft.store.sqlite import _driver
+from weft.store.sqlite_file import driver_of
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def in_a_child(action):
 def test_a_full_disk_is_said_and_passes(grove):
     tree = grove.plant("Marie")
     node = tree.say("before")
-    driver = _driver(grove._gate.store._file._connection)
+    driver = driver_of(grove._gate.store._file._connection)
     pages = driver.execute("PRAGMA page_count").fetchone()[0]
     driver.execute(f"PRAGMA max_page_count = {pages + 2}")
     with pytest.raises(StorageError, match="is full") as caught:
@@ -124,7 +124,7 @@ def test_a_read_only_file_is_said_and_passes():
 @covers("proof.storage-trouble")
 def test_a_database_locked_by_another_program_is_said_and_passes(grove, tmp_path):
     tree = grove.plant("Marie")
-    _driver(grove._gate.store._file._connection).execute("PRAGMA busy_timeout = 50")
+    driver_of(grove._gate.store._file._connection).execute("PRAGMA busy_timeout = 50")
     stranger = sqlite3.connect(tmp_path / "grove.db", isolation_level=None)
     stranger.execute("BEGIN IMMEDIATE")
     with pytest.raises(StorageError, match="is locked by another program"):

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
 
+from weft.errors import InvalidInputError
 from weft.store.blobs import BlobStore
 from weft.store.session import Session
 from weft.store.transaction import Transaction
@@ -19,6 +20,8 @@ class Store(ABC):
     """A grove's database and its blobs."""
 
     blobs: BlobStore
+    read_only: bool = False
+    """True if nothing can be written: the file or its folder belongs to others, or to read-only media."""
     background: bool = True
     """Whether this process may work on it of its own accord, as indexing does."""
     watchers: tuple[Callable[[], None], ...] = ()
@@ -57,6 +60,16 @@ class Store(ABC):
     @abstractmethod
     def copy_file(self, path: Path, progress: Callable[[int, int], None]) -> bool:
         """Copy the database, as it is at this moment, to a SQLite file; False where it is not a file itself."""
+
+    def refuse_own_file(self, path: Path) -> None:
+        """Only the store itself may open its file, or replace it."""
+        if self.is_own_file(path):
+            raise InvalidInputError(f"{path} is the grove itself", hint="name another file")
+
+    def is_own_file(self, path: Path) -> bool:
+        """True if a path names, by any link, the file that the grove is in."""
+        del path
+        return False
 
     @abstractmethod
     def close(self) -> None: ...

@@ -17,7 +17,7 @@ HEAD = "0012"
 _VERSION = table("alembic_version", column("version_num"))
 
 
-def migrate(connection: Connection) -> None:
+def migrate(connection: Connection, *, read_only: bool = False) -> None:
     """Apply what is missing, all or nothing; refuse a grove from the future."""
     with connection.begin():
         present = schema_version(connection)
@@ -27,6 +27,11 @@ def migrate(connection: Connection) -> None:
             raise StorageError(
                 f"this grove has schema {present}, written by a newer Weft; this one knows {HEAD}",
                 hint="upgrade Weft",
+            )
+        if read_only:
+            raise StorageError(
+                f"this grove has schema {present}, and must be upgraded to {HEAD}, but it is read-only",
+                hint="make the file and its folder writable, or copy it to where you may write",
             )
         _upgrade(connection)
 

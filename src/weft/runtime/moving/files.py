@@ -53,6 +53,8 @@ def export_file(
     progress: Progress = silent,
 ) -> Exported:
     """Write these trees, or the whole grove, as they are at this moment."""
+    if isinstance(target, Path):
+        gate.store.refuse_own_file(target)
     with gate.store.read() as session:
         require_permission(session, actor, Permission.LOOM_AWARE, "export")
         keys: list[int] | None = None
@@ -157,6 +159,8 @@ def import_file(
 
     Others may write while it is checked, not while it is taken in.
     """
+    if isinstance(source, Path):
+        gate.store.refuse_own_file(source)
     with gate.store.read() as session:
         require_permission(session, actor, ImportFile.permission, ImportFile.verb)
         require_access(session, actor, ImportFile.access)
