@@ -16,7 +16,8 @@ def statements(store: Store, *, mine: bool = False) -> Generator[list[str]]:
     """What is said meanwhile, by way of SQLAlchemy or straight to the driver; `mine`: by this thread only."""
     heard: list[str] = []
     me = threading.get_ident()
-    dialect: Any = type(store._dialect)
+    with store.read() as session:
+        dialect: Any = type(session.dialect)
     fetch, send = dialect.fetch, dialect.send
 
     def note(statement: str) -> None:

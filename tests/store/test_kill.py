@@ -1,4 +1,8 @@
-"""`kill -9` of sixteen writers at random moments: nothing acknowledged is lost, the file stays sound."""
+"""`kill -9` of sixteen writers at random moments: nothing acknowledged is lost, the file stays sound.
+
+In each process a further thread opens the grove again and again, and programs that list the trees
+open and close it meanwhile: each of them would be the last to close it, as far as it can see.
+"""
 
 import os
 import random
@@ -16,6 +20,7 @@ import weft
 
 ROUNDS = 100 if os.environ.get("WEFT_PROVE") else 4
 SCRIPT = Path(__file__).with_name("killed.py")
+LIST = [sys.executable, "-m", "weft.cli", "ls", "--grove"]
 
 
 def a_round(address: str, tree_id: str, name: str, chance: random.Random) -> list[tuple[str, str]]:
@@ -33,7 +38,10 @@ def a_round(address: str, tree_id: str, name: str, chance: random.Random) -> lis
         for number in range(processes)
     ]
     acknowledged: list[tuple[str, str]] = []
-    for writer in writers:
+    for number, writer in enumerate(writers):
+        if number % 4 == 0:
+            writer.stdout.peek(1)
+            subprocess.run([*LIST, address], check=True, capture_output=True)
         lines = [writer.stdout.readline() for _ in range(chance.randrange(1, 8))]
         os.kill(writer.pid, signal.SIGKILL)
         lines += writer.stdout.read().splitlines(keepends=True)
@@ -46,7 +54,7 @@ def a_round(address: str, tree_id: str, name: str, chance: random.Random) -> lis
     return acknowledged
 
 
-@covers("proof.writers-killed")
+@covers("proof.writers-killed", "proof.reopened-while-killed")
 @pytest.mark.long
 def test_nothing_acknowledged_is_lost_when_writers_are_killed(address, figure):
     chance = random.Random(address.startswith("postgresql"))

@@ -265,6 +265,39 @@ def test_a_commit_whose_answer_was_lost_is_looked_up(postgres_server):
         assert tree.refresh().counters.nodes == 2
 
 
+@covers("postgres.commit-looked-up")
+def test_a_commit_that_was_lost_is_not_taken_for_that_of_a_tree_it_only_read(postgres_server):
+    from sqlalchemy import event, update
+    from sqlalchemy.exc import OperationalError
+
+    from weft.store import schema
+
+    with postgres.database(postgres_server) as address, weft.open(address) as grove:
+        read, written = grove.plant("Marie"), grove.plant("Jonas")
+        read.say("before")
+        store = grove._gate.store
+
+        def lose_the_commit(connection):
+            connection.connection.driver_connection.rollback()
+            raise OperationalError(
+                "COMMIT", {}, psycopg.OperationalError("gone"), connection_invalidated=True
+            )
+
+        def work(transaction):
+            transaction.tree_state(1)
+            transaction.execute(
+                update(schema.trees).where(schema.trees.c.ulid == written.id).values(title="x")
+            )
+
+        event.listen(store._engine, "commit", lose_the_commit)
+        with pytest.raises(UnavailableError, match="does not answer"):
+            store.write(work)
+        with pytest.raises(UnavailableError, match="does not answer"):
+            written.say("never")
+        event.remove(store._engine, "commit", lose_the_commit)
+        assert (written.refresh().title, written.refresh().counters.nodes) == ("Jonas", 1)
+
+
 def test_connections_that_are_out_when_a_grove_is_closed_are_closed_when_they_come_back(postgres_server):
     with postgres.database(postgres_server) as address:
         grove = weft.open(address, background=False)

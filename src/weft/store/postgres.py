@@ -269,12 +269,11 @@ class PostgresStore(Store):
             return result
 
     def _did_commit(self, written: Transaction) -> bool:
-        """The connection broke during the commit: look whether the event is there."""
-        for state in written.cache.trees.values():
-            if state.head is not None:
-                return self._has_event(state.key, state.events, state.head)
-        grove = written.cache.grove
-        return grove is not None and grove.head is not None and self._has_event(0, grove.events, grove.head)
+        """The connection broke during the commit: look whether an event of this transaction is there.
+
+        Without one it cannot be told, and the error says that the database did not answer.
+        """
+        return written.last_event is not None and self._has_event(*written.last_event)
 
     def _has_event(self, tree: int, ordinal: int, digest: bytes) -> bool:
         events = schema.events
