@@ -1,6 +1,5 @@
 """The index follows what is written, whoever writes, whoever dies, whatever is deleted."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -85,25 +84,6 @@ def test_the_thread_ends_with_its_grove(address):
     with weft.open(address) as again:
         assert len(again.search("marie")) == 1
     assert len(indexers()) == before
-
-
-def test_a_forked_process_indexes_for_itself(fresh_loom):
-    tree = fresh_loom.plant("Marie")
-    tree.say("before the fork")
-    ours, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            tree.say("after the fork")
-            found = len(fresh_loom.search("fork"))
-            os.write(theirs, str(found).encode())
-        finally:
-            os._exit(0)
-    os.close(theirs)
-    assert os.read(ours, 10) == b"2"
-    os.close(ours)
-    os.waitpid(child, 0)
-    assert len(fresh_loom.search("fork")) == 2
 
 
 @covers("search.own-writes", "search.shared-work")

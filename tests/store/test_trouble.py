@@ -309,6 +309,23 @@ def test_connections_that_are_out_when_a_grove_is_closed_are_closed_when_they_co
         assert driver.closed
 
 
+@covers("store.fork-is-refused")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_grove_that_was_opened_before_a_fork_is_refused_in_the_child(address):
+    with weft.open(address) as grove:
+        tree = grove.plant("Marie")
+
+        def use():
+            with pytest.raises(UnavailableError, match="was opened before this process was forked"):
+                tree.say("never")
+            grove.close()
+            grove.trees()
+            return "was read"
+
+        assert in_a_child(use).startswith("UnavailableError: the grove is closed")
+        assert tree.say("parent").path.text == "parent"
+
+
 def test_a_closed_grove_says_so(address):
     with weft.open(address) as grove:
         tree = grove.plant("Marie")

@@ -1,19 +1,29 @@
 """What every store offers: consistent reading, and writing as whole transactions."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
 
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, UnavailableError
 from weft.store.blobs import BlobStore
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
-__all__ = ["Store"]
+__all__ = ["Store", "require_same_process"]
 
 T = TypeVar("T")
+
+
+def require_same_process(process: int, name: str) -> None:
+    """Connections and locks belong to the process that opened the grove; a forked child has neither."""
+    if process != os.getpid():
+        raise UnavailableError(
+            f"{name} was opened before this process was forked",
+            hint="close it before forking, or start processes by spawn",
+        )
 
 
 class Store(ABC):

@@ -24,6 +24,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool, StaticPool
 
 from weft.errors import StorageError, UnavailableError
+from weft.store.base import require_same_process
+from weft.store.blobs import make_private_folder
 from weft.store.lock import GroveLock
 from weft.store.migrate import migrate
 from weft.store.planning import teach_planner
@@ -104,7 +106,7 @@ class GroveFile:
             there = file_identity(path)
             for file in cls._open:
                 if file.users and (file.path == path or file.is_at(there)):
-                    file.require_this_process()
+                    require_same_process(file.process, str(path))
                     file.require_same_name(path)
                     break
             else:
@@ -140,14 +142,6 @@ class GroveFile:
     def is_at(self, there: tuple[int, int] | None) -> bool:
         return there is not None and self._identity is not None and self._identity.file == there
 
-    def require_this_process(self) -> None:
-        """SQLite's locks stay with the process that opened the file; a forked child has none."""
-        if self.process != os.getpid():
-            raise UnavailableError(
-                f"{self.path} was opened before this process was forked",
-                hint="close it before forking, or start processes by spawn",
-            )
-
     def require_same_name(self, path: Path) -> None:
         """A file that was moved while it is open has left its log behind."""
         if path != self.path and not self.is_at(file_identity(self.path)):
@@ -157,7 +151,7 @@ class GroveFile:
             )
 
     def write(self, work: Callable[[Transaction], T], timeout: float) -> T:
-        self.require_this_process()
+        require_same_process(self.process, str(self.path))
         if self.read_only:
             raise StorageError(
                 f"{self.path} is read-only", hint="make the file and its folder writable, then open it again"
@@ -182,7 +176,7 @@ class GroveFile:
 
     @contextlib.contextmanager
     def _reader(self, timeout: float) -> Generator[Engine]:
-        self.require_this_process()
+        require_same_process(self.process, str(self.path))
         reader = object()
         with self._registry:
             if not self.users:
@@ -481,8 +475,7 @@ def _create(path: Path) -> None:
     No connection of this process can have it open when it is closed here: it did not exist.
     """
     try:
-        for folder in reversed([folder for folder in path.parents if not folder.exists()]):
-            folder.mkdir(exist_ok=True, mode=0o700)
+        make_private_folder(path.parent)
         with contextlib.suppress(FileExistsError):
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any, Protocol
 
 from weft.errors import UnavailableError, WeftError
-from weft.store.forking import at_work
 from weft.store.transaction import Transaction
 
 __all__ = ["Group", "GroupWriter"]
@@ -159,8 +158,7 @@ class GroupWriter:
                     # Those just told usually come back at once: let one commit serve them all.
                     self._wake_at = min(written, _GROUP_LIMIT)
                     self._ready.wait(_LINGER_SECONDS)
-            with at_work():
-                written = self._write()
+            written = self._write()
         self._shut_down()
 
     def _write(self) -> int:
