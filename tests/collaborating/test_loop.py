@@ -11,7 +11,7 @@ from tests.generating.stage import attempts, count
 from tests.generating.test_generate import PAID, profile_with
 from tests.soundness import check_sound
 
-from weft.context.loomaware.addendum import addendum
+from weft.context.agent_view.addendum import addendum
 from weft.errors import (
     InvalidInputError,
     LimitExceededError,
@@ -257,7 +257,7 @@ def test_tokens_and_time_end_it_too(file_address):
         assert found.reply.value.status is Status.INTERRUPTED
         assert found.results == ()
         moment = [0]
-        object.__setattr__(grove._gate, "clock", lambda: 2_000_000_000_000_000 + moment[0])
+        object.__setattr__(grove.caller.executor, "clock", lambda: 2_000_000_000_000_000 + moment[0])
         going = run(grove, tree, seconds=60)
         for event in going:
             if isinstance(event, Answered):

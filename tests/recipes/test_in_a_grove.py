@@ -11,11 +11,11 @@ from tests.soundness import check_sound
 from tests.statements import statements
 
 import weft
-from weft.context.groups import Shelf
-from weft.context.slices import week_end
+from weft.context.collapsed_groups import Shelf
+from weft.context.time_slices import week_end
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
-from weft.runtime.operations import groups as operations
-from weft.runtime.shelves import StoredGroups
+from weft.runtime.operations import collapsed_groups as operations
+from weft.runtime.operations.collapsed_groups import StoredGroups
 from weft.store import schema
 from weft.tree.record import RecordDraft, RecordPlace
 
@@ -325,7 +325,7 @@ def test_groups_are_made_opened_and_taken_away_by_their_responses(loom, user):
     more = [{"name": "the fog", "items": items[:1]}, {"name": "other", "items": items[1:]}]
     loom.groups.index({"sessionId": "s", "responseId": "r2", "groups": more}, user=user)
     with loom.read.store.read() as session:
-        from weft.context.groups import GroupScope
+        from weft.context.collapsed_groups import GroupScope
 
         scope = GroupScope(session_id="s", user_id=user)
         owner = StoredGroups(session).shelved(scope, Shelf.GROUP_TO_RESPONSE, ["THE_FOG"])
@@ -396,7 +396,7 @@ def test_a_window_is_read_by_its_index(loom, user):
 
 @covers("recipe.bounded")
 def test_a_recipe_reads_no_more_than_so_many_records(loom, user, monkeypatch):
-    from weft.runtime import recipes
+    from weft.runtime.records import recipes
 
     monkeypatch.setattr(recipes, "_MOST", 3)
     for number in range(2):

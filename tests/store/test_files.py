@@ -60,7 +60,7 @@ def test_a_grove_that_is_dropped_without_closing_releases_threads_and_descriptor
     for number in range(3):
         grove = weft.open(path, background=background)
         grove.plant(str(number)).say("kept")
-        store = weakref.ref(grove._gate.store)
+        store = weakref.ref(grove.caller.executor.store)
         del grove
         gc.collect()
         for thread in set(threading.enumerate()) - threads:

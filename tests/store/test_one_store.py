@@ -165,7 +165,7 @@ def test_a_log_that_goes_while_a_group_is_written_fails_the_whole_group(tmp_path
             (tmp_path / "n.db-wal").rename(tmp_path / "away")
 
         with pytest.raises(StorageError, match="nothing was written"):
-            loom._gate.store.write(work)
+            loom.caller.executor.store.write(work)
         (tmp_path / "away").rename(tmp_path / "n.db-wal")
         tree.say("after")
     assert texts(path) == ["root", "after"]

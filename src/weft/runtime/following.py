@@ -21,6 +21,7 @@ from weft.runtime.events import Event, EventLog, View, event_of, grove_id, read_
 from weft.store.base import Store
 from weft.store.events import EventRow, Place, head_of, read_events
 from weft.store.transaction import GROVE
+from weft.tree.event_kinds import EventKind
 
 __all__ = ["Subscription", "follow", "stop_following"]
 
@@ -134,7 +135,7 @@ class Poller:
         return bool(rows)
 
     def _keep(self, rows: Sequence[EventRow]) -> None:
-        gone = [row.payload for row in rows if row.tree == GROVE and row.kind == "delete"]
+        gone = [row.payload for row in rows if row.tree == GROVE and row.kind == EventKind.DELETE.value]
         if gone:
             # Deleted events are gone from the store; whoever is behind must not still get them here.
             self._ring = [

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import select
 
-from weft.context.loomaware.trace import Action
+from weft.context.agent_view.action_trace import Action
 from weft.errors import NotFoundError
 from weft.runtime.collaborating.closing import AT, BROKEN_OFF
 from weft.runtime.collaborating.starting import collaborator
@@ -18,7 +18,7 @@ from weft.store.statements import CONTINUATION, LIVE
 from weft.tree.node import Status
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
 __all__ = ["Unfinished", "unfinished_run"]
 

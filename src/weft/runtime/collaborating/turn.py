@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from weft.commands.overlooked import Overlooked, overlooked
 from weft.commands.scan import Found, Scan, Scanner
-from weft.context.loomaware.headings import may_become_heading, strip_headings
+from weft.context.agent_view.node_headings import may_become_heading, strip_headings
 from weft.context.marker import JOINT
 from weft.context.tokens import DEFAULT
 from weft.providers.base import Request
@@ -13,7 +13,7 @@ from weft.runtime.collaborating.journal import Batch, Journal, end_run
 from weft.runtime.collaborating.telling import Commanded, RunEvent, Said
 from weft.runtime.generating.hearing import Heard, clean_text
 from weft.runtime.generating.settling import Continuation
-from weft.runtime.scope import Scope
+from weft.runtime.operations.scope import Scope
 from weft.store.rows import NodeRow, TreeState
 from weft.tree.content import Text
 from weft.tree.edge import EdgeType

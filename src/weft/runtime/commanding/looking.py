@@ -7,17 +7,17 @@ from weft.commands import reply
 from weft.commands import values as v
 from weft.commands.help import help_on, help_text
 from weft.commands.views import Shown, branch_as_nodes, branch_as_prose, tree_drawn, viewed
-from weft.context.loomaware.headings import NodeFacts, escape_look_alikes
-from weft.context.loomaware.prose import marked_prose
+from weft.context.agent_view.node_headings import NodeFacts, escape_look_alikes
+from weft.context.agent_view.prose import marked_prose
 from weft.errors import LimitExceededError, NotFoundError
 from weft.runtime.commanding.briefing import brief_node, in_brief
 from weft.runtime.commanding.desk import Desk, Outcome
 from weft.runtime.commanding.naming import names_of
 from weft.runtime.commanding.seeing import words_of
-from weft.runtime.hits import Hit, HitKind
-from weft.runtime.operations.places import Direction, Switch
+from weft.runtime.operations.cursors import Direction, Switch
+from weft.runtime.operations.references import TargetRef
+from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.summarising.extracting import EXTRACT
-from weft.runtime.targets import TargetRef
 from weft.tree.agent import AgentType
 from weft.tree.node import Node
 from weft.tree.reference import Target, TargetKind
