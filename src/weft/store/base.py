@@ -3,16 +3,16 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
-from weft.errors import InvalidInputError, UnavailableError
+from weft.errors import InvalidInputError, StorageError, UnavailableError
 from weft.store.blobs import BlobStore
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
-__all__ = ["Store", "require_same_process"]
+__all__ = ["Snapshot", "Store", "require_same_process"]
 
 T = TypeVar("T")
 
@@ -83,3 +83,31 @@ class Store(ABC):
 
     @abstractmethod
     def close(self) -> None: ...
+
+
+class Snapshot(Store):
+    """A store as one session sees it: all reads share its connection, so none waits for another one."""
+
+    read_only = True
+
+    def __init__(self, store: Store, session: Session) -> None:
+        self._store = store
+        self._session = session
+        self.blobs = store.blobs
+
+    @property
+    def name(self) -> str:
+        return self._store.name
+
+    def read(self) -> AbstractContextManager[Session]:
+        return nullcontext(self._session)
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        del work
+        raise StorageError(f"a snapshot of {self.name} cannot be written")
+
+    def copy_file(self, path: Path, progress: Callable[[int, int], None]) -> bool:
+        return self._store.copy_file(path, progress)
+
+    def close(self) -> None:
+        """The session is closed where it was opened."""

@@ -52,6 +52,7 @@ CHECKPOINT_BYTES = 64 * 1024 * 1024
 _BUSY_MILLISECONDS = 5_000
 _PATIENCE_MILLISECONDS = 500
 _READERS = 32
+_POOL_SECONDS = 30.0
 _TEMPORARY = "MEMORY"
 _READERS_END_SECONDS = 5.0
 """How long a file that was replaced waits for its readers before it is opened again."""
@@ -567,7 +568,7 @@ def read_only_engine(path: Path, *, immutable: bool, pool: type[QueuePool] | typ
 
 def _new_engine(address: str, pool: type[QueuePool] | type[StaticPool]) -> Engine:
     options: dict[str, Any] = (
-        {"pool_size": _READERS, "max_overflow": 0, "pool_timeout": 30} if pool is QueuePool else {}
+        {"pool_size": _READERS, "max_overflow": 0, "pool_timeout": _POOL_SECONDS} if pool is QueuePool else {}
     )
     return create_engine(
         "sqlite+pysqlite://",
