@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from weft.commands.scan import scan
-from weft.context.loomaware.trace import Action
+from weft.context.agent_view.action_trace import Action
 from weft.errors import ConflictError, NotFoundError, WeftError
 from weft.providers.events import Choice
 from weft.runtime.collaborating.concluding import Conclude, edge_in
