@@ -20,12 +20,12 @@ from weft.runtime.operations import (
     cursors,
     documents,
     edits,
-    history,
     metadata,
     nodes,
     references,
 )
 from weft.runtime.operations.access import admit
+from weft.runtime.undo import undo as history
 from weft.tree.agent import ANALYST, COLLABORATOR, SUBJECT, Permission
 
 OPERATIONS = {

@@ -25,7 +25,6 @@ from weft.runtime.operations.bootstrap import owner_of
 from weft.runtime.operations.clock import Clock, system_clock
 from weft.runtime.operations.documents import CreateDocument
 from weft.runtime.operations.executor import Executor, Operation
-from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.permissions import Actor, require_access
 from weft.runtime.operations.projects import CreateProject
 from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
@@ -38,6 +37,7 @@ from weft.runtime.search.results import HitKind, Hits
 from weft.runtime.search.search import search
 from weft.runtime.speaking import GroveSpeaking
 from weft.runtime.summarising.thread import follow_summaries
+from weft.runtime.undo.undo import Redo, Undo
 from weft.runtime.views.reader import Reading
 from weft.store import schema
 from weft.store.base import Store

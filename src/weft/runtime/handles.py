@@ -9,11 +9,11 @@ from weft.runtime.operations.collapsed_ranges import Collapse, Expand, Uncollaps
 from weft.runtime.operations.cursors import CommitBuffer, Direction, Switch, TypeText
 from weft.runtime.operations.documents import ArchiveDocument, DeleteDocument, SaveDocument
 from weft.runtime.operations.edits import Edit, Erase, Join, Split
-from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
 from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchive
 from weft.runtime.speaking import DocumentSpeaking, NodeSpeaking, TreeSpeaking
+from weft.runtime.undo.undo import Redo, Undo
 from weft.tree.attempt import RawResponse
 from weft.tree.authorship import Span
 from weft.tree.content import Content, JsonValue

@@ -1,0 +1,160 @@
+"""Every kind of event that can be undone, with its reversal; and what an undo's own event records of it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlalchemy import select
+
+from weft.provenance.facts import (
+    Fact,
+    agent_fact,
+    group_fact,
+    link_fact,
+    record_fact,
+    tag_fact,
+    tree_facts,
+)
+from weft.provenance.revised import DOCUMENT, PROJECT
+from weft.runtime.operations.references import Address, label_digest, targets_of
+from weft.runtime.operations.revisions import note_revised
+from weft.runtime.undo.columns import NODE_REVERSALS
+from weft.runtime.undo.entities import ENTITY_REVERSALS
+from weft.runtime.undo.nodes import CREATION_REVERSALS
+from weft.runtime.undo.step import Reversal, Step, node_named
+from weft.store import schema
+from weft.store.records import record_rows
+from weft.store.rows import Flag
+from weft.store.transaction import GROVE
+from weft.tree.content import JsonObject, JsonValue
+from weft.tree.event_kinds import EventKind, Subject
+
+__all__ = ["REVERSALS", "describe_step"]
+
+_Fields = dict[str, JsonValue]
+
+_REVERSALS = {**CREATION_REVERSALS, **NODE_REVERSALS, **ENTITY_REVERSALS}
+"""By kind, or by subject for all kinds that have no reversal of their own."""
+REVERSALS: Mapping[EventKind, Reversal] = {
+    kind: _REVERSALS[kind if kind in _REVERSALS else kind.subject] for kind in EventKind if kind.is_reversible
+}
+
+
+def _tree(step: Step) -> _Fields:
+    match step.kind:
+        case EventKind.ASSIGN:
+            fields = step.payload if step.direction is EventKind.REDO else step.inverse
+            return {"project": fields["project"]}
+        case EventKind.PLANT:
+            return {"tree": step.payload["tree"]}
+        case EventKind.DESCRIBE:
+            step.scope.note(*tree_facts(_row(step, schema.trees, step.tree.ulid)._asdict()))
+            return {}
+        case _:
+            return {"archivedAt": step.tree.archived_at}
+
+
+def _row(step: Step, table: Any, ulid: str) -> Any:
+    return step.scope.transaction.execute(select(table).where(table.c.ulid == ulid)).one()
+
+
+def _marks(step: Step) -> _Fields:
+    row = node_named(step, step.payload["node"])
+    marks: _Fields = {
+        "excluded": bool(row.flags & Flag.EXCLUDED),
+        "bookmarked": bool(row.flags & Flag.BOOKMARKED),
+        "label": row.bookmark_label,
+    }
+    return {"marks": {row.ulid: marks}}
+
+
+def _prune(step: Step) -> _Fields:
+    is_undo = step.direction is EventKind.UNDO
+    number = step.inverse["restore"] if step.kind is EventKind.PRUNE else step.payload["prune"]
+    if is_undo == (step.kind is EventKind.PRUNE):
+        return {"restored": number}
+    return {"pruned": number, "node": step.payload["node"]}
+
+
+def _item(step: Step) -> _Fields:
+    hanging = (step.kind is EventKind.ATTACH) == (step.direction is EventKind.REDO)
+    item: _Fields = {"node": step.payload["node"], "ordinal": step.payload["ordinal"], "hanging": hanging}
+    return {"item": item}
+
+
+def _link(step: Step) -> _Fields:
+    transaction = step.scope.transaction
+    row = _row(step, schema.links, step.payload["link"])
+    one, other = Address(row.a_tree, row.a_kind, row.a_key), Address(row.b_tree, row.b_kind, row.b_key)
+    targets = targets_of(transaction, {one, other})
+    author = transaction.agent(row.author).ulid
+    step.scope.note(link_fact(row._asdict(), (targets[one].id, targets[other].id), author))
+    return {}
+
+
+def _tag(step: Step) -> _Fields:
+    """The row of this label on this target."""
+    transaction, tags = step.scope.transaction, schema.tags
+    digest = step.inverse["untag" if step.kind is EventKind.TAG else "tag"]
+    tree = GROVE if step.chain is None else step.chain.key
+    rows: list[Any] = list(transaction.execute(select(tags).where(tags.c.tree == tree)))
+    for row in rows:
+        if label_digest(row.label) == digest:
+            address = Address(row.tree, row.kind, row.target)
+            target = targets_of(transaction, {address}).get(address)
+            if target is not None and target.id == step.payload["target"]:
+                step.scope.note(tag_fact(row._asdict(), target.id))
+    return {}
+
+
+def _range(step: Step) -> _Fields:
+    scope, groups = step.scope, schema.groups
+    here = groups.c.tree == step.tree.key, groups.c.name == step.inverse["group"]
+    row: Any = scope.transaction.execute(select(groups).where(*here)).one_or_none()
+    step.scope.note(Fact(f"group:{step.payload['group']}", None))
+    if row is not None:
+        first, last = scope.ulid_of(step.tree, row.first), scope.ulid_of(step.tree, row.last)
+        scope.note(group_fact(row._asdict(), first, last))
+    return {}
+
+
+def _agent(step: Step) -> _Fields:
+    step.scope.note(agent_fact(_row(step, schema.agents, step.payload["agent"])._asdict()))
+    return {}
+
+
+def _document(step: Step) -> _Fields:
+    note_revised(step.scope, DOCUMENT, step.payload["document"], step.payload.get("revision"))
+    return {}
+
+
+def _project(step: Step) -> _Fields:
+    note_revised(step.scope, PROJECT, step.payload["project"], step.payload.get("revision"))
+    return {}
+
+
+def _records(step: Step) -> _Fields:
+    rows = record_rows(step.scope.transaction, step.payload["records"])
+    step.scope.note(*(record_fact(row._asdict()) for row in rows))
+    return {}
+
+
+_DETAILS: Mapping[Subject, Callable[[Step], _Fields]] = {
+    Subject.EXCLUSION: _marks,
+    Subject.BOOKMARK: _marks,
+    Subject.PRUNE: _prune,
+    Subject.ITEM: _item,
+    Subject.TREE: _tree,
+    Subject.LINK: _link,
+    Subject.TAG: _tag,
+    Subject.RANGE: _range,
+    Subject.AGENT: _agent,
+    Subject.DOCUMENT: _document,
+    Subject.PROJECT: _project,
+    Subject.RECORD: _records,
+}
+
+
+def describe_step(step: Step) -> JsonObject:
+    """Add fingerprints of what the step changed, and return what its event says of it, for verification."""
+    describe = _DETAILS.get(step.kind.subject)
+    return {} if describe is None else describe(step)
