@@ -25,6 +25,7 @@ from weft.runtime.operations import (
     references,
 )
 from weft.runtime.operations.access import admit
+from weft.runtime.operations.executor import Caller
 from weft.runtime.undo import undo as history
 from weft.tree.agent import ANALYST, COLLABORATOR, SUBJECT, Permission
 
@@ -186,7 +187,7 @@ def test_a_user_who_was_let_into_one_tree_works_there_alone_and_without_document
     user = grove.users.add(f"visitor {here.number}")
     grove.users.set_role(user.name, "editor", tree=here.tree.id)
     admitted = admit(grove.leases.gate, grove.users.issue(user.name)[0])
-    visitor = type(grove)(grove.leases.gate, admitted.actor)
+    visitor = type(grove)(Caller(grove.leases.gate, admitted.actor))
     done = visitor.do(f"→ bookmark {here.a.local_id}", tree=here.tree.id)
     assert done.error is None
     with pytest.raises(PermissionDeniedError):

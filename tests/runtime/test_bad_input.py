@@ -24,7 +24,7 @@ from weft.tree.item import Item
 
 
 def dump(loom):
-    with loom._gate.store.read() as session:
+    with loom.caller.executor.store.read() as session:
         return {table.name: session.execute(table.select()).all() for table in schema.metadata.sorted_tables}
 
 

@@ -439,7 +439,7 @@ def test_an_edit_that_brings_instructions_into_a_document_is_heeded(loom):
 
 @covers("manifest.diffable", "cost.planning-reads-light-columns")
 def test_what_other_settings_would_drop_is_answered_without_reading_texts(loom, chat):
-    contents = loom._gate.contents
+    contents = loom.caller.executor.contents
     contents.clear()
     middle, rolling = chat.manifest(limit=800), chat.manifest(limit=800, strategy="rollingWindow")
     changes = middle.diff(rolling)
@@ -461,7 +461,7 @@ def _turns(changes):
 
 @covers("cost.texts-of-kept-nodes-only")
 def test_texts_are_read_for_what_is_kept_and_kept_at_hand(loom, chat):
-    contents = loom._gate.contents
+    contents = loom.caller.executor.contents
     contents.clear()
     found = chat.context(limit=800)
     kept = sum(count for outcome, (count, _) in found.manifest.totals().items() if outcome == "kept")
@@ -473,9 +473,9 @@ def test_texts_are_read_for_what_is_kept_and_kept_at_hand(loom, chat):
 def test_a_destroyed_tree_leaves_nothing_in_memory(fresh_loom):
     tree = fresh_loom.plant("Gone", "a secret")
     tree.context()
-    assert fresh_loom._gate.contents._kept
+    assert fresh_loom.caller.executor.contents._kept
     tree.delete(confirm=tree.id)
-    assert not fresh_loom._gate.contents._kept
+    assert not fresh_loom.caller.executor.contents._kept
 
 
 def test_the_contents_at_hand_stay_within_their_room(loom, chat):

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
-from weft.runtime.handles import NodeHandle, TreeHandle
+from weft.grove.node import NodeHandle
+from weft.grove.tree import TreeHandle
 from weft.runtime.views.html import AUTHOR_COLOURS, node_html, outline_html, trees_html
 from weft.runtime.views.reader import Outline
 from weft.tree.agent import AgentType

@@ -25,7 +25,7 @@ from weft.runtime.operations import (
 )
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.undo import undo as history
-from weft.runtime.views.reader import Reading
+from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
@@ -122,7 +122,7 @@ def test_an_agent_acts_with_no_more_than_its_callers_rights(loom):
     tree = loom.plant("Marie")
     helper = loom.add_agent(f"helper {tree.id}", model_ref="t:m", permissions=["loom_aware", "loom_write"])
     viewer = loom.add_agent(f"viewer {tree.id}", model_ref="t:m", permissions=["loom_aware"])
-    gate = loom._gate
+    gate = loom.caller.executor
     keys = _keys(loom, helper.id, viewer.id)
     operation = metadata.Exclude(tree=tree.id, node=tree.value.root)
     gate.perform(Actor(keys[0]), operation)
@@ -131,7 +131,7 @@ def test_an_agent_acts_with_no_more_than_its_callers_rights(loom):
 
 
 def _keys(loom, *ulids):
-    with loom._gate.store.read() as session:
+    with loom.caller.executor.store.read() as session:
         rows = {row.ulid: row.key for row in session.execute(schema.agents.select())}
     return [rows[ulid] for ulid in ulids]
 
@@ -174,14 +174,14 @@ def test_a_users_role_is_the_greater_of_grove_and_tree(loom, grove_role, tree_ro
     actor = _member(loom, tree, grove_role, tree_role)
     rank = max(MemberRole(role).rank if role else 0 for role in (grove_role, tree_role))
     attempts = {
-        1: lambda: Reading(loom._gate.store, actor).path(tree.id),
-        2: lambda: loom._gate.perform(actor, nodes.Append(tree=tree.id, content="x")),
-        3: lambda: loom._gate.perform(actor, trees.DeleteTree(tree=tree.id, confirm=tree.id)),
+        1: lambda: Reader(loom.caller.executor.store, actor).path(tree.id),
+        2: lambda: loom.caller.executor.perform(actor, nodes.Append(tree=tree.id, content="x")),
+        3: lambda: loom.caller.executor.perform(actor, trees.DeleteTree(tree=tree.id, confirm=tree.id)),
     }
     if grove_role is None:
         with pytest.raises(PermissionDeniedError, match="this needs the role"):
-            Reading(loom._gate.store, actor).documents()
-    seen = [found.id for found in Reading(loom._gate.store, actor).trees()]
+            Reader(loom.caller.executor.store, actor).documents()
+    seen = [found.id for found in Reader(loom.caller.executor.store, actor).trees()]
     assert (tree.id in seen) == (rank > 0)
     assert grove_role is not None or set(seen) <= {tree.id}
     for needed, attempt in attempts.items():
@@ -210,7 +210,7 @@ def _member(loom, tree, grove_role, tree_role):
                 transaction.add(schema.memberships, row)
         return user
 
-    return Actor(key, user=loom._gate.store.write(enrol))
+    return Actor(key, user=loom.caller.executor.store.write(enrol))
 
 
 def test_operations_are_one_folder():

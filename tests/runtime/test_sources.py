@@ -74,7 +74,7 @@ def test_looking_for_a_cycle_takes_as_many_queries_at_any_depth(loom, depth):
     tree = loom.plant("Story", "Once", mode="buffer")
     upon, aside = tree.root.say(" upon"), tree.root.say(" aside")
     merged = tree.merge([upon, aside], " both")
-    store = loom._gate.store
+    store = loom.caller.executor.store
     with store.read() as session:
         key = find_tree(session, tree.id)
         row = find_node(session, key, merged.id)

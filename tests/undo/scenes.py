@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import weft
-from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
+from weft.grove.document import DocumentHandle
+from weft.grove.node import NodeHandle
+from weft.grove.tree import TreeHandle
 from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, Unpin
 from weft.runtime.operations.agents import AddAgent, ArchiveAgent, ChangeAgent
 from weft.runtime.operations.attachments import Attach, Detach

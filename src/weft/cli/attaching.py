@@ -36,7 +36,7 @@ def read_attachments(call: Call, references: Iterable[str], tree: str) -> "list[
     from weft.runtime.contexts.items import read_items  # noqa: PLC0415 - the runtime loads when it is used
 
     with progress_bar("reading notes") as progress:
-        found = read_items(call.grove, named, tree=tree, progress=progress)
+        found = read_items(call.grove.caller, named, tree=tree, progress=progress)
     for warning in found.warnings:
         call.out.talk(f"note: {warning}")
     return list(found.items)

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from weft.context.layers.envelope import Envelope
+    from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
     from weft.runtime.contexts.assembler import ContextWishes
     from weft.runtime.contexts.prepared_request import Prepared
-    from weft.runtime.handles import NodeHandle, TreeHandle
 
 __all__ = ["COLOURS", "View", "layer_bar", "show_layers"]
 

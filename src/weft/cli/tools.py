@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from weft.context.layers.blocks import ToolOutput
+    from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
     from weft.knowledge.tools.registry import AnyTool
     from weft.runtime.contexts.turn_tools import Offered, ToolCall
-    from weft.runtime.handles import NodeHandle, TreeHandle
     from weft.tree.content import JsonValue
 
 __all__ = ["ToolCalls", "add_to", "tool_outputs"]

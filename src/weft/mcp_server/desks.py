@@ -14,10 +14,10 @@ from sqlalchemy import select
 from weft.commands.results import Result
 from weft.commands.values import Command, Continue
 from weft.errors import WeftError
+from weft.grove.grove import Grove
 from weft.ids import new_ulid
 from weft.runtime.commanding.session import Session
 from weft.runtime.generating.telling import Ended, GenerationEvent, Said
-from weft.runtime.grove import Grove
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row
 from weft.store import schema

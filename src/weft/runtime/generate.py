@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from weft.errors import WeftError
+from weft.grove.node import NodeHandle
 from weft.providers.registry import Registry, installed_providers
 from weft.runtime.generating.capping import SetCap, period_from
 from weft.runtime.generating.caps import Cap, Period, caps_of, dollars_from
@@ -22,7 +23,6 @@ from weft.runtime.generating.sent import Checked, Sent, check_sent, sent_for
 from weft.runtime.generating.settings import Set, kept_settings
 from weft.runtime.generating.telling import Ended, Failed, GenerationEvent
 from weft.runtime.generating.wishes import Wishes
-from weft.runtime.handles import NodeHandle
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.running import note_run
@@ -31,7 +31,7 @@ from weft.tree.agent import Agent
 from weft.tree.node import Status
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
 __all__ = ["Generated", "Generations", "Stream"]
 

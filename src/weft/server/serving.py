@@ -13,7 +13,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from weft.errors import UnavailableError
-from weft.runtime.grove import Grove
+from weft.grove.grove import Grove
 from weft.runtime.operations.access import new_token
 from weft.server.app import create_app
 from weft.server.settings import LOOPBACK, ServerSettings

@@ -14,7 +14,7 @@ from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
 __all__ = ["being_present", "show_presence", "touch_cursor"]
 

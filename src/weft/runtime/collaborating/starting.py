@@ -22,7 +22,7 @@ from weft.tree.agent import Agent, AgentType
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
 __all__ = ["collaborator", "errand_for"]
 

@@ -21,8 +21,8 @@ from weft.tree.node import Node
 from weft.tree.wire import from_microseconds
 
 if TYPE_CHECKING:
+    from weft.grove.grove import Grove
     from weft.runtime.commanding.session import Session
-    from weft.runtime.grove import Grove
     from weft.runtime.operations.executor import Operation
     from weft.tree.document import Document
 

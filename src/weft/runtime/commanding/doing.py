@@ -14,7 +14,7 @@ from weft.store.references import find_agent
 from weft.tree.content import check_text
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
 __all__ = ["Done", "do", "read_commands", "session_for"]
 

@@ -16,7 +16,7 @@ from weft.runtime.commanding.seeing import words_of
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.node_values import contents_of
 from weft.runtime.operations.scope import dump_json
-from weft.runtime.views.reader import Opened, Reading
+from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
 from weft.store.memory import (
     MemoryKind,
@@ -47,7 +47,7 @@ _nodes = schema.nodes
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered(Reading):
+class Remembered(Reader):
     """The acting agent's own memory. Nobody else's can be asked for."""
 
     def memory(self, tree: str, *, turn: int, crossing: bool) -> Memory:

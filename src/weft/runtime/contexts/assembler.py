@@ -23,18 +23,21 @@ from weft.context.tokens import Estimator, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
 from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.path_reader import PathReader
+from weft.runtime.contexts.profiles import profiles_of
 from weft.runtime.operations.calibration import estimator_for
 from weft.runtime.operations.clock import Clock, system_clock
 from weft.runtime.operations.content_cache import ContentCache
+from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row
-from weft.runtime.views.reader import Opened, Reading
+from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
 from weft.store.references import find_agent
 from weft.store.rows import NodeRow
 from weft.tree.agent import Agent, AgentType
 from weft.tree.content import Content, JsonValue
 from weft.tree.edge import SourceRole
+from weft.tree.node import Identified
 from weft.tree.tree import Mode
 from weft.tree.wire import camel
 
@@ -43,7 +46,6 @@ if TYPE_CHECKING:
     from weft.providers.base import Profile as ModelProfile
     from weft.runtime.collaborating.seeing import InRun
     from weft.runtime.contexts.layers import Gathered, Layering
-    from weft.runtime.handles import NodeHandle
 
 __all__ = [
     "NO_TURNS",
@@ -112,10 +114,10 @@ class ContextWishes(TypedDict, total=False):
     estimator: EstimatorLike | None
     prefix_cache: bool
     prefill: bool
-    annotations: bool | Collection["NodeHandle | str"]
+    annotations: bool | Collection[Identified | str]
     text: str | None
-    context: Sequence["NodeHandle | str"]
-    instructions: Sequence["NodeHandle | str"]
+    context: Sequence[Identified | str]
+    instructions: Sequence[Identified | str]
     tool_outputs: Sequence["ToolOutput"]
 
 
@@ -173,7 +175,7 @@ def _count(name: str, value: int | None, *, least: int = 0) -> int | None:
     return None if value is None else checked_count(name, value, least=least)
 
 
-def _references(name: str, nodes: Iterable["NodeHandle | str"]) -> list[str]:
+def _references(name: str, nodes: Iterable[Identified | str]) -> list[str]:
     if isinstance(nodes, str) or not isinstance(cast("object", nodes), Iterable):
         raise InvalidInputError(f"{name}: nodes are given as a list, got {nodes!r}")
     found: list[str] = []
@@ -186,13 +188,20 @@ def _references(name: str, nodes: Iterable["NodeHandle | str"]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Contexts(Reading):
+class Contexts(Reader):
     """What models see of a grove's trees, as one agent may look at them."""
 
     cache: ContentCache
     clock: Clock = system_clock
     profiles: "Callable[[str], ModelProfile | None]" = unknown
     """What a model can do, by its `provider:model`."""
+
+    @classmethod
+    def of(cls, caller: Caller) -> "Contexts":
+        executor = caller.executor
+        return cls(
+            executor.store, caller.actor, executor.contents, executor.clock, profiles_of(executor.providers)
+        )
 
     def at(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
         """The context at a node, or where the agent stands: what a model would be sent from there.

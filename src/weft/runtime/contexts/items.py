@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 from weft.context.layers.items import ContextItem, document, node, note, query, selection, url
 from weft.context.layers.library import Attached, attached_twice
@@ -13,19 +13,19 @@ from weft.errors import InvalidInputError, NotFoundError, StorageError
 from weft.knowledge.notes import Mounted
 from weft.runtime.operations.attachments import Attach
 from weft.runtime.operations.documents import load_document
-from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.executor import Caller, Editing
 from weft.runtime.operations.node_values import metadata_of
+from weft.runtime.operations.permissions import require_access, require_permission
 from weft.runtime.operations.scope import Scope
-from weft.runtime.vaults import item_of, mounted_in
-from weft.runtime.views.reader import Opened
+from weft.runtime.operations.vaults import load_vaults
+from weft.runtime.views.reader import Opened, Reader
 from weft.store.attachments import attaching, attachments_on, bodies_of
 from weft.store.rows import EDGE_TYPES, Flag, NodeRow
+from weft.tree.access import MemberRole
+from weft.tree.agent import Permission
 from weft.tree.edge import EdgeType
 from weft.tree.item import Item, about_item
 from weft.tree.progress import Progress, silent
-
-if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
 
 __all__ = [
     "AttachAll",
@@ -34,11 +34,35 @@ __all__ = [
     "attached_on_path",
     "fresh_items",
     "given_item",
+    "item_of",
+    "mounted_in",
     "read_items",
     "shown_item",
 ]
 
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
+
+
+def mounted_in(caller: Caller) -> Mounted:
+    """The mounted vaults, for an agent that may read notes."""
+    with caller.store.read() as session:
+        require_permission(session, caller.actor, Permission.DOC_READ, "read notes")
+        require_access(session, caller.actor, MemberRole.READER)
+        return Mounted(load_vaults(session))
+
+
+def item_of(shown: ContextItem) -> Item:
+    """A context item in the form that is stored on a node."""
+    return Item(
+        id=shown.id,
+        type=shown.type,
+        content=shown.content,
+        recoverable=shown.recoverable,
+        title=shown.title,
+        created=shown.created,
+        modified=shown.modified,
+        images=shown.images,
+    )
 
 
 def shown_item(item: Item) -> ContextItem:
@@ -127,7 +151,7 @@ class Attachable(NamedTuple):
 
 
 def read_items(
-    grove: "Grove", references: Iterable[str], *, tree: str | None = None, progress: Progress = silent
+    caller: Caller, references: Iterable[str], *, tree: str | None = None, progress: Progress = silent
 ) -> Attachable:
     """What references stand for, read now, each id once; what is named as the open note too stays the open one.
 
@@ -135,10 +159,10 @@ def read_items(
     with its pictures, `folder:VAULT/PATH` and `#tag` their notes, `doc:TITLE` a document, and
     `[a7x2]` a node (of `tree`, or of whichever tree alone has it).
     """
-    mounted = mounted_in(grove.read)
+    mounted = mounted_in(caller)
     found: dict[str, Item] = {}
     for reference in references:
-        read = _read(grove, mounted, reference, tree, progress)
+        read = _read(caller, mounted, reference, tree, progress)
         for each in read:
             _add(found, item_of(each))
         marker = _marker(reference.strip(), read)
@@ -163,8 +187,9 @@ def _marker(reference: str, notes: Sequence[ContextItem]) -> Item | None:
 
 
 def _read(
-    grove: "Grove", mounted: Mounted, reference: str, tree: str | None, progress: Progress
+    caller: Caller, mounted: Mounted, reference: str, tree: str | None, progress: Progress
 ) -> Sequence[ContextItem]:
+    read = Reader.of(caller)
     text = reference.strip()
     kind, _, rest = text.partition(":")
     if not text:
@@ -174,10 +199,10 @@ def _read(
     if kind == "folder":
         return mounted.in_folder(rest)
     if kind in {"doc", "document"}:
-        found = grove.read.document(rest)
+        found = read.document(rest)
         return [document(found.id, found.content, title=found.title)]
     if kind == "active":
-        return [mounted.active_note(rest, grove.put_blob)]
+        return [mounted.active_note(rest, caller.store.blobs.put)]
     if text.lower().startswith(_WEB):
         raise InvalidInputError(
             f"{text[:200]} is not fetched: nothing leaves the machine unasked",
@@ -189,16 +214,16 @@ def _read(
         )
     if text.startswith("[") and text.endswith("]"):
         name = text[1:-1]
-        said = grove.read.node(tree, name) if tree is not None else grove.read.find(name)
+        said = read.node(tree, name) if tree is not None else read.find(name)
         return [node(said.local_id, said.text)]
     return [mounted.selection(text) if _LINES.search(text) else mounted.note(text)]
 
 
-def attach_all(grove: "Grove", tree: str, node: str, items: Iterable[Item | str]) -> int:
+def attach_all(caller: Caller, tree: str, node: str, items: Iterable[Item | str]) -> int:
     """Hang all of them on a turn, or none; a text is read as `read_items` reads it. Returns how many."""
     order: list[Item | str] = []
     named: dict[str, Item] = {}
-    there = {item.id for item in grove.read.node(tree, node).attachments}
+    there = {item.id for item in Reader.of(caller).node(tree, node).attachments}
     for each in cast("Iterable[object]", items):
         if isinstance(each, Item):
             order.append(each)
@@ -207,7 +232,7 @@ def attach_all(grove: "Grove", tree: str, node: str, items: Iterable[Item | str]
             raise InvalidInputError(f"{each!r} cannot be attached", hint="an item, or the name of something")
         # A tag or folder adds what is missing of it.
         several = each.strip().startswith(("#", "folder:"))
-        for item in read_items(grove, [each], tree=tree).items:
+        for item in read_items(caller, [each], tree=tree).items:
             if several and item.id in there:
                 continue
             if item.id not in named:
@@ -215,7 +240,7 @@ def attach_all(grove: "Grove", tree: str, node: str, items: Iterable[Item | str]
             _add(named, item)
     found = [named[each] if isinstance(each, str) else each for each in order]
     if found:
-        grove.perform(AttachAll(tree=tree, node=node, items=found))
+        caller.perform(AttachAll(tree=tree, node=node, items=found))
     return len(found)
 
 

@@ -30,10 +30,11 @@ from weft.runtime.contexts.prepared_request import Prepared, prepare
 from weft.runtime.contexts.system_blocks import Stood, preferences_of, standing_of
 from weft.runtime.operations.clock import Clock
 from weft.runtime.operations.content_cache import ContentCache
+from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row, require_access
 from weft.runtime.operations.vaults import load_vaults
-from weft.runtime.views.reader import Opened, Reading
+from weft.runtime.views.reader import Opened, Reader
 from weft.store.envelopes import envelope_row, legacy_texts, record_of, snapshots_of
 from weft.store.queries import find_node
 from weft.store.references import find_agent
@@ -44,7 +45,6 @@ from weft.tree.agent import Agent
 from weft.tree.content import Content, JsonValue, Text, spoken_text
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
     from weft.runtime.operations.envelopes import Kept
 
 __all__ = ["Assembly", "Gathered", "Layering", "Layers"]
@@ -107,7 +107,7 @@ class Gathered:
 
 
 @dataclass(frozen=True, slots=True)
-class Layering(Reading):
+class Layering(Reader):
     """From a place in a dialogue to its request in layers."""
 
     cache: ContentCache
@@ -196,7 +196,12 @@ class Layers(Layering):
     """What models would be sent of a grove's dialogues, and what they were sent."""
 
     clock: Clock
-    grove: "Grove"
+    caller: Caller
+
+    @classmethod
+    def of(cls, caller: Caller) -> "Layers":
+        executor = caller.executor
+        return cls(executor.store, caller.actor, executor.contents, executor.clock, caller)
 
     def prepare(self, tree: str, node: str, options: LayerOptions | None = None) -> Prepared:
         """All that sending takes: messages, cache controls, a prediction, and what to keep of it.
@@ -215,7 +220,7 @@ class Layers(Layering):
 
     def _assembled(self, tree: str, node: str | None, options: LayerOptions) -> Assembly:
         """As whoever answers is shown it: who sees the tree around it is shown more."""
-        contexts = self.grove.contexts
+        contexts = Contexts.of(self.caller)
         with self._tree(tree) as opened:
             context = contexts.for_model(opened, options.context)
             gathered = self.gather(opened, node, replace(options, context=context))
@@ -230,13 +235,13 @@ class Layers(Layering):
         """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
         from weft.runtime.contexts.prepared_request import keep  # noqa: PLC0415 - beside what it keeps
 
-        return keep(self.grove, prepared, attempt)
+        return keep(self.caller, prepared, attempt)
 
     def report(self, kept: "Kept", cached: int) -> None:
         """What the provider says it had cached of a request; the response of its attempt says so too."""
         from weft.runtime.operations.envelopes import ReportCached  # noqa: PLC0415
 
-        self.grove.perform(ReportCached(kept=kept, cached=cached))
+        self.caller.perform(ReportCached(kept=kept, cached=cached))
 
     def sent(self, tree: str, node: str, ordinal: int | None = None) -> Envelope:
         """What was sent from a turn, byte for byte; the last of its requests, if none is named."""

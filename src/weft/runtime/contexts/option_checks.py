@@ -3,14 +3,12 @@
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from weft.context.tokens import Estimator
 from weft.errors import InvalidInputError
 from weft.tree.content import check_text
-
-if TYPE_CHECKING:
-    from weft.runtime.handles import NodeHandle
+from weft.tree.node import Identified
 
 __all__ = [
     "LARGEST",
@@ -76,7 +74,7 @@ def listed(given: object, name: str, what: str) -> Sequence[Any]:
     return list(cast("Collection[Any]", given))
 
 
-def node_references(nodes: Iterable["NodeHandle | str"], name: str) -> tuple[str, ...]:
+def node_references(nodes: Iterable[Identified | str], name: str) -> tuple[str, ...]:
     """Nodes, or what names them."""
     if isinstance(nodes, str) or not isinstance(nodes, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - what callers without types give
         raise InvalidInputError(

@@ -20,6 +20,7 @@ from weft.context.layers.stored import store_envelope
 from weft.errors import InvalidInputError
 from weft.runtime.contexts.cache_monitor import watch_turn
 from weft.runtime.operations.envelopes import KeepEnvelope, Kept
+from weft.runtime.operations.executor import Caller
 from weft.runtime.views.reader import Opened
 from weft.store.envelopes import recent_prefixes
 from weft.tree.agent import Agent
@@ -27,7 +28,6 @@ from weft.tree.json import JsonObject, JsonValue
 
 if TYPE_CHECKING:
     from weft.runtime.contexts.layers import Assembly
-    from weft.runtime.grove import Grove
 
 __all__ = ["LOG", "Prepared", "keep", "keeping", "prepare", "record"]
 
@@ -144,8 +144,8 @@ def record(prepared: Prepared) -> None:
         LOG.debug("%s", prepared.payload.text)
 
 
-def keep(grove: "Grove", prepared: Prepared, attempt: str | None) -> Kept:
-    return grove.perform(keeping(prepared, attempt))
+def keep(caller: Caller, prepared: Prepared, attempt: str | None) -> Kept:
+    return caller.perform(keeping(prepared, attempt))
 
 
 def keeping(prepared: Prepared, attempt: str | None = None) -> KeepEnvelope:

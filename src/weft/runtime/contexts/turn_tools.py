@@ -12,17 +12,20 @@ from weft.knowledge.passages import shared_beginning
 from weft.knowledge.tools.base import Desk, Found, WebPage
 from weft.knowledge.tools.registry import AnyTool, Registry, installed_tools
 from weft.providers.web import Searching, chosen
+from weft.runtime.contexts.items import mounted_in
+from weft.runtime.operations.executor import Caller
+from weft.runtime.search.filters import Search
 from weft.runtime.search.results import Hit, HitKind
-from weft.runtime.vaults import mounted_in
+from weft.runtime.search.search import search
+from weft.runtime.views.reader import Reader
 from weft.tree.content import JsonValue, plain_text
+from weft.tree.node import Identified, Node
 from weft.tree.wire import from_microseconds
 
 if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
     from weft.knowledge.notes import Mounted
     from weft.knowledge.periods import Period
-    from weft.runtime.grove import Grove
-    from weft.runtime.handles import NodeHandle
 
 __all__ = ["MACHINE_ZONE", "Offered", "ToolCall", "Tools"]
 
@@ -51,7 +54,7 @@ class Offered(NamedTuple):
 class Tools:
     """What can be looked up for a turn. Outputs go to `context`, `envelope` or `generate` as `tool_outputs`."""
 
-    grove: "Grove"
+    caller: Caller
     registry: Registry = field(default_factory=installed_tools)
 
     def __iter__(self) -> Iterator[Offered]:
@@ -64,13 +67,11 @@ class Tools:
             else:
                 yield Offered(name, tool, tool.missing(desk))
 
-    def run(self, name: str, *, at: "NodeHandle | str | None" = None, **arguments: JsonValue) -> "ToolOutput":
+    def run(self, name: str, *, at: Identified | str | None = None, **arguments: JsonValue) -> "ToolOutput":
         """Run one tool. `at` is the turn that it is for: what stands on the way to it is not found again."""
         return self.run_all([ToolCall(name, arguments)], at=at)[0]
 
-    def run_all(
-        self, calls: Sequence[ToolCall], *, at: "NodeHandle | str | None" = None
-    ) -> "list[ToolOutput]":
+    def run_all(self, calls: Sequence[ToolCall], *, at: Identified | str | None = None) -> "list[ToolOutput]":
         """Run several for one turn, in order; all of their sources are numbered on."""
         desk = self._desk(at)
         outputs: list[ToolOutput] = []
@@ -80,11 +81,11 @@ class Tools:
             outputs.append(output)
         return outputs
 
-    def _desk(self, at: "NodeHandle | str | None") -> Desk:
+    def _desk(self, at: Identified | str | None) -> Desk:
         desk = Desk(
-            now=from_microseconds(self.grove.contexts.clock()).astimezone(MACHINE_ZONE),
+            now=from_microseconds(self.caller.executor.clock()).astimezone(MACHINE_ZONE),
             mounted=self._mounted,
-            find=_Finding(self.grove, None if at is None else self._place(at)),
+            find=_Search(self.caller, None if at is None else self._turn(at)),
         )
         try:
             provider = chosen()
@@ -93,49 +94,45 @@ class Tools:
             return replace(desk, web_off=error.message)
         return desk if provider is None else replace(desk, web=_Web(provider))
 
-    def _place(self, at: "NodeHandle | str") -> "NodeHandle":
-        return self.grove.node(at) if isinstance(at, str) else at
+    def _turn(self, at: Identified | str) -> Node:
+        return Reader.of(self.caller).find(at if isinstance(at, str) else at.id)
 
     def _mounted(self) -> "Mounted":
-        return mounted_in(self.grove.read)
+        return mounted_in(self.caller)
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
+class _Search:
     """Documents and nodes by the grove's own index."""
 
-    grove: "Grove"
-    turn: "NodeHandle | None"
+    caller: Caller
+    turn: Node | None
 
     def __call__(
         self, words: Sequence[str], places: frozenset[str], period: "Period | None"
     ) -> Sequence[Found]:
         kinds = [_KINDS[place] for place in sorted(places)]
         after, before = (None, None) if period is None else period
-        hits = self.grove.search(
-            " or ".join(f'"{shared_beginning(word)}"*' for word in words),
-            kinds=kinds,
-            after=after,
-            before=before,
-            limit=_MOST_HITS,
-        )
+        query = " or ".join(f'"{shared_beginning(word)}"*' for word in words)
+        wanted = Search(query=query, kinds=kinds, after=after, before=before, limit=_MOST_HITS)
+        hits = search(self.caller.store, self.caller.actor, wanted)
         return [self._found(hit) for hit in hits if not self._on_the_way(hit)]
 
     def _on_the_way(self, hit: Hit) -> bool:
         """Whether it is said before the question anyway, or is the question itself."""
         turn = self.turn
-        if turn is None or hit.kind is not HitKind.NODE or hit.tree_id != turn.value.tree_id:
+        if turn is None or hit.kind is not HitKind.NODE or hit.tree_id != turn.tree_id:
             return False
-        return self.grove.read.leads_to(turn.value.tree_id, hit.id, turn.id)
+        return Reader.of(self.caller).leads_to(turn.tree_id, hit.id, turn.id)
 
     def _found(self, hit: Hit) -> Found:
         when = hit.created_at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         if hit.kind is HitKind.DOCUMENT:
-            read = self.grove.read.document(hit.id)
+            read = Reader.of(self.caller).document(hit.id)
             return Found(read.title, document(read.id, read.content, title=read.title, modified=when))
         if hit.tree_id is None or hit.local_id is None:
             raise InvalidInputError(f"a {hit.kind} cannot be shown here")
-        text = plain_text(self.grove.read.node(hit.tree_id, hit.id).content)
+        text = plain_text(Reader.of(self.caller).node(hit.tree_id, hit.id).content)
         return Found("", node(hit.local_id, text, title=hit.title, modified=when))
 
 

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 from weft.context.layers.settings import resolve_layer_settings
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
+from weft.grove.document import DocumentHandle
 from weft.runtime.contexts.system_blocks import memory_name
-from weft.runtime.handles import DocumentHandle
 from weft.tree.agent import AgentType
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
 __all__ = ["memory_of", "remember"]
 

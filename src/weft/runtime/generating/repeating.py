@@ -11,7 +11,7 @@ from weft.runtime.generating.telling import Channel, Ended, Failed, GenerationEv
 from weft.runtime.idempotency import Outcome, OutcomeState, error_from_wire
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
-from weft.runtime.views.reader import Reading
+from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.references import find_tree
 
@@ -30,7 +30,7 @@ def answer_again(
     gate: Executor, actor: Actor, channel: Channel[GenerationEvent], outcome: Outcome, first: FirstCall
 ) -> None:
     """What the first call came to; of one whose process died, what was kept of it."""
-    read = Reading(gate.store, actor)
+    read = Reader(gate.store, actor)
     if outcome.state is OutcomeState.INTERRUPTED or not isinstance(outcome.result, dict):
         from weft.runtime.generating.closing import close_dead_calls  # noqa: PLC0415 - it stands on this package
 

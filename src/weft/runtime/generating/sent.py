@@ -28,7 +28,7 @@ from weft.runtime.generating.loop import hearing
 from weft.runtime.generating.wishes import Wishes, parameters_for
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
-from weft.runtime.views.reader import Reading
+from weft.runtime.views.reader import Reader
 from weft.tree.edge import SourceRole
 from weft.tree.json import JsonObject
 from weft.tree.node import Node
@@ -74,7 +74,7 @@ class Checked:
 
 def sent_for(gate: Executor, actor: Actor, tree: str, node: str) -> Sent:
     evidence = Evidence(gate.store, actor)
-    value = Reading(gate.store, actor).node(tree, node)
+    value = Reader(gate.store, actor).node(tree, node)
     manifest, body = evidence.manifest(tree, node), evidence.request(tree, node)
     if manifest is None or body is None:
         raise NotFoundError(
@@ -150,7 +150,7 @@ def _assemble(
         context=tuple(told["context"]),
         instructions=tuple(told["instructions"]),
     )
-    agent = Reading(gate.store, actor).agent(told["agent"])
+    agent = Reader(gate.store, actor).agent(told["agent"])
     profile = Profile(
         cache=CacheKind.PREFIX if told["prefixCache"] else CacheKind.NONE, prefill=told["prefill"]
     )

@@ -15,8 +15,8 @@ from weft.tree.agent import Agent
 from weft.tree.json import JsonObject, JsonValue
 
 if TYPE_CHECKING:
+    from weft.grove.node import NodeHandle
     from weft.runtime.generating.assembly import Assembly
-    from weft.runtime.handles import NodeHandle
 
 __all__ = ["MOST_AT_ONCE", "GenerateWishes", "Wishes", "parameters_for", "wishes_from"]
 

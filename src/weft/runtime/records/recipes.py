@@ -18,22 +18,24 @@ from weft.context.select import reason_to_leave_out
 from weft.context.settings import check_names, resolve_preferences
 from weft.context.slices import Path, Span, slice_of
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
-from weft.runtime.contexts.assembler import options_from
+from weft.runtime.contexts.assembler import Contexts, options_from
 from weft.runtime.contexts.collapsed_path import TreeGroups
+from weft.runtime.contexts.layers import Layers
 from weft.runtime.contexts.options import LayerWishes, layer_options_from
 from weft.runtime.operations.collapsed_groups import StoredGroups
+from weft.runtime.operations.executor import Caller
 from weft.runtime.records.streams import require_records
+from weft.runtime.views.reader import Reader
 from weft.store.records import Window, nearest_place, read_window
 from weft.store.references import find_tree
 from weft.store.session import Session
 from weft.tree.json import JsonObject, JsonValue
+from weft.tree.node import Identified
 from weft.tree.record import RecordPlace
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.context.result import AssembledContext
-    from weft.runtime.grove import Grove
-    from weft.runtime.handles import NodeHandle
 
 __all__ = ["ASSEMBLERS", "Assembler", "Recipes", "StoredRecords"]
 
@@ -55,23 +57,23 @@ _WISHES: Mapping[str, str] = {
 }
 _OF_LAYERS = frozenset({"library", "changed", "strip"})
 
-Assembler = Callable[["Grove", Path, LayerWishes], tuple[list[JsonObject], Manifest]]
+Assembler = Callable[[Caller, Path, LayerWishes], tuple[list[JsonObject], Manifest]]
 """Makes the messages of a path to a budget, with the account of it."""
 
 
 def _assemble(mode: Mode) -> Assembler:
-    def assembled(grove: "Grove", path: Path, wishes: LayerWishes) -> tuple[list[JsonObject], Manifest]:
+    def assembled(caller: Caller, path: Path, wishes: LayerWishes) -> tuple[list[JsonObject], Manifest]:
         for name in _OF_LAYERS & wishes.keys():
             raise InvalidInputError(f"kala.{name} is a wish for layers", path=f"kala.{name}")
-        found = grove.contexts.at(path.tree_id, path.node_id, options_from(wishes))
+        found = Contexts.of(caller).at(path.tree_id, path.node_id, options_from(wishes))
         _require_mode(found, mode)
         return list(plain_request(found)), found.manifest
 
     return assembled
 
 
-def _in_layers(grove: "Grove", path: Path, wishes: LayerWishes) -> tuple[list[JsonObject], Manifest]:
-    found = grove.layers.at(path.tree_id, path.node_id, layer_options_from(wishes))
+def _in_layers(caller: Caller, path: Path, wishes: LayerWishes) -> tuple[list[JsonObject], Manifest]:
+    found = Layers.of(caller).at(path.tree_id, path.node_id, layer_options_from(wishes))
     return list(plain_envelope(found)), found.manifest
 
 
@@ -95,7 +97,7 @@ class StoredRecords:
     """Records of a grove as recipes read them, in one consistent view."""
 
     session: Session
-    grove: "Grove"
+    caller: Caller
     room: list[int] = field(default_factory=lambda: [_MOST])
     """How many more records one recipe may read, all its streams together."""
 
@@ -117,7 +119,7 @@ class StoredRecords:
             return Gathered(())
         wishes = _wishes(path.wishes)
         with _field("kala.nodeId"):
-            messages, manifest = ASSEMBLERS[name](self.grove, path, wishes)
+            messages, manifest = ASSEMBLERS[name](self.caller, path, wishes)
         return Gathered([Record(id="", document={"value": message}) for message in messages], manifest)
 
     def _read(self, scope: RecordScope, place: RecordPlace, window: Window | None) -> Iterator[Record]:
@@ -133,7 +135,7 @@ class StoredRecords:
             raise LimitExceededError(told, hint=hint)
 
     def _messages(self, path: Path) -> Iterator[Record]:
-        nodes = self.grove.read.path(path.tree_id, path.node_id, tail=self.room[0] + 1)
+        nodes = Reader.of(self.caller).path(path.tree_id, path.node_id, tail=self.room[0] + 1)
         self._take(len(nodes), f"the path: a recipe reads at most {_MOST:,} nodes")
         for node in nodes:
             if reason_to_leave_out(node.metadata, annotation=False, node=node.id, annotations=False) is None:
@@ -200,7 +202,7 @@ def _check_wish(wish: Mapping[str, JsonValue], path: str) -> None:
 class Recipes:
     """Recipes followed over what a grove holds, as one agent may see it."""
 
-    grove: "Grove"
+    caller: Caller
 
     @property
     def names(self) -> list[str]:
@@ -230,7 +232,7 @@ class Recipes:
             user_id=user or _named(recipe, "userId"), project_id=project or _named(recipe, "projectId")
         )
         here = slice_of(read.kala)
-        with self.grove.read.store.read() as reading:
+        with self.caller.store.read() as reading:
             groups: GroupReader
             hides = False
             if isinstance(here, Path):
@@ -239,24 +241,26 @@ class Recipes:
                 hides = _folds(read) and not read.include_doc_id
                 read = replace(read, include_doc_id=True) if hides else read
             else:
-                require_records(reading, self.grove.read.actor)
+                require_records(reading, self.caller.actor)
                 groups = StoredGroups(reading)
-            records = StoredRecords(reading, self.grove)
+            records = StoredRecords(reading, self.caller)
             found = follow_recipe(
                 read, records, scope=scope, session_id=session, groups=groups, registry=registry
             )
             return found.without_doc_ids() if hides else found
 
     def at(
-        self, node: "NodeHandle", recipe: JsonValue = None, *, user: str | None = None, **wishes: JsonValue
+        self, node: Identified, recipe: JsonValue = None, *, user: str | None = None, **wishes: JsonValue
     ) -> Followed:
         """A recipe at a node: a built-in's name, or a recipe without a kala; else the tree's own mode."""
-        body = node.tree.mode.value if recipe is None else recipe
+        read = Reader.of(self.caller)
+        tree_id = read.find(node.id).tree_id
+        body = read.tree(tree_id).mode.value if recipe is None else recipe
         if isinstance(body, str):
             body = {"presetId": body}
         if not isinstance(body, Mapping):
             raise InvalidInputError("a recipe is an object, or the name of a built-in one")
-        kala = {"kind": "Path", "treeId": node.value.tree_id, "nodeId": node.id, **wishes}
+        kala = {"kind": "Path", "treeId": tree_id, "nodeId": node.id, **wishes}
         return self.run({**body, "kala": kala}, user=user)
 
 

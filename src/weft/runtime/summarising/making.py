@@ -19,7 +19,7 @@ from weft.runtime.summarising.extracting import EXTRACT, extract, is_extract
 from weft.runtime.summarising.models import models_to_ask
 from weft.runtime.summarising.operations import SummariseDocument, SummariseNode, SummariseTree
 from weft.runtime.summarising.templates import document_prompt, node_prompt, tree_prompt
-from weft.runtime.views.reader import Reading
+from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.queries import node_rows
 from weft.store.references import find_tree
@@ -53,8 +53,8 @@ class Making:
     """Whether whoever runs this is about to end: no more is made than what is under way."""
 
     @property
-    def _read(self) -> Reading:
-        return Reading(self.gate.store, self.actor)
+    def _read(self) -> Reader:
+        return Reader(self.gate.store, self.actor)
 
     def node(self, tree: str, node: str, *, anew: bool = False) -> str:
         """The summary of a node; made and kept, if there is none."""

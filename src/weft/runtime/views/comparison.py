@@ -1,6 +1,6 @@
 """Two nodes of a tree side by side."""
 
-from weft.runtime.views.reader import Opened, Reading
+from weft.runtime.views.reader import Opened, Reader
 from weft.store.queries import ancestor_at_depth, node_row
 from weft.store.rows import NodeRow
 from weft.tree.difference import Difference, word_difference
@@ -9,7 +9,7 @@ from weft.tree.tree import Mode
 __all__ = ["Comparing"]
 
 
-class Comparing(Reading):
+class Comparing(Reader):
     """What differs between places, as one agent may look at them."""
 
     __slots__ = ()

@@ -12,6 +12,7 @@ from weft.errors import CrossTreeError, NotFoundError
 from weft.ids import is_ulid
 from weft.runtime.events import Event, event_of, grove_id
 from weft.runtime.operations.documents import load_document, load_documents, load_revisions
+from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import (
     TREE_ROWS,
     Heading,
@@ -27,6 +28,7 @@ from weft.runtime.operations.permissions import (
     require_permission,
     trees_allowed,
 )
+from weft.runtime.operations.projects import load_project, load_projects
 from weft.runtime.operations.references import Address, TargetRef, locate, targets_of
 from weft.runtime.views.history import history_of
 from weft.store import schema
@@ -60,11 +62,12 @@ from weft.tree.edge import EdgeType
 from weft.tree.history import Happening
 from weft.tree.node import Node
 from weft.tree.path import Cursor, Path
+from weft.tree.project import Project
 from weft.tree.reference import Group, Link, Tag
 from weft.tree.tree import Mode, Tree
 from weft.tree.wire import from_microseconds
 
-__all__ = ["Opened", "Outline", "Reading"]
+__all__ = ["Opened", "Outline", "Reader"]
 
 _nodes = schema.nodes
 _trees = schema.trees
@@ -104,11 +107,15 @@ class Opened(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Reader:
     """A grove as one agent may see it."""
 
     store: Store
     actor: Actor
+
+    @classmethod
+    def of(cls, caller: Caller) -> "Reader":
+        return cls(caller.store, caller.actor)
 
     @contextlib.contextmanager
     def _session(self, permission: Permission = Permission.LOOM_AWARE) -> Generator[Session]:
@@ -519,6 +526,17 @@ class Reading:
         with self._session(Permission.DOC_READ) as session:
             require_access(session, self.actor, MemberRole.READER)
             return load_document(session, reference, revision)
+
+    def project(self, reference: str, revision: int | None = None) -> Project:
+        with self._session() as session:
+            require_access(session, self.actor, MemberRole.READER)
+            return load_project(session, reference, revision)
+
+    def projects(self, *, archived: bool = False) -> list[Project]:
+        """All projects, by name."""
+        with self._session() as session:
+            require_access(session, self.actor, MemberRole.READER)
+            return load_projects(session, archived=archived)
 
     def documents(self, *, archived: bool = False) -> list[Document]:
         with self._session(Permission.DOC_READ) as session:

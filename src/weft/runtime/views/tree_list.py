@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Select, Table, select
 
 from weft.runtime.operations.permissions import require_access, require_permission, trees_allowed
-from weft.runtime.views.reader import Reading
+from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
@@ -27,7 +27,7 @@ class Shelved:
     updated_at: datetime
 
 
-def shelved_trees(reading: Reading, *, after: str | None = None, limit: int) -> list[Shelved]:
+def shelved_trees(reading: Reader, *, after: str | None = None, limit: int) -> list[Shelved]:
     """Trees that may be looked at, the newest first; `after` is the id of the last one seen.
 
     By when they were planted, so that what is changed meanwhile is neither missed nor seen twice.
@@ -42,7 +42,7 @@ def shelved_trees(reading: Reading, *, after: str | None = None, limit: int) -> 
         return _shelved(session.execute(statement).all())
 
 
-def shelved_documents(reading: Reading, *, after: str | None = None, limit: int) -> list[Shelved]:
+def shelved_documents(reading: Reader, *, after: str | None = None, limit: int) -> list[Shelved]:
     """The same for documents."""
     table = schema.documents
     with reading.store.read() as session:

@@ -1,4 +1,4 @@
-"""Vaults that one can do things with: mount, list, look into; notes as items to attach."""
+"""Vaults that one can act on: mount, list, read notes as items to attach."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,41 +8,15 @@ from typing import TYPE_CHECKING
 from weft.errors import NotFoundError
 from weft.knowledge.folder import Listing
 from weft.knowledge.notes import Mounted
-from weft.runtime.operations.permissions import require_access, require_permission
-from weft.runtime.operations.vaults import MountVault, UnmountVault, load_vaults
-from weft.tree.access import MemberRole
-from weft.tree.agent import Permission
+from weft.runtime.contexts.items import item_of, mounted_in, read_items
+from weft.runtime.operations.vaults import MountVault, UnmountVault
 from weft.tree.item import Item
 from weft.tree.vault import Vault
 
 if TYPE_CHECKING:
-    from weft.context.layers.items import ContextItem
-    from weft.runtime.grove import Grove
-    from weft.runtime.views.reader import Reading
+    from weft.grove.grove import Grove
 
-__all__ = ["VaultHandle", "Vaults", "item_of", "mounted_in"]
-
-
-def mounted_in(read: "Reading") -> Mounted:
-    """The folders that an agent may read."""
-    with read.store.read() as session:
-        require_permission(session, read.actor, Permission.DOC_READ, "read notes")
-        require_access(session, read.actor, MemberRole.READER)
-        return Mounted(load_vaults(session))
-
-
-def item_of(shown: "ContextItem") -> Item:
-    """A context item as it is kept on a node."""
-    return Item(
-        id=shown.id,
-        type=shown.type,
-        content=shown.content,
-        recoverable=shown.recoverable,
-        title=shown.title,
-        created=shown.created,
-        modified=shown.modified,
-        images=shown.images,
-    )
+__all__ = ["VaultHandle", "Vaults"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +43,7 @@ class VaultHandle:
 
     def notes(self, folder: str = "") -> Listing:
         """The notes in it, or in one of its folders, by path."""
-        return mounted_in(self._grove.read).folder(self.value).notes(folder)
+        return mounted_in(self._grove.caller).folder(self.value).notes(folder)
 
     def unmount(self) -> None:
         """Let it go; what was attached from it stays as it was attached."""
@@ -129,9 +103,7 @@ class Vaults:
 
     def items(self, *references: str) -> "Sequence[Item]":
         """What references stand for, each thing once: see `read_items`."""
-        from weft.runtime.contexts.items import read_items  # noqa: PLC0415 - it stands on this module
-
-        return read_items(self._grove, references).items
+        return read_items(self._grove.caller, references).items
 
     def _mounted(self) -> Mounted:
-        return mounted_in(self._grove.read)
+        return mounted_in(self._grove.caller)

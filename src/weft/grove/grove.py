@@ -10,41 +10,40 @@ from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
 from sqlalchemy import select
 
 from weft.errors import InvalidInputError
+from weft.grove.document import DocumentHandle
+from weft.grove.node import NodeHandle
+from weft.grove.project import ProjectHandle, items_of
+from weft.grove.tree import TreeHandle
 from weft.ids import Entropy, random_bytes
 from weft.runtime.attending import dismiss
 from weft.runtime.errands import run_errands
 from weft.runtime.events import EventBatch, EventLog
 from weft.runtime.following import Subscription, follow, stop_following
-from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
 from weft.runtime.idempotency import Idempotency
 from weft.runtime.jobs import JobBoard
-from weft.runtime.keeping import Keeping
 from weft.runtime.leases import Leases
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.bootstrap import owner_of
 from weft.runtime.operations.clock import Clock, system_clock
 from weft.runtime.operations.documents import CreateDocument
-from weft.runtime.operations.executor import Executor, Operation
+from weft.runtime.operations.executor import Caller, Executor, Operation
 from weft.runtime.operations.permissions import Actor, require_access
 from weft.runtime.operations.projects import CreateProject
 from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
 from weft.runtime.operations.trees import Plant
-from weft.runtime.projects import ProjectHandle, items_of, read_project, read_projects
 from weft.runtime.running import close_left_behind, stop_runs
 from weft.runtime.search.filters import Moment, Search
 from weft.runtime.search.indexer import follow_index, reindex
 from weft.runtime.search.results import HitKind, Hits
 from weft.runtime.search.search import search
-from weft.runtime.speaking import GroveSpeaking
 from weft.runtime.summarising.thread import follow_summaries
 from weft.runtime.undo.undo import Redo, Undo
-from weft.runtime.views.reader import Reading
+from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.opening import open_store
-from weft.store.references import find_agent
 from weft.tree.access import MemberRole
-from weft.tree.agent import Agent, AgentType, Configuration
+from weft.tree.agent import Agent, AgentType, Configuration, Permission
 from weft.tree.content import Content, JsonValue
 from weft.tree.history import Happening, Stepped
 from weft.tree.progress import Progress, silent
@@ -54,16 +53,24 @@ from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.context.tokens import Calibration
+    from weft.grove.vault import Vaults
     from weft.provenance.report import Report
     from weft.providers.registry import Registry
+    from weft.runtime.collaborating.handles import AgentHandle
+    from weft.runtime.commanding.doing import Done
     from weft.runtime.contexts.assembler import Contexts
     from weft.runtime.contexts.layers import Layers
     from weft.runtime.contexts.turn_tools import Tools
     from weft.runtime.evidence import Evidence
+    from weft.runtime.generate import Generations
     from weft.runtime.moving.backup import BackedUp
     from weft.runtime.moving.files import Exported, Imported
+    from weft.runtime.operations.access import Users
+    from weft.runtime.records.group_index import GroupIndex
+    from weft.runtime.records.recipes import Recipes
+    from weft.runtime.records.streams import Records
     from weft.runtime.stamping import Stamped
-    from weft.runtime.vaults import Vaults
+    from weft.runtime.summaries import Summaries
 
 __all__ = ["Grove", "open_grove"]
 
@@ -98,23 +105,22 @@ def open_grove(
             follow_index(store)
             run_errands(gate, owner)
             follow_summaries(gate, owner)
-        return Grove(gate, Actor(owner))
+        return Grove(Caller(gate, Actor(owner)))
     except BaseException:
         _close(store)
         raise
 
 
-class Grove(GroveSpeaking, Keeping):
+class Grove:
     """Trees, documents and agents, as seen and changed by one agent."""
 
-    def __init__(self, gate: Executor, actor: Actor) -> None:
-        self._gate = gate
-        self._actor = actor
-        self._read = Reading(gate.store, actor)
-        _open_stores.add(gate.store)
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+        self._read = Reader.of(caller)
+        _open_stores.add(caller.store)
 
     def __repr__(self) -> str:
-        return f"<Grove {self._gate.store.name}>"
+        return f"<Grove {self.caller.store.name}>"
 
     def _repr_html_(self) -> str:
         from weft.runtime.views.html import trees_html  # noqa: PLC0415 - only notebooks need it
@@ -134,14 +140,14 @@ class Grove(GroveSpeaking, Keeping):
 
     def close(self) -> None:
         """Let the database go. What was acknowledged is safe with or without this."""
-        _close(self._gate.store)
+        _close(self.caller.store)
 
     @property
     def name(self) -> str:
-        return self._gate.store.name
+        return self.caller.store.name
 
     @property
-    def read(self) -> Reading:
+    def read(self) -> Reader:
         """Everything that can be looked at."""
         return self._read
 
@@ -151,15 +157,13 @@ class Grove(GroveSpeaking, Keeping):
         from weft.runtime.contexts.assembler import (  # noqa: PLC0415 - the engine is loaded by who asks it
             Contexts,
         )
-        from weft.runtime.contexts.profiles import profiles_of  # noqa: PLC0415 - as above
 
-        gate = self._gate
-        return Contexts(gate.store, self._actor, gate.contents, gate.clock, profiles_of(gate))
+        return Contexts.of(self.caller)
 
     @property
     def vaults(self) -> "Vaults":
         """Folders of notes: `loom.vaults.mount(path)`, `loom.vaults.note("Ideas/Snow.md")`."""
-        from weft.runtime.vaults import Vaults  # noqa: PLC0415 - few calls read notes
+        from weft.grove.vault import Vaults  # noqa: PLC0415 - few calls read notes
 
         return Vaults(self)
 
@@ -168,21 +172,21 @@ class Grove(GroveSpeaking, Keeping):
         """What can be looked up for a turn: `loom.tools.run("localSearch", query="the lamp")`."""
         from weft.runtime.contexts.turn_tools import Tools  # noqa: PLC0415 - few calls look things up
 
-        return Tools(self)
+        return Tools(self.caller)
 
     @property
     def layers(self) -> "Layers":
         """Requests in layers: what models would be sent, what they were, and what a cache made of it."""
         from weft.runtime.contexts.layers import Layers  # noqa: PLC0415 - the engine is loaded by who asks it
 
-        return Layers(self._gate.store, self._actor, self._gate.contents, self._gate.clock, self)
+        return Layers.of(self.caller)
 
     @property
     def evidence(self) -> "Evidence":
         """Verifying, provenance, timestamps, bundles."""
         from weft.runtime.evidence import Evidence  # noqa: PLC0415 - brings cryptography along
 
-        return Evidence(self._gate.store, self._actor)
+        return Evidence(self.caller.store, self.caller.actor)
 
     @property
     def preferences(self) -> Mapping[str, JsonValue]:
@@ -221,8 +225,9 @@ class Grove(GroveSpeaking, Keeping):
         """Ask the authorities for what is due; with `everything`, for all that is pending."""
         from weft.runtime.stamping import Stamped, plan_next, stamp_pending  # noqa: PLC0415
 
-        gate, now = self._gate, self._gate.clock()
-        done = stamp_pending(gate, self._actor, now, everything=everything, timeout=timeout)
+        gate = self.caller.executor
+        now = gate.clock()
+        done = stamp_pending(gate, self.caller.actor, now, everything=everything, timeout=timeout)
         if done != Stamped():
             gate.store.write(lambda transaction: plan_next(transaction, now))
         return done
@@ -230,19 +235,18 @@ class Grove(GroveSpeaking, Keeping):
     @property
     def me(self) -> Agent:
         """The agent that acts through this object."""
-        with self._gate.store.read() as session:
-            key = schema.agents.c.key == self._actor.agent
+        with self.caller.store.read() as session:
+            key = schema.agents.c.key == self.caller.actor.agent
             ulid = session.execute(select(schema.agents.c.ulid).where(key)).scalar_one()
         return self._read.agent(ulid)
 
     def acting_as(self, agent: str) -> "Grove":
         """The same grove through another agent's eyes and rights."""
-        with self._gate.store.read() as session:
-            return Grove(self._gate, Actor(find_agent(session, agent)))
+        return Grove(self.caller.acting_as(agent))
 
     def perform(self, operation: Operation[R]) -> R:
         """Do one operation: checked, in one transaction, recorded."""
-        return self._gate.perform(self._actor, operation)
+        return self.caller.perform(operation)
 
     def plant(
         self,
@@ -344,25 +348,25 @@ class Grove(GroveSpeaking, Keeping):
 
     def project(self, reference: str) -> ProjectHandle:
         """A project by name or id."""
-        return ProjectHandle(self, read_project(self._read, reference))
+        return ProjectHandle(self, self._read.project(reference))
 
     def projects(self, *, archived: bool = False) -> list[ProjectHandle]:
-        return [ProjectHandle(self, project) for project in read_projects(self._read, archived=archived)]
+        return [ProjectHandle(self, project) for project in self._read.projects(archived=archived)]
 
     @property
     def jobs(self) -> JobBoard:
         """What is to be done in the background, and what could not be."""
-        return JobBoard(self._gate, self._actor)
+        return JobBoard(self.caller.executor, self.caller.actor)
 
     @property
     def leases(self) -> Leases:
         """The right to extend a position, for a while."""
-        return Leases(self._gate, self._actor)
+        return Leases(self.caller.executor, self.caller.actor)
 
     @property
     def idempotency(self) -> Idempotency:
         """Calls that do their work once, however often they are made."""
-        return Idempotency(self._gate, self._actor)
+        return Idempotency(self.caller.executor, self.caller.actor)
 
     def search(
         self,
@@ -383,8 +387,8 @@ class Grove(GroveSpeaking, Keeping):
     ) -> Hits:
         """Find nodes, trees, documents and tags by their words: all of them, "a phrase", a beginn*, -not, or."""
         return search(
-            self._gate.store,
-            self._actor,
+            self.caller.store,
+            self.caller.actor,
             Search(
                 query=query,
                 tree=tree,
@@ -404,16 +408,16 @@ class Grove(GroveSpeaking, Keeping):
 
     def reindex(self, progress: Progress | None = None) -> None:
         """Make the search index anew, which is never needed unless something is wrong with it."""
-        with self._gate.store.read() as session:
-            require_access(session, self._actor, MemberRole.OWNER)
-        reindex(self._gate.store, progress)
+        with self.caller.store.read() as session:
+            require_access(session, self.caller.actor, MemberRole.OWNER)
+        reindex(self.caller.store, progress)
 
     def put_blob(self, data: bytes) -> str:
         """Keep media bytes; the result is the `ref` of an image or audio block."""
-        return self._gate.store.blobs.put(data)
+        return self.caller.store.blobs.put(data)
 
     def blob(self, ref: str) -> bytes:
-        return self._gate.store.blobs.get(ref)
+        return self.caller.store.blobs.get(ref)
 
     def export(
         self,
@@ -428,14 +432,16 @@ class Grove(GroveSpeaking, Keeping):
 
         named = None if trees is None else [tree if isinstance(tree, str) else tree.id for tree in trees]
         place = FilePath(target) if isinstance(target, str) else target
-        return export_file(self._gate, self._actor, place, named, overwrite=overwrite, progress=progress)
+        return export_file(
+            self.caller.executor, self.caller.actor, place, named, overwrite=overwrite, progress=progress
+        )
 
     def import_(self, source: FilePath | str | BinaryIO, *, progress: Progress = silent) -> "Imported":
         """Take in a file in Weft's own JSON: all of it, checked against its hashes, or nothing."""
         from weft.runtime.moving.files import import_file  # noqa: PLC0415 - few calls move a grove
 
         place = FilePath(source) if isinstance(source, str) else source
-        return import_file(self._gate, self._actor, place, progress=progress)
+        return import_file(self.caller.executor, self.caller.actor, place, progress=progress)
 
     def backup(
         self,
@@ -449,13 +455,20 @@ class Grove(GroveSpeaking, Keeping):
         from weft.runtime.moving.backup import back_up  # noqa: PLC0415 - few calls move a grove
 
         place = FilePath(path)
-        return back_up(self._gate, self._actor, place, overwrite=overwrite, verify=verify, progress=progress)
+        return back_up(
+            self.caller.executor,
+            self.caller.actor,
+            place,
+            overwrite=overwrite,
+            verify=verify,
+            progress=progress,
+        )
 
     def events(
         self, *, after: str | None = None, trees: Sequence[str] | None = None, limit: int = 1_000
     ) -> EventBatch:
         """What happened behind a cursor (from the beginning, without one), and the cursor to go on from."""
-        return EventLog(self._gate.store, self._actor).read(after=after, trees=trees, limit=limit)
+        return EventLog(self.caller.store, self.caller.actor).read(after=after, trees=trees, limit=limit)
 
     def follow(
         self,
@@ -465,7 +478,7 @@ class Grove(GroveSpeaking, Keeping):
         timeout: float | None = None,
     ) -> Subscription:
         """The same as it happens: iterate over it, and close it. `after="now"` leaves out the past."""
-        log = EventLog(self._gate.store, self._actor)
+        log = EventLog(self.caller.store, self.caller.actor)
         return follow(log, after=after, trees=trees, timeout=timeout)
 
     def link(
@@ -495,6 +508,69 @@ class Grove(GroveSpeaking, Keeping):
 
     def tags(self, target: TreeHandle | NodeHandle | DocumentHandle) -> list[str]:
         return [tag.label for tag in self._read.tags(target_of(target))]
+
+    @property
+    def generations(self) -> "Generations":
+        """Asking models: who answers by default, what may be spent."""
+        from weft.runtime.generate import Generations  # noqa: PLC0415 - few calls ask a model
+
+        return Generations(self, self.caller.executor, self.caller.actor)
+
+    def do(self, text: str, *, tree: str | None = None, agent: str | None = None) -> "Done":
+        """Carry out commands: `loom.do("→ help")`, in a tree, or in the one you were last in."""
+        from weft.runtime.commanding.doing import do  # noqa: PLC0415 - few calls speak in commands
+
+        return do(self, self.read.latest_tree() if tree is None else tree, text, agent)
+
+    def calling(
+        self, agent: str, *, within: frozenset[Permission] | None = None, run: str | None = None
+    ) -> "Grove":
+        """The same grove through another agent that acts for you: the intersection of both agents' rights.
+
+        `within` narrows them further; leases held by `run` do not block it.
+        """
+        return Grove(self.caller.calling(agent, within=within, run=run))
+
+    def agent(self, reference: str) -> "AgentHandle":
+        """An agent by name or id, to be asked: `loom.agent("Muse").run("Look around.", tree=tree)`."""
+        from weft.runtime.collaborating.handles import AgentHandle  # noqa: PLC0415 - few calls ask a model
+
+        return AgentHandle(self, self.read.agent(reference))
+
+    @property
+    def summaries(self) -> "Summaries":
+        """One sentence for a node or a document, two for a tree; how they are made."""
+        from weft.runtime.summaries import Summaries  # noqa: PLC0415 - brings providers along
+
+        return Summaries(self.caller.executor, self.caller.actor)
+
+    @property
+    def records(self) -> "Records":
+        """What outside programs keep here, in streams."""
+        from weft.runtime.records.streams import Records  # noqa: PLC0415
+
+        return Records(self.caller.executor, self.caller.actor)
+
+    @property
+    def groups(self) -> "GroupIndex":
+        """Which of a session's messages are collapsed into groups."""
+        from weft.runtime.records.group_index import GroupIndex  # noqa: PLC0415
+
+        return GroupIndex(self.caller.executor, self.caller.actor)
+
+    @property
+    def recipes(self) -> "Recipes":
+        """Recipes over its records and trees."""
+        from weft.runtime.records.recipes import Recipes  # noqa: PLC0415
+
+        return Recipes(self.caller)
+
+    @property
+    def users(self) -> "Users":
+        """Who may enter."""
+        from weft.runtime.operations.access import Users  # noqa: PLC0415
+
+        return Users(self.caller.executor, self.caller.actor)
 
     def undo(self, steps: int = 1) -> list[Stepped]:
         """Take back your own last operations on documents, agents and the planting of trees."""

@@ -1,41 +1,20 @@
-"""Projects that one can do things with."""
+"""A project that one can act on."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from weft.runtime.handles import TreeHandle
-from weft.runtime.operations.permissions import require_access, require_permission
+from weft.grove.tree import TreeHandle
 from weft.runtime.operations.projects import (
     ArchiveProject,
     AssignProject,
     ChangeProject,
-    load_project,
-    load_projects,
 )
-from weft.runtime.views.reader import Reading
-from weft.tree.access import MemberRole
-from weft.tree.agent import Permission
 from weft.tree.project import Project, ProjectItem, item_from_text
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
-__all__ = ["ProjectHandle", "items_of", "read_project", "read_projects"]
-
-
-def read_project(read: Reading, reference: str, revision: int | None = None) -> Project:
-    with read.store.read() as session:
-        require_permission(session, read.actor, Permission.LOOM_AWARE, "look")
-        require_access(session, read.actor, MemberRole.READER)
-        return load_project(session, reference, revision)
-
-
-def read_projects(read: Reading, *, archived: bool = False) -> list[Project]:
-    """All projects, by name."""
-    with read.store.read() as session:
-        require_permission(session, read.actor, Permission.LOOM_AWARE, "look")
-        require_access(session, read.actor, MemberRole.READER)
-        return load_projects(session, archived=archived)
+__all__ = ["ProjectHandle", "items_of"]
 
 
 def items_of(context: Sequence[ProjectItem | str]) -> list[ProjectItem]:
@@ -82,7 +61,7 @@ class ProjectHandle:
 
     def at(self, revision: int) -> Project:
         """As it was at a revision."""
-        return read_project(self._grove.read, self.id, revision)
+        return self._grove.read.project(self.id, revision)
 
     def change(
         self,
