@@ -17,8 +17,8 @@ from weft.grove.tree import TreeHandle
 from weft.ids import Entropy, random_bytes
 from weft.runtime.attending import dismiss
 from weft.runtime.errands import run_errands
-from weft.runtime.events import EventBatch, EventLog
-from weft.runtime.following import Subscription, follow, stop_following
+from weft.runtime.events.log import EventBatch, EventLog
+from weft.runtime.events.subscription import Subscription, follow, stop_following
 from weft.runtime.idempotency import Idempotency
 from weft.runtime.jobs import JobBoard
 from weft.runtime.leases import Leases

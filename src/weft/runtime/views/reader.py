@@ -10,7 +10,7 @@ from sqlalchemy import and_, bindparam, func, or_, select
 
 from weft.errors import CrossTreeError, NotFoundError
 from weft.ids import is_ulid
-from weft.runtime.events import Event, event_of, grove_id
+from weft.runtime.events.log import Event, event_from_row, grove_id
 from weft.runtime.operations.documents import load_document, load_documents, load_revisions
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import (
@@ -564,7 +564,7 @@ class Reader:
         with self._tree(tree) as opened:
             grove = grove_id(opened.session)
             rows = chain_events(opened.session, opened.key, after=after, limit=limit)
-            return [event_of(grove, row) for row in rows]
+            return [event_from_row(grove, row) for row in rows]
 
 
 def _leaf_positions(session: Session, tree: int) -> list[int]:
