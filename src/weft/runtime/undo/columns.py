@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from sqlalchemy import Table, delete, select, update
+from sqlalchemy import Column, Table, delete, select, update
 
 from weft.runtime.operations.attachments import open_turn
 from weft.runtime.operations.collapsed_ranges import group_fields
@@ -21,7 +21,7 @@ from weft.tree.content import JsonObject
 from weft.tree.event_kinds import EventKind, Subject
 from weft.tree.reference import TargetKind
 
-__all__ = ["NODE_REVERSALS", "ColumnSwap", "Conflict", "named", "noun_of", "put", "toggle"]
+__all__ = ["NODE_REVERSALS", "ColumnSwap", "Conflict", "named", "noun_of", "presence", "put"]
 
 V = TypeVar("V")
 _attachments, _links, _tags, _groups = schema.attachments, schema.links, schema.tags, schema.groups
@@ -37,7 +37,7 @@ class Conflict(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnSwap(Reversal, Generic[V]):
-    """Undo writes `before` where `after` is found, redo writes `after` where `before` is found."""
+    """Undo replaces the value `after` by `before`, redo the value `before` by `after`."""
 
     find: Callable[[Step], Any]
     """The row that the event changed."""
@@ -63,20 +63,33 @@ class ColumnSwap(Reversal, Generic[V]):
         self.write(step, row, wanted(step))
 
 
-def toggle(
+def presence(
     on: EventKind,
+    column: Column[int],
     *,
     find: Callable[[Step], Any],
-    is_on: Callable[[Any], bool],
-    words: Callable[[Any, bool], str],
-    needle: Callable[[Step], str],
-    write: Callable[[Step, Any, bool], object],
+    gone: str,
+    back: str,
+    names: str,
+    check: Callable[[Step, Any], None] | None = None,
+    mark: Callable[[Step], int] = lambda step: step.ordinal,
     access: MemberRole = MemberRole.EDITOR,
 ) -> ColumnSwap[bool]:
-    """What the kind `on` switches on and its opposite switches off; `words` get what was expected."""
+    """A row that the kind `on` adds and its opposite removes: there while the column is null.
+
+    `gone` and `back` say what happened to it since, by an agent whose event has the payload's field `names`.
+    `check` refuses a row that cannot return; `mark` is what the column gets when the row is removed.
+    """
 
     def conflict(step: Step, row: Any, present: bool) -> Conflict | None:  # noqa: FBT001 - a value of the swap
-        return None if is_on(row) == present else Conflict(words(row, present), needle(step))
+        if (getattr(row, column.name) is None) == present:
+            return None
+        return Conflict((gone if present else back).format(row=row), step.payload[names])
+
+    def write(step: Step, row: Any, wanted: bool) -> None:  # noqa: FBT001 - a value of the swap
+        if wanted and check is not None:
+            check(step, row)
+        put(step, column.table, row, **{column.name: None if wanted else mark(step)})
 
     return ColumnSwap[bool](
         access=access,
@@ -111,24 +124,25 @@ def _node(step: Step) -> NodeRow:
     return visible_node(step, step.payload["node"])
 
 
-def _node_id(step: Step) -> str:
-    return step.payload["node"]
+def _exclusion_conflict(_: Step, row: NodeRow, present: bool) -> Conflict | None:  # noqa: FBT001 - as above
+    if bool(row.flags & Flag.EXCLUDED) == present:
+        return None
+    return Conflict(f"[{row.local_id}] was {'included' if present else 'excluded'} again", row.ulid)
 
 
-_EXCLUSION = toggle(
-    EventKind.EXCLUDE,
+_EXCLUSION = ColumnSwap[bool](
     find=_node,
-    is_on=lambda row: bool(row.flags & Flag.EXCLUDED),
-    words=lambda row, present: f"[{row.local_id}] was {'included' if present else 'excluded'} again",
-    needle=_node_id,
+    before=lambda step: step.kind is EventKind.INCLUDE,
+    after=lambda step: step.kind is EventKind.EXCLUDE,
+    conflict=_exclusion_conflict,
     write=lambda step, row, _: step.scope.transaction.update_node(row, flags=row.flags ^ Flag.EXCLUDED),
 )
 
 
-def _bookmark_conflict(step: Step, row: NodeRow, present: tuple[bool, str | None]) -> Conflict | None:
+def _bookmark_conflict(_: Step, row: NodeRow, present: tuple[bool, str | None]) -> Conflict | None:
     if (bool(row.flags & Flag.BOOKMARKED), row.bookmark_label) == present:
         return None
-    return Conflict(f"the bookmark on [{row.local_id}] was changed", _node_id(step))
+    return Conflict(f"the bookmark on [{row.local_id}] was changed", row.ulid)
 
 
 def _put_bookmark(step: Step, row: NodeRow, wanted: tuple[bool, str | None]) -> None:
@@ -146,68 +160,63 @@ _BOOKMARK = ColumnSwap[tuple[bool, str | None]](
 )
 
 
-def _item(step: Step) -> tuple[NodeRow, Any]:
+def _item(step: Step) -> Any:
     """An item on a turn that no model has answered: the items of an answered turn stay as they are."""
     node = _node(step)
     open_turn(step.scope, step.tree, node.ulid)
     here = _attachments.c.tree == step.tree.key, _attachments.c.node == node.key
     item = select(_attachments).where(*here, _attachments.c.ordinal == step.payload["ordinal"])
-    return node, step.scope.transaction.execute(item).one()
+    return step.scope.transaction.execute(item).one()
 
 
-def _put_item(step: Step, found: tuple[NodeRow, Any], wanted: bool) -> None:  # noqa: FBT001 - a value of the swap
-    node, item = found
-    if wanted:
-        same = select(_attachments.c.ordinal).where(
-            _attachments.c.tree == step.tree.key,
-            _attachments.c.node == node.key,
-            _attachments.c.id == item.id,
-            _attachments.c.detached_by.is_(None),
-        )
-        if step.scope.transaction.execute(same).first() is not None:
-            refuse(step, f"another {item.id} was attached", needle=node.ulid)
-    put(step, _attachments, item, detached_by=None if wanted else step.ordinal)
+def _require_free_item(step: Step, row: Any) -> None:
+    same = select(_attachments.c.ordinal).where(
+        _attachments.c.tree == row.tree,
+        _attachments.c.node == row.node,
+        _attachments.c.id == row.id,
+        _attachments.c.detached_by.is_(None),
+    )
+    if step.scope.transaction.execute(same).first() is not None:
+        refuse(step, f"another {row.id} was attached", needle=step.payload["node"])
 
 
-_ITEM = toggle(
+_ITEM = presence(
     EventKind.ATTACH,
+    _attachments.c.detached_by,
     find=_item,
-    is_on=lambda found: found[1].detached_by is None,
-    words=lambda found, present: (
-        f"{found[1].id} was {'detached' if present else 'attached'} at [{found[0].local_id}]"
-    ),
-    needle=_node_id,
-    write=_put_item,
+    gone="{row.id} was detached",
+    back="{row.id} was attached",
+    names="node",
+    check=_require_free_item,
 )
 
 
 def _link(step: Step) -> Any:
-    row = step.scope.transaction.execute(
-        select(_links).where(_links.c.ulid == step.payload["link"])
-    ).one_or_none()
+    own = select(_links).where(_links.c.ulid == step.payload["link"])
+    row = step.scope.transaction.execute(own).one_or_none()
     if row is None:
         refuse(step, "what was linked has been deleted")
     return row
 
 
-def _put_link(step: Step, row: Any, wanted: bool) -> None:  # noqa: FBT001 - a value of the swap
-    if wanted:
-        ends = Address(row.a_tree, row.a_kind, row.a_key), Address(row.b_tree, row.b_kind, row.b_key)
-        for end in ends:
-            _require_shown(step, end)
-        again = link_between(step.scope.transaction, *ends)
-        if again is not None:
-            refuse(step, "the two were linked again", agent=again.author)
-    put(step, _links, row, removed=None if wanted else step.scope.now)
+def _require_both_ends(step: Step, row: Any) -> None:
+    ends = Address(row.a_tree, row.a_kind, row.a_key), Address(row.b_tree, row.b_kind, row.b_key)
+    for end in ends:
+        _require_shown(step, end)
+    again = link_between(step.scope.transaction, *ends)
+    if again is not None:
+        refuse(step, "the two were linked again", agent=again.author)
 
 
-_LINK = toggle(
+_LINK = presence(
     EventKind.LINK,
+    _links.c.removed,
     find=_link,
-    is_on=lambda row: row.removed is None,
-    words=lambda _, present: f"the link was {'removed' if present else 'made again'}",
-    needle=lambda step: step.payload["link"],
-    write=_put_link,
+    gone="the link was removed",
+    back="the link was made again",
+    names="link",
+    check=_require_both_ends,
+    mark=lambda step: step.scope.now,
 )
 
 
@@ -236,13 +245,14 @@ def _tagged(step: Step) -> Address:
     return Address(step.chain.key, KINDS.index(TargetKind.NODE), node_named(step, target).key)
 
 
-_TAG = toggle(
+_TAG = presence(
     EventKind.TAG,
+    _tags.c.removed,
     find=_tag,
-    is_on=lambda row: row.removed is None,
-    words=lambda _, present: f"the tag was {'removed' if present else 'added again'}",
-    needle=lambda step: step.payload["target"],
-    write=lambda step, row, wanted: put(step, _tags, row, removed=None if wanted else step.scope.now),
+    gone="the tag was removed",
+    back="the tag was added again",
+    names="target",
+    mark=lambda step: step.scope.now,
 )
 
 

@@ -14,8 +14,8 @@ from weft.runtime.operations.records import hide_records
 from weft.runtime.operations.scope import Scope, digest_of
 from weft.runtime.operations.settings import put_preferences
 from weft.runtime.operations.trees import set_archived
-from weft.runtime.operations.vaults import note_vault, require_free_vault
-from weft.runtime.undo.columns import ColumnSwap, Conflict, named, noun_of, put, toggle
+from weft.runtime.operations.vaults import require_free_vault
+from weft.runtime.undo.columns import ColumnSwap, Conflict, named, noun_of, presence, put
 from weft.runtime.undo.conflicts import require_no_references
 from weft.runtime.undo.step import EventFields, Reversal, Step, refuse, tops_now
 from weft.store import schema
@@ -308,21 +308,15 @@ _PREFERENCES = ColumnSwap[dict[str, Any]](
 )
 
 
-def _put_vault(step: Step, row: Any, wanted: bool) -> None:  # noqa: FBT001 - a value of the swap
-    if wanted:
-        require_free_vault(step.scope, row.name)
-    put(step, schema.vaults, row, removed=None if wanted else step.ordinal)
-    note_vault(step.scope, row.ulid)
-
-
-_VAULT = toggle(
+_VAULT = presence(
     EventKind.MOUNT,
+    schema.vaults.c.removed,
     access=MemberRole.OWNER,
     find=lambda step: named(step, schema.vaults, step.payload["vault"]),
-    is_on=lambda row: row.removed is None,
-    words=lambda row, present: f"{row.name!r} was {'unmounted' if present else 'mounted'}",
-    needle=lambda step: step.payload["vault"],
-    write=_put_vault,
+    gone="{row.name!r} was unmounted",
+    back="{row.name!r} was mounted",
+    names="vault",
+    check=lambda step, row: require_free_vault(step.scope, row.name),
 )
 
 

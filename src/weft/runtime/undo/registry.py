@@ -17,6 +17,7 @@ from weft.provenance.facts import (
 from weft.provenance.revised import DOCUMENT, PROJECT
 from weft.runtime.operations.references import Address, label_digest, targets_of
 from weft.runtime.operations.revisions import note_revised
+from weft.runtime.operations.vaults import note_vault
 from weft.runtime.undo.columns import NODE_REVERSALS
 from weft.runtime.undo.entities import ENTITY_REVERSALS
 from weft.runtime.undo.nodes import CREATION_REVERSALS
@@ -81,17 +82,16 @@ def _item(step: Step) -> _Fields:
     return {"item": item}
 
 
-def _link(step: Step) -> _Fields:
+def _add_link_fingerprint(step: Step) -> None:
     transaction = step.scope.transaction
     row = _row(step, schema.links, step.payload["link"])
     one, other = Address(row.a_tree, row.a_kind, row.a_key), Address(row.b_tree, row.b_kind, row.b_key)
     targets = targets_of(transaction, {one, other})
     author = transaction.agent(row.author).ulid
     step.scope.note(link_fact(row._asdict(), (targets[one].id, targets[other].id), author))
-    return {}
 
 
-def _tag(step: Step) -> _Fields:
+def _add_tag_fingerprint(step: Step) -> None:
     """The row of this label on this target."""
     transaction, tags = step.scope.transaction, schema.tags
     digest = step.inverse["untag" if step.kind is EventKind.TAG else "tag"]
@@ -103,10 +103,9 @@ def _tag(step: Step) -> _Fields:
             target = targets_of(transaction, {address}).get(address)
             if target is not None and target.id == step.payload["target"]:
                 step.scope.note(tag_fact(row._asdict(), target.id))
-    return {}
 
 
-def _range(step: Step) -> _Fields:
+def _add_range_fingerprint(step: Step) -> None:
     scope, groups = step.scope, schema.groups
     here = groups.c.tree == step.tree.key, groups.c.name == step.inverse["group"]
     row: Any = scope.transaction.execute(select(groups).where(*here)).one_or_none()
@@ -114,47 +113,44 @@ def _range(step: Step) -> _Fields:
     if row is not None:
         first, last = scope.ulid_of(step.tree, row.first), scope.ulid_of(step.tree, row.last)
         scope.note(group_fact(row._asdict(), first, last))
-    return {}
 
 
-def _agent(step: Step) -> _Fields:
-    step.scope.note(agent_fact(_row(step, schema.agents, step.payload["agent"])._asdict()))
-    return {}
-
-
-def _document(step: Step) -> _Fields:
-    note_revised(step.scope, DOCUMENT, step.payload["document"], step.payload.get("revision"))
-    return {}
-
-
-def _project(step: Step) -> _Fields:
-    note_revised(step.scope, PROJECT, step.payload["project"], step.payload.get("revision"))
-    return {}
-
-
-def _records(step: Step) -> _Fields:
+def _add_record_fingerprints(step: Step) -> None:
     rows = record_rows(step.scope.transaction, step.payload["records"])
     step.scope.note(*(record_fact(row._asdict()) for row in rows))
-    return {}
 
 
-_DETAILS: Mapping[Subject, Callable[[Step], _Fields]] = {
+def _add_agent_fingerprint(step: Step) -> None:
+    step.scope.note(agent_fact(_row(step, schema.agents, step.payload["agent"])._asdict()))
+
+
+def _add_revision_fingerprints(step: Step) -> None:
+    whole = DOCUMENT if step.kind.subject is Subject.DOCUMENT else PROJECT
+    note_revised(step.scope, whole, step.payload[whole.name], step.payload.get("revision"))
+
+
+_FIELDS: Mapping[Subject, Callable[[Step], _Fields]] = {
     Subject.EXCLUSION: _marks,
     Subject.BOOKMARK: _marks,
     Subject.PRUNE: _prune,
     Subject.ITEM: _item,
     Subject.TREE: _tree,
-    Subject.LINK: _link,
-    Subject.TAG: _tag,
-    Subject.RANGE: _range,
-    Subject.AGENT: _agent,
-    Subject.DOCUMENT: _document,
-    Subject.PROJECT: _project,
-    Subject.RECORD: _records,
+}
+_FINGERPRINTS: Mapping[Subject, Callable[[Step], None]] = {
+    Subject.LINK: _add_link_fingerprint,
+    Subject.TAG: _add_tag_fingerprint,
+    Subject.RANGE: _add_range_fingerprint,
+    Subject.AGENT: _add_agent_fingerprint,
+    Subject.DOCUMENT: _add_revision_fingerprints,
+    Subject.PROJECT: _add_revision_fingerprints,
+    Subject.RECORD: _add_record_fingerprints,
+    Subject.VAULT: lambda step: note_vault(step.scope, step.payload["vault"]),
 }
 
 
 def describe_step(step: Step) -> JsonObject:
-    """Add fingerprints of what the step changed, and return what its event says of it, for verification."""
-    describe = _DETAILS.get(step.kind.subject)
-    return {} if describe is None else describe(step)
+    """Add fingerprints of what the step changed, or return what its event says of it, for verification."""
+    subject = step.kind.subject
+    if subject in _FINGERPRINTS:
+        _FINGERPRINTS[subject](step)
+    return _FIELDS[subject](step) if subject in _FIELDS else {}

@@ -95,7 +95,7 @@ class Redo(_Steps):
         if top is None:
             return None
         undone = EventFields(EventKind.UNDO, event_at(transaction, key, top).payload)["undoes"]
-        return _run_of(event_at(transaction, key, _number(undone)))
+        return _run_of(event_at(transaction, key, undone))
 
     def _step(self, scope: Scope, chain: TreeState | None, number: int) -> Stepped:
         key, transaction = _key(chain), scope.transaction
@@ -106,7 +106,7 @@ class Redo(_Steps):
             )
         undo = event_at(transaction, key, tops.redo)
         undone = EventFields(undo.kind, undo.payload)
-        event = event_at(transaction, key, _number(undone["undoes"]))
+        event = event_at(transaction, key, undone["undoes"])
         reversal = _reversal(scope, chain, event)
         step = _begin(scope, chain, event, EventKind.REDO)
         reversal.redo(step, EventFields(event.kind, undo.inverse))
@@ -176,12 +176,6 @@ def _run_of(event: RecordedEvent) -> str | None:
 
 def _key(chain: TreeState | None) -> int:
     return GROVE if chain is None else chain.key
-
-
-def _number(value: JsonValue) -> int:
-    if not isinstance(value, int):
-        raise TypeError(f"not an event's ordinal: {value!r}")
-    return value
 
 
 def _too_few(what: str, done: int) -> str:
