@@ -45,7 +45,7 @@ from weft.store.opening import open_store
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Configuration, Permission
 from weft.tree.content import Content, JsonValue
-from weft.tree.history import Happening, Stepped
+from weft.tree.history import HistoryEntry, HistoryStep
 from weft.tree.progress import Progress, silent
 from weft.tree.project import ProjectItem
 from weft.tree.reference import Link, Tag, TargetKind
@@ -572,17 +572,17 @@ class Grove:
 
         return Users(self.caller.executor, self.caller.actor)
 
-    def undo(self, steps: int = 1) -> list[Stepped]:
+    def undo(self, steps: int = 1) -> list[HistoryStep]:
         """Take back your own last operations on documents, agents and the planting of trees."""
         return self.perform(Undo(steps=steps))
 
-    def redo(self, steps: int = 1) -> list[Stepped]:
+    def redo(self, steps: int = 1) -> list[HistoryStep]:
         """Do again what you have undone in the grove itself since your last operation there."""
         return self.perform(Redo(steps=steps))
 
     def history(
         self, limit: int = 50, *, before: int | None = None, agent: str | None = None
-    ) -> list[Happening]:
+    ) -> list[HistoryEntry]:
         """What was done in the grove itself, oldest first; a tree has a history of its own."""
         return self._read.history(None, limit=limit, before=before, agent=agent)
 

@@ -23,7 +23,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind, Trait
-from weft.tree.history import Stepped
+from weft.tree.history import HistoryStep
 from weft.tree.marks import counted
 
 __all__ = ["Redo", "Undo"]
@@ -41,9 +41,9 @@ class _Steps(ABC):
     """None: the grove's own operations (documents, agents, planting)."""
     steps: int = 1
 
-    def apply(self, scope: Scope) -> list[Stepped]:
+    def apply(self, scope: Scope) -> list[HistoryStep]:
         chain = _open(scope, self.tree, self.steps)
-        done: list[Stepped] = []
+        done: list[HistoryStep] = []
         for number in range(self.steps):
             done.append(self._step(scope, chain, number))
             # All continuations of one run are one operation.
@@ -56,7 +56,7 @@ class _Steps(ABC):
         """The run of the operation that the next step would reverse; None if there is none."""
 
     @abstractmethod
-    def _step(self, scope: Scope, chain: TreeState | None, number: int) -> Stepped: ...
+    def _step(self, scope: Scope, chain: TreeState | None, number: int) -> HistoryStep: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class Undo(_Steps):
         top = tops_now(scope.transaction, _key(chain), scope.actor.agent).undo
         return None if top is None else _run_of(event_at(scope.transaction, _key(chain), top))
 
-    def _step(self, scope: Scope, chain: TreeState | None, number: int) -> Stepped:
+    def _step(self, scope: Scope, chain: TreeState | None, number: int) -> HistoryStep:
         key, transaction = _key(chain), scope.transaction
         tops = tops_now(transaction, key, scope.actor.agent)
         event = None if tops.undo is None else event_at(transaction, key, tops.undo)
@@ -97,7 +97,7 @@ class Redo(_Steps):
         undone = EventFields(EventKind.UNDO, event_at(transaction, key, top).payload)["undoes"]
         return _run_of(event_at(transaction, key, undone))
 
-    def _step(self, scope: Scope, chain: TreeState | None, number: int) -> Stepped:
+    def _step(self, scope: Scope, chain: TreeState | None, number: int) -> HistoryStep:
         key, transaction = _key(chain), scope.transaction
         tops = tops_now(transaction, key, scope.actor.agent)
         if tops.redo is None:
@@ -144,13 +144,13 @@ def _begin(scope: Scope, chain: TreeState | None, event: RecordedEvent, directio
     return Step(scope, chain, event, direction, state.events + 1)
 
 
-def _record(step: Step, payload: dict[str, JsonValue], inverse: JsonObject) -> Stepped:
+def _record(step: Step, payload: dict[str, JsonValue], inverse: JsonObject) -> HistoryStep:
     nodes: list[JsonValue] = list(step.nodes)
     payload = {**payload, **describe_step(step)}
     step.scope.record(
         step.chain, step.direction, {**payload, "kind": step.event.kind, "nodes": nodes}, inverse
     )
-    return Stepped(
+    return HistoryStep(
         direction=step.direction.value,
         kind=step.event.kind,
         ordinal=step.event.ordinal,

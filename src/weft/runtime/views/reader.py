@@ -59,7 +59,7 @@ from weft.tree.agent import Agent, Permission
 from weft.tree.authorship import Span, Version, authorship_of
 from weft.tree.document import Document, Revision
 from weft.tree.edge import EdgeType
-from weft.tree.history import Happening
+from weft.tree.history import HistoryEntry
 from weft.tree.node import Node
 from weft.tree.path import Cursor, Path
 from weft.tree.project import Project
@@ -551,7 +551,7 @@ class Reader:
 
     def history(
         self, tree: str | None, *, limit: int = 50, before: int | None = None, agent: str | None = None
-    ) -> list[Happening]:
+    ) -> list[HistoryEntry]:
         """The latest operations in a tree (None: in the grove itself), oldest first, undone ones marked."""
         with self._session() as session:
             chain = GROVE if tree is None else self._tree_row(session, tree).key
