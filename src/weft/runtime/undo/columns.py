@@ -21,7 +21,17 @@ from weft.tree.content import JsonObject
 from weft.tree.event_kinds import EventKind, Subject
 from weft.tree.reference import TargetKind
 
-__all__ = ["NODE_REVERSALS", "ColumnSwap", "Conflict", "named", "noun_of", "presence", "put"]
+__all__ = [
+    "NODE_REVERSALS",
+    "ColumnSwap",
+    "Conflict",
+    "find_link",
+    "find_tag",
+    "named",
+    "noun_of",
+    "presence",
+    "put",
+]
 
 V = TypeVar("V")
 _attachments, _links, _tags, _groups = schema.attachments, schema.links, schema.tags, schema.groups
@@ -191,7 +201,7 @@ _ITEM = presence(
 )
 
 
-def _link(step: Step) -> Any:
+def find_link(step: Step) -> Any:
     own = select(_links).where(_links.c.ulid == step.payload["link"])
     row = step.scope.transaction.execute(own).one_or_none()
     if row is None:
@@ -211,7 +221,7 @@ def _require_both_ends(step: Step, row: Any) -> None:
 _LINK = presence(
     EventKind.LINK,
     _links.c.removed,
-    find=_link,
+    find=find_link,
     gone="the link was removed",
     back="the link was made again",
     names="link",
@@ -220,7 +230,7 @@ _LINK = presence(
 )
 
 
-def _tag(step: Step) -> Any:
+def find_tag(step: Step) -> Any:
     address = _tagged(step)
     _require_shown(step, address)
     rows = step.scope.transaction.execute(
@@ -248,7 +258,7 @@ def _tagged(step: Step) -> Address:
 _TAG = presence(
     EventKind.TAG,
     _tags.c.removed,
-    find=_tag,
+    find=find_tag,
     gone="the tag was removed",
     back="the tag was added again",
     names="target",

@@ -15,17 +15,16 @@ from weft.provenance.facts import (
     tree_facts,
 )
 from weft.provenance.revised import DOCUMENT, PROJECT
-from weft.runtime.operations.references import Address, label_digest, targets_of
+from weft.runtime.operations.references import Address, targets_of
 from weft.runtime.operations.revisions import note_revised
 from weft.runtime.operations.vaults import note_vault
-from weft.runtime.undo.columns import NODE_REVERSALS
+from weft.runtime.undo.columns import NODE_REVERSALS, find_link, find_tag
 from weft.runtime.undo.entities import ENTITY_REVERSALS
 from weft.runtime.undo.nodes import CREATION_REVERSALS
 from weft.runtime.undo.step import Reversal, Step, node_named
 from weft.store import schema
 from weft.store.records import record_rows
 from weft.store.rows import Flag
-from weft.store.transaction import GROVE
 from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind, Subject
 
@@ -84,7 +83,7 @@ def _item(step: Step) -> _Fields:
 
 def _add_link_fingerprint(step: Step) -> None:
     transaction = step.scope.transaction
-    row = _row(step, schema.links, step.payload["link"])
+    row = find_link(step)
     one, other = Address(row.a_tree, row.a_kind, row.a_key), Address(row.b_tree, row.b_kind, row.b_key)
     targets = targets_of(transaction, {one, other})
     author = transaction.agent(row.author).ulid
@@ -92,17 +91,7 @@ def _add_link_fingerprint(step: Step) -> None:
 
 
 def _add_tag_fingerprint(step: Step) -> None:
-    """The row of this label on this target."""
-    transaction, tags = step.scope.transaction, schema.tags
-    digest = step.inverse["untag" if step.kind is EventKind.TAG else "tag"]
-    tree = GROVE if step.chain is None else step.chain.key
-    rows: list[Any] = list(transaction.execute(select(tags).where(tags.c.tree == tree)))
-    for row in rows:
-        if label_digest(row.label) == digest:
-            address = Address(row.tree, row.kind, row.target)
-            target = targets_of(transaction, {address}).get(address)
-            if target is not None and target.id == step.payload["target"]:
-                step.scope.note(tag_fact(row._asdict(), target.id))
+    step.scope.note(tag_fact(find_tag(step)._asdict(), step.payload["target"]))
 
 
 def _add_range_fingerprint(step: Step) -> None:
