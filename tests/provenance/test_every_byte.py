@@ -74,7 +74,7 @@ def verify(grove: weft.Grove, place: Place) -> Report:
             return verify_chain(session, tree)
         if tree == 0:
             findings = Findings()
-            agents, pledges = _agents(session, findings), read_pledges(session, findings)
+            agents, pledges = _agents(session), read_pledges(session, findings)
             _Check(session, store.blobs, findings, agents, pledges).grove()
             return findings.report("grove")
         ulid = ulid_at(session, schema.trees, schema.trees.c.key == tree)
@@ -85,7 +85,7 @@ def verify_chain(session: Session, tree: int) -> Report:
     findings, table = Findings(), schema.trees if tree else schema.grove
     row = session.execute(select(table).where(table.c.key == tree)).one()
     chain = Chain(row.ulid)
-    for _ in read_chain(session, findings, tree, chain, _agents(session, findings).ulids):
+    for _ in read_chain(session, findings, tree, chain, _agents(session).ulids):
         pass
     _check_end(findings, table.name, chain, row)
     return findings.report("chain")

@@ -71,6 +71,7 @@ class Findings:
     tree_id: str | None = None
     chain: str | None = None
     """The tree, or the grove, whose rows are being read: rows without an id are named by it."""
+    chain_key: int = 0
     listed: list[Finding] = field(default_factory=list[Finding])
     more: int = 0
     differs: bool = False

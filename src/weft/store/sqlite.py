@@ -506,7 +506,13 @@ def _configure(connection: sqlite3.Connection, _record: object) -> None:
         "cache_size = -65536",
         f"temp_store = {_TEMPORARY}",
     ):
-        connection.execute(f"PRAGMA {pragma}").close()
+        try:
+            connection.execute(f"PRAGMA {pragma}").close()
+        except UnicodeDecodeError as error:
+            # SQLite quotes a damaged table definition, and the driver cannot decode the quotation.
+            damage = sqlite3.DatabaseError("malformed database schema")
+            damage.sqlite_errorname = "SQLITE_CORRUPT"
+            raise damage from error
 
 
 def _driver(connection: Connection) -> sqlite3.Connection:
