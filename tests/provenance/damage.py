@@ -72,7 +72,7 @@ def places(grove: Any) -> Iterator[Place]:
 def rows_of(grove: Any, table: Table) -> list[tuple[tuple[Any, ...], Any]]:
     """The rows of a table, each with its key."""
     names = [column.name for column in table.primary_key.columns]
-    with grove._gate.store.read() as session:
+    with grove.caller.executor.store.read() as session:
         rows = list(session.execute(table.select()))
     return [(tuple(getattr(row, name) for name in names), row) for row in rows]
 

@@ -111,7 +111,7 @@ def test_a_value_of_a_wrong_type_is_a_finding_that_names_its_row(
         ]
         tried = 0
         for place, value in chosen if PROVE else chance.sample(chosen, SAMPLE):
-            with grove._gate.store.read() as session:
+            with grove.caller.executor.store.read() as session:
                 name = name_of(session, place) if place.table.name not in SPARED_TABLES else ""
             with vandal.change(place, value) as changed:
                 if not changed:
