@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from sqlalchemy import func, select
 
-from weft.errors import InvalidInputError, WeftError
+from weft.errors import InvalidInputError, UnavailableError, WeftError
 from weft.provenance.columns import Columns, Neighbours, readable_nodes
 from weft.provenance.entering import check_users
 from weft.provenance.envelopes import check_envelopes
@@ -46,6 +46,7 @@ from weft.provenance.revised import check_revised, forget_document
 from weft.provenance.rows import fetch, pages, text_of, values_of
 from weft.provenance.stamps import Pledges, check_all_stamps, check_stamps_of, read_pledges
 from weft.store import schema
+from weft.store.base import Store
 from weft.store.blobs import BlobStore
 from weft.store.rows import MODES, Flag, NodeRow
 from weft.store.session import Session
@@ -71,9 +72,12 @@ _FLAGS = (
 )
 
 
-def verify_grove(session: Session, blobs: BlobStore, progress: Progress | None = None) -> Report:
-    """Everything there is."""
-    findings = Findings()
+def verify_grove(
+    session: Session, store: Store, progress: Progress | None = None, *, quick: bool = False
+) -> Report:
+    """Everything in the grove; unless `quick`, the database's indexes against its tables too."""
+    findings, blobs = Findings(), store.blobs
+    _check_indexes(session, store, findings, quick=quick)
     check = _Check(session, blobs, findings, _agents(session), read_pledges(session, findings))
     check.whole = True
     planted = check.grove()
@@ -86,6 +90,18 @@ def verify_grove(session: Session, blobs: BlobStore, progress: Progress | None =
     for ulid in sorted(planted):
         findings.missing("tree", ulid, "the tree that an event planted")
     return findings.report("grove")
+
+
+def _check_indexes(session: Session, store: Store, findings: Findings, *, quick: bool) -> None:
+    try:
+        damage = [] if quick else store.find_damage(session)
+    except UnavailableError as error:
+        findings.unchecked.append(f"indexes against tables: {error.message}")
+        return
+    if quick:
+        findings.unchecked.append("indexes against tables: skipped by quick")
+    for line in damage:
+        findings.differs_in("database", store.name, "integrity check", line)
 
 
 def verify_tree(session: Session, blobs: BlobStore, tree: int, progress: Progress | None = None) -> Report:

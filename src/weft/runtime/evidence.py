@@ -158,11 +158,12 @@ class Evidence:
         if self.actor not in map(Actor, owners):
             require_permission(session, self.actor, Permission.LOOM_AWARE, "look")
 
-    def verify_grove(self, progress: Progress | None = None) -> Report:
+    def verify_grove(self, progress: Progress | None = None, *, quick: bool = False) -> Report:
+        """The whole grove; `quick` skips the database's check of indexes against tables."""
         with self.store.read() as session:
             self._require_look(session)
             require_access(session, self.actor, MemberRole.READER)
-            return verify_grove(session, self.store.blobs, progress)
+            return verify_grove(session, self.store, progress, quick=quick)
 
     def verify_tree(self, tree: str, progress: Progress | None = None) -> Report:
         with self.store.read() as session:

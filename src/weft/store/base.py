@@ -59,4 +59,11 @@ class Store(ABC):
         """Copy the database, as it is at this moment, to a SQLite file; False where it is not a file itself."""
 
     @abstractmethod
+    def find_damage(self, session: Session) -> list[str]:
+        """What the database itself finds wrong: pages, and indexes that disagree with their tables.
+
+        Raises `UnavailableError` where this database cannot check that.
+        """
+
+    @abstractmethod
     def close(self) -> None: ...

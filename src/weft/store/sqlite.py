@@ -118,6 +118,9 @@ class SqliteStore(Store):
                 target.close()
         return True
 
+    def find_damage(self, session: Session) -> list[str]:
+        return find_damage(session)
+
     def purge(self) -> bool:
         self._connect()
         file = self._file
