@@ -15,7 +15,7 @@ from weft.store import schema
 
 SPARED_TABLES = {
     *("cursors", "selections", "buffers"),  # where people stand, and what they have not said yet
-    *("leases", "idempotency", "jobs", "memory", "group_index"),  # bookkeeping, not history
+    *("leases", "idempotency", "jobs", "group_index"),  # bookkeeping, not history
     *("calls", "pieces", "runs", "followers", "spending"),  # of the moment, and what was paid
 }
 SPARED = {

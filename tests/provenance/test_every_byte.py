@@ -52,6 +52,8 @@ def name_of(session: Session, place: Place) -> str:
             return f"{ulid_at(session, chain, chain.c.key == key['tree'])}/{key['ordinal']}"
         case "bodies":
             return place.key[1].hex()
+        case "memory":
+            return f"/{key['ordinal']}:"
         case "memberships":
             return ulid_at(session, tables.users, tables.users.c.key == key["user"])
         case "tags":

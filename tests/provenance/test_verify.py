@@ -11,11 +11,12 @@ import pytest
 from tests.cli.desk import Desk
 from tests.covers import covers
 from tests.growing import grow
-from tests.provenance.small import answer, fill, plant_dialogue
+from tests.provenance.small import answer, fill, plant_dialogue, remember
 
 import weft
 from weft.provenance.report import Problem, Report, Verdict
 from weft.store import schema
+from weft.store.memory import MemoryKind
 from weft.store.packing import pack
 from weft.tree.item import Item
 
@@ -176,6 +177,21 @@ def test_every_operation_leaves_a_valid_grove_that_can_be_damaged_in_compressed_
     packed[4] ^= 1
     damage(fresh_loom, address, "UPDATE bodies SET gzip = ?", bytes(packed))
     assert any("gzip header" in line for line in tell(tree.verify()))
+
+
+@covers("verify.finds-any-change")
+def test_a_change_of_what_an_agent_remembers_or_did_is_found(fresh_loom: weft.Grove, address: str) -> None:
+    tree = fresh_loom.plant("T", "one")
+    remember(fresh_loom, tree.id)
+    assert tree.verify().findings == ()
+    for kind in MemoryKind:
+        row = f"kind = {kind.value} AND ordinal = (SELECT max(ordinal) FROM memory WHERE kind = {kind.value})"
+        damage(fresh_loom, address, f"UPDATE memory SET body = replace(body, '{{', '{{ ') WHERE {row}")
+        assert any(line.startswith("memory") for line in tell(tree.verify())), kind
+        damage(fresh_loom, address, f"UPDATE memory SET body = replace(body, '{{ ', '{{') WHERE {row}")
+    assert tree.verify().valid
+    damage(fresh_loom, address, "DELETE FROM memory WHERE kind = 1")
+    assert any("the row that an event vouches for is missing" in line for line in tell(tree.verify()))
 
 
 @covers("verify.indexes-agree-with-tables")

@@ -12,6 +12,7 @@ from typing import Any, cast
 from sqlalchemy import func, select
 
 from weft.errors import InvalidInputError, UnavailableError, WeftError
+from weft.provenance.agent_memory import check_memory
 from weft.provenance.columns import Columns, Neighbours, readable_nodes
 from weft.provenance.entering import check_users
 from weft.provenance.envelopes import check_envelopes
@@ -230,6 +231,7 @@ class _Check:
         check_envelopes(mine, names)
         check_groups(mine, names)
         check_typings(mine)
+        check_memory(mine)
         check_references(mine)
         check_all_stamps(mine, _Hashes(columns))
         tell_left_over(mine)
