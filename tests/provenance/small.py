@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.moving.rich import Summarise
+from tests.transfer.rich import Summarise
 
 import weft
 from weft.context.loomaware.trace import Action

@@ -64,13 +64,13 @@ if TYPE_CHECKING:
     from weft.runtime.evidence import Evidence
     from weft.runtime.generate import Generations
     from weft.runtime.moving.backup import BackedUp
-    from weft.runtime.moving.files import Exported, Imported
     from weft.runtime.operations.access import Users
     from weft.runtime.records.group_index import GroupIndex
     from weft.runtime.records.recipes import Recipes
     from weft.runtime.records.streams import Records
     from weft.runtime.stamping import Stamped
     from weft.runtime.summaries import Summaries
+    from weft.runtime.transfer.files import Exported, Imported
 
 __all__ = ["Grove", "open_grove"]
 
@@ -101,7 +101,7 @@ def open_grove(
         gate = Executor(store, clock, entropy, accept_clock, providers=providers)
         owner = owner_of(gate)
         close_left_behind(gate, Actor(owner))
-        if background:
+        if background and not store.read_only:
             follow_index(store)
             run_errands(gate, owner)
             follow_summaries(gate, owner)
@@ -431,7 +431,7 @@ class Grove:
         progress: Progress = silent,
     ) -> "Exported":
         """Write trees, or the whole grove, to a file in Weft's own JSON; `.gz` is compressed."""
-        from weft.runtime.moving.files import export_file  # noqa: PLC0415 - few calls move a grove
+        from weft.runtime.transfer.files import export_file  # noqa: PLC0415 - few calls move a grove
 
         named = None if trees is None else [tree if isinstance(tree, str) else tree.id for tree in trees]
         place = FilePath(target) if isinstance(target, str) else target
@@ -441,7 +441,7 @@ class Grove:
 
     def import_(self, source: FilePath | str | BinaryIO, *, progress: Progress = silent) -> "Imported":
         """Take in a file in Weft's own JSON: all of it, checked against its hashes, or nothing."""
-        from weft.runtime.moving.files import import_file  # noqa: PLC0415 - few calls move a grove
+        from weft.runtime.transfer.files import import_file  # noqa: PLC0415 - few calls move a grove
 
         place = FilePath(source) if isinstance(source, str) else source
         return import_file(self.caller.executor, self.caller.actor, place, progress=progress)

@@ -288,9 +288,9 @@ class TreeHandle:
 
     def chat(self) -> str:
         """The path to where you stand as a Markdown chat."""
-        from weft.runtime.chats import chat_text  # noqa: PLC0415 - few calls write chats
+        from weft.runtime.transfer.markdown_chats import chat_text  # noqa: PLC0415 - few calls write chats
 
-        return chat_text(self._grove, self.value.id, None)
+        return chat_text(self._grove.caller, self.value.id, None)
 
     def stats(self, **wishes: "Unpack[LayerWishes]") -> "TreeStats":
         """What its requests were made of, and what a provider's cache made of them."""
