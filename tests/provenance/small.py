@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.transfer.rich import Summarise
 
 import weft
-from weft.context.loomaware.trace import Action
+from weft.context.agent_view.action_trace import Action
 from weft.runtime.commanding.remembered import Came, begin_run, note_actions
 from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
 from weft.runtime.operations.agents import ArchiveAgent, ChangeAgent
