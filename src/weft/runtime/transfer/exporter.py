@@ -143,7 +143,7 @@ class Exporter:
         return {row.key: row.rows for row in self.session.execute(statement)}
 
     def _grove(self) -> Record:
-        row = next(self._spec_rows(GROVE))
+        row = self.session.execute(select(schema.grove)).mappings().one()
         return GROVE.writer()({**row, "owner_id": self._ids(schema.agents).get(row["owner"])})
 
     def _agents(self) -> Iterator[Record]:
