@@ -28,13 +28,14 @@ from tests.providers.houses import (
 from tests.providers.loopback import Loopback, plain, streamed
 
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble
+from weft.providers.anthropic import anthropic_profile
+from weft.providers.as_chat import Seam, as_chat
 from weft.providers.base import CacheKind, Parameters, Prices, Request, SystemPlace
-from weft.providers.compatible import PRESETS, Compatible
-from weft.providers.continuing import Seam, as_chat
+from weft.providers.compatible import PRESETS, Compatible, listed_profile
 from weft.providers.events import Ending, TokenChance
+from weft.providers.google import google_profile
 from weft.providers.keys import Keys
-from weft.providers.listing import listed_profile
-from weft.providers.profiles import anthropic_profile, google_profile, openai_profile
+from weft.providers.openai import openai_profile
 from weft.tree.attempt import Usage
 from weft.tree.content import Audio, Image, Text, Thinking
 from weft.tree.message import Message

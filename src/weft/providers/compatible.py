@@ -1,4 +1,4 @@
-"""`compatible:` for whoever speaks like OpenAI: presets by name, or any endpoint its owner sets.
+"""`compatible:` for servers with OpenAI's interfaces: presets by name, or any endpoint its owner sets.
 
 `compatible:ollama/llama3.2` names a preset and its model. An endpoint of one's own is set by the
 environment: `WEFT_COMPATIBLE_LAB=https://lab.example/v1` makes `compatible:lab/model`, and
@@ -11,27 +11,85 @@ import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble, WeftError
-from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Profile, Request
-from weft.providers.checking import check_request
-from weft.providers.connection import Connection
-from weft.providers.continuing import as_chat
+from weft.providers.adapter import Connection, check_request, sdk_import
+from weft.providers.as_chat import as_chat
+from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Prices, Profile, Request
+from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint
 from weft.providers.events import Event
-from weft.providers.keys import Keys
-from weft.providers.listing import listed_profile
-from weft.providers.openai_chat import chat_body
-from weft.providers.openai_completions import completion_body
-from weft.providers.prices import known_model
-from weft.providers.profiles import OpenAIWay
+from weft.providers.keys import ADDRESSES, Keys
+from weft.providers.openai import InterfaceCall, OpenAIInterface
+from weft.providers.openai.chat import chat_body, completion_body
 from weft.tree.json import JsonValue
 
 if TYPE_CHECKING:
-    from weft.providers.openai_client import Client
+    from weft.providers.openai.client import Client
 
-__all__ = ["PRESETS", "Compatible", "Preset", "make"]
+__all__ = ["PRESETS", "Compatible", "Preset", "listed_profile", "make"]
+
+_WINDOWS = ("context_length", "max_model_len", "context_window", "max_context_length")
+_MILLION = 1_000_000
+
+
+def listed_profile(known: Profile, extra: Mapping[str, object]) -> Profile:
+    """What was known of a model, with what its list says; what makes no sense is passed over."""
+    window = next((found for name in _WINDOWS if (found := _count(extra.get(name)))), known.window)
+    output = _count(_of(extra.get("top_provider"), "max_completion_tokens")) or known.output_limit
+    found = replace(
+        known, window=window, output_limit=output, prices=_prices(extra.get("pricing")) or known.prices
+    )
+    takes = _words(_of(extra.get("architecture"), "input_modalities"))
+    if takes is not None:
+        found = replace(found, images="image" in takes, audio="audio" in takes)
+    heeds = _words(extra.get("supported_parameters"))
+    if heeds is not None:
+        logprobs = known.logprobs if {"logprobs", "top_logprobs"} & heeds else 0
+        found = replace(found, tools="tools" in heeds, seed="seed" in heeds, logprobs=logprobs)
+    return found
+
+
+def _of(value: object, name: str) -> object:
+    return cast("Mapping[str, object]", value).get(name) if isinstance(value, Mapping) else None
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _words(value: object) -> set[str] | None:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return None
+    return {each for each in cast("Sequence[object]", value) if isinstance(each, str)}
+
+
+def _prices(told: object) -> Prices | None:
+    """Dollars for one token, as text, where we count by the million."""
+    asked, said = _price(_of(told, "prompt")), _price(_of(told, "completion"))
+    if asked is None or said is None:
+        return None
+    return Prices(
+        input=asked,
+        output=said,
+        cached_read=_price(_of(told, "input_cache_read")),
+        cached_write=_price(_of(told, "input_cache_write")),
+    )
+
+
+def _price(value: object) -> Decimal | None:
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        return None
+    try:
+        found = Decimal(str(value)) * _MILLION
+    except InvalidOperation:
+        return None
+    # Some say -1 for a price that depends.
+    return found.normalize() + 0 if found.is_finite() and found >= 0 else None
+
 
 _PREFIX = "WEFT_COMPATIBLE_"
 _PRIVATE = "_PRIVATE"
@@ -70,7 +128,7 @@ class Preset:
 
 PRESETS: dict[str, Preset] = {
     "hyperbolic": Preset(
-        url="https://api.hyperbolic.xyz/v1",
+        url=ADDRESSES["hyperbolic"],
         profile=replace(_HOSTED, choices=8),
         key_needed=True,
         table="huggingface_hyperbolic",
@@ -79,7 +137,7 @@ PRESETS: dict[str, Preset] = {
     "lmstudio": Preset(url="http://localhost:1234/v1", profile=replace(_LOCAL, logprobs=0)),
     "ollama": Preset(url="http://localhost:11434/v1", profile=_LOCAL),
     "openrouter": Preset(
-        url="https://openrouter.ai/api/v1",
+        url=ADDRESSES["openrouter"],
         profile=replace(_HOSTED, prefill=True, cache=CacheKind.PREFIX),
         key_needed=True,
         table="openrouter",
@@ -158,19 +216,7 @@ class Compatible:
         profile = self.profile(request.model)
         check_request(self.name, request, profile)
         asked = replace(request, model=own)
-        if request.prompt is not None and profile.completion:
-            way, blanks, body = OpenAIWay.COMPLETIONS, "", completion_body(asked, profile)
-        else:
-            chat, blanks = as_chat(asked, profile)
-            way, body = OpenAIWay.CHAT, chat_body(chat, profile, length="max_tokens")
-            if chat.prefill:
-                body.update(preset.prefill_fields)
-        client = self._client(name, preset)
-        from weft.providers.openai_client import Question  # noqa: PLC0415 - imported by now
-
-        given = request.parameters
-        question = Question(way=way, body=body, choices=given.n, blanks=blanks, silence=given.timeout)
-        async with aclosing(client.stream(question)) as events:
+        async with aclosing(self._client(name, preset).stream(asked, profile)) as events:
             async for event in events:
                 yield event
 
@@ -183,7 +229,7 @@ class Compatible:
             with suppress(WeftError):
                 if not await self._at_hand(name, preset):
                     continue
-                found += await self._listed(name, preset)
+                found += await self._client(name, preset).models()
                 answered = True
         if not answered:
             raise ProviderError(
@@ -195,9 +241,9 @@ class Compatible:
 
     async def _at_hand(self, name: str, preset: Preset) -> bool:
         """Whether asking makes sense: there is a key, or a server that listens. Loads no SDK."""
-        if preset.key_needed:
-            return self._keys.find(name) is not None
         endpoint = Endpoint(preset.url, private=preset.private)
+        if preset.key_needed:
+            return self._keys.find(name, endpoint.authority) is not None
         if name in self._connections or endpoint.host != "localhost":
             return True
         try:
@@ -208,17 +254,13 @@ class Compatible:
         writer.close()
         return True
 
-    async def _listed(self, name: str, preset: Preset) -> list[ModelInfo]:
-        def told(own: str, extra: Mapping[str, object]) -> ModelInfo:
-            model = f"{name}/{own}"
-            title = extra.get("name")
-            return ModelInfo(
-                name=ModelName(self.name, model),
-                title=title if isinstance(title, str) else own,
-                profile=listed_profile(self.profile(model), extra),
-            )
-
-        return await self._client(name, preset).models(told)
+    def _info(self, name: str, own: str, listed: Mapping[str, object]) -> ModelInfo:
+        model, title = f"{name}/{own}", listed.get("name")
+        return ModelInfo(
+            name=ModelName(self.name, model),
+            title=title if isinstance(title, str) else own,
+            profile=listed_profile(self.profile(model), listed),
+        )
 
     def _find(self, model: str) -> tuple[str, Preset, str]:
         name, slash, own = model.partition("/")
@@ -238,20 +280,32 @@ class Compatible:
     def _client(self, name: str, preset: Preset) -> "Client":
         made = self._clients.get((name, preset.url))
         if made is None:
-            from weft.providers.openai_client import Client  # noqa: PLC0415 - an SDK takes long to import
-
+            with sdk_import(self.name):
+                from weft.providers.openai.client import Client  # noqa: PLC0415 - an SDK takes long to import
             connection = self._connections.get(name) or Connection(
                 endpoint=Endpoint(preset.url, private=preset.private),
                 key_name=name,
                 key_needed=preset.key_needed,
                 keys=self._keys,
             )
-            made = self._clients[name, preset.url] = Client(name, connection)
+            made = Client(name, connection, partial(_call, preset), partial(self._info, name))
+            self._clients[name, preset.url] = made
         return made
 
     async def close(self) -> None:
         for client in self._clients.values():
             await client.close()
+
+
+def _call(preset: Preset, request: Request, profile: Profile) -> InterfaceCall:
+    if request.prompt is not None and profile.completion:
+        body = completion_body(request, profile)
+        return InterfaceCall(interface=OpenAIInterface.COMPLETIONS, body=body)
+    chat, blanks = as_chat(request, profile)
+    body = chat_body(chat, profile, length="max_tokens")
+    if chat.prefill:
+        body.update(preset.prefill_fields)
+    return InterfaceCall(interface=OpenAIInterface.CHAT, body=body, blanks=blanks)
 
 
 def make() -> Compatible:

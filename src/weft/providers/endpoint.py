@@ -91,6 +91,12 @@ class Endpoint:
         return (urlsplit(self.url).hostname or "").rstrip(".")
 
     @property
+    def authority(self) -> str:
+        """The host, with its port if it is not the usual one: what a key is bound to."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
     def scheme(self) -> str:
         return urlsplit(self.url).scheme
 

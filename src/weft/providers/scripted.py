@@ -1,37 +1,103 @@
-"""A model that says what it was told to: for our tests and for yours."""
+"""A scripted model, for our tests and for yours."""
 
+import asyncio
 import json
 import re
 import threading
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
 from weft.errors import ProviderError, Trouble
+from weft.providers.adapter import is_dry_run
 from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Profile, Request
-from weft.providers.composing import is_composing
 from weft.providers.events import (
+    ChoiceFinished,
     Ending,
     Event,
-    Finished,
-    Introduced,
-    Spent,
+    ModelReported,
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
     TokenChance,
     ToolCalled,
+    UsageReported,
 )
-from weft.providers.gate import Gate
-from weft.providers.wire import Answered, Received, Sent
+from weft.providers.exchange import WireBytes, WireHead, WireRequest
 from weft.tree.attempt import Usage
 from weft.tree.content import Thinking, ToolCall, plain_text
 from weft.tree.json import JsonObject
 from weft.tree.message import message_to_wire
 from weft.tree.node import Role
 
-__all__ = ["Reply", "Script", "Scripted"]
+__all__ = ["Gate", "Reply", "Script", "Scripted"]
+
+
+class Gate:
+    """Lets through as many pieces as it was told to. Any thread may open it."""
+
+    def __init__(self, allowed: int = 0) -> None:
+        self._allowed: int | None = allowed
+        self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
+        self._changed = threading.Condition()
+        self.passed = 0
+        """How many pieces went through."""
+
+    async def go_through(self) -> None:
+        with self._changed:
+            if self._allowed is None or self._allowed > 0:
+                self._allowed = None if self._allowed is None else self._allowed - 1
+                self.passed += 1
+                return
+            loop = asyncio.get_running_loop()
+            ticket = loop.create_future()
+            self._waiting.append((loop, ticket))
+            self._changed.notify_all()
+        try:
+            await ticket
+        except asyncio.CancelledError:
+            with self._changed:
+                self._waiting = deque(each for each in self._waiting if each[1] is not ticket)
+            raise
+
+    def let(self, count: int = 1) -> None:
+        """Let so many more pieces through."""
+        with self._changed:
+            for _ in range(count):
+                if self._waiting:
+                    self._release()
+                elif self._allowed is not None:
+                    self._allowed += 1
+
+    def open(self) -> None:
+        """Let everything through from now on."""
+        with self._changed:
+            self._allowed = None
+            while self._waiting:
+                self._release()
+
+    def _release(self) -> None:
+        loop, ticket = self._waiting.popleft()
+        self.passed += 1
+        loop.call_soon_threadsafe(_settle, ticket)
+
+    def wait(self, count: int = 1, *, timeout: float = 30) -> None:
+        """Block this thread until so many streams stand before the gate."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: len(self._waiting) >= count, timeout):
+                raise TimeoutError(f"{len(self._waiting)} of {count} came to the gate")
+
+    async def reached(self, count: int = 1) -> None:
+        """The same without blocking the event loop."""
+        await asyncio.to_thread(self.wait, count)
+
+
+def _settle(ticket: asyncio.Future[None]) -> None:
+    if not ticket.done():
+        ticket.set_result(None)
+
 
 _RESULT = re.compile(r"^\[result:\d+\] → ", re.MULTILINE)
 _PIECE = re.compile(r"\s*\S+\s*\Z|\s*\S+|\s+\Z")
@@ -155,7 +221,7 @@ class Scripted:
         """Nothing is held open."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Event]:
-        if is_composing():
+        if is_dry_run():
             yield _sent(self._name, request)
             return
         with self._lock:
@@ -165,23 +231,23 @@ class Scripted:
         yield _sent(self._name, request)
         failing = next((each.error for each in replies if each.error and not each.pieces), None)
         if failing is not None:
-            yield Answered(status=failing.status or 500, headers=())
-            yield Received(_line({"error": {"type": failing.trouble.value, "message": failing.message}}))
+            yield WireHead(status=failing.status or 500, headers=())
+            yield WireBytes(_line({"error": {"type": failing.trouble.value, "message": failing.message}}))
             raise failing
         request_id = f"scripted-{number}"
-        yield Answered(status=200, headers=((b"request-id", request_id.encode()),), reason=b"OK")
-        yield Introduced(request.model, request_id)
+        yield WireHead(status=200, headers=((b"request-id", request_id.encode()),), reason=b"OK")
+        yield ModelReported(request.model, request_id)
         for piece in _interleaved(replies, request):
             if self._gate is not None:
                 await self._gate.go_through()
-            yield Received(piece.line)
+            yield WireBytes(piece.line)
             for event in piece.events:
                 yield event
             if piece.error is not None:
                 raise piece.error
         usage = _usage(request, replies)
-        yield Received(_line({"usage": {"prompt": usage.prompt, "completion": usage.completion}}))
-        yield Spent(usage)
+        yield WireBytes(_line({"usage": {"prompt": usage.prompt, "completion": usage.completion}}))
+        yield UsageReported(usage)
 
     def _take(self, request: Request) -> list[Reply]:
         count = request.parameters.n
@@ -238,7 +304,9 @@ def _pieces(reply: Reply, choice: int, request: Request) -> Iterator[_Piece]:
         chances = _chances(reply, index, text, request.parameters.logprobs)
         yield _Piece(_line({"choice": choice, "text": text}), (TextDelta(text, choice, chances),))
     if len(pieces) < len(reply.pieces):
-        yield _Piece(_line({"choice": choice, "end": "length"}), (Finished(Ending.LENGTH, choice, "length"),))
+        yield _Piece(
+            _line({"choice": choice, "end": "length"}), (ChoiceFinished(Ending.LENGTH, choice, "length"),)
+        )
         return
     for call in reply.calls:
         told: JsonObject = {"choice": choice, "call": {"id": call.id, "name": call.name}}
@@ -255,7 +323,7 @@ def _end(reply: Reply, choice: int) -> _Piece:
         )
     ending = Ending.TOOL_CALLS if reply.calls and reply.ending is Ending.STOP else reply.ending
     line = _line({"choice": choice, "end": ending.value})
-    return _Piece(line, (Finished(ending, choice, ending.value),))
+    return _Piece(line, (ChoiceFinished(ending, choice, ending.value),))
 
 
 def _chances(reply: Reply, index: int, text: str, wanted: int | None) -> tuple[TokenChance, ...]:
@@ -279,7 +347,7 @@ def _usage(request: Request, replies: Sequence[Reply]) -> Usage:
     return Usage(prompt=prompt, completion=completion, total=prompt + completion)
 
 
-def _sent(provider: str, request: Request) -> Sent:
+def _sent(provider: str, request: Request) -> WireRequest:
     """The request as bytes, in pieces that later requests share."""
     fields: dict[str, object] = {"model": request.model, "n": request.parameters.n}
     segments = [_line({**fields, "system": list(request.system)})]
@@ -288,7 +356,7 @@ def _sent(provider: str, request: Request) -> Sent:
     segments += [_line(message_to_wire(message)) for message in request.messages]
     if request.prefill:
         segments.append(_line({"prefill": request.prefill}))
-    return Sent(
+    return WireRequest(
         method="POST",
         url=f"{provider}://{request.model}",
         headers=(),

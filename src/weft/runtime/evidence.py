@@ -124,6 +124,13 @@ class ProvenanceHandle:
         return self._evidence.raw_response(self.value.tree_id, self.value.node_id)
 
     @property
+    def replaced_keys(self) -> list[int]:
+        """Offsets in the raw response at which the provider echoed our own key, and it was replaced."""
+        from weft.providers.redaction import marks_in  # noqa: PLC0415 - providers are imported when used
+
+        return marks_in(self.raw_response or b"")
+
+    @property
     def request(self) -> bytes | None:
         """The body that was sent, byte for byte."""
         return self._evidence.request(self.value.tree_id, self.value.node_id)

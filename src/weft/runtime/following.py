@@ -7,7 +7,6 @@ caught up. So nobody waits for a slow reader, and a slow reader loses nothing.
 
 import asyncio
 import contextlib
-import os
 import threading
 import time
 import weakref
@@ -21,8 +20,8 @@ from weft.runtime.event_cursors import write_cursor
 from weft.runtime.events import Event, EventLog, View, event_of, grove_id, read_shown, start_of
 from weft.store.base import Store
 from weft.store.events import EventRow, Place, head_of, read_events
-from weft.store.forking import at_work
 from weft.store.transaction import GROVE
+from weft.tree.event_kinds import EventKind
 
 __all__ = ["Subscription", "follow", "stop_following"]
 
@@ -40,16 +39,11 @@ class Poller:
         self._store = weakref.ref(store)
         self.listeners: weakref.WeakSet[Subscription] = weakref.WeakSet()
         self._stopped = False
-        self.begin_anew()
-        store.watch(self.wake)
-        _pollers.add(self)
-
-    def begin_anew(self) -> None:
-        """As if nobody had looked yet: at first, and in a forked child, where the thread is gone."""
         self.changed = threading.Condition()
         self._wanted = threading.Event()
         self._thread: threading.Thread | None = None
         self._forget()
+        store.watch(self.wake)
 
     def _forget(self) -> None:
         self._ring: list[EventRow] = []
@@ -69,7 +63,7 @@ class Poller:
         self.start()
 
     def start(self) -> None:
-        """Begin to look, where nobody does: at first, after a rest, in a forked child."""
+        """Begin to look, unless the thread runs: at first, and after a rest."""
         with self.changed:
             if not self._stopped and (self._thread is None or not self._thread.is_alive()):
                 self._forget()
@@ -112,8 +106,7 @@ class Poller:
                     # Whoever comes next starts another thread.
                     self._thread = None
                     return
-            with at_work():
-                found = self._look()
+            found = self._look()
             pause = _SHORTEST if found or woken else min(pause * 1.5, _LONGEST)
             if found:
                 # Lets a burst of commits be read together, instead of a look for each.
@@ -142,7 +135,7 @@ class Poller:
         return bool(rows)
 
     def _keep(self, rows: Sequence[EventRow]) -> None:
-        gone = [row.payload for row in rows if row.tree == GROVE and row.kind == "delete"]
+        gone = [row.payload for row in rows if row.tree == GROVE and row.kind == EventKind.DELETE.value]
         if gone:
             # Deleted events are gone from the store; whoever is behind must not still get them here.
             self._ring = [
@@ -329,17 +322,5 @@ def stop_following(store: Store) -> None:
         poller.stop()
 
 
-_pollers: "weakref.WeakSet[Poller]" = weakref.WeakSet()
 _by_store: "weakref.WeakKeyDictionary[Store, Poller]" = weakref.WeakKeyDictionary()
 _finding = threading.Lock()
-
-
-def _begin_anew_in_child() -> None:
-    """Threads do not survive a fork, and locks may be held by those that are gone."""
-    global _finding  # noqa: PLW0603 - a lock that another thread held would never be free here
-    _finding = threading.Lock()
-    for poller in list(_pollers):
-        poller.begin_anew()
-
-
-os.register_at_fork(after_in_child=_begin_anew_in_child)

@@ -40,7 +40,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from weft.errors import InvalidInputError, StorageError, UnavailableError, WeftError
 from weft.store import schema
-from weft.store.base import Store
+from weft.store.base import Store, require_same_process
 from weft.store.blobs import BlobStore
 from weft.store.migrate import migrate
 from weft.store.search_postgres import PostgresTerms
@@ -232,7 +232,8 @@ class PostgresStore(Store):
 
     def close(self) -> None:
         self._closed = True
-        self._engine.dispose()
+        # A forked child must not end the connections of its parent.
+        self._engine.dispose(close=self._process == os.getpid())
 
     def _take_back(self, _driver: object, record: ConnectionPoolEntry) -> None:
         if self._closed:
@@ -269,12 +270,11 @@ class PostgresStore(Store):
             return result
 
     def _did_commit(self, written: Transaction) -> bool:
-        """The connection broke during the commit: look whether the event is there."""
-        for state in written.cache.trees.values():
-            if state.head is not None:
-                return self._has_event(state.key, state.events, state.head)
-        grove = written.cache.grove
-        return grove is not None and grove.head is not None and self._has_event(0, grove.events, grove.head)
+        """The connection broke during the commit: look whether an event of this transaction is there.
+
+        Without one it cannot be told, and the error says that the database did not answer.
+        """
+        return written.last_event is not None and self._has_event(*written.last_event)
 
     def _has_event(self, tree: int, ordinal: int, digest: bytes) -> bool:
         events = schema.events
@@ -294,9 +294,7 @@ class PostgresStore(Store):
     def _require_open(self) -> None:
         if self._closed:
             raise UnavailableError("the grove is closed", hint="open it again")
-        if self._process != os.getpid():
-            self._engine.dispose(close=False)
-            self._process = os.getpid()
+        require_same_process(self._process, self.name)
 
     @contextlib.contextmanager
     def _explained(self) -> Generator[None]:

@@ -8,8 +8,8 @@ from typing import NamedTuple, cast
 
 from sqlalchemy import select
 
-from weft.context.loomaware.memory import Memory, Pin, PinnedDocument, PinnedNode, PinnedResult, Stash
-from weft.context.loomaware.trace import Action
+from weft.context.agent_view.action_trace import Action
+from weft.context.agent_view.memory_block import Memory, Pin, PinnedDocument, PinnedNode, PinnedResult, Stash
 from weft.errors import NotFoundError, PermissionDeniedError
 from weft.runtime.commanding.papers import Papers
 from weft.runtime.commanding.seeing import words_of

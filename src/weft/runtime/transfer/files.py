@@ -48,6 +48,8 @@ def export_file(
     progress: Progress = silent,
 ) -> Exported:
     """Write these trees, or the whole grove, in one snapshot."""
+    if isinstance(target, Path):
+        executor.store.refuse_own_file(target)
     with executor.store.read() as session:
         require_permission(session, actor, Permission.LOOM_AWARE, "export")
         keys: list[int] | None = None
@@ -152,6 +154,8 @@ def import_file(
 
     Others can write while it is checked, but not while it is imported.
     """
+    if isinstance(source, Path):
+        executor.store.refuse_own_file(source)
     with executor.store.read() as session:
         require_permission(session, actor, ImportFile.permission, ImportFile.verb)
         require_access(session, actor, ImportFile.access)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from weft.context.layers.chats import Chat, ChatContext, ChatMessage, read_chat, write_chat
-from weft.context.layers.resolving import NoteReference, resolve_notes
+from weft.context.layers.note_lookup import NoteReference, resolve_notes
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.items import item_of, mounted_in, read_items

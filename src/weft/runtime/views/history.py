@@ -7,9 +7,9 @@ from typing import Any, cast
 from sqlalchemy import select
 
 from weft.runtime.operations.permissions import agent_row
-from weft.runtime.undoing.stack import REDO, UNDO
 from weft.store import schema
 from weft.store.session import Session
+from weft.tree.event_kinds import STEP_KINDS
 from weft.tree.history import Happening
 from weft.tree.wire import from_microseconds
 
@@ -73,7 +73,7 @@ def _undone_among(session: Session, chain: int, rows: Sequence[Any]) -> set[int]
         .where(
             _events.c.tree == chain,
             _events.c.ordinal > rows[0].ordinal,
-            _events.c.kind.in_((UNDO, REDO)),
+            _events.c.kind.in_(sorted(STEP_KINDS)),
         )
         .order_by(_events.c.ordinal)
     )

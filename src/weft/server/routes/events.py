@@ -12,7 +12,7 @@ from starlette.responses import StreamingResponse
 
 from weft.runtime.events import Event
 from weft.runtime.following import Subscription
-from weft.server.asking import ERRORS, Asking, in_thread
+from weft.server.dependencies import ERRORS, Asking, in_thread
 from weft.tree.wire import to_wire
 
 __all__ = ["router"]
