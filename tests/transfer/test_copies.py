@@ -153,8 +153,8 @@ def progress(done, total):
         os.kill(os.getpid(), signal.SIGKILL)
 import weft.runtime.moving.copying as copying
 copying._BATCH = 20
-import weft.runtime.transfer.importer as arriving
-arriving._EVERY = 10
+import weft.runtime.transfer.importer as importer
+importer._LINES_PER_REPORT = 10
 import weft.store.sqlite as sqlite
 sqlite._COPY_PAGES = 20
 if what == "migrate":

@@ -13,12 +13,12 @@ from weft.cli.formatting import first_words, quoted, where
 from weft.cli.output import Column, Piece
 from weft.cli.session import CliSession
 from weft.errors import NotFoundError
-from weft.tree.history import Happening, Stepped
+from weft.tree.history import HistoryEntry, HistoryStep
 from weft.tree.wire import iso
 
 if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
-    from weft.runtime.events import Event
+    from weft.runtime.events.log import Event
 
 __all__ = ["add_to"]
 
@@ -53,7 +53,7 @@ def redo(
     _show_steps(session, handle, session.grove.redo(steps) if handle is None else handle.redo(steps))
 
 
-def _show_steps(session: CliSession, tree: "TreeHandle | None", steps: Sequence[Stepped]) -> None:
+def _show_steps(session: CliSession, tree: "TreeHandle | None", steps: Sequence[HistoryStep]) -> None:
     """One line for each step."""
     place = "in the grove" if tree is None else where(tree.title)
     plain: list[str] = []
@@ -68,7 +68,7 @@ def _show_steps(session: CliSession, tree: "TreeHandle | None", steps: Sequence[
     session.out.result(steps, "\n".join(plain), "\n".join(messages))
 
 
-def _local_ids(session: CliSession, tree: "TreeHandle", step: Stepped) -> list[str]:
+def _local_ids(session: CliSession, tree: "TreeHandle", step: HistoryStep) -> list[str]:
     return [session.grove.read.node(tree.id, node, hidden=True).local_id for node in step.nodes]
 
 
@@ -104,7 +104,7 @@ def history(
     )
 
 
-def _about(event: Happening) -> str:
+def _about(event: HistoryEntry) -> str:
     """The nodes and fields an event names."""
     payload = event.payload
     if event.kind in {"undo", "redo"}:

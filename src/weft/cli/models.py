@@ -178,7 +178,7 @@ def _show_state(session: CliSession, listing: "Listing") -> None:
             listing.problem if not listing.models else f"{listing.provider}: {listing.problem}"
         )
     if listing.stale and listing.listed_at is not None:
-        session.out.message(f"{listing.provider}: list of {ago(listing.listed_at, session.now)}")
+        session.out.message(f"{listing.provider}: list from {ago(listing.listed_at, session.now)}")
     elif listing.models and listing.listed_at is None and listing.provider not in {"local", _FOR_TESTS}:
         session.out.message(f"{listing.provider}: from the bundled table; availability is unknown")
 
@@ -195,7 +195,7 @@ def keys(session: CliSession) -> None:
     store = Keys()
     names, problem = store.names(), store.problem
     if problem is not None:
-        session.out.message(f"keys in the file are left out: {problem}")
+        session.out.message(f"the keys in the file are left out: {problem}")
     session.out.listing(
         names,
         Column("provider", lambda key: key.name),
@@ -215,7 +215,7 @@ def set_key(
         typer.Option("--for", metavar="HOST", help="The host that receives it; default: the provider's own."),
     ] = None,
 ) -> None:
-    """Save a provider's key.
+    """Store a provider's key.
 
     It is read from a prompt or from stdin, never from an argument, which other users could see. It is
     sent only to the provider's host, or to the current address of its endpoint; after a change of that
@@ -228,10 +228,10 @@ def set_key(
     host = _host(name, address)
     saved = store.set(name, _typed(name), host)
     place = "the keyring" if saved.where == "keyring" else saved.where
-    session.out.result(saved, None, f"saved the key for {name} ({saved.host}) in {place}")
+    session.out.result(saved, None, f"stored the key for {name} ({saved.host}) in {place}")
     used = store.place(name, saved.host)
     if used is not None and used.place != saved.place:
-        session.out.message(f"{used.where} takes precedence while it is set")
+        session.out.message(f"but {used.where} takes precedence while it is set")
 
 
 def _host(name: str, address: str | None) -> str:
@@ -265,15 +265,15 @@ def remove_key(
         str | None, typer.Option("--for", metavar="HOST", help="Only the key for this host.")
     ] = None,
 ) -> None:
-    """Delete a saved key."""
+    """Remove a stored key."""
     from weft.providers.keys import Keys, host_of  # noqa: PLC0415 - loads with the providers
 
     store = Keys()
     store.delete(name, None if address is None else host_of(address))
-    session.out.result({"name": name, "removed": True}, None, f"deleted the key for {name}")
+    session.out.result({"name": name, "removed": True}, None, f"removed the key for {name}")
     left = store.place(name)
     if left is not None:
-        session.out.message(f"{left.where} still has one")
+        session.out.message(f"but {left.where} still has one")
 
 
 def add_to(app: typer.Typer) -> None:

@@ -48,6 +48,9 @@ def verify(
             "--trust", metavar="FILE", help="Certificates (PEM) to check a bundle's timestamps against."
         ),
     ] = None,
+    quick: Annotated[
+        bool, flag("--quick", help="Skip the database's check of indexes against tables (whole grove).")
+    ] = False,
 ) -> None:
     """Verify that nothing was changed after it was written.
 
@@ -57,8 +60,8 @@ def verify(
     if bundle is not None:
         from weft.provenance.bundle import verify_bundle  # noqa: PLC0415 - cryptography is large
 
-        if reference is not None or only:
-            raise InvalidInputError("--bundle takes no node or tree")
+        if reference is not None or only or quick:
+            raise InvalidInputError("--bundle takes no node or tree, and no --quick")
         certificates = None if trust is None else _certificates(trust).encode()
         with progress_bar("verifying") as progress:
             report = verify_bundle(bundle, progress, trust=certificates)
@@ -72,7 +75,7 @@ def verify(
         raise InvalidInputError("--trust needs --bundle", hint="a grove has its authorities' certificates")
     with progress_bar("verifying") as progress:
         if reference is None and session.options.tree is None:
-            report, place = session.grove.verify(progress), "in the grove"
+            report, place = session.grove.verify(progress, quick=quick), "in the grove"
         else:
             tree, node = session.place(reference)
             place = where(tree.title)
@@ -101,6 +104,8 @@ def _show_report(session: CliSession, report: "Report", place: str) -> None:
         )
         for finding in report.findings[:_SHOWN]:
             session.out.text(f"  {finding}")
+        for line in report.unchecked:
+            session.out.message(f"not checked: {line}")
         rest = len(report.findings) - _SHOWN + report.more
         if rest > 0:
             session.out.text(f"  … and {rest:,} more; --json lists them", "dim")

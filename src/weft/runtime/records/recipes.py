@@ -26,6 +26,7 @@ from weft.runtime.operations.collapsed_groups import StoredGroups
 from weft.runtime.operations.executor import Caller
 from weft.runtime.records.streams import require_records
 from weft.runtime.views.reader import Reader
+from weft.store.base import Snapshot
 from weft.store.records import Window, nearest_place, read_window
 from weft.store.references import find_tree
 from weft.store.session import Session
@@ -243,7 +244,9 @@ class Recipes:
             else:
                 require_records(reading, self.caller.actor)
                 groups = StoredGroups(reading)
-            records = StoredRecords(reading, self.caller)
+            # A path is read in the same snapshot: a second connection could wait for the first for ever.
+            executor = replace(self.caller.executor, store=Snapshot(self.caller.store, reading))
+            records = StoredRecords(reading, replace(self.caller, executor=executor))
             found = follow_recipe(
                 read, records, scope=scope, session_id=session, groups=groups, registry=registry
             )

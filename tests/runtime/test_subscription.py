@@ -27,7 +27,7 @@ from tests.statements import statements
 
 import weft
 from weft.errors import UnavailableError
-from weft.runtime import following
+from weft.runtime.events import subscription
 from weft.store import schema
 from weft.tree.access import MemberRole
 from weft.tree.event_kinds import EventKind
@@ -58,7 +58,7 @@ def test_all_who_follow_share_one_poller(fresh_loom):
 @pytest.mark.outer
 @covers("event.one-poller")
 def test_a_slow_follower_loses_nothing_and_holds_nobody_up(fresh_loom, monkeypatch):
-    monkeypatch.setattr(following, "_RING", 8)
+    monkeypatch.setattr(subscription, "_RING", 8)
     tree = fresh_loom.plant("Marie")
     with follow_on(fresh_loom, timeout=PATIENCE) as slow, follow_on(fresh_loom) as quick:
         assert quick.take() == []
@@ -156,29 +156,6 @@ def test_an_asyncio_program_follows_too(fresh_loom):
 
     heard = asyncio.run(main())
     assert [event.ordinal for event in heard] == list(range(2, 12))
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="a platform without fork")
-def test_a_forked_child_follows_on_its_own(fresh_loom):
-    tree = fresh_loom.plant("Marie")
-    live = follow_on(fresh_loom, timeout=PATIENCE)
-    tree.say("one")
-    assert next(iter(live)).ordinal == 2
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        # Nothing may escape into the test runner's copy.
-        try:
-            tree.say("two")
-            os.write(write_end, str([event.ordinal for event in first(live, 1)]).encode())
-        finally:
-            os._exit(0)
-    os.close(write_end)
-    with os.fdopen(read_end) as told:
-        assert told.read() == "[3]"
-    assert os.waitpid(child, 0)[1] == 0
-    assert next(iter(live)).ordinal == 3
-    live.close()
 
 
 @covers("event.no-notify-in-write")

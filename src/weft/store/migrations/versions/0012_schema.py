@@ -1,18 +1,24 @@
-"""The first schema."""
+"""The schema of a new grove.
+
+It is frozen: a later change of the schema is a numbered file of its own. Its number is that of
+the last of the steps it replaces, so that groves that those steps made are open to it.
+"""
 
 import sqlalchemy as sa
 from alembic import op
+from sqlalchemy.dialects.postgresql import TSVECTOR
 from sqlalchemy.schema import CreateSequence
 
-revision = "0001"
+revision = "0012"
 down_revision = None
 branch_labels = None
 depends_on = None
 
 ULID = sa.String(length=26).with_variant(sa.String(length=26, collation="C"), "postgresql")
+TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
-def upgrade() -> None:
+def upgrade() -> None:  # noqa: PLR0915 - a statement for each table and index
     if op.get_context().dialect.supports_sequences:
         op.execute(CreateSequence(sa.Sequence("event_numbers")))
     op.create_table(
@@ -26,6 +32,7 @@ def upgrade() -> None:
         sa.Column("permissions", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("archived_at", sa.BigInteger(), nullable=True),
+        sa.Column("hidden", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_agents")),
         sa.UniqueConstraint("ulid", name=op.f("uq_agents_ulid")),
     )
@@ -47,6 +54,7 @@ def upgrade() -> None:
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
         sa.Column("archived_at", sa.BigInteger(), nullable=True),
+        sa.Column("hidden", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_documents")),
         sa.UniqueConstraint("ulid", name=op.f("uq_documents_ulid")),
     )
@@ -65,9 +73,27 @@ def upgrade() -> None:
         sa.Column("previous", sa.LargeBinary(length=32), nullable=True),
         sa.Column("hash", sa.LargeBinary(length=32), nullable=False),
         sa.PrimaryKeyConstraint("tree", "ordinal", name=op.f("pk_events")),
-        sqlite_with_rowid=False,
     )
     op.create_index(op.f("ix_events_transaction_number"), "events", ["transaction", "number"], unique=False)
+    op.create_index(
+        op.f("ix_events_tree_agent_ordinal"), "events", ["tree", "agent", "ordinal"], unique=False
+    )
+    op.create_table(
+        "followers",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("cursor", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_followers")),
+    )
+    op.create_table(
+        "group_index",
+        sa.Column("user", TEXT, nullable=False),
+        sa.Column("session", TEXT, nullable=False),
+        sa.Column("shelf", sa.SmallInteger(), autoincrement=False, nullable=False),
+        sa.Column("name", TEXT, nullable=False),
+        sa.Column("document", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("user", "session", "shelf", "name", name=op.f("pk_group_index")),
+        sqlite_with_rowid=False,
+    )
     op.create_table(
         "grove",
         sa.Column("key", sa.Integer(), autoincrement=False, nullable=False),
@@ -91,8 +117,10 @@ def upgrade() -> None:
         sa.Column("holder", sa.Text(), nullable=True),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.Column("held_until", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("scope", "key", name=op.f("pk_idempotency")),
     )
+    op.create_index(op.f("ix_idempotency_expires_at"), "idempotency", ["expires_at"], unique=False)
     op.create_table(
         "jobs",
         sa.Column("key", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -111,6 +139,14 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_jobs_state_run_after"), "jobs", ["state", "run_after"], unique=False)
     op.create_index(op.f("ix_jobs_tree"), "jobs", ["tree"], unique=False)
+    op.create_index(
+        "ix_jobs_waiting",
+        "jobs",
+        ["tree", "kind", "target"],
+        unique=True,
+        sqlite_where=sa.text("state = 0"),
+        postgresql_where=sa.text("state = 0"),
+    )
     op.create_table(
         "projects",
         sa.Column("key", sa.Integer(), nullable=False),
@@ -120,27 +156,33 @@ def upgrade() -> None:
         sa.Column("context", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("archived_at", sa.BigInteger(), nullable=True),
+        sa.Column("revision", sa.Integer(), server_default="1", nullable=False),
+        sa.Column("hidden", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_projects")),
-        sa.UniqueConstraint("name", name=op.f("uq_projects_name")),
         sa.UniqueConstraint("ulid", name=op.f("uq_projects_ulid")),
     )
+    op.create_index(op.f("ix_projects_name"), "projects", ["name"], unique=False)
     op.create_table(
         "records",
         sa.Column("key", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("user", sa.Text(), nullable=True),
-        sa.Column("project", sa.Text(), nullable=True),
-        sa.Column("session", sa.Text(), nullable=True),
-        sa.Column("stream", sa.Text(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("ulid", ULID, nullable=False),
+        sa.Column("user", TEXT, nullable=False),
+        sa.Column("project", TEXT, nullable=False),
+        sa.Column("session", TEXT, nullable=False),
+        sa.Column("topic", TEXT, nullable=False),
+        sa.Column("stream", TEXT, nullable=False),
+        sa.Column("id", TEXT, nullable=False),
         sa.Column("create_time", sa.Float(precision=53), nullable=False),
-        sa.Column("value", sa.Text(), nullable=False),
+        sa.Column("document", sa.Text(), nullable=False),
+        sa.Column("hidden", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_records")),
+        sa.UniqueConstraint("ulid", name=op.f("uq_records_ulid")),
+        sa.UniqueConstraint("user", "project", "session", "topic", "stream", "id", name="uq_records_place"),
     )
     op.create_index(
-        op.f("ix_records_user_session_stream_name_create_time"),
+        "ix_records_window",
         "records",
-        ["user", "session", "stream", "name", "create_time"],
+        ["user", "project", "session", "topic", "stream", "create_time", "id"],
         unique=False,
     )
     op.create_table(
@@ -157,15 +199,42 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_tags_label"), "tags", ["label"], unique=False)
     op.create_table(
+        "timestamps",
+        sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("ulid", ULID, nullable=False),
+        sa.Column("target", ULID, nullable=False),
+        sa.Column("statement", sa.Text(), nullable=True),
+        sa.Column("digest", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("authority", sa.Text(), nullable=False),
+        sa.Column("status", sa.SmallInteger(), nullable=False),
+        sa.Column("token", sa.LargeBinary(), nullable=True),
+        sa.Column("certificates", sa.LargeBinary(), nullable=True),
+        sa.Column("certified_at", sa.BigInteger(), nullable=True),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("next_try", sa.BigInteger(), nullable=True),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("tree", "ulid", name=op.f("pk_timestamps")),
+    )
+    op.create_index(op.f("ix_timestamps_tree_target"), "timestamps", ["tree", "target"], unique=False)
+    op.create_table(
         "vaults",
         sa.Column("key", sa.Integer(), nullable=False),
         sa.Column("ulid", ULID, nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("path", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("removed", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_vaults")),
-        sa.UniqueConstraint("name", name=op.f("uq_vaults_name")),
         sa.UniqueConstraint("ulid", name=op.f("uq_vaults_ulid")),
+    )
+    op.create_index(
+        "ix_vaults_name",
+        "vaults",
+        ["name"],
+        unique=True,
+        sqlite_where=sa.text("removed IS NULL"),
+        postgresql_where=sa.text("removed IS NULL"),
     )
     op.create_table(
         "links",
@@ -183,19 +252,34 @@ def upgrade() -> None:
         sa.Column("removed", sa.BigInteger(), nullable=True),
         sa.ForeignKeyConstraint(["author"], ["agents.key"], name=op.f("fk_links_agents")),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_links")),
-        sa.UniqueConstraint(
-            "a_tree",
-            "a_kind",
-            "a_key",
-            "b_tree",
-            "b_kind",
-            "b_key",
-            name=op.f("uq_links_a_tree_a_kind_a_key_b_tree_b_kind_b_key"),
-        ),
         sa.UniqueConstraint("ulid", name=op.f("uq_links_ulid")),
     )
     op.create_index(
         op.f("ix_links_b_tree_b_kind_b_key"), "links", ["b_tree", "b_kind", "b_key"], unique=False
+    )
+    op.create_index(
+        "ix_links_ends",
+        "links",
+        ["a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key"],
+        unique=True,
+        sqlite_where=sa.text("removed IS NULL"),
+        postgresql_where=sa.text("removed IS NULL"),
+    )
+    op.create_table(
+        "project_revisions",
+        sa.Column("project", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("revision", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("system_prompt", sa.Text(), nullable=False),
+        sa.Column("context", sa.Text(), nullable=False),
+        sa.Column("author", sa.Integer(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("hidden", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(["author"], ["agents.key"], name=op.f("fk_project_revisions_agents")),
+        sa.ForeignKeyConstraint(
+            ["project"], ["projects.key"], name=op.f("fk_project_revisions_projects"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("project", "revision", name=op.f("pk_project_revisions")),
     )
     op.create_table(
         "revisions",
@@ -205,12 +289,29 @@ def upgrade() -> None:
         sa.Column("content", sa.Text(), nullable=False),
         sa.Column("author", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("hidden", sa.BigInteger(), nullable=True),
         sa.ForeignKeyConstraint(["author"], ["agents.key"], name=op.f("fk_revisions_agents")),
         sa.ForeignKeyConstraint(
             ["document"], ["documents.key"], name=op.f("fk_revisions_documents"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("document", "revision", name=op.f("pk_revisions")),
     )
+    op.create_table(
+        "spending",
+        sa.Column("key", sa.Integer(), nullable=False),
+        sa.Column("attempt", ULID, nullable=False),
+        sa.Column("in_tree", sa.Integer(), nullable=False),
+        sa.Column("agent", sa.Integer(), nullable=False),
+        sa.Column("day", sa.Integer(), nullable=False),
+        sa.Column("micros", sa.BigInteger(), nullable=False),
+        sa.Column("is_settled", sa.Boolean(), nullable=False),
+        sa.ForeignKeyConstraint(["agent"], ["agents.key"], name=op.f("fk_spending_agents")),
+        sa.PrimaryKeyConstraint("key", name=op.f("pk_spending")),
+        sa.UniqueConstraint("attempt", name=op.f("uq_spending_attempt")),
+    )
+    op.create_index(op.f("ix_spending_agent"), "spending", ["agent"], unique=False)
+    op.create_index(op.f("ix_spending_day"), "spending", ["day"], unique=False)
+    op.create_index(op.f("ix_spending_in_tree"), "spending", ["in_tree"], unique=False)
     op.create_table(
         "trees",
         sa.Column("key", sa.Integer(), nullable=False),
@@ -234,6 +335,8 @@ def upgrade() -> None:
         sa.Column("depth", sa.Integer(), nullable=False),
         sa.Column("events", sa.BigInteger(), nullable=False),
         sa.Column("head", sa.LargeBinary(length=32), nullable=True),
+        sa.Column("leased_until", sa.BigInteger(), nullable=True),
+        sa.Column("hidden", sa.BigInteger(), nullable=True),
         sa.ForeignKeyConstraint(["project"], ["projects.key"], name=op.f("fk_trees_projects")),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_trees")),
         sa.UniqueConstraint("ulid", name=op.f("uq_trees_ulid")),
@@ -326,6 +429,7 @@ def upgrade() -> None:
         sa.Column("label", sa.Text(), nullable=True),
         sa.Column("body", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("removed", sa.BigInteger(), nullable=True),
         sa.ForeignKeyConstraint(["agent"], ["agents.key"], name=op.f("fk_memory_agents")),
         sa.ForeignKeyConstraint(["tree"], ["trees.key"], name=op.f("fk_memory_trees")),
         sa.PrimaryKeyConstraint("tree", "agent", "ordinal", name=op.f("pk_memory")),
@@ -335,7 +439,7 @@ def upgrade() -> None:
         sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("key", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("ulid", ULID, nullable=False),
-        sa.Column("local_id", sa.Text().with_variant(sa.Text(collation="C"), "postgresql"), nullable=False),
+        sa.Column("local_id", TEXT, nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("parent", sa.Integer(), nullable=True),
         sa.Column("depth", sa.Integer(), nullable=False),
@@ -367,6 +471,22 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_index("ix_nodes_children", "nodes", ["tree", "parent", "key"], unique=False)
+    op.create_index(
+        "ix_nodes_hidden",
+        "nodes",
+        ["tree", "hidden"],
+        unique=False,
+        sqlite_where=sa.text("hidden IS NOT NULL"),
+        postgresql_where=sa.text("hidden IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_nodes_notes",
+        "nodes",
+        ["tree", "parent", "key"],
+        unique=False,
+        sqlite_where=sa.text("edge_type = 1"),
+        postgresql_where=sa.text("edge_type = 1"),
+    )
     op.create_index(
         "ix_nodes_pruned",
         "nodes",
@@ -406,6 +526,25 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tree", "key", name=op.f("pk_responses")),
     )
     op.create_table(
+        "runs",
+        sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("run", ULID, nullable=False),
+        sa.Column("agent", sa.Integer(), nullable=False),
+        sa.Column("asker", sa.Integer(), nullable=False),
+        sa.Column("start", sa.Integer(), nullable=False),
+        sa.Column("head", sa.Integer(), nullable=False),
+        sa.Column("holder", sa.Text(), nullable=False),
+        sa.Column("held_until", sa.BigInteger(), nullable=False),
+        sa.Column("turns", sa.Integer(), nullable=False),
+        sa.Column("said", sa.Text(), nullable=False),
+        sa.Column("batch", sa.Text(), nullable=False),
+        sa.Column("attempt", ULID, nullable=True),
+        sa.Column("started_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["agent"], ["agents.key"], name=op.f("fk_runs_agents")),
+        sa.ForeignKeyConstraint(["tree"], ["trees.key"], name=op.f("fk_runs_trees")),
+        sa.PrimaryKeyConstraint("tree", "run", name=op.f("pk_runs")),
+    )
+    op.create_table(
         "tokens",
         sa.Column("key", sa.Integer(), nullable=False),
         sa.Column("ulid", ULID, nullable=False),
@@ -422,6 +561,16 @@ def upgrade() -> None:
         sa.UniqueConstraint("ulid", name=op.f("uq_tokens_ulid")),
     )
     op.create_table(
+        "typings",
+        sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("ordinal", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("kept", sa.Integer(), nullable=False),
+        sa.Column("removed", sa.Text(), nullable=False),
+        sa.Column("added", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["tree"], ["trees.key"], name=op.f("fk_typings_trees")),
+        sa.PrimaryKeyConstraint("tree", "ordinal", name=op.f("pk_typings")),
+    )
+    op.create_table(
         "attachments",
         sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("node", sa.Integer(), autoincrement=False, nullable=False),
@@ -432,6 +581,7 @@ def upgrade() -> None:
         sa.Column("recoverable", sa.Boolean(), nullable=False),
         sa.Column("attached_by", sa.BigInteger(), nullable=True),
         sa.Column("detached_by", sa.BigInteger(), nullable=True),
+        sa.Column("about", sa.Text(), nullable=True),
         sa.ForeignKeyConstraint(
             ["tree", "node"],
             ["nodes.tree", "nodes.key"],
@@ -442,6 +592,27 @@ def upgrade() -> None:
             ["tree", "sha256"], ["bodies.tree", "bodies.sha256"], name=op.f("fk_attachments_bodies")
         ),
         sa.PrimaryKeyConstraint("tree", "node", "ordinal", name=op.f("pk_attachments")),
+    )
+    op.create_table(
+        "calls",
+        sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("attempt", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("asker", sa.Integer(), nullable=False),
+        sa.Column("sources", sa.Text(), nullable=False),
+        sa.Column("provider", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("run", ULID, nullable=False),
+        sa.Column("token", sa.BigInteger(), nullable=False),
+        sa.Column("holder", sa.Text(), nullable=False),
+        sa.Column("held_until", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["asker"], ["agents.key"], name=op.f("fk_calls_agents")),
+        sa.ForeignKeyConstraint(
+            ["tree", "attempt"],
+            ["attempts.tree", "attempts.key"],
+            name=op.f("fk_calls_attempts"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("tree", "attempt", name=op.f("pk_calls")),
     )
     op.create_table(
         "cursors",
@@ -457,6 +628,37 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_index(op.f("ix_cursors_agent_updated_at"), "cursors", ["agent", "updated_at"], unique=False)
+    op.create_table(
+        "envelopes",
+        sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("node", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("ordinal", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("agent", sa.Integer(), nullable=False),
+        sa.Column("provider", sa.Text(), nullable=False),
+        sa.Column("attempt", ULID, nullable=True),
+        sa.Column("legacy", sa.Boolean(), nullable=False),
+        sa.Column("sha256", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("gzip", sa.LargeBinary(), nullable=False),
+        sa.Column("prefix", sa.LargeBinary(), nullable=False),
+        sa.Column("total", sa.Integer(), nullable=False),
+        sa.Column("predicted", sa.Integer(), nullable=False),
+        sa.Column("cached", sa.Integer(), nullable=True),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["agent"], ["agents.key"], name=op.f("fk_envelopes_agents")),
+        sa.ForeignKeyConstraint(
+            ["tree", "node"], ["nodes.tree", "nodes.key"], name=op.f("fk_envelopes_nodes"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("tree", "node", "ordinal", name=op.f("pk_envelopes")),
+    )
+    op.create_index(
+        "ix_envelopes_legacy",
+        "envelopes",
+        ["tree"],
+        unique=False,
+        sqlite_where=sa.column("legacy").is_(True),
+        postgresql_where=sa.column("legacy").is_(True),
+    )
+    op.create_index(op.f("ix_envelopes_tree_created_at"), "envelopes", ["tree", "created_at"], unique=False)
     op.create_table(
         "manifests",
         sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
@@ -547,4 +749,69 @@ def upgrade() -> None:
             ["tree", "node"], ["nodes.tree", "nodes.key"], name=op.f("fk_texts_nodes"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("tree", "node", name=op.f("pk_texts")),
+    )
+    op.create_table(
+        "pieces",
+        sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("attempt", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("ordinal", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("said", sa.Text(), nullable=False),
+        sa.Column("wire", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["tree", "attempt"],
+            ["calls.tree", "calls.attempt"],
+            name=op.f("fk_pieces_calls"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("tree", "attempt", "ordinal", name=op.f("pk_pieces")),
+    )
+    op.create_table(
+        "search_positions",
+        sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("events", sa.BigInteger(), nullable=False),
+        sa.Column("node", sa.Integer(), nullable=False),
+        sa.Column("tag", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("tree", name=op.f("pk_search_positions")),
+    )
+    op.create_table(
+        "search_state",
+        sa.Column("key", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("folding", sa.Integer(), nullable=False),
+        sa.Column("transaction", sa.BigInteger(), nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.CheckConstraint("key = 0", name=op.f("ck_search_state_one")),
+        sa.PrimaryKeyConstraint("key", name=op.f("pk_search_state")),
+    )
+    op.create_table(
+        "search_versions",
+        sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("kind", sa.SmallInteger(), autoincrement=False, nullable=False),
+        sa.Column("target", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("version", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("tree", "kind", "target", name=op.f("pk_search_versions")),
+    )
+    if op.get_context().dialect.supports_sequences:
+        _create_vectors()
+    else:
+        # Words come cut and folded, with spaces between: nothing is left for the tokenizer to decide.
+        op.execute("CREATE VIRTUAL TABLE search_terms USING fts5(title, body, tokenize = 'ascii')")
+        op.execute("INSERT INTO search_terms (search_terms, rank) VALUES ('rank', 'bm25(4.0, 1.0)')")
+
+
+def _create_vectors() -> None:
+    op.create_table(
+        "search_terms",
+        sa.Column("tree", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("key", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("terms", TSVECTOR(), nullable=False),
+        sa.Column("long", sa.Boolean(), nullable=False),
+        sa.PrimaryKeyConstraint("tree", "key", name="pk_search_terms"),
+    )
+    # New words wait in a list that every search reads: a short one, so that searching stays fast.
+    op.create_index(
+        "ix_search_terms_terms",
+        "search_terms",
+        ["terms"],
+        postgresql_using="gin",
+        postgresql_with={"gin_pending_list_limit": 512},
     )
