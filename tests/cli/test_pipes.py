@@ -100,6 +100,17 @@ def test_importing_the_command_line_loads_no_database_and_no_terminal() -> None:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
+def test_listing_trees_in_a_pipe_loads_only_what_it_needs(grove: Path) -> None:
+    script = (
+        "import sys; from weft.cli.app import app; "
+        f"app(['--grove', {str(grove)!r}, 'ls'], standalone_mode=False); "
+        "loaded = {'pydantic', 'alembic', 'fastapi', 'mcp', 'rich', 'httpx', 'psycopg', "
+        "'sqlalchemy.dialects.postgresql', 'weft.cli.generation', 'weft.runtime.undo.registry'} & set(sys.modules); "
+        "assert not loaded, loaded"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a system without a disk that is always full")
 @pytest.mark.parametrize("words", [("ls",), ("export",)])
 def test_a_full_disk_behind_stdout_is_said(grove: Path, words: tuple[str, ...]) -> None:
