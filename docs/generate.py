@@ -123,7 +123,12 @@ class Session:
         for command in commands:
             self._now += _MINUTE
             settings = Settings(
-                address=self._grove, clock=self.clock, entropy=self.entropy, width=_WIDTH, terminal=True
+                address=self._grove,
+                create=True,
+                clock=self.clock,
+                entropy=self.entropy,
+                width=_WIDTH,
+                terminal=True,
             )
             with self._here():
                 output = run_weft(shlex.split(command)[1:], settings)

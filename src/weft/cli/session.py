@@ -44,6 +44,8 @@ class Settings:
 
     address: str | Path | None = None
     """The grove if --grove is not given. None: WEFT_GROVE, else the default grove."""
+    create: bool = False
+    """Create the grove if it does not exist, as --create does."""
     clock: Clock = system_clock
     entropy: Entropy = os.urandom
     width: int | None = None
@@ -98,7 +100,7 @@ class CliSession:
         self.out = Output(
             settings.clock, terminal=settings.terminal, width=settings.width, as_json=options.json
         )
-        self._creates = creates or options.create
+        self._creates = creates or options.create or settings.create
         self._open = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
