@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
 from sqlalchemy import select
 
 from weft.errors import InvalidInputError
+from weft.grove.arguments import check_arguments, checks_arguments
 from weft.grove.document import DocumentHandle
 from weft.grove.node import NodeHandle
 from weft.grove.project import ProjectHandle, items_of
+from weft.grove.search import SearchHit, hits_in
 from weft.grove.tree import TreeHandle
 from weft.ids import Entropy, random_bytes
 from weft.runtime.attending import dismiss
@@ -77,6 +79,7 @@ __all__ = ["Grove", "open_grove"]
 R = TypeVar("R")
 
 
+@check_arguments
 def open_grove(
     address: str | FilePath | None = None,
     *,
@@ -111,6 +114,7 @@ def open_grove(
         raise
 
 
+@checks_arguments
 class Grove:
     """Trees, documents and agents, as seen and changed by one agent."""
 
@@ -205,7 +209,7 @@ class Grove:
 
         return self.perform(Calibrate(model=model))
 
-    def verify(self, progress: "Progress | None" = None, *, quick: bool = False) -> "Report":
+    def verify(self, progress: Progress | None = None, *, quick: bool = False) -> "Report":
         """Check that everything in this grove is as it was written.
 
         `quick` skips the database's own check of indexes against tables; the report says so.
@@ -309,7 +313,7 @@ class Grove:
         return self.perform(
             AddAgent(
                 name=name,
-                type=AgentType(type),
+                type=_agent_type(type),
                 model_ref=model_ref,
                 permissions=permissions,
                 configuration=Configuration(
@@ -387,27 +391,24 @@ class Grove:
         everything: bool = False,
         limit: int = 20,
         offset: int = 0,
-    ) -> Hits:
+    ) -> Hits[SearchHit]:
         """Find nodes, trees, documents and tags by their words: all of them, "a phrase", a beginn*, -not, or."""
-        return search(
-            self.caller.store,
-            self.caller.actor,
-            Search(
-                query=query,
-                tree=tree,
-                author=author,
-                author_type=author_type,
-                model=model,
-                after=after,
-                before=before,
-                bookmarked=bookmarked,
-                kinds=kinds,
-                mode=mode,
-                everything=everything,
-                limit=limit,
-                offset=offset,
-            ),
+        wanted = Search(
+            query=query,
+            tree=tree,
+            author=author,
+            author_type=author_type,
+            model=model,
+            after=after,
+            before=before,
+            bookmarked=bookmarked,
+            kinds=kinds,
+            mode=mode,
+            everything=everything,
+            limit=limit,
+            offset=offset,
         )
+        return hits_in(self, search(self.caller.store, self.caller.actor, wanted))
 
     def reindex(self, progress: Progress | None = None) -> None:
         """Make the search index anew, which is never needed unless something is wrong with it."""
@@ -598,6 +599,15 @@ def target_of(thing: TreeHandle | NodeHandle | DocumentHandle) -> TargetRef:
             return TargetRef(TargetKind.NODE, thing.id, thing.value.tree_id)
         case DocumentHandle():
             return TargetRef(TargetKind.DOCUMENT, thing.id)
+
+
+def _agent_type(name: AgentType | str) -> AgentType:
+    try:
+        return AgentType(name)
+    except ValueError:
+        raise InvalidInputError(
+            f"{name!r} is not a type of agent", hint="use human or model", path="type"
+        ) from None
 
 
 def _mode(mode: Mode | str) -> Mode:
