@@ -21,7 +21,7 @@ from tests.transfer.test_round_trip import BOTH, derived, exported
 
 import weft
 from weft.errors import ConflictError, InvalidInputError, StorageError
-from weft.runtime.moving.copying import migrate_grove
+from weft.runtime.transfer.copy_backup import migrate_grove
 from weft.store import schema
 
 SENTENCES = [f"Thread {number} goes over, and under, and over. " * (number % 7) for number in range(50)]
@@ -143,7 +143,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import weft
-from weft.runtime.moving.copying import migrate_grove
+from weft.runtime.transfer.copy_backup import migrate_grove
 what, source, target, after = sys.argv[1:]
 calls = 0
 def progress(done, total):
@@ -151,7 +151,7 @@ def progress(done, total):
     calls += 1
     if calls > int(after):
         os.kill(os.getpid(), signal.SIGKILL)
-import weft.runtime.moving.copying as copying
+import weft.runtime.transfer.copy_backup as copying
 copying._BATCH = 20
 import weft.runtime.transfer.importer as importer
 importer._LINES_PER_REPORT = 10

@@ -15,8 +15,8 @@ from tests.soundness import check_sound
 from tests.transfer.rich import fill
 
 import weft
-from weft.runtime.moving.copying import migrate_grove
-from weft.runtime.moving.doctor import Examination, examine
+from weft.runtime.transfer.copy_backup import migrate_grove
+from weft.runtime.transfer.doctor import Examination, examine
 from weft.store import schema
 from weft.store.health import Level
 from weft.store.sqlite_health import has_reset_bug

@@ -6,10 +6,9 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Select, func, select, update
+from sqlalchemy import Select, and_, func, select, update
 
 from weft.errors import StorageError, WeftError
-from weft.runtime.moving.checks import broken_chains, wrong_counters
 from weft.runtime.operations.clock import Clock, system_clock
 from weft.store import schema
 from weft.store.base import Store
@@ -20,12 +19,13 @@ from weft.store.migrate import HEAD, require_known, schema_version
 from weft.store.opening import blobs_at, default_address, open_store, path_of
 from weft.store.rows import OUTCOMES
 from weft.store.session import Session
-from weft.store.transaction import Transaction
+from weft.store.statements import count_live
+from weft.store.transaction import GROVE, Transaction
 from weft.tree.attempt import Outcome
 from weft.tree.progress import Progress, silent
 from weft.tree.wire import from_microseconds, iso
 
-__all__ = ["Examination", "examine"]
+__all__ = ["Examination", "broken_chains", "examine", "wrong_counters"]
 
 _HOUR = 3_600
 _DAY = 24 * _HOUR
@@ -268,3 +268,40 @@ def _recount(transaction: Transaction) -> list[str]:
         found.append(ulid)
     transaction.cache.trees.clear()
     return found
+
+
+_COUNT_LIVE = count_live()
+
+
+def broken_chains(session: Session) -> Iterator[str]:
+    """Chains whose head is not their last event, or that miss some: by number and hash, without recomputing."""
+    events, trees = schema.events, schema.trees
+    counts = {
+        row.tree: (int(row.there), int(row.last))
+        for row in session.execute(
+            select(
+                events.c.tree, func.count().label("there"), func.max(events.c.ordinal).label("last")
+            ).group_by(events.c.tree)
+        )
+    }
+    last = and_(events.c.tree == trees.c.key, events.c.ordinal == trees.c.events)
+    listed = select(trees.c.key, trees.c.ulid, trees.c.events, trees.c.head, events.c.hash)
+    for row in session.execute(listed.join(events, last, isouter=True).order_by(trees.c.key)):
+        if counts.get(row.key, (0, 0)) != (row.events, row.events) or row.head != row.hash:
+            yield f"the event chain of tree {row.ulid} does not end where it should"
+    own = session.execute(schema.grove.select()).one_or_none()
+    if own is None:
+        return
+    at_end = (events.c.tree == GROVE, events.c.ordinal == own.events)
+    head = session.execute(select(events.c.hash).where(*at_end)).scalar_one_or_none()
+    if counts.get(GROVE, (0, 0)) != (own.events, own.events) or own.head != head:
+        yield "the grove's own event chain does not end where it should"
+
+
+def wrong_counters(session: Session) -> Iterator[tuple[int, str, dict[str, int]]]:
+    """Trees whose counters are not what counting gives: key, id, and the true ones."""
+    trees = schema.trees
+    for row in session.execute(trees.select().order_by(trees.c.key)).all():
+        found = session.execute(_COUNT_LIVE, {"in_tree": row.key}).one()
+        if (found.nodes, found.branches, found.depth) != (row.nodes, row.branches, row.depth):
+            yield row.key, row.ulid, {"nodes": found.nodes, "branches": found.branches, "depth": found.depth}
