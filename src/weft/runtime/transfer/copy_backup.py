@@ -1,7 +1,7 @@
-"""A grove whole, from one database to another, with equal hashes.
+"""Copies of a whole grove: migration to another database, and backups taken while others write.
 
-Everything is read in one snapshot and written in one transaction, so a copy is there
-whole or not at all; before it is kept, what was written is read back and compared.
+Everything is read in one snapshot and written in one transaction, so a copy is complete
+or not there at all. Before it is committed, the rows are read back and compared.
 """
 
 import contextlib
@@ -37,7 +37,6 @@ from weft.tree.access import MemberRole
 from weft.tree.progress import Progress, silent
 
 __all__ = [
-    "NOT_COPIED",
     "BackedUp",
     "Copied",
     "back_up",
@@ -47,15 +46,14 @@ __all__ = [
     "migrate_grove",
 ]
 
-NOT_COPIED: frozenset[str] = frozenset()
-"""Tables that follow from others, and are made anew where they are needed."""
 _BATCH = 2_000
 _MODULUS = 2**256
+_SIDE_FILES = ("-wal", "-shm", "-lock", "-turn", "-journal")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied:
-    """What was copied, and found equal on both sides."""
+    """What was copied, and compared on both sides."""
 
     tables: dict[str, tuple[int, str]]
     """By table: how many rows, and the sum of their SHA-256s."""
@@ -68,23 +66,19 @@ class Copied:
 
 
 def migrate_grove(source: str | Path, target: str | Path, *, progress: Progress = silent) -> Copied:
-    """Copy a grove whole to where there is none yet: a file or postgresql://…, either way."""
-    here = open_store(source, create=False)
-    try:
-        there = open_store(target)
-        try:
-            if here.name == there.name:
-                raise InvalidInputError("that is the grove itself", hint="name another place to copy it to")
-            return copy_grove(here, there, progress)
-        finally:
-            there.close()
-    finally:
-        here.close()
+    """Copy a whole grove to a new place: a file or postgresql://…, in either direction."""
+    with (
+        contextlib.closing(open_store(source, create=False)) as here,
+        contextlib.closing(open_store(target)) as there,
+    ):
+        if here.name == there.name:
+            raise InvalidInputError("source and target are the same grove", hint="name another target")
+        return copy_grove(here, there, progress)
 
 
 def copy_grove(source: Store, target: Store, progress: Progress = silent) -> Copied:
     """Copy everything into an empty grove, or change nothing."""
-    tables = [table for table in schema.metadata.sorted_tables if table.name not in NOT_COPIED]
+    tables = schema.metadata.sorted_tables
     with source.read() as session:
         total = sum(_count(session, table) for table in tables)
         target.write(_require_empty)
@@ -95,7 +89,7 @@ def copy_grove(source: Store, target: Store, progress: Progress = silent) -> Cop
             for table in (schema.events, schema.grove, schema.agents):
                 transaction.execute(delete(table))
             transaction.cache.clear()
-            done = _Done(progress, 2 * total)
+            done = _RowProgress(progress, 2 * total)
             return {str(table.name): _copy_table(session, transaction, table, done) for table in tables}
 
         copied = target.write(work)
@@ -104,7 +98,7 @@ def copy_grove(source: Store, target: Store, progress: Progress = silent) -> Cop
 
 
 def copy_blobs(session: Session, source: Store, target: Store) -> tuple[int, tuple[str, ...]]:
-    """Every blob that a node points to. One that is missing here is told, and does not stop the rest."""
+    """Copy every blob that a node points to, and note how many are missing."""
     count = missing = 0
     if source.blobs.folder == target.blobs.folder:
         source.blobs.share()
@@ -119,7 +113,7 @@ def copy_blobs(session: Session, source: Store, target: Store) -> tuple[int, tup
 
 
 @dataclass(slots=True)
-class _Done:
+class _RowProgress:
     progress: Progress
     total: int
     count: int = 0
@@ -133,16 +127,16 @@ def _require_empty(transaction: Transaction) -> None:
     if transaction.execute(select(schema.grove.c.key)).first() is None:
         return
     if not is_pristine(transaction):
-        raise ConflictError(
-            "the target is a grove with something in it", hint="copy into a new file or an empty database"
-        )
+        raise ConflictError("the target grove is not empty", hint="copy into a new file or an empty database")
 
 
 def _count(session: Session, table: Table) -> int:
     return int(session.execute(select(func.count()).select_from(table)).scalar_one())
 
 
-def _copy_table(session: Session, transaction: Transaction, table: Table, done: _Done) -> tuple[int, str]:
+def _copy_table(
+    session: Session, transaction: Transaction, table: Table, done: _RowProgress
+) -> tuple[int, str]:
     count = last = 0
     digest = _Sum()
     for rows in _batches(session, table):
@@ -152,14 +146,14 @@ def _copy_table(session: Session, transaction: Transaction, table: Table, done: 
         if table is schema.events:
             last = max(last, *(int(row["number"]) for row in rows))
         done.add(len(rows))
-    _count_on(transaction, table, last)
-    kept = _Sum()
+    _continue_numbers(transaction, table, last)
+    written = _Sum()
     for rows in _batches(transaction, table):
-        kept.add(rows)
+        written.add(rows)
         done.add(len(rows))
-    if kept.text != digest.text:
+    if written.text != digest.text:
         raise StorageError(
-            f"the copy of {table.name} is not equal to the original", hint="nothing was kept; try again"
+            f"the copy of {table.name} differs from the original", hint="nothing was written; try again"
         )
     return count, digest.text
 
@@ -170,14 +164,14 @@ def _batches(session: Session, table: Table) -> Iterator[list[dict[str, Any]]]:
     for part in result.mappings().partitions():
         rows = [dict(row) for row in part]
         if table is schema.events:
-            # Transaction numbers mean something only to the database that gave them.
+            # Transaction numbers are valid only in the database that assigned them.
             for row in rows:
                 row["transaction"] = 0
         yield rows
 
 
-def _count_on(transaction: Transaction, table: Table, last_event: int) -> None:
-    """New rows go on after those that were copied."""
+def _continue_numbers(transaction: Transaction, table: Table, last_event: int) -> None:
+    """Number new rows after those that were copied."""
     if table is schema.events:
         transaction.dialect.reserve_event_numbers(transaction, last_event)
     column = table.autoincrement_column
@@ -188,7 +182,7 @@ def _count_on(transaction: Transaction, table: Table, last_event: int) -> None:
 
 
 class _Sum:
-    """The SHA-256s of rows, added up: equal for equal rows in any order, whatever sorts them."""
+    """The sum of the SHA-256s of rows: equal for equal rows in any order."""
 
     def __init__(self) -> None:
         self._sum = 0
@@ -207,10 +201,7 @@ class _Sum:
 def _hex(value: object) -> str:
     if isinstance(value, bytes | memoryview):
         return value.hex()
-    raise TypeError(f"{type(value).__name__} is not a column's value")
-
-
-_SIDE_FILES = ("-wal", "-shm", "-lock", "-turn", "-journal")
+    raise TypeError(f"{type(value).__name__} is not a value of a column")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,12 +212,12 @@ class BackedUp:
     bytes: int
     blobs: int
     verified: bool
-    """Whether every hash was recomputed, or only the file and the chains' ends were looked at."""
+    """Whether every hash was recomputed, or only the file and the ends of the chains were checked."""
     notes: tuple[str, ...] = ()
 
 
 def back_up(
-    gate: Executor,
+    executor: Executor,
     actor: Actor,
     path: Path,
     *,
@@ -236,21 +227,21 @@ def back_up(
 ) -> BackedUp:
     """Copy the grove to a SQLite file, with its blobs in a folder beside it.
 
-    The copy is of one moment: all that was acknowledged before, nothing half. It is
-    there once it has been checked and is safe on the disk; opening it is restoring it.
+    The copy is a snapshot: every acknowledged operation, and no half of one. It gets its name
+    after it was checked and synced to the disk. To restore it, open it.
     """
     path = path.expanduser().absolute()
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         require_access(session, actor, MemberRole.OWNER)
-    gate.store.refuse_own_file(path)
+    executor.store.refuse_own_file(path)
     refuse_existing(path, overwrite=overwrite)
     if overwrite:
         _refuse_open(path)
     with _temporary(path) as temporary:
-        if not gate.store.copy_file(temporary, progress):
-            _copy_rows(gate.store, temporary, progress)
+        if not executor.store.copy_file(temporary, progress):
+            _copy_rows(executor.store, temporary, progress)
         blobs = BlobStore(blobs_beside(path))
-        count, notes = _examine(temporary, gate.store, blobs, verify=verify, progress=progress)
+        count, notes = _examine(temporary, executor.store, blobs, verify=verify, progress=progress)
         size = temporary.stat().st_size
         refuse_existing(path, overwrite=overwrite)
         temporary.replace(path)
@@ -276,7 +267,7 @@ def _temporary(path: Path) -> Generator[Path]:
 
 
 def _refuse_open(path: Path) -> None:
-    """A file that is replaced must not leave the log of the old one beside it."""
+    """A replaced file must not leave the log of the old one beside it."""
     for suffix in ("-wal", "-journal"):
         log = path.with_name(path.name + suffix)
         if log.exists() and log.stat().st_size:
@@ -289,7 +280,7 @@ def _refuse_open(path: Path) -> None:
 def _copy_rows(store: Store, temporary: Path, progress: Progress) -> None:
     target = SqliteStore(temporary)
     try:
-        # Blobs are looked after later, with those of the file.
+        # The blobs are copied later, in `_examine`.
         target.blobs = store.blobs
         copy_grove(store, target, progress)
     finally:
@@ -304,7 +295,7 @@ def _examine(
         damage = [*find_damage(session), *broken_chains(session)]
         if damage:
             raise StorageError(
-                f"the copy is not sound: {damage[0]}", hint="weft doctor examines the grove itself"
+                f"the copy is damaged: {damage[0]}", hint="weft doctor examines the grove itself"
             )
         blobs.take_name(session.execute(select(schema.grove.c.ulid)).scalar_one())
         for ref in sorted(media_of_grove(session)):
@@ -324,7 +315,7 @@ def _examine(
 
 
 def check_all(session: Session, blobs: BlobStore, progress: Progress = silent) -> Imported:
-    """Every hash of every node and event, recomputed, as an import into another grove would."""
+    """Recompute every hash of every node and event, as an import into another grove does."""
     exporter = Exporter(session, blobs, None, progress)
     importer = FileImporter(exporter.scope, DryRun(blobs))
     for number, record in enumerate(exporter.records(), 2):
