@@ -41,12 +41,12 @@ def test_a_grove_is_copied_whole_with_equal_hashes(
     if here == "postgres":
         with weft.open(source) as grove:
             grove.put_blob(PICTURE)
-    told: list[tuple[int, int]] = []
-    copied = migrate_grove(source, target, progress=lambda done, total: told.append((done, total)))
+    reports: list[tuple[int, int]] = []
+    copied = migrate_grove(source, target, progress=lambda done, total: reports.append((done, total)))
     assert copied.blobs == 1
     assert copied.notes == ()
-    assert told[-1] == (2 * copied.rows, 2 * copied.rows)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert reports[-1] == (2 * copied.rows, 2 * copied.rows)
+    assert [done for done, _ in reports] == sorted(done for done, _ in reports)
     with weft.open(target) as other:
         assert exported(other) == first
         assert derived(other) == shape
@@ -223,16 +223,16 @@ def test_a_backup_taken_while_others_write_is_whole_and_has_all_that_was_acknowl
     with weft.open(address) as grove:
         fill(grove)
         trees = [grove.plant(f"Tree {number}", "root") for number in range(8)]
-        told: list[list[str]] = [[] for _ in trees]
+        said: list[list[str]] = [[] for _ in trees]
         stop, ready = threading.Event(), threading.Barrier(len(trees) + 1)
 
         def write(number: int) -> None:
             mine = weft.open(address)
             tree = mine.tree(trees[number].id)
-            told[number].append(tree.say("first").id)
+            said[number].append(tree.say("first").id)
             ready.wait()
             while not stop.is_set():
-                told[number].append(tree.say(f"word {len(told[number])}").id)
+                said[number].append(tree.say(f"word {len(said[number])}").id)
             mine.close()
 
         writers = [threading.Thread(target=write, args=(number,)) for number in range(len(trees))]
@@ -240,7 +240,7 @@ def test_a_backup_taken_while_others_write_is_whole_and_has_all_that_was_acknowl
             writer.start()
         ready.wait()
         for number in range(3):
-            acknowledged = [list(nodes) for nodes in told]
+            acknowledged = [list(nodes) for nodes in said]
             done = grove.backup(tmp_path / f"{number}.db", verify=True)
             assert done.blobs == 1
             _check_copy(tmp_path / f"{number}.db", acknowledged, [tree.id for tree in trees])
@@ -267,9 +267,9 @@ def _check_copy(path: Path, acknowledged: list[list[str]], trees: list[str]) -> 
 def test_a_backup_restores_to_an_equal_grove(address: str, tmp_path: Path):
     with weft.open(address) as grove:
         fill(grove)
-        told: list[tuple[int, int]] = []
-        grove.backup(tmp_path / "copy.db", verify=True, progress=lambda *done: told.append(done))
-        assert told
+        reports: list[tuple[int, int]] = []
+        grove.backup(tmp_path / "copy.db", verify=True, progress=lambda *done: reports.append(done))
+        assert reports
         with weft.open(tmp_path / "copy.db") as copy:
             assert exported(copy) == exported(grove)
             assert derived(copy) == derived(grove)
