@@ -132,7 +132,7 @@ def test_a_copy_that_differs_is_not_kept(places: Places, there: str, monkeypatch
 
     with monkeypatch.context() as patch:
         patch.setattr("weft.store.transaction.Transaction.put", spoiled)
-        with pytest.raises(StorageError, match="copy of texts is not equal"):
+        with pytest.raises(StorageError, match="copy of texts differs from the original"):
             migrate_grove(source, target)
     migrate_grove(source, target)
     with weft.open(target) as other:
