@@ -87,7 +87,7 @@ def keep_request(grove: weft.Grove, tree: weft.grove.tree.TreeHandle, ref: str) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarise(Editing):
-    """Summaries as whoever makes them will write them: with an event that vouches for them."""
+    """Write summaries as the summariser does: with an event that fingerprints them."""
 
     verb: ClassVar[str] = "summarise"
     tree: str
@@ -106,7 +106,7 @@ class Summarise(Editing):
 
 
 def _records(grove: weft.Grove) -> None:
-    """Records of somebody and of nobody, one that was undone, and what is collapsed among them."""
+    """Records with and without a user, one that was undone, and an index of collapsed groups."""
     said = [{"role": "user", "content": "é \u2028 \x00 half \ud83d"}, {"role": "assistant", "content": None}]
     for number, value in enumerate(said):
         place = {"user": "ada", "session": "s", "id": f"m{number}", "create_time": 1.5 + number}

@@ -145,7 +145,9 @@ def migrate(
 
     All or nothing; the grove it came from stays as it is. Prints how many rows were copied.
     """
-    from weft.runtime.moving.copying import migrate_grove  # noqa: PLC0415 - the runtime loads when it is used
+    from weft.runtime.transfer.copy_backup import (  # noqa: PLC0415 - the runtime loads when it is used
+        migrate_grove,
+    )
 
     with progress_bar("copying") as progress:
         done = migrate_grove(source, target, progress=progress)
@@ -170,7 +172,7 @@ def doctor(
 
     Nothing is changed unless you say --repair. Ends with 1 if something is wrong.
     """
-    from weft.runtime.moving.doctor import examine  # noqa: PLC0415 - the runtime loads when it is used
+    from weft.runtime.transfer.doctor import examine  # noqa: PLC0415 - the runtime loads when it is used
 
     address = call.settings.address if call.choices.grove is None else call.choices.grove
     with progress_bar("looking") as progress:

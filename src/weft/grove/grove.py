@@ -65,13 +65,13 @@ if TYPE_CHECKING:
     from weft.runtime.contexts.turn_tools import Tools
     from weft.runtime.evidence import Evidence
     from weft.runtime.generate import Generations
-    from weft.runtime.moving.backup import BackedUp
     from weft.runtime.operations.access import Users
     from weft.runtime.records.group_index import GroupIndex
     from weft.runtime.records.recipes import Recipes
     from weft.runtime.records.streams import Records
     from weft.runtime.stamping import Stamped
     from weft.runtime.summaries import Summaries
+    from weft.runtime.transfer.copy_backup import BackedUp
     from weft.runtime.transfer.files import Exported, Imported
 
 __all__ = ["Grove", "open_grove"]
@@ -456,7 +456,7 @@ class Grove:
         progress: Progress = silent,
     ) -> "BackedUp":
         """Copy the grove to a file while others write; to restore it, open the file."""
-        from weft.runtime.moving.backup import back_up  # noqa: PLC0415 - few calls move a grove
+        from weft.runtime.transfer.copy_backup import back_up  # noqa: PLC0415 - few calls move a grove
 
         place = FilePath(path)
         return back_up(
