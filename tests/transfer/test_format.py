@@ -23,7 +23,7 @@ from weft.runtime.transfer.record_specs import (
 from weft.store import schema
 from weft.store.packing import pack
 from weft.store.transaction import Transaction
-from weft.tree.wire import snake
+from weft.tree.json_names import snake
 
 FILES = Path(__file__).parents[1] / "data" / "transfer"
 """A whole grove, and two of its trees: every kind of record, every field of each."""

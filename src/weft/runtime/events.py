@@ -20,7 +20,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject
 from weft.tree.event_kinds import EventKind
-from weft.tree.wire import from_microseconds
+from weft.tree.json_names import from_microseconds
 
 __all__ = ["NOW", "Event", "EventBatch", "EventLog", "View", "event_of", "grove_id", "read_shown", "start_of"]
 

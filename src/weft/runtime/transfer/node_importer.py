@@ -27,11 +27,11 @@ from weft.tree.content import (
 )
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.item import about_item
+from weft.tree.json_names import iso_moment
 from weft.tree.measure import measure_content
 from weft.tree.node import Role
 from weft.tree.path import jump_depth
 from weft.tree.tree import Mode
-from weft.tree.wire import iso_moment
 
 __all__ = ["CheckedNode", "KnownAgent", "NodeImporter"]
 

@@ -24,8 +24,8 @@ from weft.store.queries import selections_of
 from weft.store.rows import NodeRow
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.change import Change
 from weft.tree.content import JsonObject, JsonValue, plain_text
+from weft.tree.text_change import Change
 
 __all__ = ["Making", "Moving", "Typing"]
 

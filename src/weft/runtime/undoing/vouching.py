@@ -4,16 +4,17 @@ from typing import Any
 
 from sqlalchemy import select
 
-from weft.provenance.facts import (
-    Fact,
-    agent_fact,
-    group_fact,
-    link_fact,
-    record_fact,
-    tag_fact,
-    tree_facts,
+from weft.provenance.fingerprints import (
+    DOCUMENT,
+    PROJECT,
+    Fingerprint,
+    agent_fingerprint,
+    group_fingerprint,
+    link_fingerprint,
+    record_fingerprint,
+    tag_fingerprint,
+    tree_fingerprints,
 )
-from weft.provenance.revised import DOCUMENT, PROJECT
 from weft.runtime.operations.references import Address, label_digest, targets_of
 from weft.runtime.operations.revisions import note_revised
 from weft.runtime.undoing.step import Step, node_named
@@ -55,7 +56,7 @@ def vouch_for(step: Step) -> dict[str, JsonValue]:
 def _note(step: Step, kind: EventKind) -> None:
     match kind.subject:
         case Subject.TREE:
-            step.scope.note(*tree_facts(_row(step, schema.trees, step.tree.ulid)._asdict()))
+            step.scope.add_fingerprint(*tree_fingerprints(_row(step, schema.trees, step.tree.ulid)._asdict()))
         case Subject.LINK:
             _note_link(step)
         case Subject.TAG:
@@ -63,12 +64,14 @@ def _note(step: Step, kind: EventKind) -> None:
         case Subject.RANGE:
             _note_group(step)
         case Subject.AGENT:
-            step.scope.note(agent_fact(_row(step, schema.agents, step.payload["agent"])._asdict()))
+            step.scope.add_fingerprint(
+                agent_fingerprint(_row(step, schema.agents, step.payload["agent"])._asdict())
+            )
         case Subject.DOCUMENT:
             note_revised(step.scope, DOCUMENT, step.payload["document"], step.payload.get("revision"))
         case Subject.RECORD:
             rows = record_rows(step.scope.transaction, step.payload["records"])
-            step.scope.note(*(record_fact(row._asdict()) for row in rows))
+            step.scope.add_fingerprint(*(record_fingerprint(row._asdict()) for row in rows))
         case Subject.PROJECT:
             note_revised(step.scope, PROJECT, step.payload["project"], step.payload.get("revision"))
         case _:
@@ -109,7 +112,7 @@ def _note_link(step: Step) -> None:
     one, other = Address(row.a_tree, row.a_kind, row.a_key), Address(row.b_tree, row.b_kind, row.b_key)
     targets = targets_of(transaction, {one, other})
     author = transaction.agent(row.author).ulid
-    step.scope.note(link_fact(row._asdict(), (targets[one].id, targets[other].id), author))
+    step.scope.add_fingerprint(link_fingerprint(row._asdict(), (targets[one].id, targets[other].id), author))
 
 
 def _note_tag(step: Step) -> None:
@@ -123,14 +126,14 @@ def _note_tag(step: Step) -> None:
             address = Address(row.tree, row.kind, row.target)
             target = targets_of(transaction, {address}).get(address)
             if target is not None and target.id == step.payload["target"]:
-                step.scope.note(tag_fact(row._asdict(), target.id))
+                step.scope.add_fingerprint(tag_fingerprint(row._asdict(), target.id))
 
 
 def _note_group(step: Step) -> None:
     scope, groups = step.scope, schema.groups
     here = groups.c.tree == step.tree.key, groups.c.name == step.inverse["group"]
     row: Any = scope.transaction.execute(select(groups).where(*here)).one_or_none()
-    step.scope.note(Fact(f"group:{step.payload['group']}", None))
+    step.scope.add_fingerprint(Fingerprint(f"group:{step.payload['group']}", None))
     if row is not None:
         first, last = scope.ulid_of(step.tree, row.first), scope.ulid_of(step.tree, row.last)
-        scope.note(group_fact(row._asdict(), first, last))
+        scope.add_fingerprint(group_fingerprint(row._asdict(), first, last))
