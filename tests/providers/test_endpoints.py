@@ -63,7 +63,7 @@ FORBIDDEN = [
 @pytest.mark.parametrize("address", FORBIDDEN)
 def test_a_name_that_leads_inside_is_refused(address, monkeypatch):
     monkeypatch.delenv(OFFLINE, raising=False)
-    with pytest.raises(ProviderError, match="own network|where no model is"):
+    with pytest.raises(ProviderError, match="a private address|never allowed"):
         checked_addresses(Endpoint("https://api.example.com"), ["93.184.215.14", address])
 
 
@@ -85,7 +85,7 @@ def test_a_name_that_leads_inside_is_refused(address, monkeypatch):
 def test_some_places_are_refused_even_if_the_owner_sets_them(address):
     literal = f"[{address}]" if ":" in address else address
     for endpoint in (Endpoint(f"http://{literal}/v1"), Endpoint("http://lab.example/v1", private=True)):
-        with pytest.raises(ProviderError, match="where no model is"):
+        with pytest.raises(ProviderError, match="never allowed"):
             checked_addresses(endpoint, [address])
 
 
@@ -97,7 +97,7 @@ def test_the_owners_own_machines_are_reached_when_he_says_so(monkeypatch):
     assert checked_addresses(Endpoint("http://box.example/v1", private=True), ["192.168.1.5"])
     for name in ("box", "box.local", "box.lan", "box.home.arpa", "host.docker.internal"):
         assert checked_addresses(Endpoint(f"http://{name}/v1"), ["192.168.1.5"])
-    with pytest.raises(ProviderError, match="own network"):
+    with pytest.raises(ProviderError, match="a private address"):
         checked_addresses(Endpoint("http://box.example/v1"), ["192.168.1.5"])
 
 
@@ -121,13 +121,13 @@ def test_an_endpoint_of_the_environment_is_inside_only_if_that_was_said(monkeypa
 
     for address in inside:
         for said in ({}, {"WEFT_COMPATIBLE_LAB_PRIVATE": "0"}):
-            with pytest.raises(ProviderError, match=r"own network.*WEFT_COMPATIBLE_NAME_PRIVATE=1"):
+            with pytest.raises(ProviderError, match=r"a private address.*WEFT_COMPATIBLE_NAME_PRIVATE=1"):
                 checked_addresses(lab("https://lab.example/v1", **said), [address])
         assert checked_addresses(
             lab("https://lab.example/v1", WEFT_COMPATIBLE_LAB_PRIVATE="1"), [address]
         ) == (address,)
         assert checked_addresses(lab("https://lab.local/v1"), [address]) == (address,)
-    with pytest.raises(ProviderError, match="where no model is"):
+    with pytest.raises(ProviderError, match="never allowed"):
         checked_addresses(lab("https://lab.example/v1", WEFT_COMPATIBLE_LAB_PRIVATE="1"), ["169.254.169.254"])
 
 
@@ -259,7 +259,7 @@ def test_a_name_that_changes_to_a_place_inside_is_refused_when_it_is_asked_anew(
             keys = Keys(environment={"WEFT_KEY_LAB": CANARY}, ring=lambda: None)
             endpoint = Endpoint(f"https://api.example.com:{server.port}")
             provider = Anthropic(Connection(endpoint=endpoint, key_name="lab", keys=keys, resolver=inside))
-            with pytest.raises(ProviderError, match="own network"):
+            with pytest.raises(ProviderError, match="a private address"):
                 await gather(provider, chat("Hi", model=ANTHROPIC.model))
             await provider.close()
         return server
@@ -283,7 +283,7 @@ def test_a_name_that_is_not_found_is_a_network_error(monkeypatch):
         finally:
             await provider.close()
 
-    with pytest.raises(ProviderError, match="api.example.com was not found") as caught:
+    with pytest.raises(ProviderError, match="cannot resolve api.example.com") as caught:
         asyncio.run(scene())
     assert caught.value.trouble is Trouble.NETWORK
 
@@ -297,7 +297,7 @@ def test_a_key_goes_to_its_own_host_only(url):
         async with Loopback([plain(200, b"{}")]) as server:
             transport = CaptureTransport(Endpoint(server.url), Secret(CANARY))
             async with httpx2.AsyncClient(transport=transport) as client:
-                with pytest.raises(ProviderError, match="this key belongs to 127.0.0.1"):
+                with pytest.raises(ProviderError, match="this key is for 127.0.0.1"):
                     await client.get(url.format(port=server.port), headers={"x-api-key": CANARY})
         return server
 

@@ -84,7 +84,7 @@ def test_a_file_is_for_its_owner_alone(path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) & 0o077 == 0
     path.chmod(0o644)
-    with pytest.raises(StorageError, match="others may read") as caught:
+    with pytest.raises(StorageError, match="readable by other users") as caught:
         keys(path).find("openai")
     assert "chmod 600" in caught.value.hint
 
@@ -114,7 +114,7 @@ def test_keys_are_listed_and_forgotten_by_name(path):
     assert found.find("anthropic") is found.find("other", "other.example") is None
     assert CANARY not in path.read_text() + repr(ring)
     for name in ("anthropic", "openai"):
-        with pytest.raises(NotFoundError, match="no key is kept"):
+        with pytest.raises(NotFoundError, match="no stored key"):
             found.delete(name)
 
 
@@ -142,7 +142,7 @@ def test_a_damaged_file_is_not_quoted(path, text):
 
 @pytest.mark.parametrize("value", ["", "  ", "two words", "a\nb", "naïve", "x" * 5_000, "\x1b[31m"])
 def test_what_is_no_key_is_refused_and_not_repeated(path, value):
-    with pytest.raises(InvalidInputError, match="that is not a key"):
+    with pytest.raises(InvalidInputError, match="not a valid key"):
         keys(path).set("openai", value)
     assert not path.exists()
 
@@ -167,7 +167,7 @@ def test_what_is_no_key_is_refused_wherever_it_is_kept_and_only_its_place_is_tol
             found.find("openai")
         assert caught.value.trouble is Trouble.AUTHENTICATION
         assert not caught.value.retryable
-        assert f"what {where} holds for openai is not a key" in str(caught.value)
+        assert f"the value in {where} for openai is not a valid key" in str(caught.value)
         assert CANARY not in str(caught.value)
 
 
@@ -215,7 +215,7 @@ def test_a_file_that_cannot_be_read_hides_no_other_key(path):
     assert "cannot be read" in str(found.problem)
     assert found.find("openai").reveal() == "x"
     path.write_text('{"lab": null}')
-    with pytest.raises(StorageError, match="not a file of keys"):
+    with pytest.raises(StorageError, match="not a key file"):
         found.find("lab", "lab.example")
     path.write_text('{"lab": "y"}')
     assert found.problem is None
@@ -287,7 +287,7 @@ def test_a_kept_key_does_not_follow_a_changed_address(path, ring):
     assert key_at("https://lab.example/v1").reveal() == CANARY
     for url in ("https://other.example/v1", "https://lab.example:8443/v1", "http://127.0.0.1/v1"):
         with pytest.raises(
-            ProviderError, match="there is no key for lab at .*kept is for lab.example"
+            ProviderError, match="there is no key for lab at .*stored key is for lab.example"
         ) as caught:
             key_at(url, key_needed=False)
         assert caught.value.trouble is Trouble.AUTHENTICATION

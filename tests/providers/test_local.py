@@ -177,7 +177,7 @@ def test_what_it_cannot_do_is_said(model):
     with pytest.raises(ProviderError, match="1 to 64 choices"):
         ask(model, document("x", n=10**9))
     image = Message(Role.USER, (Image(ref="a" * 64, mime_type="image/png", width=1, height=1),))
-    with pytest.raises(ProviderError, match="sees no images"):
+    with pytest.raises(ProviderError, match="does not accept images"):
         ask(model, Request(model="smollm2", messages=(image,)))
     with pytest.raises(NotFoundError, match="no local model 'gpt'"):
         ask(model, chat("x", model="gpt"))

@@ -24,7 +24,7 @@ def installed(**points):
     [
         ("nowhere.at.all:make", "ModuleNotFoundError"),
         ("weft.providers.local:nothing", "AttributeError"),
-        ("weft.providers.keys:VARIABLES", "it cannot be called"),
+        ("weft.providers.keys:VARIABLES", "it is not callable"),
         ("weft.providers.base:ModelName", "TypeError"),
     ],
 )
@@ -47,7 +47,7 @@ def test_a_provider_that_fails_as_it_is_asked_for_its_models_is_marked(tmp_path)
     catalog = Catalog(Registry({"strange": Strange()}), folder=tmp_path)
     found = asyncio.run(catalog.models("strange"))
     assert (found.origin, found.models) == (Origin.BUNDLED, ())
-    assert found.problem == "strange failed as it was asked for its models: KeyError"
+    assert found.problem == "strange: cannot list models: KeyError"
 
 
 @covers("provider.extra-named")

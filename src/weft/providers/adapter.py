@@ -19,7 +19,7 @@ from weft.providers.keys import Keys, Secret, own_host
 from weft.tree.content import Audio, Image
 
 __all__ = [
-    "SILENCE",
+    "READ_TIMEOUT",
     "Adapter",
     "Connection",
     "Limits",
@@ -31,8 +31,8 @@ __all__ = [
     "sdk_import",
 ]
 
-SILENCE = 300.0
-"""Seconds that a model may think without a word if nobody says otherwise."""
+READ_TIMEOUT = 300.0
+"""Seconds without a byte after which a call times out, unless the call says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """How to reach a provider: where, with which key, within which limits. Tests give their own."""
+    """How a provider is reached: endpoint, key, limits. Tests give their own."""
 
     endpoint: Endpoint
     key_name: str
@@ -56,92 +56,92 @@ class Connection:
 
     def key(self) -> Secret | None:
         host = self.endpoint.authority
-        found = self.keys.find(self.key_name, host)
-        if found is None:
-            # An endpoint that may do without a key is not asked without the one that was set for it.
+        key = self.keys.find(self.key_name, host)
+        if key is None:
+            # A key was set for this endpoint: no request goes out without it.
             others = self.keys.kept_hosts(self.key_name)
             if self.key_needed or (others and own_host(self.key_name) is None):
                 raise missing_key(self.key_name, self.keys.variables(self.key_name), host, others)
-        if found is not None and self.endpoint.tells_keys:
+        if key is not None and self.endpoint.exposes_keys:
             raise ProviderError(
                 Trouble.INVALID_REQUEST,
                 f"the key for {self.key_name} would go to {self.endpoint.host} unencrypted: nothing was sent",
-                hint="use https; on a network that is your own, set"
+                hint="use https; on your own network, set"
                 f" WEFT_COMPATIBLE_{re.sub(r'[^A-Z0-9]', '_', self.key_name.upper())}_PRIVATE=1",
             )
-        return found
+        return key
 
 
 def check_request(provider: str, request: Request, profile: Profile) -> None:
-    """Refuse what the model cannot do, before anything is sent or paid."""
+    """Refuse a request that the model does not support, before anything is sent or paid."""
     asked = request.parameters
     if not 1 <= asked.n <= profile.choices:
         raise _cannot(
             provider, request, f"n is {asked.n:,}; one request has 1 to {profile.choices:,} choices"
         )
     if request.prefill and not profile.prefill:
-        raise _cannot(provider, request, "takes no first words of an answer")
+        raise _cannot(provider, request, "does not support prefill")
     if request.tools and not profile.tools:
-        raise _cannot(provider, request, "calls no tools")
+        raise _cannot(provider, request, "does not support tools")
     if asked.stop and not profile.stop:
-        raise _cannot(provider, request, "takes no stop sequences")
+        raise _cannot(provider, request, "does not support stop sequences")
     if asked.logprobs is not None and asked.logprobs > profile.logprobs:
         has = (
-            f"tells {profile.logprobs} alternatives at most" if profile.logprobs else "tells no probabilities"
+            f"returns at most {profile.logprobs} alternatives per token"
+            if profile.logprobs
+            else "does not support logprobs"
         )
         raise _cannot(provider, request, has)
     if request.prompt is not None and request.messages:
-        raise _cannot(provider, request, "either answers messages or continues a document, not both")
+        raise _cannot(provider, request, "takes messages or a document, not both")
     blocks = [block for message in request.messages for block in message.blocks]
     if not profile.images and any(isinstance(block, Image) for block in blocks):
-        raise _cannot(provider, request, "sees no images")
+        raise _cannot(provider, request, "does not accept images")
     if not profile.audio and any(isinstance(block, Audio) for block in blocks):
-        raise _cannot(provider, request, "hears nothing")
+        raise _cannot(provider, request, "does not accept audio")
 
 
 def media_of(request: Request, block: Image | Audio) -> bytes:
-    found = request.media.get(block.ref)
-    if found is None:
-        raise ProviderError(
-            Trouble.INVALID_REQUEST, f"the bytes of {block.ref[:12]}… are not with the request"
-        )
-    return found
+    data = request.media.get(block.ref)
+    if data is None:
+        raise ProviderError(Trouble.INVALID_REQUEST, f"the request lacks the bytes of {block.ref[:12]}…")
+    return data
 
 
 def _cannot(provider: str, request: Request, what: str) -> ProviderError:
     return ProviderError(Trouble.INVALID_REQUEST, f"{provider}:{request.model} {what}")
 
 
-_COMPOSING: ContextVar[bool] = ContextVar("composing", default=False)
+_DRY_RUN: ContextVar[bool] = ContextVar("dry_run", default=False)
 
 
 def is_dry_run() -> bool:
-    """Whether this call is only put into words.
+    """True if the running call is a dry run.
 
-    A provider that says `composes = True` promises to yield its `WireRequest` then, and to do nothing else.
+    A provider with `composes = True` then yields its `WireRequest`, and does nothing else.
     """
-    return _COMPOSING.get()
+    return _DRY_RUN.get()
 
 
 @contextmanager
-def _composing() -> Generator[None]:
-    token = _COMPOSING.set(True)
+def _as_dry_run() -> Generator[None]:
+    token = _DRY_RUN.set(True)
     try:
         yield
     finally:
-        _COMPOSING.reset(token)
+        _DRY_RUN.reset(token)
 
 
 async def dry_run(provider: Provider, request: Request) -> WireRequest:
     """The request as this provider would send it now. No key is needed, and nothing leaves the process."""
     if not getattr(provider, "composes", False):
-        raise UnavailableError(f"{provider.name} cannot say what it would send without sending it")
-    with _composing():
+        raise UnavailableError(f"{provider.name} does not support dry runs")
+    with _as_dry_run():
         async with aclosing(provider.stream(request)) as events:
             async for event in events:
                 if isinstance(event, WireRequest):
                     return event
-    raise UnavailableError(f"{provider.name} did not say what it would send")
+    raise UnavailableError(f"{provider.name} yielded no request in a dry run")
 
 
 _SDK_PACKAGES = frozenset({"anthropic", "google", "httpcore2", "httpx2", "openai"})
@@ -168,7 +168,7 @@ class SdkClient(Protocol):
 
 
 class Adapter(ABC):
-    """Says who it is and how its client is made; the rest is the same for all."""
+    """A provider on its own SDK: subclasses give a name, an address, profiles and a client."""
 
     name: str
     endpoint: ClassVar[Endpoint]

@@ -1,4 +1,4 @@
-"""Have a document continued by a model that only chats, in the form that works best with it."""
+"""Document continuation by chat models, in the form that works best for each."""
 
 from dataclasses import replace
 

@@ -1,7 +1,7 @@
-"""One transport under all SDKs: it keeps what goes over the wire, and lets nothing go elsewhere.
+"""One HTTP transport under all SDKs: it records the wire bytes, and connects to its own endpoint only.
 
-The SDK runs in a task of its own whose wire events and own events meet in one queue, so that
-whoever reads a stream gets the bytes before what was read from them, also of what failed.
+The SDK runs in its own task. Wire events and the SDK's events meet in one queue, so that a reader gets
+the bytes before what was parsed from them, also of a call that failed.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from weft.providers.exchange import WireBytes, WireHead, WireRequest, cut_body
 from weft.providers.keys import Secret
 from weft.providers.redaction import KeyRedactor, redact_key
 
-__all__ = ["CaptureTransport", "captured"]
+__all__ = ["CaptureTransport", "capture_stream"]
 
 _Item: TypeAlias = "Event | Exception | None"
 _TAPE: ContextVar["_Tape | None"] = ContextVar("tape", default=None)
@@ -57,7 +57,7 @@ logging.getLogger("httpcore2.http11").addFilter(_KEY_FILTER)
 
 
 class _Tape:
-    """What one call leaves: its events on their way to whoever reads it, and its open answers."""
+    """The events of one call on their way to its reader, and its open response bodies."""
 
     def __init__(self) -> None:
         self.events: asyncio.Queue[_Item] = asyncio.Queue(_AHEAD)
@@ -67,15 +67,15 @@ class _Tape:
         await self.events.put(item)
 
     async def close(self) -> None:
-        """Close what an SDK that failed left open; it would be left to the garbage collector."""
+        """Close the bodies that an SDK left open when it failed."""
         for body in self.bodies:
             await body.aclose()
 
 
 class _Backend(httpcore2.AsyncNetworkBackend):
-    """Connects to the addresses that the endpoint's name had when it was first asked for.
+    """Resolves the endpoint's name once, and connects to those addresses only.
 
-    The name stays in the Host header and in the TLS handshake; what it means does not change.
+    The name stays in the Host header and in the TLS handshake.
     """
 
     def __init__(self, endpoint: Endpoint, resolver: Resolver) -> None:
@@ -99,7 +99,7 @@ class _Backend(httpcore2.AsyncNetworkBackend):
                 return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 if not left:
-                    # A service may have moved: the next call asks again, and checks again.
+                    # A service may have moved: the next call resolves and checks the name again.
                     self._pinned = None
                     raise
         raise httpcore2.ConnectError(f"{host} has no address")
@@ -117,14 +117,14 @@ class _Backend(httpcore2.AsyncNetworkBackend):
         try:
             return list(await self._resolver(self._endpoint.host, self._endpoint.port))
         except OSError as error:
-            raise httpcore2.ConnectError(f"{self._endpoint.host} was not found: {error}") from error
+            raise httpcore2.ConnectError(f"cannot resolve {self._endpoint.host}: {error}") from error
 
     async def sleep(self, seconds: float) -> None:
         await self._inner.sleep(seconds)
 
 
 class CaptureTransport(httpx2.AsyncBaseTransport):
-    """A transport to one endpoint. It refuses any other, follows no redirect, and keeps the bytes."""
+    """A transport to one endpoint. It refuses other hosts, follows no redirect, and records the bytes."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         if tape is not None:
             await tape.put(self._sent(request, body))
         if is_dry_run():
-            raise httpx2.ConnectError("this was to be put into words, not to be sent")
+            raise httpx2.ConnectError("dry run: not sent")
         target = httpcore2.URL(
             scheme=request.url.raw_scheme,
             host=request.url.raw_host,
@@ -200,8 +200,8 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
             await answer.aclose()
             raise ProviderError(
                 Trouble.INVALID_REQUEST,
-                f"{self._endpoint.host} answered with a redirect, which is not followed",
-                hint="set the endpoint to the address that it should lead to",
+                f"{self._endpoint.host}: redirect not followed",
+                hint="set the endpoint to the address of the redirect",
                 status=answer.status,
             )
         encoding = (head.header("content-encoding") or "identity").strip().lower()
@@ -226,7 +226,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         if (url.scheme, url.host.rstrip("."), port) != self._endpoint.origin:
             raise ProviderError(
                 Trouble.INVALID_REQUEST,
-                f"a request to {url.host} was stopped: this key belongs to {self._endpoint.host}",
+                f"request to {url.netloc.decode()} blocked: this key is for {self._endpoint.authority}",
             )
 
     def _drop_foreign_keys(self, request: httpx2.Request) -> None:
@@ -250,7 +250,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
 
 @lru_cache(maxsize=1)
 def _usual_tls() -> ssl.SSLContext:
-    """Made once: it reads the certificates of every authority there is."""
+    """Made once: reading all certificate authorities takes time."""
     return httpx2.create_ssl_context(trust_env=False)
 
 
@@ -282,7 +282,7 @@ class _Body(httpx2.AsyncByteStream):
                             await self._keep(freed)
                             yield freed
             except httpx2.TransportError as error:
-                # What came before the connection broke is still read.
+                # The SDK still reads what came before the connection broke.
                 failure = error
             if held := redactor.flush():
                 await self._keep(held)
@@ -320,7 +320,7 @@ def _redacted(value: bytes, secret: str) -> bytes:
 
 
 class _mapped:  # noqa: N801 - used as a statement
-    """httpcore's errors as httpx's: that is what SDKs expect of a transport."""
+    """Raises httpcore's errors as httpx's, which SDKs expect of a transport."""
 
     def __enter__(self) -> None: ...
 
@@ -332,8 +332,8 @@ class _mapped:  # noqa: N801 - used as a statement
         raise mapped(str(error)) from error
 
 
-async def captured(work: Callable[[], AsyncGenerator[Event]]) -> AsyncGenerator[Event]:
-    """Run an SDK's stream, and yield its events among those of the wire."""
+async def capture_stream(work: Callable[[], AsyncGenerator[Event]]) -> AsyncGenerator[Event]:
+    """Run an SDK's stream, and yield its events together with its wire events."""
     tape = _Tape()
 
     async def run() -> None:

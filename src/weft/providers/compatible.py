@@ -37,20 +37,20 @@ _MILLION = 1_000_000
 
 
 def listed_profile(known: Profile, extra: Mapping[str, object]) -> Profile:
-    """What was known of a model, with what its list says; what makes no sense is passed over."""
-    window = next((found for name in _WINDOWS if (found := _count(extra.get(name)))), known.window)
+    """The profile of a model with the facts of its row in a list; invalid values are ignored."""
+    window = next((profile for name in _WINDOWS if (profile := _count(extra.get(name)))), known.window)
     output = _count(_of(extra.get("top_provider"), "max_completion_tokens")) or known.output_limit
-    found = replace(
+    profile = replace(
         known, window=window, output_limit=output, prices=_prices(extra.get("pricing")) or known.prices
     )
-    takes = _words(_of(extra.get("architecture"), "input_modalities"))
-    if takes is not None:
-        found = replace(found, images="image" in takes, audio="audio" in takes)
-    heeds = _words(extra.get("supported_parameters"))
-    if heeds is not None:
-        logprobs = known.logprobs if {"logprobs", "top_logprobs"} & heeds else 0
-        found = replace(found, tools="tools" in heeds, seed="seed" in heeds, logprobs=logprobs)
-    return found
+    modalities = _words(_of(extra.get("architecture"), "input_modalities"))
+    if modalities is not None:
+        profile = replace(profile, images="image" in modalities, audio="audio" in modalities)
+    supported = _words(extra.get("supported_parameters"))
+    if supported is not None:
+        logprobs = known.logprobs if {"logprobs", "top_logprobs"} & supported else 0
+        profile = replace(profile, tools="tools" in supported, seed="seed" in supported, logprobs=logprobs)
+    return profile
 
 
 def _of(value: object, name: str) -> object:
@@ -67,16 +67,16 @@ def _words(value: object) -> set[str] | None:
     return {each for each in cast("Sequence[object]", value) if isinstance(each, str)}
 
 
-def _prices(told: object) -> Prices | None:
-    """Dollars for one token, as text, where we count by the million."""
-    asked, said = _price(_of(told, "prompt")), _price(_of(told, "completion"))
-    if asked is None or said is None:
+def _prices(row: object) -> Prices | None:
+    """Prices per million tokens, from dollars per token as text."""
+    input_price, output_price = _price(_of(row, "prompt")), _price(_of(row, "completion"))
+    if input_price is None or output_price is None:
         return None
     return Prices(
-        input=asked,
-        output=said,
-        cached_read=_price(_of(told, "input_cache_read")),
-        cached_write=_price(_of(told, "input_cache_write")),
+        input=input_price,
+        output=output_price,
+        cached_read=_price(_of(row, "input_cache_read")),
+        cached_write=_price(_of(row, "input_cache_write")),
     )
 
 
@@ -84,19 +84,19 @@ def _price(value: object) -> Decimal | None:
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         return None
     try:
-        found = Decimal(str(value)) * _MILLION
+        price = Decimal(str(value)) * _MILLION
     except InvalidOperation:
         return None
-    # Some say -1 for a price that depends.
-    return found.normalize() + 0 if found.is_finite() and found >= 0 else None
+    # Some servers write -1 for a price that depends.
+    return price.normalize() + 0 if price.is_finite() and price >= 0 else None
 
 
 _PREFIX = "WEFT_COMPATIBLE_"
 _PRIVATE = "_PRIVATE"
-"""After the variable of an endpoint, set to 1: it is on the own network."""
+"""After the variable of an endpoint, set to 1: the endpoint is on the own network."""
 _YES = frozenset({"1", "true", "yes", "on"})
-_KNOCK = 0.5
-"""Seconds in which a server on this machine has to open."""
+_CONNECT_TIMEOUT = 0.5
+"""Seconds that a server on this machine has to accept a connection."""
 _LOCAL = Profile(
     images=True,
     tools=True,
@@ -120,9 +120,9 @@ class Preset:
     profile: Profile
     key_needed: bool = False
     table: str | None = None
-    """Whose prices and windows its models have in the bundled table."""
+    """The bundled table with the prices and windows of its models."""
     prefill_fields: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """What it has to be told to go on with an answer's first words."""
+    """Fields that make the server continue a prefilled answer."""
     private: bool = False
 
 
@@ -150,17 +150,17 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-def _is_mark(variable: str, value: str) -> bool:
-    """Whether a variable says how an endpoint is meant, and is none."""
+def _is_flag(variable: str, value: str) -> bool:
+    """True if a variable is a flag of an endpoint, not an address."""
     return variable.endswith(_PRIVATE) and "://" not in value
 
 
 def _moved(preset: Preset, url: str, *, private: bool) -> Preset:
-    """The same at another address; a server that is not on the own network is nobody's own, nor free."""
+    """The preset at another address; a server outside of the own network is neither local nor free."""
     try:
         inside = Endpoint(url, private=private).may_be_private
     except InvalidInputError:
-        # What is no address is told when the endpoint is asked.
+        # An invalid address is reported when the endpoint is used.
         inside = False
     profile = preset.profile
     if profile.local and not inside:
@@ -169,7 +169,7 @@ def _moved(preset: Preset, url: str, *, private: bool) -> Preset:
 
 
 class Compatible:
-    """Every endpoint that speaks like OpenAI, each with its own connections and its own key."""
+    """All OpenAI-compatible endpoints, each with its own connections and key."""
 
     name = "compatible"
     composes = True
@@ -189,17 +189,17 @@ class Compatible:
         self._clients: dict[tuple[str, str], Client] = {}
 
     def endpoints(self) -> dict[str, Preset]:
-        """Every endpoint there is: presets, with what the environment sets instead or besides."""
-        found = dict(self._presets)
+        """All endpoints: the presets, and those that the environment sets."""
+        endpoints = dict(self._presets)
         for variable, url in self._environment.items():
-            if not variable.startswith(_PREFIX) or not url.strip() or _is_mark(variable, url):
+            if not variable.startswith(_PREFIX) or not url.strip() or _is_flag(variable, url):
                 continue
             name = variable.removeprefix(_PREFIX).lower()
-            known = next((each for each in found if re.sub(r"\W", "_", each) == name), name)
-            base = found.get(known, Preset(url=url, profile=_HOSTED))
+            known = next((each for each in endpoints if re.sub(r"\W", "_", each) == name), name)
+            base = endpoints.get(known, Preset(url=url, profile=_HOSTED))
             private = self._environment.get(variable + _PRIVATE, "").strip().lower() in _YES
-            found[known] = _moved(base, url.strip(), private=private)
-        return found
+            endpoints[known] = _moved(base, url.strip(), private=private)
+        return endpoints
 
     def profile(self, model: str) -> Profile:
         name, _, own = model.partition("/")
@@ -221,33 +221,33 @@ class Compatible:
                 yield event
 
     async def models(self) -> Sequence[ModelInfo]:
-        """The models of every endpoint that answers; that one is switched off is no error."""
-        found: list[ModelInfo] = []
-        answered = False
+        """The models of every endpoint that answers; others are left out."""
+        models: list[ModelInfo] = []
+        any_answered = False
         for name, preset in self.endpoints().items():
-            # One that is set wrongly, or whose key cannot be read, keeps nobody from the others.
+            # An endpoint with a wrong address or an unreadable key does not affect the others.
             with suppress(WeftError):
-                if not await self._at_hand(name, preset):
+                if not await self._is_available(name, preset):
                     continue
-                found += await self._client(name, preset).models()
-                answered = True
-        if not answered:
+                models += await self._client(name, preset).models()
+                any_answered = True
+        if not any_answered:
             raise ProviderError(
                 Trouble.NETWORK,
-                "no endpoint that speaks like OpenAI answered",
+                "no OpenAI-compatible endpoint answered",
                 hint="start one (Ollama, LM Studio, llama.cpp, vLLM), or set a key for openrouter or hyperbolic",
             )
-        return found
+        return models
 
-    async def _at_hand(self, name: str, preset: Preset) -> bool:
-        """Whether asking makes sense: there is a key, or a server that listens. Loads no SDK."""
+    async def _is_available(self, name: str, preset: Preset) -> bool:
+        """True if there is a key, or a server that listens. Loads no SDK."""
         endpoint = Endpoint(preset.url, private=preset.private)
         if preset.key_needed:
             return self._keys.find(name, endpoint.authority) is not None
         if name in self._connections or endpoint.host != "localhost":
             return True
         try:
-            async with asyncio.timeout(_KNOCK):
+            async with asyncio.timeout(_CONNECT_TIMEOUT):
                 _, writer = await asyncio.open_connection(endpoint.host, endpoint.port)
         except (OSError, TimeoutError):
             return False
@@ -267,7 +267,8 @@ class Compatible:
         known = self.endpoints()
         if not (slash and own):
             raise InvalidInputError(
-                f"compatible:{model} names no endpoint", hint=f"write compatible:{next(iter(known))}/{model}"
+                f"compatible:{model} does not name an endpoint",
+                hint=f"write compatible:{next(iter(known))}/{model}",
             )
         if name not in known:
             raise NotFoundError(
@@ -281,7 +282,7 @@ class Compatible:
         made = self._clients.get((name, preset.url))
         if made is None:
             with sdk_import(self.name):
-                from weft.providers.openai.client import Client  # noqa: PLC0415 - an SDK takes long to import
+                from weft.providers.openai.client import Client  # noqa: PLC0415 - an SDK modalities long to import
             connection = self._connections.get(name) or Connection(
                 endpoint=Endpoint(preset.url, private=preset.private),
                 key_name=name,

@@ -1,4 +1,4 @@
-"""Whatever went wrong with a provider, said in one set of words."""
+"""Map providers' errors to one set."""
 
 import re
 import time
@@ -20,11 +20,11 @@ _TOO_LONG = re.compile(
     r"|input token count|reduce the length",
     re.IGNORECASE,
 )
-_NO_KEY = re.compile(r"api.?key (not|is not|was not) (valid|found)|invalid api.?key", re.IGNORECASE)
-_NO_MODEL = re.compile(
+_BAD_KEY = re.compile(r"api.?key (not|is not|was not) (valid|found)|invalid api.?key", re.IGNORECASE)
+_UNKNOWN_MODEL = re.compile(
     r"model.{0,80}(not found|does not exist|not a valid model)|not a valid model", re.IGNORECASE
 )
-_NO_MONEY = re.compile(r"credit balance|insufficient (quota|credits|funds)|billing", re.IGNORECASE)
+_NO_CREDIT = re.compile(r"credit balance|insufficient (quota|credits|funds)|billing", re.IGNORECASE)
 _WORDS: dict[str, Trouble] = {
     # Anthropic
     "authentication_error": Trouble.AUTHENTICATION,
@@ -36,7 +36,7 @@ _WORDS: dict[str, Trouble] = {
     "not_found_error": Trouble.MODEL_NOT_FOUND,
     "request_too_large": Trouble.CONTEXT_TOO_LONG,
     "billing_error": Trouble.INVALID_REQUEST,
-    # OpenAI and those that speak like it
+    # OpenAI and compatible servers
     "context_length_exceeded": Trouble.CONTEXT_TOO_LONG,
     "invalid_api_key": Trouble.AUTHENTICATION,
     "model_not_found": Trouble.MODEL_NOT_FOUND,
@@ -84,21 +84,21 @@ def describe_status(
     details: JsonValue = None,
     key: Secret | None = None,
 ) -> ProviderError:
-    """What an error response means. A 200 may turn into one while it is streamed: then the words say it."""
-    found = headers or {}
-    said = redact_key(" ".join(message.split()), "" if key is None else key.reveal())[:_MESSAGE_LIMIT]
-    trouble = _trouble(status, [word.lower() for word in words if word], said)
+    """The error of a response: by status, and by the provider's own words where a streamed 200 fails."""
+    given = headers or {}
+    text = redact_key(" ".join(message.split()), "" if key is None else key.reveal())[:_MESSAGE_LIMIT]
+    trouble = _trouble(status, [word.lower() for word in words if word], text)
     hint = _HINTS.get(trouble)
-    if _NO_MONEY.search(said) or "insufficient_quota" in words:
+    if _NO_CREDIT.search(text) or "insufficient_quota" in words:
         hint = "the account needs credit"
-    named = f"{provider} answered {status}" if status >= 400 else f"{provider} gave up while it answered"
+    summary = f"{provider}: HTTP {status}" if status >= 400 else f"{provider}: error during the stream"
     return ProviderError(
         trouble,
-        f"{named}: {said}" if said else named,
+        f"{summary}: {text}" if text else summary,
         hint=None if hint is None else hint.format(provider=provider),
-        retry_after=retry_after_of(found, details),
+        retry_after=retry_after_of(given, details),
         status=status,
-        request_id=found.get("request-id") or found.get("x-request-id"),
+        request_id=given.get("request-id") or given.get("x-request-id"),
     )
 
 
@@ -107,9 +107,9 @@ def _trouble(status: int, words: list[str], message: str) -> Trouble:
     client_fault = 400 <= status < 500 or "invalid_request_error" in words or "invalid_argument" in words
     if client_fault and status not in {401, 403, 429} and _TOO_LONG.search(message):
         return Trouble.CONTEXT_TOO_LONG
-    if client_fault and _NO_KEY.search(message):
+    if client_fault and _BAD_KEY.search(message):
         return Trouble.AUTHENTICATION
-    if status == 400 and _NO_MODEL.search(message):
+    if status == 400 and _UNKNOWN_MODEL.search(message):
         return Trouble.MODEL_NOT_FOUND
     if named:
         return named[0]
@@ -123,10 +123,10 @@ def _trouble(status: int, words: list[str], message: str) -> Trouble:
 def retry_after_of(
     headers: Mapping[str, str], details: JsonValue = None, *, now: float | None = None
 ) -> float | None:
-    """How many seconds a provider asks to wait: a number, a date, or Google's own field."""
+    """Seconds to wait before a retry, as the provider asks: a number, a date, or Google's field."""
     milliseconds = headers.get("retry-after-ms")
-    if milliseconds is not None and (found := _number(milliseconds)) is not None:
-        return found / 1_000
+    if milliseconds is not None and (wait := _number(milliseconds)) is not None:
+        return wait / 1_000
     asked = headers.get("retry-after")
     if asked is not None:
         return _number(asked) if _number(asked) is not None else _until(asked, now)
@@ -135,10 +135,10 @@ def retry_after_of(
 
 def _number(text: str) -> float | None:
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
         return None
-    return found if 0 <= found < float("inf") else None
+    return number if 0 <= number < float("inf") else None
 
 
 def _until(date: str, now: float | None) -> float | None:
@@ -159,7 +159,7 @@ def _retry_delay(details: JsonValue) -> float | None:
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what it came from."""
+    """An error and its causes."""
     seen: set[int] = set()
     pending: BaseException | None = error
     while pending is not None and id(pending) not in seen:
@@ -169,38 +169,40 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def find_own(error: BaseException) -> WeftError | None:
-    """Our own error, if one lies under what an SDK made of it."""
+    """Our own error among the causes of an SDK's error."""
     return next((each for each in causes(error) if isinstance(each, WeftError)), None)
 
 
-def from_connection(provider: str, error: BaseException, *, key: Secret | None = None) -> ProviderError:
-    """What a failed or silent connection means."""
+def from_connection(
+    provider: str, error: BaseException, *, key: Secret | None = None, read_timeout: float | None = None
+) -> ProviderError:
+    """The error of a connection that failed or timed out."""
     names = {cause.__name__ for each in causes(error) for cause in type(each).__mro__}
     if names & {"TimeoutException", "APITimeoutError"}:
-        return ProviderError(Trouble.TIMEOUT, f"{provider} fell silent", hint=_OFFLINE)
+        after = "" if read_timeout is None else f" after {read_timeout:g} s"
+        when = " while connecting" if "ConnectTimeout" in names else after
+        return ProviderError(Trouble.TIMEOUT, f"{provider}: timed out{when}", hint=_OFFLINE)
     if names & {"TransportError", "APIConnectionError", "ConnectionError", "StreamError"}:
         texts = [
             str(each) for each in causes(error) if str(each) and type(each).__module__.startswith("httpx2")
         ]
-        said = redact_key((texts or [type(error).__name__])[0], "" if key is None else key.reveal())
+        text = redact_key((texts or [type(error).__name__])[0], "" if key is None else key.reveal())
         return ProviderError(
-            Trouble.NETWORK, f"the connection to {provider} failed: {said[:_MESSAGE_LIMIT]}", hint=_OFFLINE
+            Trouble.NETWORK, f"{provider}: connection failed: {text[:_MESSAGE_LIMIT]}", hint=_OFFLINE
         )
-    said = redact_key(f"{type(error).__name__}: {error}", "" if key is None else key.reveal())
-    return ProviderError(
-        Trouble.UNKNOWN, f"{provider} gave an answer that makes no sense: {said[:_MESSAGE_LIMIT]}"
-    )
+    text = redact_key(f"{type(error).__name__}: {error}", "" if key is None else key.reveal())
+    return ProviderError(Trouble.UNKNOWN, f"{provider}: malformed response: {text[:_MESSAGE_LIMIT]}")
 
 
 def missing_key(provider: str, variables: tuple[str, ...], host: str, others: list[str]) -> ProviderError:
-    """There is no key for this host: say how to set one."""
+    """The error of a missing key, with the ways to set one."""
     if host == own_host(provider):
         return ProviderError(
             Trouble.AUTHENTICATION,
             f"there is no key for {provider}",
             hint=f"set {variables[0]}, or `weft keys set {provider}`; local:smollm2 needs none",
         )
-    bound = f"; the key that is kept is for {', '.join(others)}" if others else ""
+    bound = f" (the stored key is for {', '.join(others)})" if others else ""
     return ProviderError(
         Trouble.AUTHENTICATION,
         f"there is no key for {provider} at {host}{bound}: nothing was sent",

@@ -1,4 +1,4 @@
-"""What a model's stream brings, the same for every provider, and the answer put together from it."""
+"""Stream events, the same for every provider, and the answer that they add up to."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -48,7 +48,7 @@ class TokenChance:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """Some more words of one choice."""
+    """More text of one choice."""
 
     text: str
     choice: int = 0
@@ -57,7 +57,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
-    """Some more thinking, to be shown; what is kept comes whole, as `ThinkingDone`."""
+    """More thinking, to be shown; the complete block follows as `ThinkingDone`."""
 
     text: str
     choice: int = 0
@@ -65,7 +65,7 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDone:
-    """A block of thinking with what its provider wants back untouched."""
+    """A complete block of thinking, with the data that its provider wants back unchanged."""
 
     block: Thinking
     choice: int = 0
@@ -73,7 +73,7 @@ class ThinkingDone:
 
 @dataclass(frozen=True, slots=True)
 class ToolCalled:
-    """A call of a tool, whole."""
+    """A complete tool call."""
 
     call: ToolCall
     choice: int = 0
@@ -81,7 +81,7 @@ class ToolCalled:
 
 @dataclass(frozen=True, slots=True)
 class ModelReported:
-    """Who answers, as reported: may differ from the model that was asked for."""
+    """The model as the provider reports it; may differ from the requested one."""
 
     model: str
     request_id: str | None = None
@@ -106,7 +106,7 @@ class ChoiceFinished:
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """A try failed before a word was said; the same request goes out again after a wait."""
+    """A try failed before any text; the same request is sent again after a wait."""
 
     error: ProviderError
     wait: float
@@ -133,7 +133,7 @@ class Choice:
     """One of n continuations, as far as it came."""
 
     finished: ChoiceFinished | None = None
-    """None: it was cut, and is not to be taken for complete."""
+    """None: the choice is incomplete."""
     chances: list[TokenChance] = field(default_factory=list[TokenChance])
     _parts: list[str | Thinking | ToolCall] = field(default_factory=list[str | Thinking | ToolCall])
     _thought: list[str] = field(default_factory=list[str])
@@ -160,23 +160,23 @@ class Choice:
     @property
     def blocks(self) -> tuple[Block, ...]:
         """Words, thinking and tool calls in order; thinking that was cut comes without its provider's data."""
-        found: list[Block] = []
+        blocks: list[Block] = []
         words: list[str] = []
         for part in [*self._parts, *([Thinking(text="".join(self._thought))] if self._thought else ())]:
             if isinstance(part, str):
                 words.append(part)
                 continue
             if words:
-                found.append(Text("".join(words)))
+                blocks.append(Text("".join(words)))
                 words.clear()
-            found.append(part)
+            blocks.append(part)
         if words:
-            found.append(Text("".join(words)))
-        return tuple(found)
+            blocks.append(Text("".join(words)))
+        return tuple(blocks)
 
     @property
     def content(self) -> Content:
-        """What a node made of this choice says."""
+        """The content of a node for this choice."""
         blocks = self.blocks
         if not blocks:
             return Text("")
@@ -185,7 +185,7 @@ class Choice:
 
 @dataclass(slots=True)
 class Answer:
-    """What a call brought so far: feed it every event of a stream."""
+    """The answer of a call so far: add every event of its stream."""
 
     choices: dict[int, Choice] = field(default_factory=dict[int, Choice])
     usage: Usage = field(default_factory=Usage)

@@ -1,4 +1,4 @@
-"""What went over the wire, exactly: as stream events, and as a record of one exchange."""
+"""The exact bytes of the wire, as stream events and as a record of each exchange."""
 
 import hashlib
 import re
@@ -67,7 +67,7 @@ class WireRecord:
     exchanges: list["Exchange"] = field(default_factory=list["Exchange"])
 
     def add(self, event: object) -> None:
-        """Take a wire event; others are none of its business."""
+        """Add a wire event; other events are ignored."""
         match event:
             case WireRequest():
                 self.exchanges.append(Exchange(event))
@@ -119,7 +119,7 @@ _INSIDE = 2
 def cut_body(body: bytes) -> tuple[bytes, ...]:
     """The body in pieces: cut before every element of its lists of messages, and after the last.
 
-    Joined they are the body, whatever it is; one that is no JSON object stays whole.
+    Joined they are the body; a body that is not a JSON object stays whole.
     Linear in the body, and no deeper than it.
     """
     cuts = [0, *_cuts(body), len(body)]
@@ -127,7 +127,7 @@ def cut_body(body: bytes) -> tuple[bytes, ...]:
 
 
 def _cuts(body: bytes) -> list[int]:
-    found: list[int] = []
+    cuts: list[int] = []
     depth, key, last, listed = 0, b"", b"", False
     for token in _TOKEN.finditer(body):
         sign = token.group()
@@ -137,13 +137,13 @@ def _cuts(body: bytes) -> list[int]:
             depth += 1
             if depth == _INSIDE and sign == b"[" and key in _LISTS:
                 listed = True
-                found.append(token.end())
+                cuts.append(token.end())
         elif sign in b"]}":
             if depth == _INSIDE and listed:
                 listed = False
-                found.append(token.start())
+                cuts.append(token.start())
             depth -= 1
         elif sign == b"," and depth == _INSIDE and listed:
-            found.append(token.end())
+            cuts.append(token.end())
         last = sign
-    return found if body[:1] == b"{" else []
+    return cuts if body[:1] == b"{" else []

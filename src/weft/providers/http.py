@@ -10,10 +10,10 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from weft.errors import ProviderError, Trouble, WeftError
-from weft.providers.adapter import SILENCE, Connection, is_dry_run
+from weft.providers.adapter import READ_TIMEOUT, Connection, is_dry_run
 from weft.providers.as_chat import Seam
 from weft.providers.base import ModelInfo
-from weft.providers.capture import CaptureTransport, captured
+from weft.providers.capture import CaptureTransport, capture_stream
 from weft.providers.endpoint import Endpoint
 from weft.providers.errors import find_own, from_connection
 from weft.providers.events import ChoiceFinished, Event, TextDelta
@@ -26,8 +26,8 @@ _NO_KEY = Secret("none")
 C = TypeVar("C")
 
 
-def timeouts(silence: float | None) -> httpx2.Timeout:
-    return httpx2.Timeout(connect=_CONNECT, read=silence or SILENCE, write=60.0, pool=60.0)
+def timeouts(read: float | None) -> httpx2.Timeout:
+    return httpx2.Timeout(connect=_CONNECT, read=read or READ_TIMEOUT, write=60.0, pool=60.0)
 
 
 @dataclass(slots=True)
@@ -81,46 +81,49 @@ def _value(key: Secret | None) -> str:
 
 
 _MODELS = 10_000
-"""More models than any provider has; a list that does not end is cut there."""
+"""A list of models is cut there: no provider has more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SdkCall:
-    """One call of an SDK: who is asked, for how many choices, and how its errors are to be understood."""
+    """One call of an SDK: provider, choices, key, and the mapping of the SDK's errors."""
 
     provider: str
     choices: int
     key: Secret | None
     describe: Callable[[Exception], ProviderError | None]
+    read_timeout: float | None = None
     blanks: str = ""
-    """What a continued document ends with and its continuation may say again."""
+    """The blanks at the end of a continued document, which its continuation may repeat."""
 
 
-async def stream_call(speech: SdkCall, work: Callable[[], AsyncGenerator[Event]]) -> AsyncGenerator[Event]:
-    """Run an SDK's stream with its wire events, its errors in our words, and every choice ended or missed."""
-    unfinished = set(range(speech.choices))
-    seams = [Seam(speech.blanks) for _ in range(speech.choices)]
+async def stream_call(call: SdkCall, work: Callable[[], AsyncGenerator[Event]]) -> AsyncGenerator[Event]:
+    """Run an SDK's stream: its events and wire events, its errors mapped; a choice without an end is an error."""
+    unfinished = set(range(call.choices))
+    seams = [Seam(call.blanks) for _ in range(call.choices)]
     failure: WeftError | None = None
     try:
-        async with aclosing(captured(work)) as events:
+        async with aclosing(capture_stream(work)) as events:
             async for event in events:
                 if isinstance(event, ChoiceFinished):
                     unfinished.discard(event.choice)
                 joined = _joined(event, seams)
                 if joined is not None:
                     yield joined
-    except Exception as error:  # noqa: BLE001 - every error of an SDK has to be said in our words
-        failure = find_own(error) or speech.describe(error)
-        failure = failure or from_connection(speech.provider, error, key=speech.key)
-    if failure is not None and (unfinished or not _cut(failure)):
+    except Exception as error:  # noqa: BLE001 - every error of an SDK is mapped
+        failure = find_own(error) or call.describe(error)
+        failure = failure or from_connection(
+            call.provider, error, key=call.key, read_timeout=call.read_timeout or READ_TIMEOUT
+        )
+    if failure is not None and (unfinished or not _is_cut(failure)):
         # Raised out here, because the SDK's error holds the request, and with it the key.
         raise failure
     if unfinished:
-        raise ProviderError(Trouble.NETWORK, f"{speech.provider} broke off without saying why")
+        raise ProviderError(Trouble.NETWORK, f"{call.provider}: the stream ended without a stop reason")
 
 
-def _cut(failure: WeftError) -> bool:
-    """Whether a connection was lost, which costs nothing once every choice is complete."""
+def _is_cut(failure: WeftError) -> bool:
+    """True if a connection was lost, which does no harm once every choice is complete."""
     return isinstance(failure, ProviderError) and failure.trouble in {Trouble.NETWORK, Trouble.TIMEOUT}
 
 
@@ -130,19 +133,23 @@ async def list_models(
     rows: AsyncIterator[ModelInfo],
     describe: Callable[[Exception], ProviderError | None],
 ) -> list[ModelInfo]:
-    """A provider's list of models, within reason, with its errors in our words."""
-    found: list[ModelInfo] = []
+    """A provider's list of models, at most 10,000, its errors mapped."""
+    models: list[ModelInfo] = []
     failure: WeftError | None = None
     try:
         async for row in rows:
-            found.append(row)
-            if len(found) >= _MODELS:
+            models.append(row)
+            if len(models) >= _MODELS:
                 break
     except Exception as error:  # noqa: BLE001 - as above
-        failure = find_own(error) or describe(error) or from_connection(provider, error, key=key)
+        failure = (
+            find_own(error)
+            or describe(error)
+            or from_connection(provider, error, key=key, read_timeout=READ_TIMEOUT)
+        )
     if failure is not None:
         raise failure
-    return found
+    return models
 
 
 def _joined(event: Event, seams: list[Seam]) -> Event | None:

@@ -58,7 +58,7 @@ _FOR = "_FOR"
 """After the variable of a key: the host that the key is for."""
 _KEY_LIMIT = 4_096
 _A_KEY = "a key is one line of letters, digits and signs"
-_DAMAGED = "mend it or move it away, and set its keys again: weft keys set PROVIDER"
+_DAMAGED = "repair or remove it, and set its keys again: weft keys set PROVIDER"
 
 VARIABLES: dict[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -88,7 +88,7 @@ class KeyPlace(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundKey:
-    """That there is a key, and where; not which."""
+    """A key's name, place and host; not the key itself."""
 
     name: str
     place: KeyPlace
@@ -107,13 +107,13 @@ class Ring(Protocol):
 
 
 def system_ring() -> Ring | None:
-    """The keyring of this system, if it has one that keeps anything."""
+    """The system keyring, or None if there is none."""
     try:
         import keyring  # noqa: PLC0415 - looks for backends as it is imported
         from keyring.backends import fail, null  # noqa: PLC0415
 
         backend = keyring.get_keyring()
-    except Exception:  # noqa: BLE001 - a broken keyring is no keyring: the file takes its place
+    except Exception:  # noqa: BLE001 - a broken keyring counts as none: the file is used
         return None
     return None if isinstance(backend, fail.Keyring | null.Keyring) else cast("Ring", backend)
 
@@ -129,7 +129,7 @@ def default_file() -> Path:
 
 @dataclass(slots=True)
 class Keys:
-    """Everything that is known of keys. Nothing here prints one."""
+    """All keys. Nothing here prints one."""
 
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     ring: Callable[[], Ring | None] = field(default=system_ring, repr=False)
@@ -199,13 +199,11 @@ class Keys:
             if variable.startswith(_PREFIX) and not variable.endswith(_FOR) and _NAME.match(name):
                 known.add((name, self._host(name, variable)))
         by_name = sorted(known, key=lambda each: (each[0], each[1] or ""))
-        return [
-            found for name, host in by_name if (found := self._place(name, host, lambda: kept)) is not None
-        ]
+        return [key for name, host in by_name if (key := self._place(name, host, lambda: kept)) is not None]
 
     @property
     def problem(self) -> WeftError | None:
-        """Why the file's keys cannot be used, where they cannot."""
+        """Why the key file cannot be read, or None."""
         try:
             self._read_file()
         except StorageError as error:
@@ -217,10 +215,10 @@ class Keys:
         _checked(name)
         host = host or own_host(name)
         if host is None:
-            raise InvalidInputError(f"which host is the key for {name} for?")
+            raise InvalidInputError(f"a key for {name} needs a host")
         value = value.strip()
         if not _is_key(value):
-            raise InvalidInputError("that is not a key", hint=_A_KEY)
+            raise InvalidInputError("not a valid key", hint=_A_KEY)
         ring, entry = self.ring(), _entry(name, host)
         if ring is not None and self._into_ring(ring, entry, value):
             return FoundKey(name=name, place=KeyPlace.KEYRING, where="keyring", host=host)
@@ -237,7 +235,7 @@ class Keys:
             if _split(each)[0] == name and host in {None, _split(each)[1]}
         ]
         if not entries:
-            raise NotFoundError(f"no key is kept for {name!r}", hint="`weft keys` lists those there are")
+            raise NotFoundError(f"no stored key for {name!r}", hint="`weft keys` lists those there are")
         for entry in entries:
             self._out_of_ring(entry)
         if not kept.keys().isdisjoint(entries):
@@ -257,7 +255,7 @@ class Keys:
             ring.set_password(_SERVICE, entry, value)
             entries = sorted({*self._ring_entries(), entry})
             ring.set_password(_SERVICE, _INDEX, json.dumps(entries))
-        except Exception:  # noqa: BLE001 - a locked keyring takes nothing: the file does
+        except Exception:  # noqa: BLE001 - a locked keyring cannot be written: the file is used
             return False
         return True
 
@@ -278,36 +276,36 @@ class Keys:
     def _read_file(self) -> dict[str, str]:
         path = self.file()
         try:
-            found = path.stat()
-            if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
-                raise StorageError(f"others may read {path}", hint=f"chmod 600 {path}")
+            status = path.stat()
+            if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
+                raise StorageError(f"{path} is readable by other users", hint=f"chmod 600 {path}")
             kept = json.loads(path.read_bytes())
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            # The text of a damaged file may hold a key: its error must not be told.
+            # The error quotes the file, which may hold a key.
             raise StorageError(f"{path} cannot be read ({type(error).__name__})", hint=_DAMAGED) from None
         if not isinstance(kept, dict) or not all(
             isinstance(value, str) for value in cast("dict[str, object]", kept).values()
         ):
-            raise StorageError(f"{path} is not a file of keys", hint=_DAMAGED)
+            raise StorageError(f"{path} is not a key file", hint=_DAMAGED)
         return cast("dict[str, str]", kept)
 
     def _write_file(self, kept: Mapping[str, str]) -> None:
         path = self.file()
-        beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "wb") as out:
                 out.write(json.dumps(dict(sorted(kept.items())), indent=1).encode() + b"\n")
                 out.flush()
                 os.fsync(out.fileno())
-            beside.replace(path)
+            temporary.replace(path)
         except OSError as error:
             with suppress(OSError):
-                beside.unlink()
-            raise StorageError(f"the key could not be kept in {path}: {error.strerror}") from None
+                temporary.unlink()
+            raise StorageError(f"cannot write the key to {path}: {error.strerror}") from None
 
 
 def own_host(name: str) -> str | None:
@@ -326,7 +324,7 @@ def variable_of(name: str) -> str:
 
 
 def _entry(name: str, host: str | None) -> str:
-    """The name under which a key is kept: a vendor's own host goes without saying."""
+    """The name of a stored key; a vendor's own host is left out."""
     return name if host == own_host(name) else f"{name}@{host}"
 
 
@@ -338,13 +336,13 @@ def _split(entry: str) -> tuple[str, str | None]:
 def _checked(name: str) -> str:
     if not _NAME.match(name):
         raise InvalidInputError(
-            f"{name!r} is not the name of a key", hint="use a provider's, such as anthropic"
+            f"{name!r} is not a valid key name", hint="use a provider's, such as anthropic"
         )
     return name
 
 
 def _is_key(value: str) -> bool:
-    """Whether it could stand in a header, and so be one."""
+    """True if the value can be sent in a header."""
     return 0 < len(value) <= _KEY_LIMIT and value.isascii() and value.isprintable() and " " not in value
 
 
@@ -352,7 +350,7 @@ def _found(value: str, name: str, where: str) -> Secret:
     if not _is_key(value):
         raise ProviderError(
             Trouble.AUTHENTICATION,
-            f"what {where} holds for {name} is not a key: nothing was sent",
+            f"the value in {where} for {name} is not a valid key: nothing was sent",
             hint=f"{_A_KEY}; set it again",
         )
     return Secret(value)

@@ -102,6 +102,23 @@ class _Value:
         return self.starts[start], self.starts[end]
 
 
+class _Form:
+    """One way of writing the key, and its beginnings by their last byte: the search is quick without a match."""
+
+    __slots__ = ("_sizes", "text")
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self._sizes: dict[int, list[int]] = {}
+        for size in range(len(text) - 1, 0, -1):
+            self._sizes.setdefault(text[size - 1], []).append(size)
+
+    def beginnings(self, seen: bytes | bytearray) -> list[int]:
+        """The lengths of the beginnings of the key at the end of `seen`, the longest first."""
+        sizes = self._sizes.get(seen[-1], ()) if seen else ()
+        return [size for size in sizes if seen.endswith(self.text[:size])]
+
+
 @dataclass(slots=True)
 class KeyRedactor:
     """Replaces a key in a response body that comes in pieces.
@@ -113,7 +130,8 @@ class KeyRedactor:
     secret: str = field(repr=False)
     replaced: set[int] = field(default_factory=set[int], init=False)
     """Where keys began, as offsets."""
-    _forms: list[bytes] = field(init=False, repr=False)
+    _forms: list[_Form] = field(init=False, repr=False)
+    _key: _Form = field(init=False, repr=False)
     _held: bytearray = field(default_factory=bytearray, init=False, repr=False)
     _released: int = field(default=0, init=False)
     """How many bytes were given back: spans count from the beginning of the body."""
@@ -125,7 +143,8 @@ class KeyRedactor:
     )
 
     def __post_init__(self) -> None:
-        self._forms = [form.encode() for form in _forms(self.secret)] if self.secret else []
+        self._key = _Form(self.secret.encode())
+        self._forms = [_Form(form.encode()) for form in _forms(self.secret)] if self.secret else []
 
     def feed(self, data: bytes) -> bytes:
         """Take a piece; give back what can no longer become the key."""
@@ -139,8 +158,8 @@ class KeyRedactor:
 
     def flush(self) -> bytes:
         """Give back what was held: no more comes. Most of a key counts as the key."""
-        end, key = self._released + len(self._held), self.secret.encode()
-        matched = _beginning(self._held, key)
+        end, key = self._released + len(self._held), self._key.text
+        matched = max(self._key.beginnings(self._held), default=0)
         begun = [each for lane in self._open.values() for each in lane]
         for beginning in [*begun, _Beginning(matched, ((end - matched, end),))]:
             if 2 * beginning.matched > len(key):
@@ -150,8 +169,8 @@ class KeyRedactor:
 
     def _replace_whole(self) -> None:
         """Replace the key where its bytes follow each other."""
-        start = max(0, self._searched - len(self._forms[0]) - self._released)
-        for form in self._forms:
+        start = max(0, self._searched - len(self._forms[0].text) - self._released)
+        for form in (each.text for each in self._forms):
             at = self._held.find(form, start)
             while at >= 0:
                 self._write_mark([(self._released + at, self._released + at + len(form))])
@@ -165,10 +184,10 @@ class KeyRedactor:
             self._line += len(line.group())
 
     def _read_event(self, line: bytes, offset: int) -> None:
-        found = list(_TEXT.finditer(line))
-        choices = _choices(line, len(found))
+        texts = list(_TEXT.finditer(line))
+        choices = _choices(line, len(texts))
         opened: dict[Lane, list[_Beginning]] = {}
-        for match, choice in zip(found, choices, strict=True):
+        for match, choice in zip(texts, choices, strict=True):
             if match[2]:
                 lane = (match[1], choice)
                 begun = opened.setdefault(lane, [])
@@ -180,7 +199,7 @@ class KeyRedactor:
 
     def _continue(self, value: _Value, begun: Sequence[_Beginning]) -> Iterator[_Beginning]:
         """Replace the keys that end in this value; yield the beginnings of others at its end."""
-        key = self.secret.encode()
+        key = self._key.text
         at = value.text.find(key)
         while at >= 0:
             self._write_mark([value.span(at, at + len(key))])
@@ -194,9 +213,8 @@ class KeyRedactor:
                 spans = (*each.spans, value.span(0, len(value.text)))
                 yield _Beginning(each.matched + len(value.text), spans)
         length = len(value.text)
-        for size in range(1, min(len(key) - 1, length) + 1):
-            if value.text.endswith(key[:size]):
-                yield _Beginning(size, (value.span(length - size, length),))
+        for size in self._key.beginnings(value.text):
+            yield _Beginning(size, (value.span(length - size, length),))
 
     def _write_mark(self, spans: Sequence[Span]) -> None:
         self.replaced.add(spans[0][0])
@@ -211,8 +229,8 @@ class KeyRedactor:
         line = self._line - self._released
         if b"data:".startswith(bytes(self._held[line : line + 5])):
             begun.append(self._line)
-        whole = len(self._held) - max(_beginning(self._held, form) for form in self._forms)
-        return min([whole, *(start - self._released for start in begun)])
+        sizes = [size for form in self._forms for size in form.beginnings(self._held)]
+        return min([len(self._held) - max(sizes, default=0), *(start - self._released for start in begun)])
 
     def _release(self, size: int) -> bytes:
         freed = bytes(self._held[:size])
@@ -220,12 +238,6 @@ class KeyRedactor:
         self._released += size
         self._line = max(self._line, self._released)
         return freed
-
-
-def _beginning(seen: bytes | bytearray, form: bytes) -> int:
-    """How many of the last bytes may be the beginning of the key."""
-    longest = min(len(form) - 1, len(seen))
-    return next((size for size in range(longest, 0, -1) if seen.endswith(form[:size])), 0)
 
 
 def _value(raw: bytes, offset: int) -> _Value:
@@ -255,10 +267,10 @@ def _choices(line: bytes, count: int) -> list[int]:
     if not _LATER_CHOICE.search(line):
         return first
     try:
-        found = list(_walk(json.loads(line[5:]), 0))
+        choices = list(_walk(json.loads(line[5:]), 0))
     except (ValueError, RecursionError):
         return first
-    return found if len(found) == count else first
+    return choices if len(choices) == count else first
 
 
 def _walk(value: object, choice: int) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""Try again when it may help, wait as long as was asked, and never once a word has been shown."""
+"""Retries: with the wait that the provider asks for, and never after text was shown."""
 
 import asyncio
 import random
@@ -15,16 +15,16 @@ __all__ = ["Policy", "stream_retrying"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """How often, and how long to wait in between. Times are in seconds."""
+    """The number of tries, and the waits between them in seconds."""
 
     tries: int = 3
     timeout_tries: int = 2
-    """One that was silent may have been working: it is asked once more only."""
+    """After a timeout the provider may still be working: one retry only."""
     first_wait: float = 0.5
     growth: float = 2.0
     longest_wait: float = 30.0
     patience: float = 300.0
-    """A provider that asks for more than this is not waited for: its error says how long it wanted."""
+    """The longest `retry_after` that is waited for; a longer one is reported in the error."""
 
     def wait(self, error: ProviderError, tries: int, jitter: Callable[[], float]) -> float | None:
         """How long to wait after so many tries, or None to give up."""
@@ -34,7 +34,7 @@ class Policy:
         if error.retry_after is not None:
             return error.retry_after if error.retry_after <= self.patience else None
         whole = min(self.longest_wait, self.first_wait * self.growth ** (tries - 1))
-        # Between half and all of it, so that many who failed together do not come back together.
+        # Between half and all of it, so that calls that failed together do not retry together.
         return whole * (0.5 + 0.5 * jitter())
 
 
@@ -46,7 +46,7 @@ async def stream_retrying(
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     jitter: Callable[[], float] = random.random,
 ) -> AsyncGenerator[Event]:
-    """A provider's stream, asked again where that may help. Each try has wire events of its own."""
+    """A provider's stream, with retries. Each try has its own wire events."""
     rules = policy or Policy()
     tries = 0
     while True:

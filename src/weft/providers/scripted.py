@@ -36,14 +36,14 @@ __all__ = ["Gate", "Reply", "Script", "Scripted"]
 
 
 class Gate:
-    """Lets through as many pieces as it was told to. Any thread may open it."""
+    """Blocks a scripted stream until a test lets its chunks through. Any thread may open it."""
 
     def __init__(self, allowed: int = 0) -> None:
         self._allowed: int | None = allowed
         self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
         self._changed = threading.Condition()
         self.passed = 0
-        """How many pieces went through."""
+        """How many chunks went through."""
 
     async def go_through(self) -> None:
         with self._changed:
@@ -63,7 +63,7 @@ class Gate:
             raise
 
     def let(self, count: int = 1) -> None:
-        """Let so many more pieces through."""
+        """Let so many more chunks through."""
         with self._changed:
             for _ in range(count):
                 if self._waiting:
@@ -84,10 +84,10 @@ class Gate:
         loop.call_soon_threadsafe(_settle, ticket)
 
     def wait(self, count: int = 1, *, timeout: float = 30) -> None:
-        """Block this thread until so many streams stand before the gate."""
+        """Block this thread until so many streams wait at the gate."""
         with self._changed:
             if not self._changed.wait_for(lambda: len(self._waiting) >= count, timeout):
-                raise TimeoutError(f"{len(self._waiting)} of {count} came to the gate")
+                raise TimeoutError(f"{len(self._waiting)} of {count} streams reached the gate")
 
     async def reached(self, count: int = 1) -> None:
         """The same without blocking the event loop."""
@@ -124,7 +124,7 @@ class Reply:
 
     text: str = ""
     chunks: tuple[str, ...] | None = None
-    """The text in the pieces it is streamed in; words if not given."""
+    """The chunks of the text; words if not given."""
     thinking: Thinking | None = None
     calls: tuple[ToolCall, ...] = ()
     ending: Ending | None = Ending.STOP
@@ -146,20 +146,20 @@ Script: TypeAlias = (
 
 
 def echo(request: Request, choice: int) -> str:
-    """What `scripted:` models say if nobody wrote them a script: the last words, said back.
+    """The default script of `scripted:` models: they repeat the last message.
 
     An agent may bring a script of its own, as its setting `script`: what it says in the turns of a
     run, one after another.
     """
-    told = _own_script(request)
-    if told is not None:
-        return told
+    reply = _own_script(request)
+    if reply is not None:
+        return reply
     if request.prompt is not None:
-        said = request.prompt[-200:].rpartition("\n")[2]
+        last = request.prompt[-200:].rpartition("\n")[2]
     else:
-        said = request.messages[-1].text if request.messages else ""
+        last = request.messages[-1].text if request.messages else ""
     number = f" ({choice + 1})" if request.parameters.n > 1 else ""
-    return f" {said.strip()}{number}" if request.prompt is not None else f"You said{number}: {said.strip()}"
+    return f" {last.strip()}{number}" if request.prompt is not None else f"You said{number}: {last.strip()}"
 
 
 def _own_script(request: Request) -> str | None:
@@ -204,7 +204,7 @@ class Scripted:
         self._name = name
         self._lock = threading.Lock()
         self.requests: list[Request] = []
-        """Everything that was asked, in order."""
+        """All requests, in order."""
 
     @property
     def name(self) -> str:
@@ -257,14 +257,14 @@ class Scripted:
             )
         if self._write is not None:
             return [_reply(self._write(request, choice)) for choice in range(count)]
-        found = [_reply(each) for each in islice(self._replies or (), count)]
-        if len(found) < count:
+        replies = [_reply(each) for each in islice(self._replies or (), count)]
+        if len(replies) < count:
             raise ProviderError(
                 Trouble.INVALID_REQUEST,
                 "the script has no more replies",
                 hint="give it one for each choice of each call",
             )
-        return found
+        return replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,14 +274,14 @@ class _Piece:
     error: ProviderError | None = None
 
 
-def _reply(said: str | Reply | ProviderError) -> Reply:
-    if isinstance(said, ProviderError):
-        return Reply(error=said)
-    return Reply(text=said) if isinstance(said, str) else said
+def _reply(script: str | Reply | ProviderError) -> Reply:
+    if isinstance(script, ProviderError):
+        return Reply(error=script)
+    return Reply(text=script) if isinstance(script, str) else script
 
 
 def _interleaved(replies: Sequence[Reply], request: Request) -> Iterator[_Piece]:
-    """The choices' pieces in turn, as a provider that writes them at once would send them."""
+    """The chunks of all choices in turn, as a provider with parallel choices sends them."""
     left = [_pieces(reply, choice, request) for choice, reply in enumerate(replies)]
     while left:
         going: list[Iterator[_Piece]] = []
@@ -309,8 +309,8 @@ def _pieces(reply: Reply, choice: int, request: Request) -> Iterator[_Piece]:
         )
         return
     for call in reply.calls:
-        told: JsonObject = {"choice": choice, "call": {"id": call.id, "name": call.name}}
-        yield _Piece(_line(told), (ToolCalled(call, choice),))
+        event: JsonObject = {"choice": choice, "call": {"id": call.id, "name": call.name}}
+        yield _Piece(_line(event), (ToolCalled(call, choice),))
     yield _end(reply, choice)
 
 
@@ -319,7 +319,7 @@ def _end(reply: Reply, choice: int) -> _Piece:
         return _Piece(_line({"choice": choice, "error": reply.error.trouble.value}), (), reply.error)
     if reply.ending is None:
         return _Piece(
-            b"", (), ProviderError(Trouble.NETWORK, "the connection was cut before the answer ended")
+            b"", (), ProviderError(Trouble.NETWORK, "the connection closed before the answer ended")
         )
     ending = Ending.TOOL_CALLS if reply.calls and reply.ending is Ending.STOP else reply.ending
     line = _line({"choice": choice, "end": ending.value})

@@ -1,4 +1,4 @@
-"""Searching the web: by a provider that the owner of this machine has chosen, and by none until then.
+"""Web search, by the engine that the owner of this machine chooses; off by default.
 
 `WEFT_WEB_SEARCH=searxng:https://search.example` asks an instance of SearXNG, which needs no key;
 `WEFT_WEB_SEARCH=brave` and `tavily` ask these, with the key of that name (`weft keys set brave`).
@@ -22,11 +22,11 @@ __all__ = ["VARIABLE", "Page", "SearchEngine", "chosen_engine"]
 VARIABLE = "WEFT_WEB_SEARCH"
 _PRIVATE = f"{VARIABLE}_PRIVATE"
 _LIMITS = Limits(received=4 * 1024 * 1024)
-_SILENCE = 30.0
+_READ_TIMEOUT = 30.0
 
 
 class Page(NamedTuple):
-    """A page, with what its provider tells of it."""
+    """A page among the results."""
 
     title: str
     url: str
@@ -34,8 +34,8 @@ class Page(NamedTuple):
     published: str | None
 
 
-class _Question(NamedTuple):
-    """A search as one provider takes it."""
+class _Query(NamedTuple):
+    """A search as one engine takes it."""
 
     path: str
     query: Mapping[str, str]
@@ -46,33 +46,33 @@ class _Question(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Dialect:
     url: str | None
-    """None: whoever chooses it says where."""
+    """None: the owner gives the address."""
     key_needed: bool
-    ask: Callable[[str, int, str | None, str], _Question]
+    ask: Callable[[str, int, str | None, str], _Query]
     results: tuple[str, ...]
-    """Where in the answer the list of pages is."""
+    """The path to the list of pages in the response."""
     text: str
     published: str
 
 
-def _searxng(query: str, _limit: int, period: str | None, _key: str) -> _Question:
+def _searxng(query: str, _limit: int, period: str | None, _key: str) -> _Query:
     asked = {"q": query, "format": "json"}
-    return _Question("/search", asked if period is None else {**asked, "time_range": period})
+    return _Query("/search", asked if period is None else {**asked, "time_range": period})
 
 
-def _brave(query: str, limit: int, period: str | None, key: str) -> _Question:
+def _brave(query: str, limit: int, period: str | None, key: str) -> _Query:
     asked = {"q": query, "count": str(limit), "text_decorations": "false"}
     if period is not None:
         asked["freshness"] = f"p{period[0]}"
     headers = {"X-Subscription-Token": key, "Accept": "application/json"}
-    return _Question("/res/v1/web/search", asked, headers=headers)
+    return _Query("/res/v1/web/search", asked, headers=headers)
 
 
-def _tavily(query: str, limit: int, period: str | None, key: str) -> _Question:
+def _tavily(query: str, limit: int, period: str | None, key: str) -> _Query:
     asked: JsonObject = {"query": query, "max_results": limit}
     if period is not None:
         asked["time_range"] = period
-    return _Question("/search", {}, asked, {"Authorization": f"Bearer {key}"})
+    return _Query("/search", {}, asked, {"Authorization": f"Bearer {key}"})
 
 
 _DIALECTS: Mapping[str, _Dialect] = {
@@ -105,13 +105,13 @@ _DIALECTS: Mapping[str, _Dialect] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchEngine:
-    """One provider of searches, and how it is reached."""
+    """A search engine, and how it is reached."""
 
     name: str
     connection: Connection = field(repr=False)
 
     async def search(self, query: str, *, limit: int, period: str | None = None) -> list[Page]:
-        """The pages that answer best, the best first; `period` is day, week, month or year."""
+        """The best pages, best first; `period` is day, week, month or year."""
         with sdk_import(self.name):
             import httpx2  # noqa: PLC0415 - few processes search the web
 
@@ -125,7 +125,7 @@ class SearchEngine:
             given.endpoint, key, limits=given.limits, resolver=given.resolver, tls=given.tls
         )
         client = httpx2.AsyncClient(
-            transport=transport, trust_env=False, follow_redirects=False, timeout=timeouts(_SILENCE)
+            transport=transport, trust_env=False, follow_redirects=False, timeout=timeouts(_READ_TIMEOUT)
         )
         async with client:
             try:
@@ -136,31 +136,33 @@ class SearchEngine:
                     json=asked.body,
                     headers=dict(asked.headers),
                 )
-                told = answer.text if answer.status_code >= 400 else cast("JsonValue", answer.json())
+                data = answer.text if answer.status_code >= 400 else cast("JsonValue", answer.json())
             except (httpx2.HTTPError, ProviderError, ValueError) as error:
-                raise find_own(error) or from_connection(self.name, error, key=key) from None
-        if isinstance(told, str) and answer.status_code >= 400:
-            raise self._refused(answer.status_code, told, dict(answer.headers), key)
-        return list(_pages(dialect, told))[:limit]
+                raise find_own(error) or from_connection(
+                    self.name, error, key=key, read_timeout=_READ_TIMEOUT
+                ) from None
+        if isinstance(data, str) and answer.status_code >= 400:
+            raise self._refused(answer.status_code, data, dict(answer.headers), key)
+        return list(_pages(dialect, data))[:limit]
 
     def _refused(
-        self, status: int, told: str, headers: Mapping[str, str], key: Secret | None
+        self, status: int, data: str, headers: Mapping[str, str], key: Secret | None
     ) -> ProviderError:
         if self.name == "searxng" and status == 403:
             return ProviderError(
                 Trouble.INVALID_REQUEST,
-                f"{self.connection.endpoint.host} does not answer in JSON",
+                f"{self.connection.endpoint.host}: JSON responses are disabled",
                 hint="its settings must list json among search.formats",
                 status=status,
             )
-        return describe_status(self.name, status, message=told, headers=headers, key=key)
+        return describe_status(self.name, status, message=data, headers=headers, key=key)
 
 
-def _pages(dialect: _Dialect, told: JsonValue) -> Iterator[Page]:
-    """What can be read of an answer; a page without an address is none."""
+def _pages(dialect: _Dialect, data: JsonValue) -> Iterator[Page]:
+    """The pages of a response; entries without an address are left out."""
     for name in dialect.results:
-        told = told.get(name) if isinstance(told, Mapping) else None
-    for each in told if isinstance(told, Sequence) and not isinstance(told, str) else ():
+        data = data.get(name) if isinstance(data, Mapping) else None
+    for each in data if isinstance(data, Sequence) and not isinstance(data, str) else ():
         if not isinstance(each, Mapping):
             continue
         address = _text(each.get("url"))
@@ -170,28 +172,28 @@ def _pages(dialect: _Dialect, told: JsonValue) -> Iterator[Page]:
 
 
 def _text(value: JsonValue) -> str:
-    """On one line; what JSON may say and Unicode does not know is replaced, because nobody could be sent it."""
+    """One line; lone surrogates, which cannot be encoded, are replaced."""
     return " ".join(value.encode(errors="replace").decode().split()) if isinstance(value, str) else ""
 
 
 def chosen_engine(
     environment: Mapping[str, str] | None = None, keys: Keys | None = None
 ) -> SearchEngine | None:
-    """The provider that the environment names, if it names one."""
-    found = os.environ if environment is None else environment
-    name, _, url = found.get(VARIABLE, "").strip().partition(":")
+    """The engine that the environment names, or None."""
+    variables = os.environ if environment is None else environment
+    name, _, url = variables.get(VARIABLE, "").strip().partition(":")
     if not name:
         return None
     dialect = _DIALECTS.get(name.lower())
     if dialect is None:
         raise InvalidInputError(
-            f"{VARIABLE} names no provider of searches: {name[:60]!r}",
+            f"{VARIABLE}: unknown search engine {name[:60]!r}",
             hint=f"there are {', '.join(_DIALECTS)}; searxng takes its address, searxng:https://…",
         )
     address = url or dialect.url
     if address is None:
-        raise InvalidInputError(f"{VARIABLE} does not say where {name} is", hint=f"{name}:https://…")
-    private = found.get(_PRIVATE, "").strip().lower() in {"1", "true", "yes", "on"}
+        raise InvalidInputError(f"{VARIABLE}: {name} needs an address", hint=f"{name}:https://…")
+    private = variables.get(_PRIVATE, "").strip().lower() in {"1", "true", "yes", "on"}
     connection = Connection(
         endpoint=Endpoint(address, private=private),
         key_name=name.lower(),

@@ -15,7 +15,7 @@ _CLAUDE_OUTPUT = (((3, 0), 4_096), ((3, 5), 8_192), ((3, 7), 64_000), ((4, 6), 1
 
 
 def anthropic_profile(model: str) -> Profile:
-    """Claude. Newer ones take neither the answer's first words nor a temperature."""
+    """Claude. Newer models support neither prefill nor a temperature."""
     known = known_model("anthropic", model)
     version = _claude_version(model)
     output = 4_096
@@ -39,10 +39,10 @@ def anthropic_profile(model: str) -> Profile:
 
 def _claude_version(model: str) -> tuple[int, int]:
     """The version in a name: `claude-3-5-haiku`, `claude-opus-4-8`. A date is no version; unknown is new."""
-    found = _CLAUDE.search(model)
-    if found is None:
+    version = _CLAUDE.search(model)
+    if version is None:
         return (99, 0)
-    return (int(found[1]), int(found[2] or 0))
+    return (int(version[1]), int(version[2] or 0))
 
 
 class Anthropic(Adapter):

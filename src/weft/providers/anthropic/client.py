@@ -1,4 +1,4 @@
-"""Anthropic's own SDK, as it is, on our transport."""
+"""Anthropic's own SDK on our transport."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -37,7 +37,7 @@ def _client(http: httpx2.AsyncClient, endpoint: Endpoint, key: Secret | None) ->
     )
 
 
-async def _spoken(
+async def _events(
     client: anthropic.AsyncAnthropic, body: Mapping[str, JsonValue], silence: float | None
 ) -> AsyncGenerator[Event]:
     named = {name: body[name] for name in ("model", "max_tokens", "messages")}
@@ -47,8 +47,8 @@ async def _spoken(
     )
     reader, request_id = Reader(), stream.response.headers.get("request-id")
     try:
-        async for said in stream:
-            for event in reader.read(said, request_id):
+        async for chunk in stream:
+            for event in reader.read(chunk, request_id):
                 yield event
     finally:
         await stream.close()
@@ -83,7 +83,7 @@ def _info(row: AnthropicModel) -> ModelInfo:
 
 
 class Client:
-    """The Messages interface, streamed."""
+    """The Messages interface, streaming."""
 
     def __init__(self, connection: Connection) -> None:
         self._connector = Connector(connection, _client)
@@ -93,15 +93,16 @@ class Client:
         chat, more = without_last_blanks(chat)
         body = body_of(chat, profile)
         client, key = self._connector.client()
-        speech = SdkCall(
+        call = SdkCall(
             provider=_NAME,
             choices=1,
             key=key,
             describe=lambda error: _described(error, key),
+            read_timeout=request.parameters.timeout,
             blanks=blanks or more,
         )
-        spoken = stream_call(speech, lambda: _spoken(client, body, request.parameters.timeout))
-        async with aclosing(spoken) as events:
+        streamed = stream_call(call, lambda: _events(client, body, request.parameters.timeout))
+        async with aclosing(streamed) as events:
             async for event in events:
                 yield event
 

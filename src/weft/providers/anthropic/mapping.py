@@ -1,4 +1,4 @@
-"""Weft's words in Anthropic's dialect, and back."""
+"""Requests and stream events between Weft and Anthropic."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Reader", "body_of", "without_last_blanks"]
 
 _ENOUGH = 4_096
-"""Tokens of an answer if nobody says how many: the provider wants a number."""
+"""Default limit of an answer in tokens: the provider requires one."""
 _ENDINGS: dict[str, Ending] = {
     "end_turn": Ending.STOP,
     "stop_sequence": Ending.STOP,
@@ -49,8 +49,8 @@ def without_last_blanks(request: Request) -> tuple[Request, str]:
     The second value is those blanks, which the answer may say again.
     """
     if request.prefill:
-        begun = request.prefill.rstrip()
-        return replace(request, prefill=begun), request.prefill[len(begun) :]
+        kept = request.prefill.rstrip()
+        return replace(request, prefill=kept), request.prefill[len(kept) :]
     last = request.messages[-1] if request.messages else None
     if (
         last is None
@@ -59,10 +59,10 @@ def without_last_blanks(request: Request) -> tuple[Request, str]:
         or not isinstance(last.blocks[-1], Text)
     ):
         return request, ""
-    said = last.blocks[-1].text
-    begun = said.rstrip()
-    ended = Message(last.role, (*last.blocks[:-1], Text(begun)))
-    return replace(request, messages=(*request.messages[:-1], ended)), said[len(begun) :]
+    text = last.blocks[-1].text
+    kept = text.rstrip()
+    ended = Message(last.role, (*last.blocks[:-1], Text(kept)))
+    return replace(request, messages=(*request.messages[:-1], ended)), text[len(kept) :]
 
 
 def body_of(request: Request, profile: Profile) -> dict[str, JsonValue]:
@@ -78,7 +78,7 @@ def body_of(request: Request, profile: Profile) -> dict[str, JsonValue]:
             for tool in request.tools
         ]
     mapped = [_message(request, number, message, marks) for number, message in enumerate(request.messages)]
-    # A message of nothing but another provider's thinking is empty here, and empty ones are refused.
+    # A message that holds only another provider's thinking is empty here, and empty messages are refused.
     messages = [message for message in mapped if message["content"]]
     if request.prefill:
         messages.append({"role": "assistant", "content": request.prefill})
@@ -92,12 +92,12 @@ def body_of(request: Request, profile: Profile) -> dict[str, JsonValue]:
 
 
 def _sampling(temperature: float | None, top_p: float | None) -> dict[str, JsonValue]:
-    found: dict[str, JsonValue] = {}
+    fields: dict[str, JsonValue] = {}
     if temperature is not None:
-        found["temperature"] = min(temperature, 1.0)
+        fields["temperature"] = min(temperature, 1.0)
     if top_p is not None:
-        found["top_p"] = top_p
-    return found
+        fields["top_p"] = top_p
+    return fields
 
 
 Marks = Mapping[tuple[int | None, int], JsonObject]
@@ -146,11 +146,11 @@ def _block(request: Request, block: Block) -> JsonObject | None:
                 "input": _arguments(block.arguments),
             }
         case ToolResult():
-            said = block.content if isinstance(block.content, str) else json.dumps(block.content)
-            result: JsonObject = {"type": "tool_result", "tool_use_id": block.call_id, "content": said}
+            output = block.content if isinstance(block.content, str) else json.dumps(block.content)
+            result: JsonObject = {"type": "tool_result", "tool_use_id": block.call_id, "content": output}
             return {**result, "is_error": True} if block.is_error else result
         case Thinking():
-            # Only what this provider signed can be given back to it; other thinking is nobody's business.
+            # Only thinking that this provider signed is sent back to it.
             opaque = block.opaque
             ours = isinstance(opaque, Mapping) and opaque.get("type") in {"thinking", "redacted_thinking"}
             return opaque if ours and isinstance(opaque, Mapping) else None
@@ -163,7 +163,7 @@ def _arguments(arguments: JsonValue) -> JsonValue:
 
 @dataclass(slots=True)
 class _Open:
-    """A block that is still being said."""
+    """A block that is not complete yet."""
 
     kind: str
     start: dict[str, JsonValue]
@@ -224,15 +224,15 @@ class Reader:
         opened = self._open.pop(index, None)
         if opened is None:
             return
-        said = "".join(opened.parts)
+        text = "".join(opened.parts)
         if opened.kind == "thinking":
             signed = "".join(opened.signature) or str(opened.start.get("signature") or "")
-            opaque: JsonObject = {"type": "thinking", "thinking": said, "signature": signed}
-            yield ThinkingDone(Thinking(text=said, opaque=opaque))
+            opaque: JsonObject = {"type": "thinking", "thinking": text, "signature": signed}
+            yield ThinkingDone(Thinking(text=text, opaque=opaque))
         elif opened.kind == "redacted_thinking":
             yield ThinkingDone(Thinking(text="", opaque=opened.start))
         elif opened.kind == "tool_use":
-            arguments = _parsed(said) if said else opened.start.get("input", {})
+            arguments = _parsed(text) if text else opened.start.get("input", {})
             call = ToolCall(
                 id=str(opened.start.get("id")), name=str(opened.start.get("name")), arguments=arguments
             )
@@ -270,4 +270,4 @@ def _parsed(text: str) -> JsonValue:
     try:
         return json.loads(text)
     except ValueError:
-        raise ProviderError(Trouble.UNKNOWN, "a tool was called with arguments that are no JSON") from None
+        raise ProviderError(Trouble.UNKNOWN, "anthropic: tool arguments are not valid JSON") from None

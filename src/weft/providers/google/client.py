@@ -1,4 +1,4 @@
-"""Google's own SDK, as it is, on our transport."""
+"""Google's own SDK on our transport."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from google import genai
 from google.genai import errors, types
 
 from weft.errors import ProviderError
-from weft.providers.adapter import SILENCE, Connection
+from weft.providers.adapter import READ_TIMEOUT, Connection
 from weft.providers.as_chat import as_chat
 from weft.providers.base import ModelInfo, ModelName, Profile, Request
 from weft.providers.endpoint import Endpoint
@@ -30,11 +30,11 @@ __all__ = ["Client"]
 
 _NAME = "google"
 _MARGIN = 30.0
-"""Seconds before its end from which a cache is not counted upon any more."""
+"""A cache is not used in its last seconds."""
 
 
 def _refuse(request: httpx2.Request) -> httpx2.Response:
-    raise httpx2.ConnectError(f"{request.url.host} is reached through the capturing client only")
+    raise httpx2.ConnectError(f"{request.url.host}: only the capturing client may connect")
 
 
 def _client(http: httpx2.AsyncClient, endpoint: Endpoint, key: Secret | None) -> genai.Client:
@@ -44,7 +44,7 @@ def _client(http: httpx2.AsyncClient, endpoint: Endpoint, key: Secret | None) ->
         http_options=types.HttpOptions(
             base_url=endpoint.url,
             httpx_async_client=http,
-            # Nothing may go around the capture: the SDK's other client leads nowhere.
+            # All requests go through the capture: the SDK's synchronous client refuses.
             httpx_client=httpx2.Client(transport=httpx2.MockTransport(_refuse), trust_env=False),
             retry_options=types.HttpRetryOptions(attempts=1),
         ),
@@ -61,18 +61,19 @@ class Client:
     async def stream(self, request: Request, profile: Profile) -> AsyncGenerator[Event]:
         chat, blanks = as_chat(request, profile)
         client, key = self._connector.client()
-        speech = SdkCall(
+        call = SdkCall(
             provider=_NAME,
             choices=request.parameters.n,
             key=key,
             describe=lambda error: _described(error, key),
+            read_timeout=request.parameters.timeout,
             blanks=blanks,
         )
-        async with aclosing(stream_call(speech, lambda: self._spoken(client, chat, profile))) as events:
+        async with aclosing(stream_call(call, lambda: self._events(client, chat, profile))) as events:
             async for event in events:
                 yield event
 
-    async def _spoken(
+    async def _events(
         self, client: genai.Client, request: Request, profile: Profile
     ) -> AsyncGenerator[Event]:
         config, contents = config_of(request, profile), contents_of(request)
@@ -82,7 +83,7 @@ class Client:
             config.pop("system_instruction", None)
             config.pop("tools", None)
             contents = contents_of(replace(request, messages=request.messages[kept:]))
-        silence = request.parameters.timeout or SILENCE
+        silence = request.parameters.timeout or READ_TIMEOUT
         config["http_options"] = {
             "timeout": int(silence * 1_000),
             "extra_body": dict(request.parameters.custom) or None,
@@ -171,7 +172,7 @@ def _described(error: Exception, key: Secret | None) -> ProviderError | None:
     inner = cast("Mapping[str, Any]", details).get("error", details) if isinstance(details, Mapping) else None
     listed_details = cast("Mapping[str, Any]", inner).get("details") if isinstance(inner, Mapping) else None
     headers = cast("Mapping[str, str]", getattr(cast("Any", error).response, "headers", None) or {})
-    status = error.code if isinstance(error.code, int) and error.code >= 400 else 200  # pyright: ignore[reportUnnecessaryIsInstance] - told by the server
+    status = error.code if isinstance(error.code, int) and error.code >= 400 else 200  # pyright: ignore[reportUnnecessaryIsInstance] - the server may send anything
     return describe_status(
         _NAME,
         status,

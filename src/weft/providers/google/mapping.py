@@ -1,4 +1,4 @@
-"""Weft's words in Gemini's dialect, and back."""
+"""Requests and stream events between Weft and Gemini."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ __all__ = ["GoogleReader", "config_of", "contents_of", "tools_of"]
 
 _SIGNATURE = "google_thought_signature"
 _OWN_ID = "weft_call_"
-"""How calls are named that Gemini gave no name to; it does not get these back."""
+"""The prefix of call ids that Gemini left out; they are not sent back."""
 _FILTERED = frozenset(
     {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"}
     | {"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"}
@@ -43,7 +43,7 @@ _ENDINGS = {"STOP": Ending.STOP, "MAX_TOKENS": Ending.LENGTH, "CONTINUATION": En
 def config_of(request: Request, profile: Profile) -> dict[str, Any]:
     """Everything but the contents: the SDK's own configuration, as a dictionary."""
     asked = request.parameters
-    found: dict[str, Any] = {
+    config: dict[str, Any] = {
         "automatic_function_calling": {"disable": True},
         "automatic_continuation": False,
         "temperature": asked.temperature,
@@ -56,11 +56,11 @@ def config_of(request: Request, profile: Profile) -> dict[str, Any]:
         "tools": tools_of(request) or None,
     }
     if asked.logprobs is not None:
-        found["response_logprobs"] = True
-        found["logprobs"] = asked.logprobs or None
+        config["response_logprobs"] = True
+        config["logprobs"] = asked.logprobs or None
     if not profile.sampling:
-        found["temperature"] = found["top_p"] = None
-    return {name: value for name, value in found.items() if value is not None}
+        config["temperature"] = config["top_p"] = None
+    return {name: value for name, value in config.items() if value is not None}
 
 
 def tools_of(request: Request) -> list[dict[str, Any]]:
@@ -80,10 +80,10 @@ def contents_of(request: Request) -> list[dict[str, Any]]:
         for block in message.blocks
         if isinstance(block, ToolCall)
     }
-    found = [_content(request, message, names) for message in request.messages]
+    contents = [_content(request, message, names) for message in request.messages]
     if request.prefill:
-        found.append({"role": "model", "parts": [{"text": request.prefill}]})
-    return [content for content in found if content["parts"]]
+        contents.append({"role": "model", "parts": [{"text": request.prefill}]})
+    return [content for content in contents if content["parts"]]
 
 
 def _content(request: Request, message: Message, names: Mapping[str, str]) -> dict[str, Any]:
@@ -119,9 +119,11 @@ def _part(
             return {"function_call": call if _ours(block.id) else {**call, "id": block.id}}
         case ToolResult():
             kept = "error" if block.is_error else "output"
-            said = {kept: block.content if isinstance(block.content, str) else json.dumps(block.content)}
-            told: dict[str, Any] = {"name": names.get(block.call_id, block.call_id), "response": said}
-            return {"function_response": told if _ours(block.call_id) else {**told, "id": block.call_id}}
+            output = {kept: block.content if isinstance(block.content, str) else json.dumps(block.content)}
+            response: dict[str, Any] = {"name": names.get(block.call_id, block.call_id), "response": output}
+            return {
+                "function_response": response if _ours(block.call_id) else {**response, "id": block.call_id}
+            }
 
 
 def _ours(call: str) -> bool:
@@ -160,16 +162,16 @@ class GoogleReader:
         for candidate in chunk.candidates or ():
             yield from self._candidate(candidate)
         if chunk.usage_metadata is not None:
-            told = chunk.usage_metadata
-            completion = (told.candidates_token_count or 0) + (told.thoughts_token_count or 0)
-            prompt = told.prompt_token_count or 0
-            total = told.total_token_count or prompt + completion
+            usage = chunk.usage_metadata
+            completion = (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
+            prompt = usage.prompt_token_count or 0
+            total = usage.total_token_count or prompt + completion
             yield UsageReported(
                 Usage(
                     prompt=prompt,
                     completion=completion,
                     total=total,
-                    cached_read=told.cached_content_token_count,
+                    cached_read=usage.cached_content_token_count,
                 )
             )
 
@@ -223,10 +225,10 @@ class GoogleReader:
         return _ENDINGS.get(reason, Ending.OTHER), number, reason
 
 
-def _chances(told: "LogprobsResult | None") -> tuple[TokenChance, ...]:
-    if told is None or not told.chosen_candidates:
+def _chances(logprobs: "LogprobsResult | None") -> tuple[TokenChance, ...]:
+    if logprobs is None or not logprobs.chosen_candidates:
         return ()
-    tops: Sequence[Any] = told.top_candidates or [None] * len(told.chosen_candidates)
+    tops: Sequence[Any] = logprobs.top_candidates or [None] * len(logprobs.chosen_candidates)
     return tuple(
         TokenChance(
             chosen.token or "",
@@ -236,5 +238,5 @@ def _chances(told: "LogprobsResult | None") -> tuple[TokenChance, ...]:
                 for each in (top.candidates if top else None) or ()
             ),
         )
-        for chosen, top in zip(told.chosen_candidates, tops, strict=False)
+        for chosen, top in zip(logprobs.chosen_candidates, tops, strict=False)
     )

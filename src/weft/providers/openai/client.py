@@ -31,9 +31,9 @@ class _Reader(Protocol):
 
 
 def _client(http: httpx2.AsyncClient, endpoint: Endpoint, key: Secret | None) -> openai.AsyncOpenAI:
-    # Servers on the own machine want no key, but the SDK wants one.
+    # Local servers need no key, but the SDK does.
     api_key = key.reveal() if key else "none"
-    # What the environment says about an account at OpenAI is not for other hosts.
+    # The environment's settings of an OpenAI account are not for other hosts.
     custom = [line.partition(":")[0].strip() for line in os.environ.get(_CUSTOM_HEADERS, "").split("\n")]
     private: dict[str, object] = {
         name: f"Bearer {api_key}" if name.lower() == "authorization" else openai.Omit()
@@ -68,7 +68,7 @@ async def _events(
 def _create(
     client: openai.AsyncOpenAI, interface: OpenAIInterface
 ) -> tuple[Callable[..., Any], tuple[str, ...]]:
-    """What to call, and which fields it wants by name."""
+    """The SDK's function, and the fields that it takes as arguments."""
     match interface:
         case OpenAIInterface.CHAT:
             return cast("Any", client.chat.completions.create), ("model", "messages")
@@ -97,7 +97,7 @@ def _described(provider: str, error: Exception, key: Secret | None) -> ProviderE
     elif isinstance(error, openai.APIResponseValidationError):
         return None
     elif (error.code or "").isdecimal():
-        # Some say the status in the stream that they have begun with another.
+        # Some servers send the status within a stream that began with 200.
         status = int(error.code or "")
     return describe_status(
         provider, status, words=(error.code, error.type), message=_message(error), headers=headers, key=key
@@ -107,11 +107,11 @@ def _described(provider: str, error: Exception, key: Secret | None) -> ProviderE
 def _message(error: openai.APIError) -> str:
     body = error.body
     if isinstance(body, Mapping):
-        found = cast("Mapping[str, object]", body)
-        inner = found.get("error")
-        said = found.get("message") or (inner if isinstance(inner, str) else None)
-        if isinstance(said, str):
-            return said
+        fields = cast("Mapping[str, object]", body)
+        inner = fields.get("error")
+        message = fields.get("message") or (inner if isinstance(inner, str) else None)
+        if isinstance(message, str):
+            return message
     return error.message
 
 
@@ -140,6 +140,7 @@ class Client:
             choices=asked.n,
             key=key,
             describe=lambda error: _described(provider, error, key),
+            read_timeout=asked.timeout,
             blanks=call.blanks,
         )
         reader = _reader(provider, call.interface)

@@ -1,4 +1,4 @@
-"""Weft's words in the dialect of OpenAI's Responses, and back: models that reason, with their thinking kept."""
+"""Requests and stream events between Weft and OpenAI's Responses, for reasoning models."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ __all__ = ["ResponseReader", "response_body"]
 
 
 def response_body(request: Request) -> dict[str, JsonValue]:
-    """The request's fields. Nothing is stored at the provider's: thinking travels encrypted instead."""
+    """The request's fields. The provider stores nothing: thinking is returned encrypted."""
     asked = request.parameters
     body: dict[str, JsonValue] = {
         "model": request.model,
@@ -66,20 +66,20 @@ def _items(request: Request, message: Message) -> Iterator[JsonObject]:
         if message.text:
             yield {"role": message.role.value, "content": message.text}
         return
-    said: list[JsonValue] = []
+    parts: list[JsonValue] = []
     role = "assistant" if message.role is Role.ASSISTANT else "user"
     for block in message.blocks:
         if isinstance(block, Text | Image | Audio):
-            said.extend(_parts(request, role, block))
+            parts.extend(_parts(request, role, block))
             continue
-        if said:
-            yield {"role": role, "content": said}
-            said = []
+        if parts:
+            yield {"role": role, "content": parts}
+            parts = []
         item = _item(block)
         if item is not None:
             yield item
-    if said:
-        yield {"role": role, "content": said}
+    if parts:
+        yield {"role": role, "content": parts}
 
 
 def _parts(request: Request, role: str, block: Text | Image | Audio) -> Iterator[JsonObject]:
@@ -106,8 +106,8 @@ def _item(block: ToolCall | ToolResult | Thinking) -> JsonObject | None:
                 "arguments": json.dumps(block.arguments),
             }
         case ToolResult():
-            said = block.content if isinstance(block.content, str) else json.dumps(block.content)
-            return {"type": "function_call_output", "call_id": block.call_id, "output": said}
+            output = block.content if isinstance(block.content, str) else json.dumps(block.content)
+            return {"type": "function_call_output", "call_id": block.call_id, "output": output}
         case Thinking():
             opaque = block.opaque
             return opaque if isinstance(opaque, Mapping) and opaque.get("type") == "reasoning" else None
@@ -143,7 +143,7 @@ class ResponseReader:
     def _item(self, item: "ResponseOutputItem") -> Iterator[Event]:
         if item.type == "reasoning":
             summary = "\n\n".join(part.text for part in [*item.summary, *(item.content or ())])
-            # What comes back must be what they sent: fields that were absent stay absent.
+            # It must be returned unchanged: absent fields stay absent.
             opaque = item.model_dump(mode="json", exclude_unset=True, exclude={"status"})
             yield ThinkingDone(Thinking(text=summary, opaque=opaque))
         elif item.type == "function_call":
