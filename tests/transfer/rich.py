@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import ClassVar
 
 import weft
-from weft.provenance.facts import summary_fact
+from weft.provenance.fingerprints import summary_fingerprint
 from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
 from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.envelopes import KeepLegacyText
@@ -101,7 +101,9 @@ class Summarise(Editing):
         here = texts.c.tree == tree.key, texts.c.node == row.key
         scope.transaction.execute(trees.update().where(trees.c.key == tree.key).values(summary=self.text))
         scope.transaction.execute(texts.update().where(*here).values(summary=self.text))
-        scope.note(summary_fact(tree.ulid, self.text), summary_fact(row.ulid, self.text))
+        scope.add_fingerprint(
+            summary_fingerprint(tree.ulid, self.text), summary_fingerprint(row.ulid, self.text)
+        )
         scope.record(tree, self.verb, {"node": row.ulid}, {})
 
 

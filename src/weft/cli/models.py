@@ -197,7 +197,7 @@ def _prices_to_json(prices: Any) -> dict[str, Any]:
 
 
 def _camel(name: str) -> str:
-    from weft.tree.wire import camel  # noqa: PLC0415
+    from weft.tree.json_names import camel  # noqa: PLC0415
 
     return camel(name)
 

@@ -18,7 +18,7 @@ from weft.cli.texts import STDIN
 from weft.cli.wording import quoted
 from weft.errors import InvalidInputError, NotFoundError
 from weft.interop.weft_json import open_file
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 
 __all__ = ["add_to"]
 
@@ -194,7 +194,7 @@ def doctor(
 
 
 def _wire(done: object) -> dict[str, object]:
-    from weft.tree.wire import to_wire  # noqa: PLC0415 - the runtime loads when it is used
+    from weft.tree.json_names import to_wire  # noqa: PLC0415 - the runtime loads when it is used
 
     wire = to_wire(done)
     return dict(wire) if isinstance(wire, dict) else {}

@@ -63,13 +63,13 @@ if TYPE_CHECKING:
     from weft.runtime.contexts.assembler import Contexts
     from weft.runtime.contexts.layers import Layers
     from weft.runtime.contexts.turn_tools import Tools
-    from weft.runtime.evidence import Evidence
+    from weft.runtime.evidence.provenance_view import Evidence
+    from weft.runtime.evidence.timestamps import Stamped
     from weft.runtime.generate import Generations
     from weft.runtime.operations.access import Users
     from weft.runtime.records.group_index import GroupIndex
     from weft.runtime.records.recipes import Recipes
     from weft.runtime.records.streams import Records
-    from weft.runtime.stamping import Stamped
     from weft.runtime.summaries import Summaries
     from weft.runtime.transfer.copy_backup import BackedUp
     from weft.runtime.transfer.files import Exported, Imported
@@ -188,7 +188,9 @@ class Grove:
     @property
     def evidence(self) -> "Evidence":
         """Verifying, provenance, timestamps, bundles."""
-        from weft.runtime.evidence import Evidence  # noqa: PLC0415 - brings cryptography along
+        from weft.runtime.evidence.provenance_view import (  # noqa: PLC0415 - brings cryptography along
+            Evidence,
+        )
 
         return Evidence(self.caller.store, self.caller.actor)
 
@@ -218,19 +220,19 @@ class Grove:
 
     def timestamp(self, *authorities: str) -> list[str]:
         """Ask for the heads of all chains to be certified, by all authorities or by these."""
-        from weft.runtime.operations.timestamps import RequestTimestamp  # noqa: PLC0415
+        from weft.runtime.evidence.timestamps import RequestTimestamp  # noqa: PLC0415
 
         return self.perform(RequestTimestamp(authorities=authorities))
 
     def set_authorities(self, certificates: Mapping[str, str]) -> None:
         """Choose who certifies times: address → the PEM certificates its answers are checked against."""
-        from weft.runtime.operations.timestamps import Authority, SetAuthorities  # noqa: PLC0415
+        from weft.runtime.evidence.timestamps import Authority, SetAuthorities  # noqa: PLC0415
 
         self.perform(SetAuthorities(authorities=[Authority(*each) for each in certificates.items()]))
 
     def fetch_timestamps(self, *, everything: bool = False, timeout: float = 10.0) -> "Stamped":
         """Ask the authorities for what is due; with `everything`, for all that is pending."""
-        from weft.runtime.stamping import Stamped, plan_next, stamp_pending  # noqa: PLC0415
+        from weft.runtime.evidence.timestamps import Stamped, plan_next, stamp_pending  # noqa: PLC0415
 
         gate = self.caller.executor
         now = gate.clock()

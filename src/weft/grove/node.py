@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     from weft.runtime.contexts.assembler import ContextWishes
     from weft.runtime.contexts.options import LayerWishes
     from weft.runtime.contexts.prepared_request import Prepared
-    from weft.runtime.evidence import ProvenanceHandle
+    from weft.runtime.evidence.provenance_view import ProvenanceHandle
     from weft.runtime.generate import Generated, Stream
     from weft.runtime.generating.preflight import Preflight
     from weft.runtime.generating.wishes import GenerateWishes
     from weft.tree.difference import Difference
+    from weft.tree.progress import Progress
+    from weft.tree.text_diff import Difference
 
 __all__ = ["NodeHandle", "NodePath", "node_reference", "sources_of"]
 
@@ -255,14 +257,16 @@ class NodeHandle:
 
     def provenance(self) -> "ProvenanceHandle":
         """Where this node comes from, with the evidence."""
-        from weft.runtime.evidence import ProvenanceHandle  # noqa: PLC0415 - only who asks needs it
+        from weft.runtime.evidence.provenance_view import (  # noqa: PLC0415 - only who asks needs it
+            ProvenanceHandle,
+        )
 
         evidence = self._grove.evidence
         return ProvenanceHandle(evidence, evidence.provenance(self.value.tree_id, self.id))
 
     def timestamp(self, *authorities: str) -> list[str]:
         """Ask for this node's hash to be certified, by all of the grove's authorities or by these."""
-        from weft.runtime.operations.timestamps import RequestTimestamp  # noqa: PLC0415
+        from weft.runtime.evidence.timestamps import RequestTimestamp  # noqa: PLC0415
 
         operation = RequestTimestamp(tree=self.value.tree_id, node=self.id, authorities=authorities)
         return self._grove.perform(operation)

@@ -40,8 +40,8 @@ from weft.tree.content import (
     plain_text,
 )
 from weft.tree.json import JsonValue
+from weft.tree.json_names import from_microseconds
 from weft.tree.node import Status
-from weft.tree.wire import from_microseconds
 
 __all__ = [
     "STOPPED",

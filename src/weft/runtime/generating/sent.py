@@ -14,7 +14,7 @@ from weft.providers.adapter import dry_run
 from weft.providers.base import CacheKind, ModelName, Profile, Request
 from weft.providers.registry import Registry
 from weft.runtime.contexts.assembler import Contexts
-from weft.runtime.evidence import Evidence
+from weft.runtime.evidence.provenance_view import Evidence
 from weft.runtime.generating.assembly import (
     Ask,
     Assembly,

@@ -22,8 +22,8 @@ from weft.store.session import Session
 from weft.store.statements import count_live
 from weft.store.transaction import GROVE, Transaction
 from weft.tree.attempt import Outcome
+from weft.tree.json_names import from_microseconds, iso
 from weft.tree.progress import Progress, silent
-from weft.tree.wire import from_microseconds, iso
 
 __all__ = ["Examination", "broken_chains", "examine", "wrong_counters"]
 

@@ -60,12 +60,12 @@ from weft.tree.authorship import Span, Version, authorship_of
 from weft.tree.document import Document, Revision
 from weft.tree.edge import EdgeType
 from weft.tree.history import HistoryEntry
+from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
 from weft.tree.path import Cursor, Path
 from weft.tree.project import Project
 from weft.tree.reference import Group, Link, Tag
 from weft.tree.tree import Mode, Tree
-from weft.tree.wire import from_microseconds
 
 __all__ = ["Opened", "Outline", "Reader"]
 
