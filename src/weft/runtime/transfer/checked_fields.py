@@ -95,9 +95,12 @@ class Field:
     name: str
     type: FieldType | RecordReference
     column: str = ""
-    """Empty: the name in snake_case."""
+    """By default the name in snake_case."""
     default: object = _REQUIRED
     """The value that is left out of the file."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "column", self.column or snake(self.name))
 
     def writer(self, references: Mapping[RecordReference, Write]) -> Write | None:
         return references[self.type] if isinstance(self.type, RecordReference) else self.type.write
@@ -111,25 +114,36 @@ def optional(name: str, kind: FieldType | RecordReference, column: str = "") -> 
     return Field(name, kind, column, None)
 
 
-@dataclass(frozen=True, slots=True)
 class RecordSpec:
-    """One kind of record: its fields in the order of the file."""
+    """One kind of record: its fields in the order of the file.
 
-    kind: str
-    """The value of `record`; empty for a record inside another one."""
-    fields: tuple[Field, ...]
-    table: Table | None = None
-    """Where its rows are, if each row makes one record."""
-    order: tuple[str, ...] = ()
-    """Columns by which the rows are ordered; agents by their ids."""
-    unique: tuple[str, ...] = ()
-    """Columns that no two records of a tree have in common."""
+    `kind` is the value of `record`, empty for a record inside another one. `unique` are columns
+    that no two records of a tree (or of the file) have in common. Where each row of `table` makes
+    one record, `order` are the columns by which they are ordered, by default those of `unique`.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        *fields: Field,
+        table: Table | None = None,
+        unique: tuple[str, ...] = (),
+        order: tuple[str, ...] = (),
+    ) -> None:
+        self.kind = kind
+        self.fields = fields
+        self.table = table
+        self.unique = unique
+        self.order = order or unique
+
+    @property
+    def columns(self) -> set[str]:
+        return {field.column for field in self.fields}
 
     def writer(self, references: Mapping[RecordReference, Write] | None = None) -> "RowWriter":
         """A function from a row to its record. `references` turn keys into ids."""
         steps = [
-            (each.name, each.writer(references or {}), each.column or snake(each.name), each.default)
-            for each in self.fields
+            (each.name, each.writer(references or {}), each.column, each.default) for each in self.fields
         ]
         start: Record = {"record": self.kind} if self.kind else {}
 
@@ -146,8 +160,7 @@ class RecordSpec:
     def reader(self, references: Mapping[RecordReference, Read] | None = None) -> "RecordReader":
         """A function from a record to its row, checked. `references` turn ids into keys."""
         steps = [
-            (each.name, each.reader(references or {}), each.column or snake(each.name), each.default)
-            for each in self.fields
+            (each.name, each.reader(references or {}), each.column, each.default) for each in self.fields
         ]
         names = {"record"} if self.kind else set[str]()
         names.update(each.name for each in self.fields)

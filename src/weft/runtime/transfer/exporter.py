@@ -69,7 +69,8 @@ class Exporter:
     progress: Progress = silent
     notes: list[str] = field(default_factory=list[str])
     """What could not be exported, in sentences."""
-    nodes: int = 0
+    tree_count: int = 0
+    node_count: int = 0
     _references: dict[RecordReference, Write] = field(default_factory=dict[RecordReference, Write])
     _tree_ids: dict[int, str] = field(default_factory=dict[int, str])
     _blobs: set[str] = field(default_factory=set[str])
@@ -142,7 +143,7 @@ class Exporter:
         return {row.key: row.rows for row in self.session.execute(statement)}
 
     def _grove(self) -> Record:
-        row = self.session.execute(schema.grove.select()).mappings().one()
+        row = self.session.execute(select(schema.grove)).mappings().one()
         return GROVE.writer()({**row, "owner_id": self._ids(schema.agents).get(row["owner"])})
 
     def _agents(self) -> Iterator[Record]:
@@ -184,13 +185,10 @@ class Exporter:
             yield from map(write_revision, revisions.of(row["ulid"]))
 
     def _trees(self, nodes: Mapping[int, int]) -> Iterator[Record]:
-        trees = schema.trees
-        statement = select(trees).order_by(trees.c.ulid)
-        if self.trees is not None:
-            statement = statement.where(self.session.dialect.among(trees.c.key, self.trees))
+        where = () if self.trees is None else (self.session.dialect.among(schema.trees.c.key, self.trees),)
         responses, attempts = self._counts(schema.responses.c.tree), self._counts(schema.attempts.c.tree)
         write = TREE.writer(self._references)
-        for row in self._rows(statement):
+        for row in self._spec_rows(TREE, None, *where):
             key = row["key"]
             counts = {
                 "node_count": nodes.get(key, 0),
@@ -198,6 +196,7 @@ class Exporter:
                 "attempt_count": attempts.get(key, 0),
             }
             yield write({**row, **counts})
+            self.tree_count += 1
             names = NodeNames()
             references = self._references | {
                 RecordReference.NODE: names.ulid,
@@ -280,9 +279,9 @@ class Exporter:
                 "bookmarked": bool(flags & Flag.BOOKMARKED),
                 "joined": bool(flags & Flag.JOINED),
             }
-            self.nodes += 1
-            if self.nodes % _BATCH == 0:
-                self.progress(self.nodes, self._total)
+            self.node_count += 1
+            if self.node_count % _BATCH == 0:
+                self.progress(self.node_count, self._total)
 
     def _attempts(self, tree: int) -> Iterator[Row]:
         segments = self._joined(schema.requests, tree, "attempt")

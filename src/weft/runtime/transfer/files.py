@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, ClassVar, cast
 
-from sqlalchemy import func, select
-
 from weft.errors import ConflictError, NotFoundError, StorageError
 from weft.interop.weft_json import JsonWriter
 from weft.runtime.operations.executor import Editing, Executor
@@ -20,9 +18,7 @@ from weft.runtime.operations.scope import Scope
 from weft.runtime.transfer.exporter import Exporter
 from weft.runtime.transfer.import_target import DryRun, GroveTarget
 from weft.runtime.transfer.importer import Imported, read_records
-from weft.store import schema
 from weft.store.references import find_tree
-from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.progress import Progress, silent
@@ -79,12 +75,12 @@ def export_file(
                 if isinstance(error, BrokenPipeError):
                     raise
                 raise StorageError(f"cannot write the file: {error.strerror or error}") from error
-        tree_count = len(keys) if keys is not None else _count_trees(session)
-    return Exported(trees=tree_count, nodes=exporter.nodes, records=writer.count, notes=tuple(exporter.notes))
-
-
-def _count_trees(session: Session) -> int:
-    return int(session.execute(select(func.count()).select_from(schema.trees)).scalar_one())
+    return Exported(
+        trees=exporter.tree_count,
+        nodes=exporter.node_count,
+        records=writer.count,
+        notes=tuple(exporter.notes),
+    )
 
 
 @contextlib.contextmanager

@@ -1,7 +1,5 @@
 """Targets of an import: a dry run, which checks only, and the grove."""
 
-from typing import Protocol
-
 from sqlalchemy import Table, and_, delete, func, or_, select, update
 
 from weft.errors import ConflictError, InvalidInputError
@@ -22,38 +20,7 @@ from weft.tree.content import JsonObject, JsonValue
 __all__ = ["DryRun", "GroveTarget", "ImportTarget"]
 
 _BATCH = 1_000
-_NOT_HIDDEN = {"hidden": None}
 _COUNT_LIVE = count_live()
-
-
-class ImportTarget(Protocol):
-    """What the importer needs of its target."""
-
-    notes: list[str]
-
-    def adopt(self, row: Row, owner: str) -> bool:
-        """Take the identity and chain of the file's grove, if this one is empty."""
-        ...
-
-    def agent(self, row: Row) -> int: ...
-    def project(self, row: Row) -> tuple[int, bool]:
-        """The project's key, and whether it is new here."""
-        ...
-
-    def document(self, row: Row) -> int: ...
-    def tree(self, row: Row) -> int: ...
-    def end_tree(self, tree: int, root_ulid: str, moved: dict[int, int]) -> None: ...
-    def add(self, table: Table, row: Row) -> None: ...
-    def add_event(self, row: Row) -> None: ...
-    def blob(self, ref: str) -> IncomingBlob | None:
-        """Where the bytes are written; None if they are not needed."""
-        ...
-
-    def has_blob(self, ref: str) -> bool: ...
-    def node(self, tree: int, ulid: str) -> int | None: ...
-    def link(self, row: Row, ends: tuple[Address, Address]) -> None: ...
-    def tag(self, row: Row) -> None: ...
-    def record(self, row: Row) -> None: ...
 
 
 class DryRun:
@@ -118,6 +85,7 @@ class GroveTarget:
         """Trees that belong to another project than their chain says: the project's key, by the tree's."""
 
     def adopt(self, row: Row, owner: str) -> bool:
+        """Take the identity and the chain of the file's grove, if this one is empty."""
         transaction = self._transaction
         require_access(transaction, self._scope.actor, MemberRole.OWNER)
         if not is_pristine(transaction):
@@ -152,7 +120,7 @@ class GroveTarget:
                     f"it was added as {row['ulid']}"
                 )
             key = transaction.insert(agents, row)
-            self._add_fingerprint(agent_fact({**_NOT_HIDDEN, **row}))
+            self._add_fingerprint(agent_fact(row))
             self._agents[key] = row["ulid"]
             return key
         self._agents[known.key] = known.ulid
@@ -161,6 +129,7 @@ class GroveTarget:
         return known.key
 
     def project(self, row: Row) -> tuple[int, bool]:
+        """The project's key, and whether it is new here."""
         projects, transaction = schema.projects, self._transaction
         columns = select(projects.c.key, projects.c.ulid, projects.c.name)
         known = transaction.execute(columns.where(projects.c.ulid == row["ulid"])).one_or_none()
@@ -177,7 +146,7 @@ class GroveTarget:
             return known.key, False
         key = transaction.insert(projects, row)
         self._projects[key] = row["ulid"]
-        self._add_fingerprint(PROJECT.fact({**_NOT_HIDDEN, **row}))
+        self._add_fingerprint(PROJECT.fact(row))
         return key, True
 
     def document(self, row: Row) -> int:
@@ -194,7 +163,7 @@ class GroveTarget:
                 )
         key = self._transaction.insert(documents, row)
         self._documents[key] = row["ulid"]
-        self._add_fingerprint(DOCUMENT.fact({**_NOT_HIDDEN, **row}))
+        self._add_fingerprint(DOCUMENT.fact(row))
         if row["summary"] is not None:
             self._add_fingerprint(summary_fact(row["ulid"], row["summary"]))
         self._record({"document": row["ulid"]}, {"archiveDocument": row["ulid"]})
@@ -265,7 +234,7 @@ class GroveTarget:
     def _add_revision_fingerprint(self, kind: Revised, names: dict[int, str], row: Row) -> None:
         if self._adopting is None:
             author = self._agents[row["author"]]
-            self._add_fingerprint(kind.revision_fact(names[row[kind.name]], {**_NOT_HIDDEN, **row}, author))
+            self._add_fingerprint(kind.revision_fact(names[row[kind.name]], row, author))
 
     def add_event(self, row: Row) -> None:
         """Numbered at import: for subscribers it happens now."""
@@ -274,6 +243,7 @@ class GroveTarget:
         self.add(schema.events, row)
 
     def blob(self, ref: str) -> IncomingBlob | None:
+        """Where the bytes are written; None if the grove has them."""
         return self._scope.blobs.receive(ref)
 
     def has_blob(self, ref: str) -> bool:
@@ -336,6 +306,9 @@ class GroveTarget:
             self.notes.remove(note.format(self._existing_records))
         self._existing_records += 1
         self.notes.append(note.format(self._existing_records))
+
+
+ImportTarget = DryRun | GroveTarget
 
 
 def is_pristine(transaction: Transaction) -> bool:

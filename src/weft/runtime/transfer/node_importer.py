@@ -14,7 +14,21 @@ from weft.interop.weft_json import Record
 from weft.provenance.chain import NodeFacts, content_hash
 from weft.runtime.operations.node_writer import dump_content
 from weft.runtime.transfer.checked_fields import ULID, Row
-from weft.store.rows import AGENT_TYPES, EDGE_TYPES, KINDS, ROLES, SOURCE_ROLES, STATUSES, Flag, NodeRow
+from weft.runtime.transfer.import_target import ImportTarget
+from weft.runtime.transfer.record_specs import NODE
+from weft.store import schema
+from weft.store.rows import (
+    AGENT_TYPES,
+    EDGE_TYPES,
+    KINDS,
+    ROLES,
+    SOURCE_ROLES,
+    STATUSES,
+    Flag,
+    Place,
+    place_below,
+    place_of_root,
+)
 from weft.tree.agent import AgentType
 from weft.tree.content import (
     Content,
@@ -27,18 +41,19 @@ from weft.tree.content import (
 )
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.item import about_item
-from weft.tree.measure import measure_content
+from weft.tree.measure import Measure, measure_content
 from weft.tree.node import Role
-from weft.tree.path import jump_depth
 from weft.tree.tree import Mode
 from weft.tree.wire import iso_moment
 
-__all__ = ["CheckedNode", "KnownAgent", "NodeImporter"]
+__all__ = ["KnownAgent", "NodeImporter"]
 
 _LOCAL_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{4,8}'*\Z")
 _DEPTH_LIMIT = 10_000_000
 _NONE = 0
 """Keys begin at 1."""
+_FILE_COLUMNS = NODE.columns & set(schema.nodes.c.keys())
+"""Columns of a node that are in the file; the others are computed."""
 
 
 class KnownAgent(NamedTuple):
@@ -46,25 +61,6 @@ class KnownAgent(NamedTuple):
 
     key: int
     type: int
-
-
-class CheckedNode(NamedTuple):
-    """A node whose hash holds."""
-
-    row: NodeRow
-    content: str
-    sources: Sequence[tuple[int, int]]
-    """(key, role) where there are several."""
-
-
-class _Place(NamedTuple):
-    position: int
-    parent: int
-    depth: int
-    jump: int
-    ruler: int
-    near_attachments: int
-    near_instruction: int
 
 
 class _Source(NamedTuple):
@@ -78,7 +74,7 @@ class NodeImporter:
 
     def __init__(
         self,
-        tree: int,
+        target: ImportTarget,
         ulid: str,
         mode: Mode,
         agents: dict[str, KnownAgent],
@@ -87,7 +83,7 @@ class NodeImporter:
         response_hash: Callable[[int], str],
         has_blob: Callable[[str], bool],
     ) -> None:
-        self._tree = tree
+        self._target = target
         self._ulid = ulid
         self._mode = mode
         self._agents = agents
@@ -118,53 +114,48 @@ class NodeImporter:
             raise InvalidInputError(f"{name} names {value}, which is not a node before this one")
         return key
 
-    def add(self, record: Record, values: Row) -> CheckedNode:
+    def add(self, record: Record, values: Row) -> None:
         """The next node; refused, with the reason, unless its hash holds."""
-        key = self.count + 1
-        ulid, local_id, content = values["ulid"], values["local_id"], values["content"]
-        self._check_names(ulid, local_id)
+        self._check_names(values["ulid"], values["local_id"])
         author = self._agents[str(record["authorId"])]
         sources = self._sources(values)
-        self._check_content(content)
+        self._check_content(values["content"])
         self._check_items(values["attachments"])
         if values["response"] is not None and AGENT_TYPES[author.type] is not AgentType.MODEL:
             raise InvalidInputError("only a model's node carries a response")
         self._check_hash(record, values, sources)
-        size = measure_content(content)
-        place = self._place(key, sources, values, size.tokens)
+        size = measure_content(values["content"])
+        place = self._place(sources, values, size)
         parent = _parent_of(sources)
-        row = NodeRow(
-            tree=self._tree,
-            key=key,
-            ulid=ulid,
-            local_id=local_id,
-            position=place.position,
-            parent=place.parent or None,
-            depth=place.depth,
-            jump=place.jump,
-            written_after=None if parent is None or self.positions[parent] == parent else parent,
-            edge_type=_edge_type(values),
-            edited_from=values["edited_from"],
-            author=author.key,
-            author_type=author.type,
-            role=values["role"],
-            kind=KINDS.index(kind_of(content)),
-            status=values["status"],
-            narrow=size.narrow,
-            wide=size.wide,
-            ruler=place.ruler,
-            near_attachments=place.near_attachments or None,
-            near_instruction=place.near_instruction or None,
-            flags=_flags(values),
-            pruned=values["pruned"],
-            hidden=values["hidden"],
-            bookmark_label=values["bookmark_label"],
-            hash=values["hash"],
-            created_at=values["created_at"],
-        )
+        row: Row = {name: values[name] for name in _FILE_COLUMNS} | place._asdict()
+        row |= {
+            "tree": values["tree"],
+            "key": self.count + 1,
+            "written_after": None if parent is None or self.positions[parent] == parent else parent,
+            "edge_type": _edge_type(values),
+            "author_type": author.type,
+            "kind": KINDS.index(kind_of(values["content"])),
+            "narrow": size.narrow,
+            "wide": size.wide,
+            "flags": _flags(values),
+        }
         self._remember(row, place, has_items=bool(values["attachments"]))
-        several = [(source.key, SOURCE_ROLES.index(source.role)) for source in sources]
-        return CheckedNode(row, dump_content(content), several if len(several) > 1 else ())
+        self._write(row, values, sources)
+
+    def _write(self, row: Row, values: Row, sources: Sequence[_Source]) -> None:
+        target, place = self._target, {"tree": row["tree"], "node": row["key"]}
+        target.add(schema.nodes, row)
+        text = {"content": dump_content(values["content"]), "summary": values["summary"]}
+        target.add(schema.texts, {**place, **text})
+        for ordinal, source in enumerate(sources if len(sources) > 1 else ()):
+            edge = {"tree": row["tree"], "target": row["key"], "ordinal": ordinal}
+            role = SOURCE_ROLES.index(source.role)
+            target.add(schema.sources, {**edge, "source": source.key, "role": role})
+        for ordinal, item in enumerate(values["attachments"]):
+            target.add(schema.attachments, {**place, "ordinal": ordinal, **item})
+        if values["response"] is not None:
+            answer = {"response": values["response"], "choice": values["choice"] or 0}
+            target.add(schema.node_responses, {**place, **answer})
 
     def moved_pointers(self) -> dict[int, int]:
         """Nodes whose nearest items changed with a node that was imported after them."""
@@ -246,66 +237,59 @@ class NodeImporter:
                 hint="the file was changed after it was exported; nothing was imported",
             )
 
-    def _place(self, key: int, sources: Sequence[_Source], values: Row, tokens: int) -> _Place:
-        parent = _parent_of(sources) or _NONE
-        above = self.positions[parent]
+    def _place(self, sources: Sequence[_Source], values: Row, size: Measure) -> Place:
+        key, parent = self.count + 1, _parent_of(sources)
         if values["version_of"] is not None:
-            return self._place_of_version(values, above)
-        own = key if values["attachments"] else _NONE
+            return self._place_of_version(values, self.positions[parent or _NONE])
+        attachments = bool(values["attachments"])
         instructs = ROLES[values["role"]] is Role.SYSTEM or any(
             each.role is SourceRole.INSTRUCTION for each in sources
         )
-        instruction = key if instructs else _NONE
-        if parent == _NONE:
+        if parent is None:
             if key != 1:
                 raise InvalidInputError("a tree has exactly one root, and it comes first")
-            return _Place(key, _NONE, 0, key, tokens, own, instruction)
-        depth = self._depths[above] + 1
-        if depth > _DEPTH_LIMIT:
+            return place_of_root(key, size, attachments=attachments, instructs=instructs)
+        above = self._place_at(self.positions[parent])
+        if above.depth >= _DEPTH_LIMIT:
             raise LimitExceededError("the path is too deep")
-        jump = above if jump_depth(depth) == depth - 1 else self._jumps[self._jumps[above]]
-        return _Place(
-            key,
-            above,
-            depth,
-            jump,
-            self._rulers[above] + tokens,
-            own or self._attachments[above],
-            instruction or self._instructions[above],
-        )
+        jump = self._jumps[above.jump]
+        return place_below(above, jump, key, size, attachments=attachments, instructs=instructs)
 
-    def _place_of_version(self, values: Row, above: int) -> _Place:
+    def _place_of_version(self, values: Row, above: int) -> Place:
         """Versions have everything in common but their content."""
         first: int = values["version_of"]
         fits = self.positions[first] == first and self._parents[first] == above
         same_edge = self._edges[first] == _edge_type(values)
         if self._mode is not Mode.BUFFER or not fits or not same_edge:
             raise InvalidInputError(f"node [{values['local_id']}] cannot be a version of the node it names")
-        return _Place(
-            first,
-            self._parents[first],
-            self._depths[first],
-            self._jumps[first],
-            self._rulers[first],
-            self._attachments[first],
-            self._instructions[first],
+        return self._place_at(first)
+
+    def _place_at(self, position: int) -> Place:
+        return Place(
+            position,
+            self._parents[position] or None,
+            self._depths[position],
+            self._jumps[position],
+            self._rulers[position],
+            self._attachments[position] or None,
+            self._instructions[position] or None,
         )
 
-    def _remember(self, row: NodeRow, place: _Place, *, has_items: bool) -> None:
-        self.keys[row.ulid] = row.key
-        self._local_ids.add(row.local_id)
+    def _remember(self, row: Row, place: Place, *, has_items: bool) -> None:
+        self.keys[row["ulid"]] = row["key"]
+        self._local_ids.add(row["local_id"])
         self.positions.append(place.position)
-        self._parents.append(place.parent)
+        self._parents.append(place.parent or _NONE)
         self._depths.append(place.depth)
         self._jumps.append(place.jump)
         self._rulers.append(place.ruler)
-        self._attachments.append(place.near_attachments)
-        self._instructions.append(place.near_instruction)
-        self._edges.append(row.edge_type)
+        self._attachments.append(place.near_attachments or _NONE)
+        self._instructions.append(place.near_instruction or _NONE)
+        self._edges.append(row["edge_type"])
         self._with_items.append(has_items)
         if has_items:
             self._with_items[place.position] = 1
-        self._hashes += row.hash
+        self._hashes += row["hash"]
 
     def _hash(self, key: int) -> str:
         return self._hashes[key * 32 : key * 32 + 32].hex()

@@ -25,7 +25,6 @@ from weft.tree.wire import iso_moment
 __all__ = ["EventChain", "TreeImporter"]
 
 _BODY_LIMIT = 512 * 1024 * 1024
-_NODE_COLUMNS = tuple(column.name for column in schema.nodes.columns)
 
 
 class EventChain:
@@ -93,7 +92,7 @@ class TreeImporter:
         self._seen: set[tuple[object, ...]] = set()
         self._chain = EventChain(self.ulid)
         self._nodes = NodeImporter(
-            self.key,
+            target,
             self.ulid,
             MODES[mode],
             agents,
@@ -121,7 +120,11 @@ class TreeImporter:
             case "body":
                 self._add_body(row)
             case "node":
-                self._add_node(record, row)
+                if self._nodes.count == self._expected[kind]:
+                    raise InvalidInputError(
+                        f"the tree announced {self._nodes.count:,} nodes, here is one more"
+                    )
+                self._nodes.add(record, row)
             case "attempt":
                 self._add_attempt(row)
             case "event":
@@ -189,24 +192,6 @@ class TreeImporter:
         self._body = []
         self._bodies.add(digest)
         self._target.add(schema.bodies, {"tree": self.key, "sha256": digest, "gzip": packed})
-
-    def _add_node(self, record: Record, row: Row) -> None:
-        if self._nodes.count >= self._expected["node"]:
-            raise InvalidInputError(
-                f"the tree announced {self._expected['node']:,} nodes, and here is one more"
-            )
-        node = self._nodes.add(record, row)
-        target, place = self._target, {"tree": self.key, "node": node.row.key}
-        target.add(schema.nodes, dict(zip(_NODE_COLUMNS, node.row, strict=True)))
-        target.add(schema.texts, {**place, "content": node.content, "summary": row["summary"]})
-        for ordinal, (source, role) in enumerate(node.sources):
-            edge = {"tree": self.key, "target": node.row.key, "ordinal": ordinal}
-            target.add(schema.sources, {**edge, "source": source, "role": role})
-        for ordinal, item in enumerate(row["attachments"]):
-            target.add(schema.attachments, {**place, "ordinal": ordinal, **item})
-        if row["response"] is not None:
-            answer = {"response": row["response"], "choice": row["choice"] or 0}
-            target.add(schema.node_responses, {**place, **answer})
 
     def _add_attempt(self, row: Row) -> None:
         self._attempts += 1

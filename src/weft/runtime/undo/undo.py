@@ -1,4 +1,4 @@
-"""Stepping back and forth through one's own operations: undo, redo."""
+"""Undo and redo of an agent's own operations."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -7,17 +7,23 @@ from typing import ClassVar, cast
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.runtime.operations.permissions import require_access, require_permission
 from weft.runtime.operations.scope import Scope
-from weft.runtime.undoing.kinds import REVERSALS
-from weft.runtime.undoing.stack import Recorded, event_at, tops_before, tops_now
-from weft.runtime.undoing.step import Reversal, Step, Told
-from weft.runtime.undoing.vouching import vouch_for
+from weft.runtime.undo.registry import REVERSALS, describe_step
+from weft.runtime.undo.step import (
+    EventFields,
+    RecordedEvent,
+    Reversal,
+    Step,
+    event_at,
+    tops_before,
+    tops_now,
+)
 from weft.store.rows import TreeState
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind, Trait
-from weft.tree.history import Stepped
+from weft.tree.history import HistoryStep
 from weft.tree.marks import counted
 
 __all__ = ["Redo", "Undo"]
@@ -26,8 +32,8 @@ _STEP_LIMIT = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Stepping(ABC):
-    """Who may write may step back; each operation asks for its own right besides."""
+class _Steps(ABC):
+    """Needs the right to write; each step also needs the rights of the operation that it reverses."""
 
     permission: ClassVar[Permission] = Permission.LOOM_WRITE
     access: ClassVar[MemberRole] = MemberRole.READER
@@ -35,27 +41,27 @@ class _Stepping(ABC):
     """None: the grove's own operations (documents, agents, planting)."""
     steps: int = 1
 
-    def apply(self, scope: Scope) -> list[Stepped]:
+    def apply(self, scope: Scope) -> list[HistoryStep]:
         chain = _open(scope, self.tree, self.steps)
-        done: list[Stepped] = []
+        done: list[HistoryStep] = []
         for number in range(self.steps):
             done.append(self._step(scope, chain, number))
-            # Continuations of one run were one operation, however many calls they took.
+            # All continuations of one run are one operation.
             while (run := done[-1].run) is not None and self._next_run(scope, chain) == run:
                 done.append(self._step(scope, chain, number))
         return done
 
     @abstractmethod
     def _next_run(self, scope: Scope, chain: TreeState | None) -> str | None:
-        """The run of what the next step would step over; None if there is none."""
+        """The run of the operation that the next step would reverse; None if there is none."""
 
     @abstractmethod
-    def _step(self, scope: Scope, chain: TreeState | None, number: int) -> Stepped: ...
+    def _step(self, scope: Scope, chain: TreeState | None, number: int) -> HistoryStep: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undo(_Stepping):
-    """Take back the acting agent's last operations in a tree, or in the grove itself; all or none."""
+class Undo(_Steps):
+    """Undo the acting agent's last operations in a tree, or in the grove itself; all or none."""
 
     verb: ClassVar[str] = "undo"
 
@@ -63,7 +69,7 @@ class Undo(_Stepping):
         top = tops_now(scope.transaction, _key(chain), scope.actor.agent).undo
         return None if top is None else _run_of(event_at(scope.transaction, _key(chain), top))
 
-    def _step(self, scope: Scope, chain: TreeState | None, number: int) -> Stepped:
+    def _step(self, scope: Scope, chain: TreeState | None, number: int) -> HistoryStep:
         key, transaction = _key(chain), scope.transaction
         tops = tops_now(transaction, key, scope.actor.agent)
         event = None if tops.undo is None else event_at(transaction, key, tops.undo)
@@ -73,13 +79,13 @@ class Undo(_Stepping):
         below = tops_before(transaction, key, scope.actor.agent, event.ordinal).undo
         reversal = _reversal(scope, chain, event)
         step = _begin(scope, chain, event, EventKind.UNDO)
-        forth = reversal.undo(step)
-        return _record(step, {"undoes": event.ordinal, "below": below, "above": tops.redo}, forth)
+        saved = reversal.undo(step)
+        return _record(step, {"undoes": event.ordinal, "below": below, "above": tops.redo}, saved)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Redo(_Stepping):
-    """Do again what the acting agent has undone since its last operation; all or none."""
+class Redo(_Steps):
+    """Redo what the acting agent has undone since its last operation; all or none."""
 
     verb: ClassVar[str] = "redo"
 
@@ -88,10 +94,10 @@ class Redo(_Stepping):
         top = tops_now(transaction, key, scope.actor.agent).redo
         if top is None:
             return None
-        undone = Told(EventKind.UNDO, event_at(transaction, key, top).payload)["undoes"]
-        return _run_of(event_at(transaction, key, _number(undone)))
+        undone = EventFields(EventKind.UNDO, event_at(transaction, key, top).payload)["undoes"]
+        return _run_of(event_at(transaction, key, undone))
 
-    def _step(self, scope: Scope, chain: TreeState | None, number: int) -> Stepped:
+    def _step(self, scope: Scope, chain: TreeState | None, number: int) -> HistoryStep:
         key, transaction = _key(chain), scope.transaction
         tops = tops_now(transaction, key, scope.actor.agent)
         if tops.redo is None:
@@ -99,18 +105,18 @@ class Redo(_Stepping):
                 _too_few("redo", number), hint="only what was undone since your last operation can be redone"
             )
         undo = event_at(transaction, key, tops.redo)
-        told = Told(undo.kind, undo.payload)
-        event = event_at(transaction, key, _number(told["undoes"]))
+        undone = EventFields(undo.kind, undo.payload)
+        event = event_at(transaction, key, undone["undoes"])
         reversal = _reversal(scope, chain, event)
         step = _begin(scope, chain, event, EventKind.REDO)
-        reversal.redo(step, Told(event.kind, undo.inverse))
-        return _record(step, {"redoes": event.ordinal, "above": told["above"]}, {})
+        reversal.redo(step, EventFields(event.kind, undo.inverse))
+        return _record(step, {"redoes": event.ordinal, "above": undone["above"]}, {})
 
 
 def _open(scope: Scope, tree: str | None, steps: int) -> TreeState | None:
     if not 1 <= steps <= _STEP_LIMIT:
         raise InvalidInputError(f"{steps} is not a number of steps", hint=f"use 1 to {_STEP_LIMIT:,}")
-    # The grove first, as everyone who needs both does: a link may lead to a document.
+    # Locks the grove first, like every operation that needs both: a link may lead to a document.
     scope.transaction.grove_state()
     if tree is None:
         scope.open_grove()
@@ -118,8 +124,8 @@ def _open(scope: Scope, tree: str | None, steps: int) -> TreeState | None:
     return scope.open_tree(tree, archived=True)
 
 
-def _reversal(scope: Scope, chain: TreeState | None, event: Recorded) -> Reversal:
-    """How the event is taken back, if it can be and the acting agent may."""
+def _reversal(scope: Scope, chain: TreeState | None, event: RecordedEvent) -> Reversal:
+    """The event's reversal, if it has one and the acting agent has the right."""
     kind = EventKind.of(event.kind)
     if kind is not None and kind.final is not None:
         raise ConflictError(kind.final)
@@ -128,24 +134,24 @@ def _reversal(scope: Scope, chain: TreeState | None, event: Recorded) -> Reversa
         raise ConflictError(f"{event.kind!r} cannot be undone")
     require_permission(scope.transaction, scope.actor, reversal.permission, f"step over {event.kind}")
     require_access(scope.transaction, scope.actor, reversal.access, _key(chain))
-    if chain is not None and chain.archived_at is not None and not reversal.though_archived:
+    if chain is not None and chain.archived_at is not None and not reversal.allow_archived:
         raise ConflictError("the tree is archived", hint="unarchive it first")
     return reversal
 
 
-def _begin(scope: Scope, chain: TreeState | None, event: Recorded, direction: str) -> Step:
+def _begin(scope: Scope, chain: TreeState | None, event: RecordedEvent, direction: EventKind) -> Step:
     state = scope.transaction.grove_state() if chain is None else chain
     return Step(scope, chain, event, direction, state.events + 1)
 
 
-def _record(step: Step, payload: dict[str, JsonValue], inverse: JsonObject) -> Stepped:
+def _record(step: Step, payload: dict[str, JsonValue], inverse: JsonObject) -> HistoryStep:
     nodes: list[JsonValue] = list(step.nodes)
-    payload = {**payload, **vouch_for(step)}
+    payload = {**payload, **describe_step(step)}
     step.scope.record(
         step.chain, step.direction, {**payload, "kind": step.event.kind, "nodes": nodes}, inverse
     )
-    return Stepped(
-        direction=step.direction,
+    return HistoryStep(
+        direction=step.direction.value,
         kind=step.event.kind,
         ordinal=step.event.ordinal,
         event=step.ordinal,
@@ -155,7 +161,7 @@ def _record(step: Step, payload: dict[str, JsonValue], inverse: JsonObject) -> S
     )
 
 
-def _begins(chain: TreeState | None, event: Recorded) -> bool:
+def _begins(chain: TreeState | None, event: RecordedEvent) -> bool:
     """True for the first event of the grove, or of a tree, whose planting is undone in the grove."""
     kind = EventKind.of(event.kind)
     if kind is EventKind.PLANT:
@@ -163,7 +169,7 @@ def _begins(chain: TreeState | None, event: Recorded) -> bool:
     return kind is not None and Trait.BEGINNING in kind.traits
 
 
-def _run_of(event: Recorded) -> str | None:
+def _run_of(event: RecordedEvent) -> str | None:
     """The generation that an event is a part of."""
     return cast("str | None", event.payload.get("run")) if event.kind == EventKind.GENERATE.value else None
 
@@ -172,13 +178,7 @@ def _key(chain: TreeState | None) -> int:
     return GROVE if chain is None else chain.key
 
 
-def _number(value: JsonValue) -> int:
-    if not isinstance(value, int):
-        raise TypeError(f"not an event's ordinal: {value!r}")
-    return value
-
-
 def _too_few(what: str, done: int) -> str:
     if done == 0:
         return f"there is nothing of yours to {what} here"
-    return f"there is only so much to {what} here: {counted(done, 'step')}; nothing was changed"
+    return f"there is only this much to {what} here: {counted(done, 'step')}; nothing was changed"

@@ -1,4 +1,4 @@
-"""Has anyone built on it? What must not be so before something made is hidden, or shown again."""
+"""Conflicts: what prevents new nodes from being hidden by an undo, or shown again by a redo."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,13 +9,13 @@ from weft.runtime.operations.metadata import lives
 from weft.runtime.operations.node_values import sources_of
 from weft.runtime.operations.references import KINDS
 from weft.runtime.operations.scope import digest_of
-from weft.runtime.undoing.stack import event_at
-from weft.runtime.undoing.step import Step, refuse
+from weft.runtime.undo.step import Step, event_at, refuse
 from weft.store import schema
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, Flag, NodeRow
 from weft.tree.agent import AgentType
 from weft.tree.content import JsonValue
 from weft.tree.edge import EdgeType
+from weft.tree.event_kinds import EventKind
 from weft.tree.reference import TargetKind
 
 __all__ = ["items_seen", "require_ground", "require_no_references", "require_unbuilt"]
@@ -25,10 +25,10 @@ _attachments = schema.attachments
 
 
 def require_unbuilt(step: Step, made: Sequence[NodeRow]) -> None:
-    """Every node is as it was made, and nothing outside them comes from one of them.
+    """Refuse unless every node is as it was created, and nothing outside them comes from one of them.
 
-    Whatever the acting agent did to them itself has been undone before, unless it is
-    recorded elsewhere; so it does not matter here who did it.
+    What the acting agent did to them itself has been undone before, unless it is recorded
+    elsewhere; so it does not matter here which agent did it.
     """
     own = {row.key for row in made}
     for row in made:
@@ -36,7 +36,7 @@ def require_unbuilt(step: Step, made: Sequence[NodeRow]) -> None:
         _require_unmarked(step, row)
         _require_other_version(step, row, own)
         require_no_references(step, TargetKind.NODE, step.tree.key, row.key, f"[{row.local_id}]")
-        _require_nobody_there(step, row)
+        _require_unused(step, row)
 
 
 def _require_no_offspring(step: Step, row: NodeRow, own: set[int]) -> None:
@@ -50,10 +50,10 @@ def _require_no_offspring(step: Step, row: NodeRow, own: set[int]) -> None:
         ("written", and_(_nodes.c.parent == row.position, after)),
         ("edited", and_(_nodes.c.edited_from == row.key, beside)),
     ):
-        found = transaction.execute(
+        rows = transaction.execute(
             select(_nodes).where(_nodes.c.tree == tree, _nodes.c.hidden.is_(None), condition)
         )
-        for child in found:
+        for child in rows:
             if child.key in own:
                 continue
             if kind == "edited":
@@ -91,7 +91,7 @@ def _require_unmarked(step: Step, row: NodeRow) -> None:
 
 
 def _require_other_version(step: Step, row: NodeRow, own: set[int]) -> None:
-    """What hangs from the position must not lose its last living version with an edit."""
+    """Refuse if an edit is the last live version of a position that has children."""
     if row.key == row.position or row.position in own:
         return
     transaction, tree = step.scope.transaction, step.tree.key
@@ -99,7 +99,7 @@ def _require_other_version(step: Step, row: NodeRow, own: set[int]) -> None:
     if not any(other.live for other in others if other.key != row.key):
         last = next(other for other in reversed(others) if other.pruned is not None)
         pruner = event_at(transaction, tree, last.pruned or 0).agent
-        refuse(step, f"[{last.local_id}], which [{row.local_id}] stands in for, was pruned", agent=pruner)
+        refuse(step, f"[{last.local_id}], which [{row.local_id}] replaces, was pruned", agent=pruner)
 
 
 def _item(row: Any) -> tuple[object, ...]:
@@ -107,7 +107,7 @@ def _item(row: Any) -> tuple[object, ...]:
 
 
 def require_no_references(step: Step, kind: TargetKind, tree: int, key: int, name: str) -> None:
-    """No link and no tag is on it; they may be recorded anywhere in the grove."""
+    """Refuse if it has a link or a tag, recorded anywhere in the grove."""
     links, tags, number = schema.links, schema.tags, KINDS.index(kind)
     one = and_(links.c.a_tree == tree, links.c.a_kind == number, links.c.a_key == key)
     other = and_(links.c.b_tree == tree, links.c.b_kind == number, links.c.b_key == key)
@@ -123,22 +123,22 @@ def require_no_references(step: Step, kind: TargetKind, tree: int, key: int, nam
         refuse(step, f"{name} was tagged {tag.label!r}")
 
 
-def _require_nobody_there(step: Step, row: NodeRow) -> None:
-    """Nobody else stands at it, looks at it, has folded it, or is about to write below it."""
+def _require_unused(step: Step, row: NodeRow) -> None:
+    """Refuse if it is another agent's cursor or selection, ends a collapsed range, or is being continued."""
     transaction, tree, me = step.scope.transaction, step.tree.key, step.scope.actor.agent
-    _send_idle_models_up(step, row)
-    for table, what in ((schema.cursors, "stood at"), (schema.selections, "chosen as a version")):
+    _move_idle_models_up(step, row)
+    for table, what in ((schema.cursors, "used as cursor"), (schema.selections, "selected as version")):
         others = select(table.c.agent).where(
             table.c.tree == tree, table.c.node == row.key, table.c.agent != me
         )
-        found = transaction.execute(others.limit(1)).scalar_one_or_none()
-        if found is not None:
-            refuse(step, f"[{row.local_id}] is {what}", agent=found)
+        other = transaction.execute(others.limit(1)).scalar_one_or_none()
+        if other is not None:
+            refuse(step, f"[{row.local_id}] is {what}", agent=other)
     groups = schema.groups
     ends = or_(groups.c.first == row.key, groups.c.last == row.key)
-    fold = transaction.execute(select(groups).where(groups.c.tree == tree, ends).limit(1)).first()
-    if fold is not None:
-        refuse(step, f"[{row.local_id}] was folded into {fold.name!r}", needle=fold.ulid)
+    group = transaction.execute(select(groups).where(groups.c.tree == tree, ends).limit(1)).first()
+    if group is not None:
+        refuse(step, f"[{row.local_id}] was collapsed into {group.name!r}", needle=group.ulid)
     leases = schema.leases
     held = select(leases.c.agent).where(
         leases.c.tree == tree, leases.c.position == row.position, leases.c.expires_at > step.scope.now
@@ -148,9 +148,9 @@ def _require_nobody_there(step: Step, row: NodeRow) -> None:
         refuse(step, f"something is being written after [{row.local_id}]", agent=holder)
 
 
-def _send_idle_models_up(step: Step, row: NodeRow) -> None:
-    """A model stands where it was made to speak last. As long as no run of it goes on it is in nobody's way."""
-    if row.parent is None or step.event.kind != "generate":
+def _move_idle_models_up(step: Step, row: NodeRow) -> None:
+    """A model's cursor stays where it last generated; while no run of it is active, that is no conflict."""
+    if row.parent is None or step.kind is not EventKind.GENERATE:
         return
     cursors, agents, runs = schema.cursors, schema.agents, schema.runs
     tree = step.tree.key
@@ -166,12 +166,12 @@ def _send_idle_models_up(step: Step, row: NodeRow) -> None:
         )
         .where(~at_work.exists())
     )
-    for found in step.scope.transaction.execute(idle).all():
-        step.scope.transaction.move_cursor(tree, found.agent, row.parent, found.updated_at)
+    for cursor in step.scope.transaction.execute(idle).all():
+        step.scope.transaction.move_cursor(tree, cursor.agent, row.parent, cursor.updated_at)
 
 
 def require_ground(step: Step, made: Sequence[NodeRow]) -> None:
-    """What the nodes come from and hang from is there."""
+    """Refuse unless the nodes' sources and parents exist and are live."""
     transaction, tree = step.scope.transaction, step.tree
     own = {row.key for row in made}
     for row in made:
@@ -185,18 +185,18 @@ def require_ground(step: Step, made: Sequence[NodeRow]) -> None:
         above = row.parent
         if above is not None and above not in own and not lives(step.scope, tree, above):
             parent = transaction.node(tree.key, above)
-            refuse(step, f"[{parent.local_id}], which it hangs from, was pruned", needle=parent.ulid)
+            refuse(step, f"[{parent.local_id}], its parent, was pruned", needle=parent.ulid)
 
 
 def items_seen(step: Step, made: Sequence[NodeRow]) -> JsonValue:
-    """The items above models' nodes, as one digest: what was answered must not change meanwhile."""
+    """The items above models' nodes, as one digest: between undo and redo they must not change."""
     seen: list[JsonValue] = []
     transaction, tree = step.scope.transaction, step.tree.key
     for row in made:
         near = row.near_attachments
         while AGENT_TYPES[row.author_type] is AgentType.MODEL and near is not None:
             at = transaction.node(tree, near)
-            hanging = transaction.execute(
+            items = transaction.execute(
                 select(_attachments.c.node, _attachments.c.ordinal)
                 .where(
                     _attachments.c.tree == tree,
@@ -205,7 +205,7 @@ def items_seen(step: Step, made: Sequence[NodeRow]) -> JsonValue:
                 )
                 .order_by(_attachments.c.node, _attachments.c.ordinal)
             )
-            # By id: keys are others where the tree was imported.
-            seen.extend([transaction.node(tree, item.node).ulid, item.ordinal] for item in hanging.all())
+            # By id: an imported tree has other keys.
+            seen.extend([transaction.node(tree, item.node).ulid, item.ordinal] for item in items.all())
             near = None if at.parent is None else transaction.node(tree, at.parent).near_attachments
     return digest_of(seen) if seen else None

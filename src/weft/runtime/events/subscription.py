@@ -1,8 +1,8 @@
-"""Following events as they happen: one poller for all who follow an open grove.
+"""Subscriptions to new events: all subscriptions to an open grove share one poller.
 
-The poller keeps the latest events in a ring. Whoever follows takes from the ring at
-its own pace; one that fell behind the ring's end reads from the store until it has
-caught up. So nobody waits for a slow reader, and a slow reader loses nothing.
+The poller keeps the latest events in a ring. A subscription takes from the ring at its own
+pace; one that fell behind the ring reads from the store until it has caught up. So a slow
+reader delays no other and loses nothing.
 """
 
 import asyncio
@@ -16,8 +16,16 @@ from types import TracebackType
 from typing import Self
 
 from weft.errors import StorageError, UnavailableError
-from weft.runtime.event_cursors import write_cursor
-from weft.runtime.events import Event, EventLog, View, event_of, grove_id, read_shown, start_of
+from weft.runtime.events.log import (
+    Event,
+    EventFilter,
+    EventLog,
+    event_from_row,
+    grove_id,
+    read_visible,
+    start_place,
+    write_cursor,
+)
 from weft.store.base import Store
 from weft.store.events import EventRow, Place, head_of, read_events
 from weft.store.transaction import GROVE
@@ -28,16 +36,16 @@ __all__ = ["Subscription", "follow", "stop_following"]
 _RING = 4_096
 _BATCH = 1_000
 _SHORTEST, _LONGEST = 0.01, 0.5
-"""Seconds between two looks at the store: short after something happened, longer when nothing does."""
+"""Seconds between two polls: short after an event, longer while there are none."""
 
 
-class Poller:
-    """The one thread of a process that looks for new events of an open grove."""
+class EventPoller:
+    """The one thread of a process that polls an open grove for new events."""
 
     def __init__(self, store: Store) -> None:
-        # Weak: a grove that nobody has any more must not be kept by those who once followed it.
+        # Weak: a subscription must not keep a dropped grove open.
         self._store = weakref.ref(store)
-        self.listeners: weakref.WeakSet[Subscription] = weakref.WeakSet()
+        self.subscriptions: weakref.WeakSet[Subscription] = weakref.WeakSet()
         self._stopped = False
         self.changed = threading.Condition()
         self._wanted = threading.Event()
@@ -49,21 +57,21 @@ class Poller:
         self._ring: list[EventRow] = []
         self._head: Place | None = None
         self._floor: Place | None = None
-        """The ring has everything behind this place, up to the head."""
+        """The ring has every event after this place, up to the head."""
 
     def wake(self) -> None:
-        """Something was committed here: look at once."""
+        """Poll at once: something was committed in this process."""
         self._wanted.set()
 
-    def listen(self, listener: "Subscription") -> None:
+    def add(self, subscription: "Subscription") -> None:
         with self.changed:
             if self._stopped:
                 raise UnavailableError("the grove is closed", hint="open it again")
-            self.listeners.add(listener)
+            self.subscriptions.add(subscription)
         self.start()
 
     def start(self) -> None:
-        """Begin to look, unless the thread runs: at first, and after a rest."""
+        """Start the thread unless it runs: at first, and after it has stopped for lack of subscriptions."""
         with self.changed:
             if not self._stopped and (self._thread is None or not self._thread.is_alive()):
                 self._forget()
@@ -76,7 +84,7 @@ class Poller:
             self._wanted.set()
             thread = self._thread
             self.changed.notify_all()
-        self._tell()
+        self._notify()
         if thread is not None and thread is not threading.current_thread():
             thread.join(5)
 
@@ -84,12 +92,12 @@ class Poller:
     def is_stopped(self) -> bool:
         return self._stopped
 
-    def has_news(self, after: Place) -> bool:
-        """Whether there may be something behind a place; the lock is held."""
+    def has_events(self, after: Place) -> bool:
+        """True if there may be events after a place; the caller holds the lock."""
         return self._head is not None and self._head > after
 
     def take(self, after: Place, limit: int) -> list[EventRow] | None:
-        """What the ring has behind a place; None if that is too long ago."""
+        """The ring's events after a place; None if the ring no longer reaches back to it."""
         with self.changed:
             if self._floor is None or after < self._floor:
                 return None
@@ -102,18 +110,18 @@ class Poller:
             woken = self._wanted.wait(pause)
             self._wanted.clear()
             with self.changed:
-                if self._stopped or not self.listeners:
-                    # Whoever comes next starts another thread.
+                if self._stopped or not self.subscriptions:
+                    # The next subscription starts another thread.
                     self._thread = None
                     return
-            found = self._look()
-            pause = _SHORTEST if found or woken else min(pause * 1.5, _LONGEST)
-            if found:
-                # Lets a burst of commits be read together, instead of a look for each.
+            has_read = self._poll()
+            pause = _SHORTEST if has_read or woken else min(pause * 1.5, _LONGEST)
+            if has_read:
+                # Lets a burst of commits be read together, instead of a poll for each.
                 time.sleep(_SHORTEST / 2)
 
-    def _look(self) -> bool:
-        """Read on; False if there was nothing, or the database is away: it is asked again later."""
+    def _poll(self) -> bool:
+        """Read new events; False if there are none, or the database is unavailable: the next poll tries again."""
         store = self._store()
         if store is None:
             return False
@@ -131,13 +139,13 @@ class Poller:
             if is_new:
                 self.changed.notify_all()
         if is_new:
-            self._tell()
+            self._notify()
         return bool(rows)
 
     def _keep(self, rows: Sequence[EventRow]) -> None:
         gone = [row.payload for row in rows if row.tree == GROVE and row.kind == EventKind.DELETE.value]
         if gone:
-            # Deleted events are gone from the store; whoever is behind must not still get them here.
+            # Deleted events are gone from the store; a slow subscription must not get them from here.
             self._ring = [
                 row
                 for row in self._ring
@@ -148,9 +156,9 @@ class Poller:
             self._floor = self._ring[-_RING - 1].place
             del self._ring[:-_RING]
 
-    def _tell(self) -> None:
-        for listener in list(self.listeners):
-            listener.tell()
+    def _notify(self) -> None:
+        for subscription in list(self.subscriptions):
+            subscription.notify()
 
 
 def _place_of(row: EventRow) -> Place:
@@ -158,15 +166,15 @@ def _place_of(row: EventRow) -> Place:
 
 
 class Subscription:
-    """Events one after the other, from a cursor on, for as long as it is wanted.
+    """Events one by one from a cursor on, until it is closed.
 
-    Iterating waits for the next event; with `timeout`, it ends when none came for so
-    many seconds. `cursor` is where another one would go on.
+    Iterating waits for the next event; with `timeout`, it ends when none came for that
+    many seconds. `cursor` is where another subscription would resume.
     """
 
     def __init__(
         self,
-        poller: Poller,
+        poller: EventPoller,
         log: EventLog,
         *,
         after: str | None = None,
@@ -177,12 +185,12 @@ class Subscription:
         self._log = log
         self._timeout = timeout
         self._closed = False
-        self._told: Callable[[], None] | None = None
+        self._callback: Callable[[], None] | None = None
         with log.store.read() as session:
-            self._view = log.view(session, trees)
+            self._filter = log.filter(session, trees)
             self._grove = grove_id(session)
-            self._place = start_of(session, self._grove, after)
-        poller.listen(self)
+            self._place = start_place(session, self._grove, after)
+        poller.add(self)
 
     def __enter__(self) -> Self:
         return self
@@ -197,7 +205,7 @@ class Subscription:
 
     @property
     def cursor(self) -> str:
-        """Behind what was given out so far."""
+        """After the last event that was returned."""
         return write_cursor(self._grove, self._place)
 
     @property
@@ -205,26 +213,26 @@ class Subscription:
         return self._closed or self._poller.is_stopped
 
     def close(self) -> None:
-        """End it; whoever waits for the next event stops waiting."""
+        """End the subscription, and any wait for the next event."""
         self._closed = True
         with self._poller.changed:
-            self._poller.listeners.discard(self)
+            self._poller.subscriptions.discard(self)
             self._poller.changed.notify_all()
-        self.tell()
+        self.notify()
 
-    def on_news(self, callback: Callable[[], None] | None) -> None:
-        """Call this (in the poller's thread: do little) whenever there may be something to take."""
-        self._told = callback
+    def on_events(self, callback: Callable[[], None] | None) -> None:
+        """Call this whenever there may be events to take. It runs in the poller's thread: keep it short."""
+        self._callback = callback
 
-    def tell(self) -> None:
-        callback = self._told
+    def notify(self) -> None:
+        callback = self._callback
         if callback is not None:
             callback()
 
     def take(self, limit: int = 100) -> list[Event]:
-        """What is there now, without waiting; perhaps nothing."""
+        """The events there are now, without waiting; perhaps none."""
         rows, self._place = self._read_on(limit)
-        return [event_of(self._grove, row) for row in rows]
+        return [event_from_row(self._grove, row) for row in rows]
 
     def _read_on(self, limit: int) -> tuple[list[EventRow], Place]:
         if self.is_closed:
@@ -234,24 +242,24 @@ class Subscription:
         rows = self._poller.take(self._place, limit)
         if rows is None:
             with self._log.store.read() as session:
-                return read_shown(session, self._view, self._place, limit)
+                return read_visible(session, self._filter, self._place, limit)
         end = rows[-1].place if rows else self._place
-        return [row for row in rows if self._view.shows(row)], end
+        return [row for row in rows if self._filter.shows(row)], end
 
     def _refresh_rights(self) -> None:
-        """Somebody may have been let in or shut out since."""
+        """The rights of the users may have changed since."""
         if any(link.user is not None for link in self._log.actor.chain()):
             with self._log.store.read() as session:
-                allowed = self._log.view(session, None).allowed
-            self._view = View(allowed, self._view.chosen, self._view.names)
+                allowed = self._log.filter(session, None).allowed
+            self._filter = EventFilter(allowed, self._filter.chosen, self._filter.names)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until there may be something to take; False when it ended or took too long."""
+        """Wait until there may be events to take; False if it was closed or the time is up."""
         end = None if timeout is None else time.monotonic() + timeout
         while not self.is_closed:
             self._poller.start()
             with self._poller.changed:
-                if self._poller.has_news(self._place):
+                if self._poller.has_events(self._place):
                     return True
                 left = _LONGEST if end is None else min(_LONGEST, end - time.monotonic())
                 if left <= 0 or self.is_closed:
@@ -266,7 +274,7 @@ class Subscription:
             for row in rows:
                 # Event by event, so that `cursor` is right wherever the reader stops.
                 self._place = row.place
-                yield event_of(self._grove, row)
+                yield event_from_row(self._grove, row)
                 if self.is_closed:
                     return
             self._place = end
@@ -274,28 +282,28 @@ class Subscription:
                 return
 
     async def batches(self, *, limit: int = 100) -> AsyncIterator[tuple[Event, ...]]:
-        """The same for an asyncio program: events as they come, several at once where there are."""
+        """The same for asyncio: events as they come, several at once if there are."""
         loop = asyncio.get_running_loop()
-        news = asyncio.Event()
-        self.on_news(lambda: _set_soon(loop, news))
+        ready = asyncio.Event()
+        self.on_events(lambda: _set_soon(loop, ready))
         try:
             while not self.is_closed:
-                news.clear()
+                ready.clear()
                 before = self._place
                 taken = await asyncio.to_thread(self.take, limit)
                 if taken:
                     yield tuple(taken)
                 elif self._place == before and not self.is_closed:
-                    await news.wait()
+                    await ready.wait()
         finally:
-            self.on_news(None)
+            self.on_events(None)
             self.close()
 
 
-def _set_soon(loop: asyncio.AbstractEventLoop, news: asyncio.Event) -> None:
-    # The loop may have ended since; then nobody waits.
+def _set_soon(loop: asyncio.AbstractEventLoop, ready: asyncio.Event) -> None:
+    # The loop may have ended since; then there is no waiter.
     with contextlib.suppress(RuntimeError):
-        loop.call_soon_threadsafe(news.set)
+        loop.call_soon_threadsafe(ready.set)
 
 
 def follow(
@@ -305,16 +313,16 @@ def follow(
     trees: Sequence[str] | None = None,
     timeout: float | None = None,
 ) -> Subscription:
-    """Follow a grove's events; all who do so in one process share one poller."""
+    """Subscribe to a grove's events. All subscriptions of one process share one poller."""
     with _finding:
         poller = _by_store.get(log.store)
         if poller is None:
-            poller = _by_store[log.store] = Poller(log.store)
+            poller = _by_store[log.store] = EventPoller(log.store)
     return Subscription(poller, log, after=after, trees=trees, timeout=timeout)
 
 
 def stop_following(store: Store) -> None:
-    """The grove is being closed: everybody who follows it is told so."""
+    """End all subscriptions: the grove is being closed."""
     with _finding:
         poller = _by_store.pop(store, None)
     if poller is not None:
@@ -322,5 +330,5 @@ def stop_following(store: Store) -> None:
         poller.stop()
 
 
-_by_store: "weakref.WeakKeyDictionary[Store, Poller]" = weakref.WeakKeyDictionary()
+_by_store: "weakref.WeakKeyDictionary[Store, EventPoller]" = weakref.WeakKeyDictionary()
 _finding = threading.Lock()

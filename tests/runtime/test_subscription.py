@@ -27,7 +27,7 @@ from tests.statements import statements
 
 import weft
 from weft.errors import UnavailableError
-from weft.runtime import following
+from weft.runtime.events import subscription
 from weft.store import schema
 from weft.tree.access import MemberRole
 from weft.tree.event_kinds import EventKind
@@ -58,7 +58,7 @@ def test_all_who_follow_share_one_poller(fresh_loom):
 @pytest.mark.outer
 @covers("event.one-poller")
 def test_a_slow_follower_loses_nothing_and_holds_nobody_up(fresh_loom, monkeypatch):
-    monkeypatch.setattr(following, "_RING", 8)
+    monkeypatch.setattr(subscription, "_RING", 8)
     tree = fresh_loom.plant("Marie")
     with follow_on(fresh_loom, timeout=PATIENCE) as slow, follow_on(fresh_loom) as quick:
         assert quick.take() == []
