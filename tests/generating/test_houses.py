@@ -16,7 +16,7 @@ from tests.soundness import check_sound
 
 import weft
 from weft.errors import ProviderError
-from weft.providers.registry import Registry
+from weft.providers.registry import ProviderRegistry
 from weft.runtime.generating.loop import hearing
 from weft.runtime.generating.telling import Said
 
@@ -46,7 +46,7 @@ def serving(*sayings):
 @contextlib.contextmanager
 def grove_of(address, house, server):
     provider = house.make(connect(server.url + house.base, house.name))
-    with weft.open(address, providers=Registry({house.name: provider})) as grove:
+    with weft.open(address, providers=ProviderRegistry({house.name: provider})) as grove:
         if not any(agent.name == "Far" for agent in grove.agents()):
             grove.add_agent("Far", model_ref=f"{house.name}:{house.model}")
         yield grove
