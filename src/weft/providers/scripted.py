@@ -319,7 +319,7 @@ def _end(reply: Reply, choice: int) -> _Piece:
         return _Piece(_line({"choice": choice, "error": reply.error.trouble.value}), (), reply.error)
     if reply.ending is None:
         return _Piece(
-            b"", (), ProviderError(Trouble.NETWORK, "the connection closed before the answer ended")
+            b"", (), ProviderError(Trouble.NETWORK, "the connection was cut before the answer ended")
         )
     ending = StopReason.TOOL_CALLS if reply.calls and reply.ending is StopReason.STOP else reply.ending
     line = _line({"choice": choice, "end": ending.value})
