@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from weft.context.tokens import Calibration
     from weft.grove.vault import Vaults
     from weft.provenance.report import Report
-    from weft.providers.registry import Registry
+    from weft.providers.registry import ProviderRegistry
     from weft.runtime.collaborating.handles import AgentHandle
     from weft.runtime.commanding.doing import Done
     from weft.runtime.contexts.assembler import Contexts
@@ -89,7 +89,7 @@ def open_grove(
     entropy: Entropy = random_bytes,
     accept_clock: bool = False,
     background: bool = True,
-    providers: "Registry | None" = None,
+    providers: "ProviderRegistry | None" = None,
 ) -> "Grove":
     """Open a grove: a path, or postgresql://…; the default one if nothing is named.
 

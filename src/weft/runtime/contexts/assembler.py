@@ -43,7 +43,7 @@ from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
-    from weft.providers.base import Profile as ModelProfile
+    from weft.providers.base import ModelProfile
     from weft.runtime.collaborating.seeing import InRun
     from weft.runtime.contexts.layers import Gathered, Layering
 
