@@ -40,6 +40,20 @@ class Slow(Scripted):
             yield event
 
 
+@covers("log.no-secrets")
+def test_the_traceback_of_a_mistake_in_an_adapter_is_logged_and_what_came_is_kept(file_address, caplog):
+    def stumble(_request, _choice):
+        raise ZeroDivisionError("token=abcdefghijklmnop")
+
+    with grove_with(file_address, Scripted(stumble)) as grove:
+        asked = grove.plant("Marie").say("Where to?")
+        with pytest.raises(ProviderError, match=r"ZeroDivisionError: token=\[redacted\]"):
+            asked.generate()
+    (told,) = [record.getMessage() for record in caplog.records if record.name == "weft.generation"]
+    assert "in stumble\n" in told
+    assert "abcdefghijklmnop" not in told
+
+
 @covers("generate.odd-answers-kept")
 @pytest.mark.parametrize("bad", ["a\0b", "a\ud83db"])
 def test_characters_that_no_text_can_hold_cost_nothing_else(file_address, bad):

@@ -19,9 +19,9 @@ from weft.errors import (
     ModelError,
     NotFoundError,
 )
+from weft.redaction import redact
 from weft.runtime.actor import Actor
 from weft.runtime.idempotency import Idempotency, OutcomeState
-from weft.runtime.redaction import redact
 from weft.store import schema
 from weft.store.idempotency import claim
 

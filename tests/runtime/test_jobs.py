@@ -227,6 +227,16 @@ def test_a_write_goes_through_while_a_job_runs(desk):
     assert desk.jobs == []
 
 
+@covers("log.no-secrets")
+def test_the_traceback_of_a_job_that_failed_is_logged(desk, caplog):
+    desk.put()
+    desk.runner(fail).run_pending()
+    (told,) = [record.getMessage() for record in caplog.records if record.name == "weft.jobs"]
+    assert told.startswith("job failed kind=count")
+    assert "in fail\n" in told
+    assert told.endswith("RuntimeError: no use, try 1")
+
+
 @covers("job.error-kept-without-secrets")
 def test_secrets_do_not_stay_in_errors(desk):
     canary = "sk-ant-canary0123456789abcdef"

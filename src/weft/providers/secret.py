@@ -3,6 +3,8 @@
 import json
 from urllib.parse import quote, quote_plus
 
+from weft.redaction import protect_secret
+
 __all__ = ["Blotter", "Secret", "blot_text"]
 
 _BLOT = "*"
@@ -15,6 +17,7 @@ class Secret:
 
     def __init__(self, value: str) -> None:
         self._value = value
+        protect_secret(self)
 
     def reveal(self) -> str:
         return self._value

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import ClassVar, TypeVar
 
 from weft.errors import WeftError
+from weft.log import Log
 from weft.store.base import Store
 from weft.store.forking import at_work
 
@@ -15,8 +16,9 @@ __all__ = ["Attendant", "attend", "dismiss"]
 
 A = TypeVar("A", bound="Attendant")
 
-_PAUSE_SECONDS = 2.0
-"""After something went wrong with the database."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 120.0
+"""Seconds after a failure; each pause is twice the one before."""
+_log = Log("weft.background")
 
 
 class Attendant(ABC):
@@ -76,6 +78,7 @@ class Attendant(ABC):
             self._thread.join(self.patience)
 
     def _loop(self) -> None:
+        failures = 0
         while True:
             self._woken.clear()
             if self.stopping.wait(self.gather):
@@ -83,14 +86,29 @@ class Attendant(ABC):
             store = self._store()
             if store is None:
                 return
-            try:
-                with at_work():
-                    self.attend(store)
-            except WeftError:
-                # A full disk or a lost server: the writers are told, and the next look tries again.
-                self.stopping.wait(_PAUSE_SECONDS)
+            failures = 0 if self._succeeds(store) else failures + 1
             del store
+            if failures and self.stopping.wait(_pause_after(failures)):
+                return
             self._woken.wait(self.every)
+
+    def _succeeds(self, store: Store) -> bool:
+        """Work once. A failure is logged and tried again later: without this thread nothing would be done."""
+        try:
+            with at_work():
+                self.attend(store)
+        except WeftError as error:
+            # A full disk or a lost server: expected to pass, and reported to the writers as well.
+            _log.warning("background work failed", worker=self.name, code=error.code, error=error.message)
+        except BaseException as error:  # noqa: BLE001 - the top of the thread: there is no caller to raise it to
+            _log.failure("background work failed", error, worker=self.name)
+        else:
+            return True
+        return False
+
+
+def _pause_after(failures: int) -> float:
+    return min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(failures - 1, 60))
 
 
 _attending: "weakref.WeakKeyDictionary[Store, list[Attendant]]" = weakref.WeakKeyDictionary()

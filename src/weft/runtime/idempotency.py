@@ -21,10 +21,10 @@ import rfc8785
 from weft import errors
 from weft.errors import ConflictError, InvalidInputError, ProviderError, Trouble, WeftError
 from weft.ids import new_ulid
+from weft.redaction import redact
 from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
 from weft.runtime.heartbeat import beating
-from weft.runtime.redaction import redact
 from weft.store.base import Store
 from weft.store.idempotency import (
     ClaimRow,

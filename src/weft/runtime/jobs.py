@@ -11,12 +11,13 @@ from enum import StrEnum
 
 from sqlalchemy import select
 
-from weft.errors import NotFoundError, StorageError, UnavailableError
+from weft.errors import NotFoundError, StorageError, UnavailableError, WeftError
 from weft.ids import new_ulid
+from weft.log import Log
+from weft.redaction import redact
 from weft.runtime.actor import Actor, require_access, require_permission
 from weft.runtime.gate import Gate
 from weft.runtime.heartbeat import Pulse, beating
-from weft.runtime.redaction import redact
 from weft.store import schema
 from weft.store.jobs import (
     JobRow,
@@ -41,6 +42,7 @@ from weft.tree.wire import from_microseconds
 __all__ = ["Job", "JobBoard", "JobKind", "JobRunner", "JobStatus", "Running"]
 
 _SECOND = 1_000_000
+_log = Log("weft.jobs")
 
 
 class JobStatus(StrEnum):
@@ -275,6 +277,8 @@ class JobRunner:
             with beating(lambda: self._hold(job, kind), every=kind.hold / 3) as pulse:
                 kind.run(self._running(job, pulse))
         except Exception as error:  # noqa: BLE001 - whatever a job raises is its own failure, not the runner's
+            if not isinstance(error, WeftError):
+                _log.failure("job failed", error, kind=job.kind, job=job.key, attempt=job.attempts)
             self._give_up(job, kind, redact(f"{type(error).__name__}: {error}"))
         except BaseException:
             # Interrupted, not failed: it is due again, and this try does not count.

@@ -22,10 +22,10 @@ from weft.providers.events import (
     ToolCalled,
 )
 from weft.providers.wire import Answered, Exchange, Received, Sent
+from weft.redaction import redact
 from weft.runtime.generating.attempts import EndedCall
 from weft.runtime.generating.preparing import Call
 from weft.runtime.generating.settling import Continuation
-from weft.runtime.redaction import redact
 from weft.store.calls import PieceRow
 from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import (

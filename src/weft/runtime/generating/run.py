@@ -15,9 +15,11 @@ from weft.errors import (
     UnavailableError,
     WeftError,
 )
+from weft.log import Log
 from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled
 from weft.providers.registry import Registry
 from weft.providers.retrying import stream_retrying
+from weft.redaction import redact
 from weft.runtime.actor import Actor
 from weft.runtime.gate import Gate
 from weft.runtime.generating.caps import micros_of
@@ -41,7 +43,6 @@ from weft.runtime.generating.telling import (
 from weft.runtime.generating.wishes import Wishes
 from weft.runtime.idempotency import Idempotency, error_to_wire
 from weft.runtime.operations.memory import KeepThought
-from weft.runtime.redaction import redact
 from weft.store.calls import PieceRow, hold_calls, put_piece
 from weft.store.leases import lease_at, put_lease
 from weft.store.references import find_agent
@@ -65,6 +66,7 @@ _PATIENCE = 600.0
 """Seconds for which a second call with the same key waits for the first."""
 _REFUSED = 400
 """Answers with a status from here on are paid by nobody."""
+_log = Log("weft.generation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +138,9 @@ class Run:
                 await self._work()
             else:
                 await self._hearing.in_waiting_thread(self._once)
-        except BaseException as error:  # noqa: BLE001 - whoever listens is told, whatever it was
+        except BaseException as error:  # noqa: BLE001 - raised to the reader of the channel
+            if not isinstance(error, WeftError):
+                _log.failure("generation failed", error, tree=self._place.tree)
             self.channel.close(None if error in self._errors else error)
         else:
             self.channel.close()
@@ -201,6 +205,7 @@ class Run:
         except WeftError as error:
             heard.error = error
         except Exception as error:  # noqa: BLE001 - an adapter's mistake must not cost what came before it
+            _log.failure("model call failed", error, model=call.model, attempt=call.attempt)
             heard.error = ProviderError(Trouble.UNKNOWN, redact(f"{type(error).__name__}: {error}"))
         self._listening.discard(listening)
         await _ended(writing)
@@ -395,7 +400,11 @@ class _Flusher:
             work = self._run.keep_so_far(self._prepared, heard, news)
             try:
                 await _to_its_end(self._run.in_thread(work))
-            except Exception:  # noqa: BLE001 - a full disk, a lost server: the next piece has it all, or the end of the call
+            except WeftError:
+                # A full disk, a lost server: the next piece has it all, or the end of the call.
+                heard.put_back(news)
+            except Exception as error:  # noqa: BLE001 - the answer goes on and is written at its end
+                _log.failure("partial answer not saved", error, attempt=heard.call.attempt)
                 heard.put_back(news)
             else:
                 heard.written += 1

@@ -1,8 +1,11 @@
-"""Secrets taken out of texts that are kept or shown."""
+"""Remove secrets from texts that are stored, logged or shown."""
 
 import re
+import threading
+from typing import Protocol
+from weakref import WeakSet
 
-__all__ = ["redact"]
+__all__ = ["protect_secret", "redact"]
 
 _GONE = "[redacted]"
 _PATTERNS = (
@@ -17,7 +20,7 @@ _PATTERNS = (
         ),
         rf"\1{_GONE}",
     ),
-    # Keys that can be told by how they begin.
+    # Keys with a known prefix.
     (
         re.compile(r"\b(?:sk|pk|rk|xox[abprs]|gh[opsur]|glpat|hf|AKIA|AIza|ya29)[-_.]?[A-Za-z0-9_-]{16,}"),
         _GONE,
@@ -25,9 +28,32 @@ _PATTERNS = (
 )
 
 
+_SHORTEST = 8
+"""Characters of a key; a shorter one may be a part of ordinary words."""
+
+
+class _Secret(Protocol):
+    def reveal(self) -> str: ...
+
+
+_secrets: "WeakSet[_Secret]" = WeakSet()
+_guard = threading.Lock()
+
+
+def protect_secret(secret: _Secret) -> None:
+    """Remove this key from every redacted text, for as long as the object exists."""
+    with _guard:
+        _secrets.add(secret)
+
+
 def redact(text: str, *, limit: int = 2_000) -> str:
-    """The text without what looks like a key, a token or a password, and not longer than `limit`."""
+    """Return the text without known keys and what looks like a key, token or password; at most `limit` long."""
     shown = text[: 4 * limit]
+    with _guard:
+        known = [secret.reveal() for secret in _secrets]
+    for value in known:
+        if len(value) >= _SHORTEST:
+            shown = shown.replace(value, _GONE)
     for pattern, instead in _PATTERNS:
         shown = pattern.sub(instead, shown)
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
