@@ -238,24 +238,6 @@ def test_what_makes_no_sense_is_refused(here):
         here.perform(Extend(lease=lease, append=elsewhere))
 
 
-def test_holding_on_renews_and_lets_go(here, clock):
-    tree = here.plant("Marie")
-
-    def wait_for_renewal(held):
-        before = held.lease.expires_at
-        while held.lease.expires_at <= before:
-            assert not held.is_lost
-            clock.pass_by(0.000_1)
-            threading.Event().wait(0.005)
-
-    with here.leases.hold(tree.id, tree.root.id, seconds=0.2) as held:
-        wait_for_renewal(held)
-        node = held.extend(Append(tree=tree.id, content="a", parent=held.lease.node_id))
-        assert held.lease.node_id == node.id
-        wait_for_renewal(held)
-    assert here.leases.holder(tree.id, node.id) is None
-
-
 def test_deleting_a_tree_takes_its_leases_along(here):
     tree = here.plant("Marie")
     here.leases.acquire(tree.id, tree.root.id)

@@ -86,7 +86,9 @@ class Idempotency:
     hold: float = 30.0
     patience: float = 60.0
     given_up: Callable[[], bool] = lambda: False
-    """Asked now and then by who waits for another: whether there is still any use."""
+    """Asked while waiting for another call: True ends the wait."""
+    on_lost: Callable[[], None] = lambda: None
+    """Called when the claim is lost while the work goes on: stop it, another call may do it now."""
 
     def once(
         self, operation: str, key: str | None, body: JsonObject, work: Callable[[], JsonValue]
@@ -131,7 +133,7 @@ class Idempotency:
 
     def _do(self, mine: ClaimRow, work: Callable[[], JsonValue]) -> Outcome:
         try:
-            with beating(lambda: self._hold(mine), every=self.hold / 3):
+            with beating(lambda: self._hold(mine), hold=self.hold, on_lost=self.on_lost):
                 result = work()
         except WeftError as error:
             self._settle(

@@ -17,7 +17,7 @@ from weft.log import Log
 from weft.redaction import redact
 from weft.runtime.actor import Actor, require_access, require_permission
 from weft.runtime.gate import Gate
-from weft.runtime.heartbeat import Pulse, beating
+from weft.runtime.heartbeat import Heartbeat, beating
 from weft.store import schema
 from weft.store.jobs import (
     JobRow,
@@ -78,13 +78,13 @@ class Running:
     target: int | None
     payload: JsonObject
     attempt: int
-    pulse: Pulse
+    heartbeat: Heartbeat
     stopping: threading.Event
 
     @property
     def should_stop(self) -> bool:
         """Somebody else took it over, or the process is about to end: stop where it does no harm."""
-        return self.pulse.is_lost or self.stopping.is_set()
+        return self.heartbeat.is_lost or self.stopping.is_set()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,8 +274,8 @@ class JobRunner:
             self._give_up(job, kind, f"given up: its process died {kind.max_attempts} times")
             return
         try:
-            with beating(lambda: self._hold(job, kind), every=kind.hold / 3) as pulse:
-                kind.run(self._running(job, pulse))
+            with beating(lambda: self._hold(job, kind), hold=kind.hold) as heartbeat:
+                kind.run(self._running(job, heartbeat))
         except Exception as error:  # noqa: BLE001 - whatever a job raises is its own failure, not the runner's
             if not isinstance(error, WeftError):
                 _log.failure("job failed", error, kind=job.kind, job=job.key, attempt=job.attempts)
@@ -291,7 +291,7 @@ class JobRunner:
         else:
             self.gate.store.write(lambda transaction: finish_job(transaction, job))
 
-    def _running(self, job: JobRow, pulse: Pulse) -> Running:
+    def _running(self, job: JobRow, heartbeat: Heartbeat) -> Running:
         return Running(
             id=job.key,
             kind=job.kind,
@@ -299,7 +299,7 @@ class JobRunner:
             target=job.target,
             payload=json.loads(job.payload),
             attempt=job.attempts,
-            pulse=pulse,
+            heartbeat=heartbeat,
             stopping=self.stopping,
         )
 

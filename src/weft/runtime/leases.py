@@ -5,18 +5,15 @@ every new holder and is checked in the transaction that writes, so that a holder
 slept too long is refused, whatever it believes.
 """
 
-import contextlib
-import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, NamedTuple, TypeVar
 
-from weft.errors import ConflictError, InvalidInputError
+from weft.errors import InvalidInputError
 from weft.ids import is_ulid
 from weft.runtime.actor import Actor, agent_row, require_access, require_permission
 from weft.runtime.gate import Gate
-from weft.runtime.heartbeat import Pulse, beating
 from weft.runtime.operations.base import Editing
 from weft.runtime.operations.nodes import Append
 from weft.runtime.scope import Scope
@@ -31,7 +28,7 @@ from weft.tree.agent import Permission
 from weft.tree.node import Node
 from weft.tree.wire import from_microseconds, to_microseconds
 
-__all__ = ["LEASE_SECONDS", "Extend", "Extended", "HeldLease", "Lease", "Leases"]
+__all__ = ["LEASE_SECONDS", "Extend", "Extended", "Lease", "Leases"]
 
 T = TypeVar("T")
 LEASE_SECONDS = 30.0
@@ -190,19 +187,6 @@ class Leases:
                 expires_at=from_microseconds(held.expires_at),
             )
 
-    @contextlib.contextmanager
-    def hold(
-        self, tree: str, node: str, *, run: str | None = None, seconds: float = LEASE_SECONDS
-    ) -> Generator["HeldLease"]:
-        """Take it, renew it in the background, let it go at the end."""
-        held = HeldLease(self, self.acquire(tree, node, run=run, seconds=seconds), seconds)
-        try:
-            with beating(held.renew, every=seconds / 3) as pulse:
-                held.pulse = pulse
-                yield held
-        finally:
-            self.release(held.lease)
-
     def _write(self, tree: str, work: Callable[[Scope, TreeState], T]) -> T:
         """Bookkeeping, not an operation: checked like one, in one transaction, without an event."""
         gate = self.gate
@@ -221,38 +205,6 @@ class Leases:
             return work(scope, scope.open_tree(tree))
 
         return gate.store.write(run)
-
-
-class HeldLease:
-    """A lease that is being renewed; it follows what is written through it."""
-
-    def __init__(self, leases: Leases, lease: Lease, seconds: float) -> None:
-        self.lease = lease
-        self.pulse = Pulse()
-        self._leases = leases
-        self._seconds = seconds
-        # One at a time: a renewal must not use the lease that an append has just moved on.
-        self._turn = threading.Lock()
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether there is any use in going on."""
-        return self.pulse.is_lost
-
-    def extend(self, append: Append, *, follows: bool = True) -> Node:
-        """Write a node at the leased position, and move on to it."""
-        with self._turn:
-            operation = Extend(lease=self.lease, append=append, follows=follows)
-            node, self.lease = self._leases.gate.perform(self._leases.actor, operation)
-            return node
-
-    def renew(self) -> bool:
-        with self._turn:
-            try:
-                self.lease = self._leases.renew(self.lease, seconds=self._seconds)
-            except ConflictError:
-                return False
-            return True
 
 
 def _microseconds(seconds: float) -> int:

@@ -147,7 +147,7 @@ class Collaboration:
         clock.daemon = True
         clock.start()
         try:
-            with beating(partial(self._beat, journal), every=HOLD_SECONDS / 3):
+            with beating(journal.beat, hold=HOLD_SECONDS, on_lost=self._lose):
                 return self._carry_through(journal)
         finally:
             clock.cancel()
@@ -165,19 +165,16 @@ class Collaboration:
 
     def show_life(self) -> None:
         """Say now, and not at the next beat, that it goes on."""
-        if self._journal is not None:
-            self._beat(self._journal)
+        if self._journal is not None and not self._journal.beat():
+            self._lose()
 
     def _expire(self) -> None:
         self._expired = True
         self._break_off()
 
-    def _beat(self, journal: Journal) -> bool:
-        if journal.beat():
-            return True
+    def _lose(self) -> None:
         self._lost = True
         self._break_off()
-        return False
 
     def _go_on(self, journal: Journal) -> Finished:
         errand = self._errand

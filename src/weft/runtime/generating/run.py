@@ -9,6 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from weft.errors import (
+    ConflictError,
     ProviderError,
     StorageError,
     Trouble,
@@ -41,6 +42,7 @@ from weft.runtime.generating.telling import (
     Thought,
 )
 from weft.runtime.generating.wishes import Wishes
+from weft.runtime.heartbeat import Heartbeat
 from weft.runtime.idempotency import Idempotency, error_to_wire
 from weft.runtime.operations.memory import KeepThought
 from weft.store.calls import PieceRow, hold_calls, put_piece
@@ -100,6 +102,8 @@ class Run:
         self._hearing: Hearing = hearing()
         self._listening: set[asyncio.Task[None]] = set()
         self._stopping = False
+        self._lost: WeftError | None = None
+        """Why the generation stopped by itself: its lease is lost."""
         self._left = 0
         """Calls that have not ended."""
         self._stood: tuple[int, str] | None = None
@@ -147,7 +151,14 @@ class Run:
 
     def _once(self) -> None:
         """The work, unless a call with the same key did it: then what that one made is told again."""
-        calls = Idempotency(self._gate, self._actor, patience=_PATIENCE, given_up=lambda: self._stopping)
+        calls = Idempotency(
+            self._gate,
+            self._actor,
+            hold=HOLD_SECONDS,
+            patience=_PATIENCE,
+            given_up=lambda: self._stopping,
+            on_lost=self._lose,
+        )
         place = {"tree": self._place.tree, "node": self._place.node}
         outcome = calls.once(
             "generate", self._wishes.idempotency_key, {**place, **self._wishes.body()}, self._work_here
@@ -175,7 +186,8 @@ class Run:
             )
         )
         self._left = len(prepared.calls)
-        beating = asyncio.create_task(self._beat(prepared))
+        heartbeat = Heartbeat(partial(self._renew, prepared), hold=HOLD_SECONDS, on_lost=self._lose)
+        beating = asyncio.create_task(self._beat(heartbeat))
         try:
             await asyncio.gather(*(self._call(prepared, call) for call in prepared.calls))
         finally:
@@ -201,7 +213,8 @@ class Run:
         try:
             await listening
         except asyncio.CancelledError:
-            heard.stopped = True
+            heard.error = self._lost
+            heard.stopped = self._lost is None
         except WeftError as error:
             heard.error = error
         except Exception as error:  # noqa: BLE001 - an adapter's mistake must not cost what came before it
@@ -346,25 +359,40 @@ class Run:
             return self._stood[1]
         return prepared.cursor if self._listener is None else self._listener.cursor
 
-    async def _beat(self, prepared: Prepared) -> None:
-        """Say that this process is alive, for as long as it listens."""
-        while True:
-            await asyncio.sleep(HOLD_SECONDS / 3)
-            try:
-                await self._hearing.in_thread(lambda: self._gate.store.write(partial(self._hold, prepared)))
-            except WeftError:
-                # The database is away for a moment: the next beat tries again.
-                continue
+    async def _beat(self, heartbeat: Heartbeat) -> None:
+        """Show that this process is alive, for as long as it listens."""
+        while not heartbeat.is_lost:
+            await asyncio.sleep(heartbeat.every)
+            await self._hearing.in_thread(heartbeat.beat)
 
-    def _hold(self, prepared: Prepared, transaction: Transaction) -> None:
+    def _lose(self) -> None:
+        """Stop: another may extend this place by now."""
+        self._lost = ConflictError(
+            "the lease on this place was lost while the answer came",
+            hint="what came is kept; generate again, or go on from another node",
+        )
+        self.stop()
+
+    def _renew(self, prepared: Prepared) -> bool:
+        """Keep the lease and the calls for longer; False if the lease is lost."""
+        return self._gate.store.write(partial(self._hold, prepared))
+
+    def _hold(self, prepared: Prepared, transaction: Transaction) -> bool:
         begun, now = prepared.begun, self._gate.clock()
         until = now + round(HOLD_SECONDS * MICROS)
         state = transaction.tree_state(begun.tree)
         held = lease_at(transaction, begun.tree, begun.position, now)
-        # One that ran out or was let go is not taken again: somebody may count on that.
-        if held is not None and (held.run, held.token) == (begun.run, begun.token):
+        if begun.is_borrowed:
+            # Its run renews it.
+            is_held = held is None or held.run == begun.run
+        else:
+            # One that ran out is not taken again: another may have been here meanwhile.
+            is_held = held is not None and (held.run, held.token) == (begun.run, begun.token)
+        if is_held and held is not None:
             put_lease(transaction, state, held._replace(expires_at=until))
-        hold_calls(transaction, begun.tree, [key for key, _ in begun.attempts], until)
+        if is_held:
+            hold_calls(transaction, begun.tree, [key for key, _ in begun.attempts], until)
+        return is_held
 
     def keep_so_far(self, prepared: Prepared, heard: Heard, news: News) -> Callable[[], None]:
         """Write down what came since the last time; with the first of it, what was sent."""
