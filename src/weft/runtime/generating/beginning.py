@@ -1,6 +1,6 @@
 """Writing down what is going to be asked, before anybody is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -9,6 +9,7 @@ from weft.errors import PermissionDeniedError
 from weft.provenance.facts import attempt_fact
 from weft.runtime.generating.attempts import Generating, agent_key, new_attempt
 from weft.runtime.generating.caps import Spender, require_room
+from weft.runtime.operations.base import Operation
 from weft.runtime.operations.nodes import source_row
 from weft.runtime.scope import Scope
 from weft.store import schema
@@ -34,6 +35,8 @@ class CallPlan:
     manifest: bytes
     expected: int = 0
     """Millionths of a dollar."""
+    envelope: Callable[[str], Operation[object]] | None = None
+    """Saves the request in layers under the attempt's id, in the same transaction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +83,9 @@ class BeginCalls(Generating):
         if self.chain:
             told["chain"] = list(self.chain)
         scope.record(tree, "attempt", told, {})
+        for call, (_, ulid) in zip(self.calls, begun, strict=True):
+            if call.envelope is not None:
+                call.envelope(ulid).apply(scope)
         return Begun(
             tree=tree.key,
             position=lease.position,

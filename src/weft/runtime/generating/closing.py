@@ -76,8 +76,8 @@ def _close(gate: Gate, actor: Actor, dead: OpenCall) -> None:
         lease=(call.run, call.token),
         releases=True,
         only_if_running=True,
-        though_gone=True,
-        beside=None if turn is None else turn.note,
+        allow_missing_parent=True,
+        also_write=None if turn is None else turn.note,
     )
     gate.perform(actor, operation)
     if turn is not None:

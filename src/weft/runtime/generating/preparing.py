@@ -69,7 +69,7 @@ class Call:
     request: Request
     manifest: bytes
     expected: int
-    keep: Callable[[str], Operation[object]] | None = None
+    envelope: Callable[[str], Operation[object]] | None = None
     key: int = 0
     attempt: str = ""
 
@@ -261,6 +261,7 @@ def prepare(
                     model=call.request.model,
                     manifest=call.manifest,
                     expected=call.expected,
+                    envelope=call.envelope,
                 )
                 for call in calls
             ],
@@ -270,9 +271,6 @@ def prepare(
             chain=wishes.chain,
         ),
     )
-    for call, (_, ulid) in zip(calls, begun.attempts, strict=True):
-        if call.keep is not None:
-            gate.perform(actor, call.keep(ulid))
     made = tuple(
         replace(call, key=key, attempt=ulid) for call, (key, ulid) in zip(calls, begun.attempts, strict=True)
     )
@@ -313,7 +311,7 @@ def _calls(asked: list[_Asked]) -> Iterator[Call]:
                 request=request,
                 manifest=orjson.dumps(told, option=orjson.OPT_SORT_KEYS),
                 expected=each.expected(n),
-                keep=each.assembled.keep,
+                envelope=each.assembled.keep,
             )
             slot += n
 

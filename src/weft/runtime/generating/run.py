@@ -219,7 +219,7 @@ class Run:
             heard.error = error
         except Exception as error:  # noqa: BLE001 - an adapter's mistake must not cost what came before it
             _log.failure("model call failed", error, model=call.model, attempt=call.attempt)
-            heard.error = ProviderError(Trouble.UNKNOWN, redact(f"{type(error).__name__}: {error}"))
+            heard.error = ProviderError(Trouble.UNKNOWN, _described(error))
         self._listening.discard(listening)
         await _ended(writing)
         heard.end()
@@ -229,6 +229,10 @@ class Run:
         except WeftError as error:
             # It cannot be written. What was flushed is there, and is closed when its time has run out.
             self._fail(call, call.slots, error)
+            return
+        except Exception as error:  # noqa: BLE001 - the other calls go on; this one was closed without its nodes
+            _log.failure("answer not written", error, model=call.model, attempt=call.attempt)
+            self._fail(call, call.slots, StorageError(_described(error)))
             return
         nodes = dict(settled)
         for number, node in settled:
@@ -323,7 +327,7 @@ class Run:
             moves=moves,
             cursor=self._cursor(prepared),
             idempotency_key=self._wishes.idempotency_key,
-            beside=None if self._listener is None else self._listener.note,
+            also_write=None if self._listener is None else self._listener.note,
         )
         try:
             settled = self._gate.perform(self._actor, operation)
@@ -335,6 +339,19 @@ class Run:
             # The place is gone or another's, or no node can hold this: the answer is kept with its attempt.
             kept = replace(operation, said=(), outcome=Outcome.FAILED, error=redact(error.message))
             self._gate.perform(self._actor, kept)
+            raise
+        except Exception as error:
+            # Something in it cannot be stored: the call ends without it, so that nothing is left running.
+            ended = replace(
+                operation,
+                said=(),
+                response=None,
+                earlier=(),
+                outcome=Outcome.FAILED,
+                error=_described(error),
+                also_write=None,
+            )
+            self._gate.perform(self._actor, ended)
             raise
         if self._listener is None:
             self._keep_thoughts(prepared.tree_id, heard)
@@ -436,6 +453,10 @@ class _Flusher:
                 heard.put_back(news)
             else:
                 heard.written += 1
+
+
+def _described(error: Exception) -> str:
+    return redact(f"{type(error).__name__}: {error}")
 
 
 def _put_piece(tree: int, attempt: int, piece: PieceRow, transaction: Transaction) -> None:

@@ -104,9 +104,9 @@ class SettleCall(Generating):
     idempotency_key: str | None = None
     only_if_running: bool = False
     """Whether somebody else may have ended it."""
-    though_gone: bool = False
+    allow_missing_parent: bool = False
     """Whether it ends also where its place was pruned or undone: then without nodes, the answer kept with it."""
-    beside: Callable[[Scope, TreeState, Sequence[NodeRow]], None] | None = None
+    also_write: Callable[[Scope, TreeState, Sequence[NodeRow]], None] | None = None
     """What is to be noted in the same transaction, given the nodes that were written."""
 
     def apply(self, scope: Scope) -> Settled:
@@ -119,7 +119,7 @@ class SettleCall(Generating):
         parent = scope.transaction.node(tree.key, row["parent"])
         if self.segments is not None and row["request"] is None:
             put_request(scope, tree, row, self.segments)
-        said = self.said if parent.live or not self.though_gone else ()
+        said = self.said if parent.live or not self.allow_missing_parent else ()
         nodes = self._write_nodes(scope, tree, parent, row) if said else ()
         row = attempt_row(scope, tree, row["ulid"])
         if not said and self.response is not None:
@@ -135,8 +135,8 @@ class SettleCall(Generating):
         settle(scope.transaction, self.attempt, self.spent)
         if self.releases and self.lease is not None:
             _release(scope, tree, parent, self.lease)
-        if self.beside is not None:
-            self.beside(scope, tree, [row for _, row in nodes])
+        if self.also_write is not None:
+            self.also_write(scope, tree, [row for _, row in nodes])
         self._record(scope, tree, parent, nodes, [row["ulid"], *others])
         return Settled(nodes=tuple(node for node, _ in nodes))
 
