@@ -10,7 +10,7 @@ from tests.generating.failing import allow, refuse
 from tests.generating.stage import attempts, count, grove_with
 from tests.soundness import check_sound
 
-from weft.errors import StorageError, WeftError
+from weft.errors import InvalidInputError, WeftError
 from weft.providers.base import Prices
 from weft.providers.scripted import PROFILE
 from weft.providers.wire import Answered
@@ -101,7 +101,7 @@ def test_an_answer_that_no_table_can_hold_leaves_no_running_call_and_no_lease(fi
     odd = Reply(text="Yes.", usage=Usage(prompt=2**70, completion=1))
     with grove_with(file_address, Scripted([odd, "No."])) as grove:
         asked = grove.plant("Marie").say("Where to?")
-        with pytest.raises(StorageError, match="64-bit"):
+        with pytest.raises(InvalidInputError, match="must lie between"):
             asked.generate()
         assert [OUTCOMES[row.outcome] for row in attempts(grove)] == [Outcome.FAILED]
         assert count(grove, schema.leases) == count(grove, schema.calls) == 0

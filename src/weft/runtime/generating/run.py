@@ -333,31 +333,32 @@ class Run:
             settled = self._gate.perform(self._actor, operation)
         except (StorageError, UnavailableError):
             raise
-        except WeftError as error:
-            if not said:
-                raise
-            # The place is gone or another's, or no node can hold this: the answer is kept with its attempt.
-            kept = replace(operation, said=(), outcome=Outcome.FAILED, error=redact(error.message))
-            self._gate.perform(self._actor, kept)
-            raise
         except Exception as error:
-            # Something in it cannot be stored: the call ends without it, so that nothing is left running.
-            ended = replace(
-                operation,
-                said=(),
-                response=None,
-                earlier=(),
-                outcome=Outcome.FAILED,
-                error=_described(error),
-                also_write=None,
-            )
-            self._gate.perform(self._actor, ended)
+            self._end_without_nodes(operation, error)
             raise
         if self._listener is None:
             self._keep_thoughts(prepared.tree_id, heard)
         if moves and slot is not None:
             self._stood = slot, settled.nodes[0].id
         return [(each.choice, node) for each, node in zip(said, settled.nodes, strict=True)]
+
+    def _end_without_nodes(self, operation: SettleCall, error: Exception) -> None:
+        """The place is gone or another's, or something cannot be stored: nothing may be left running.
+
+        The answer is kept with its attempt; where even that cannot be stored, the call ends without it.
+        """
+        why = redact(error.message) if isinstance(error, WeftError) else _described(error)
+        kept = replace(operation, said=(), outcome=Outcome.FAILED, error=why)
+        bare = replace(kept, response=None, earlier=(), also_write=None)
+        for attempt in (kept, bare):
+            try:
+                self._gate.perform(self._actor, attempt)
+            except (StorageError, UnavailableError):
+                raise
+            except Exception as another:  # noqa: BLE001 - the last try is without all that may be wrong
+                _log.failure("answer not written", another, attempt=operation.attempt)
+            else:
+                return
 
     def _keep_thoughts(self, tree: str, heard: Heard) -> None:
         thoughts = heard.thoughts()
