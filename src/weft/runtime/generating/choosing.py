@@ -1,5 +1,8 @@
 """Who answers, where nobody is named."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from sqlalchemy import select
 
 from weft.errors import InvalidInputError
@@ -9,11 +12,14 @@ from weft.runtime.actor import Actor, agent_row
 from weft.runtime.gate import Gate
 from weft.runtime.generating.settings import kept_settings
 from weft.runtime.operations.agents import AddAgent
+from weft.runtime.operations.base import Editing
+from weft.runtime.scope import Scope
 from weft.runtime.values import agent_value
 from weft.store import schema
 from weft.store.references import find_agent
 from weft.store.rows import AGENT_TYPES, AgentRow
 from weft.store.session import Session
+from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Configuration
 
 __all__ = ["DEFAULT_AGENT", "EMBEDDED", "choose_agents", "model_agent"]
@@ -21,7 +27,12 @@ __all__ = ["DEFAULT_AGENT", "EMBEDDED", "choose_agents", "model_agent"]
 DEFAULT_AGENT = "defaultAgent"
 """The key under which the grove's preferences hold the id of who answers by default."""
 EMBEDDED = "local:smollm2"
-_EMBEDDED_NAME = "smollm2"
+_EMBEDDED_AGENT = AddAgent(
+    name="smollm2",
+    type=AgentType.MODEL,
+    model_ref=EMBEDDED,
+    configuration=Configuration(temperature=0.8, max_tokens=200),
+)
 _agents = schema.agents
 
 
@@ -39,15 +50,25 @@ def choose_agents(
         found = _default(session, registry)
         if found is not None:
             return [found]
-    added = AddAgent(
-        name=_EMBEDDED_NAME,
-        type=AgentType.MODEL,
-        model_ref=EMBEDDED,
-        configuration=Configuration(temperature=0.8, max_tokens=200),
-    )
-    made = gate.perform(actor, added)
-    with gate.store.read() as session:
-        return [(made, find_agent(session, made.id))]
+    return [gate.perform(actor, _ShareEmbedded(registry=registry))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ShareEmbedded(Editing):
+    """Add the embedded model's agent, unless another call did so meanwhile: two first calls share one."""
+
+    verb: ClassVar[str] = AddAgent.verb
+    access: ClassVar[MemberRole] = AddAgent.access
+    registry: Registry
+
+    def apply(self, scope: Scope) -> tuple[Agent, int]:
+        # Under the grove's lock, so that the second of two calls finds what the first added.
+        scope.open_grove()
+        default = _default(scope.transaction, self.registry)
+        if default is not None:
+            return default
+        agent = _EMBEDDED_AGENT.apply(scope)
+        return agent, find_agent(scope.transaction, agent.id)
 
 
 def _each_once(found: list[tuple[Agent, int]]) -> list[tuple[Agent, int]]:
