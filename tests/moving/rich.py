@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import ClassVar
 
+from tests.attempts import RecordAttempt
+
 import weft
 from weft.provenance.facts import summary_fact
-from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.base import Editing
 from weft.runtime.operations.envelopes import KeepLegacyText
 from weft.runtime.operations.memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash

@@ -3,11 +3,11 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.attempts import RecordAttempt
 from tests.moving.rich import Summarise
 
 import weft
 from weft.runtime.operations.agents import ArchiveAgent, ChangeAgent
-from weft.runtime.operations.attempts import RecordAttempt
 from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import Image, Mixed, Text, ToolCall
 from weft.tree.item import Item

@@ -5,13 +5,13 @@ import inspect
 import pkgutil
 
 import pytest
+from tests.attempts import RecordAttempt
 from tests.covers import covers
 from tests.snapshot import snapshot
 from tests.soundness import check_sound
 from tests.undo.scenes import CASES, PLAYS, Case, Scene
 
 from weft.runtime import operations
-from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.calibrations import Calibrate
 from weft.runtime.operations.documents import DeleteDocument
 from weft.runtime.operations.envelopes import KeepEnvelope, KeepLegacyText, ReportCached
@@ -26,7 +26,6 @@ from weft.tree.attempt import Outcome
 from weft.tree.tree import Mode
 
 NOT_UNDOABLE = {DeleteTree, DeleteDocument, DeleteRecords, Undo, Redo} | {
-    RecordAttempt,
     KeepEnvelope,
     KeepLegacyText,
     ReportCached,

@@ -7,8 +7,9 @@ import orjson
 
 from weft.errors import PermissionDeniedError
 from weft.provenance.facts import attempt_fact
-from weft.runtime.generating.attempts import Generating, agent_key, new_attempt
+from weft.runtime.generating.attempts import Generating
 from weft.runtime.generating.caps import Spender, require_room
+from weft.runtime.operations.attempts import agent_key, new_attempt
 from weft.runtime.operations.base import Operation
 from weft.runtime.operations.nodes import source_row
 from weft.runtime.scope import Scope
@@ -145,7 +146,13 @@ class BeginCalls(Generating):
         self, scope: Scope, tree: TreeState, parent: NodeRow, lease: LeaseRow, call: CallPlan
     ) -> tuple[int, str]:
         transaction = scope.transaction
-        row = new_attempt(scope, tree, parent, call.agent, self.idempotency_key)
+        row = new_attempt(
+            scope,
+            tree,
+            agent=agent_key(scope, call.agent),
+            parent=parent.key,
+            idempotency_key=self.idempotency_key,
+        )
         key, ulid = row["key"], row["ulid"]
         manifest = save_manifest(transaction, tree.key, key, call.manifest)
         sources = [

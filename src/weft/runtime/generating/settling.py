@@ -8,12 +8,10 @@ from typing import Any
 from weft.errors import ConflictError
 from weft.runtime.answers import Answer, add_response
 from weft.runtime.drafting import Draft, write_node
-from weft.runtime.generating.attempts import (
-    EndedCall,
-    Generating,
+from weft.runtime.generating.attempts import EndedCall, Generating, keep_ended
+from weft.runtime.operations.attempts import (
     agent_key,
     attempt_row,
-    keep_ended,
     new_attempt,
     note_attempt,
     put_request,
@@ -121,12 +119,20 @@ class SettleCall(Generating):
             put_request(scope, tree, row, self.segments)
         said = self.said if parent.live or not self.allow_missing_parent else ()
         nodes = self._write_nodes(scope, tree, parent, row) if said else ()
-        row = attempt_row(scope, tree, row["ulid"])
+        # Written nodes may have linked the response.
+        row = attempt_row(scope, tree, row["ulid"]) or row
+        response = row["response"]
         if not said and self.response is not None:
             digest = hashlib.sha256(self.response.body).digest()
-            row["response"] = add_response(scope, tree, Answer(self.response, digest, 0))["key"]
-        row |= {"outcome": OUTCOMES.index(self.outcome), "error": self.error, "ended_at": scope.now}
-        update_attempt(scope, row, "response", "outcome", "error", "ended_at")
+            response = add_response(scope, tree, Answer(self.response, digest, 0))["key"]
+        update_attempt(
+            scope,
+            row,
+            response=response,
+            outcome=OUTCOMES.index(self.outcome),
+            error=self.error,
+            ended_at=scope.now,
+        )
         note_attempt(scope, tree, row)
         others = [
             keep_ended(scope, tree, parent, self.agent, each, manifest=self.manifest) for each in self.earlier
@@ -143,7 +149,13 @@ class SettleCall(Generating):
     def _begin_again(self, scope: Scope, tree: TreeState) -> dict[str, Any]:
         """Somebody took this process for dead and closed the call. What came is kept all the same."""
         parent = scope.node(tree, self.sources[0].node)
-        row = new_attempt(scope, tree, parent, self.agent, self.idempotency_key)
+        row = new_attempt(
+            scope,
+            tree,
+            agent=agent_key(scope, self.agent),
+            parent=parent.key,
+            idempotency_key=self.idempotency_key,
+        )
         save_manifest(scope.transaction, tree.key, row["key"], self.manifest)
         return row
 
