@@ -343,23 +343,6 @@ def test_a_runner_does_only_what_it_knows(desk):
     assert JobRunner(desk.grove._gate, {}).run_pending() == 0
 
 
-def test_a_thread_does_jobs_as_they_come_and_stops_when_told(fresh_loom):
-    done = threading.Semaphore(0)
-    runner = JobRunner(fresh_loom._gate, {"count": JobKind(run=lambda _: done.release())}, idle=0.01)
-    runner.start()
-    runner.start()
-    for target in range(1, 6):
-        fresh_loom._gate.store.write(
-            lambda transaction, target=target: enqueue(transaction, "count", now=0, target=target)
-        )
-    for _ in range(5):
-        assert done.acquire(timeout=PATIENCE)
-    assert runner.stop(PATIENCE)
-    assert "weft-jobs" not in {thread.name for thread in threading.enumerate()}
-    fresh_loom._gate.store.write(lambda transaction: enqueue(transaction, "count", now=0, target=9))
-    assert [job.target for job in fresh_loom.jobs.all()] == [9]
-
-
 def test_jobs_are_looked_after_by_those_who_may(desk):
     desk.put()
     agent = desk.grove.add_agent("reader", model_ref="t:m", permissions=["loom_aware"])

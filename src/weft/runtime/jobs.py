@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from sqlalchemy import select
 
-from weft.errors import NotFoundError, StorageError, UnavailableError, WeftError
+from weft.errors import NotFoundError, WeftError
 from weft.ids import new_ulid
 from weft.log import Log
 from weft.redaction import redact
@@ -180,19 +180,12 @@ def _job_values(session: Session, rows: Sequence[JobRow]) -> list[Job]:
 
 @dataclass(slots=True)
 class JobRunner:
-    """Does the jobs of the kinds it knows; any number of these, in any number of processes.
-
-    Call `run_pending` to do what is due, or `start` a thread that goes on until `stop`.
-    """
+    """Does the jobs of the kinds it knows; any number of these, in any number of processes."""
 
     gate: Gate
     kinds: Mapping[str, JobKind]
-    idle: float = 1.0
-    """Seconds between two looks when there is nothing to do; what this process commits is seen at once."""
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set: take no more jobs, and let the one under way know."""
-    _wanted: threading.Event = field(default_factory=threading.Event, init=False)
-    _thread: threading.Thread | None = field(default=None, init=False)
 
     def run_pending(self, limit: int | None = None) -> int:
         """Do what is due now, at most `limit` jobs; return how many were tried."""
@@ -204,42 +197,6 @@ class JobRunner:
             self._carry_out(job)
             done += 1
         return done
-
-    def start(self) -> None:
-        """Go on in a thread, until `stop`."""
-        if self._thread is not None and self._thread.is_alive():
-            return
-        self.stopping.clear()
-        self.gate.store.watch(self._wanted.set)
-        self._thread = threading.Thread(target=self._loop, name="weft-jobs", daemon=True)
-        self._thread.start()
-
-    def stop(self, timeout: float | None = 10.0) -> bool:
-        """Take no more jobs and wait for the one under way; False if it was not done in time.
-
-        A job that is left behind is taken over when its hold runs out.
-        """
-        self.stopping.set()
-        self._wanted.set()
-        self.gate.store.unwatch(self._wanted.set)
-        thread, self._thread = self._thread, None
-        if thread is None:
-            return True
-        thread.join(timeout)
-        return not thread.is_alive()
-
-    def _loop(self) -> None:
-        while not self.stopping.is_set():
-            self._wanted.clear()
-            try:
-                found = self.run_pending(limit=1)
-            except (UnavailableError, StorageError):
-                # The database is away; nothing can be done, and nothing is lost.
-                found = 0
-            if not found:
-                self._wanted.wait(self.idle)
-            elif self.stopping.is_set():
-                return
 
     def _claim(self) -> JobRow | None:
         # Looked for without a lock: while there is nothing to do, nobody who writes is kept waiting.

@@ -1,8 +1,8 @@
-"""Leases: one generator at a time extends a position; every other place is free.
+"""Leases: one run at a time extends a position; every other place is free.
 
-A lease is held by a run and runs out unless it is renewed. Its token goes up with
-every new holder and is checked in the transaction that writes, so that a holder who
-slept too long is refused, whatever it believes.
+A lease is held by a run and expires unless it is renewed. Its token goes up with every new holder and
+is checked in the transaction that writes, so that a holder that slept too long is refused. Generations,
+collaborations and `Leases` all take, renew and release leases with the functions below.
 """
 
 from collections.abc import Callable
@@ -21,23 +21,72 @@ from weft.runtime.values import heading_of
 from weft.store.leases import LeaseRow, drop_lease, lease_at, put_lease, sweep_leases
 from weft.store.queries import find_node, node_row
 from weft.store.references import find_tree
-from weft.store.rows import NodeRow, TreeState
+from weft.store.rows import TreeState
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.node import Node
 from weft.tree.wire import from_microseconds, to_microseconds
 
-__all__ = ["LEASE_SECONDS", "Extend", "Extended", "Lease", "Leases"]
+__all__ = [
+    "LEASE_SECONDS",
+    "Extend",
+    "Extended",
+    "Lease",
+    "Leases",
+    "release_lease",
+    "renew_lease",
+    "take_lease",
+]
 
 T = TypeVar("T")
 LEASE_SECONDS = 30.0
 _LONGEST = 3_600.0
 
 
+def take_lease(transaction: Transaction, tree: TreeState, wanted: LeaseRow, now: int) -> LeaseRow:
+    """Return the lease on a position: `wanted`'s run's, taken or prolonged, unless another run holds it.
+
+    A new holder gets a new token; the token in `wanted` is ignored. The caller compares the run.
+    """
+    sweep_leases(transaction, tree, now)
+    held = lease_at(transaction, tree.key, wanted.position, now)
+    if held is not None and held.run != wanted.run:
+        return held
+    lease = wanted._replace(token=transaction.take_key(tree) if held is None else held.token)
+    put_lease(transaction, tree, lease)
+    return lease
+
+
+def renew_lease(transaction: Transaction, tree: TreeState, lease: LeaseRow, now: int, until: int) -> bool:
+    """Prolong a lease that this holder still has; one that expired is not taken again."""
+    if not _is_held(transaction, tree, lease.position, now, (lease.run, lease.token)):
+        return False
+    put_lease(transaction, tree, lease._replace(expires_at=until))
+    return True
+
+
+def release_lease(
+    transaction: Transaction, tree: TreeState, position: int, now: int, *, run: str, token: int | None = None
+) -> bool:
+    """Give up a run's lease, by its token if one is given; False if the run does not hold it."""
+    if not _is_held(transaction, tree, position, now, (run, token)):
+        return False
+    drop_lease(transaction, tree, position)
+    return True
+
+
+def _is_held(
+    transaction: Transaction, tree: TreeState, position: int, now: int, by: tuple[str, int | None]
+) -> bool:
+    run, token = by
+    held = lease_at(transaction, tree.key, position, now)
+    return held is not None and held.run == run and token in {None, held.token}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """The right of one run to extend one position, until it runs out."""
+    """The right of one run to extend one position, until it expires."""
 
     tree_id: str
     node_id: str
@@ -59,8 +108,8 @@ class Extended(NamedTuple):
 class Extend(Editing):
     """Append where a lease is held, and follow: the lease moves on to the new node.
 
-    Without `follows` it stays, for the siblings of a comparison. A lease that ran out,
-    or that another run has by now, is refused, and nothing is written.
+    Without `follows` it stays, for the siblings of a comparison. A lease that expired, or that another
+    run has by now, is refused, and nothing is written.
     """
 
     verb: ClassVar[str] = "append"
@@ -69,8 +118,10 @@ class Extend(Editing):
     follows: bool = True
 
     def apply(self, scope: Scope) -> Extended:
-        tree = scope.open_tree(self.lease.tree_id)
-        at = _require(scope, tree, self.lease)
+        lease = self.lease
+        tree = scope.open_tree(lease.tree_id)
+        at = scope.node(tree, lease.node_id)
+        scope.require_lease(tree, at.position, lease.run, lease.token)
         node = self.append.apply(scope)
         row = scope.node(tree, node.id) if node.tree_id == tree.ulid else None
         if row is None or row.parent != at.position:
@@ -78,30 +129,17 @@ class Extend(Editing):
                 f"the lease is on [{at.local_id}], and this would be written elsewhere",
                 hint="append to the node that the lease is on",
             )
-        return Extended(node, _advance(scope, tree, at, row, self.lease) if self.follows else self.lease)
+        if not self.follows:
+            return Extended(node, lease)
+        release_lease(scope.transaction, tree, at.position, scope.now, run=lease.run, token=lease.token)
+        return Extended(node, _take(scope, tree, row.position, lease.run, to_microseconds(lease.expires_at)))
 
 
-def _require(scope: Scope, tree: TreeState, lease: Lease) -> NodeRow:
-    """The first node at the leased position; a conflict unless the lease still holds."""
-    row = scope.node(tree, lease.node_id)
-    scope.require_lease(tree, row.position, lease.run, lease.token)
-    return row
-
-
-def _advance(scope: Scope, tree: TreeState, before: NodeRow, to: NodeRow, lease: Lease) -> Lease:
-    """A new token too: somebody may have held that position in between."""
-    drop_lease(scope.transaction, tree, before.position)
-    token = scope.transaction.take_key(tree)
-    until = to_microseconds(lease.expires_at)
-    return _put(scope, tree, LeaseRow(tree.key, to.position, lease.run, scope.actor.agent, token, until))
-
-
-def _put(scope: Scope, tree: TreeState, row: LeaseRow) -> Lease:
-    put_lease(scope.transaction, tree, row)
-    return _lease(scope, tree, row)
-
-
-def _lease(scope: Scope, tree: TreeState, row: LeaseRow) -> Lease:
+def _take(scope: Scope, tree: TreeState, position: int, run: str, until: int) -> Lease:
+    wanted = LeaseRow(tree.key, position, run, scope.actor.agent, 0, until)
+    row = take_lease(scope.transaction, tree, wanted, scope.now)
+    if row.run != run:
+        raise scope.lease_taken(row)
     return Lease(
         tree_id=tree.ulid,
         node_id=scope.transaction.node(tree.key, row.position).ulid,
@@ -124,52 +162,43 @@ class Leases:
     ) -> Lease:
         """Take the position of a node for a run (a new one, if none is named).
 
-        A run that has it already gets it again, for longer: the siblings of one
-        comparison are one run. If another run has it: a conflict that says who and until when.
+        A run that has it already gets it again, for longer: the siblings of one comparison are one
+        run. If another run has it: a conflict that says who and until when.
         """
         length = _microseconds(seconds)
         if run is not None and not is_ulid(run):
-            raise InvalidInputError("a run is named by a ULID", hint="leave it away to begin a new one")
+            raise InvalidInputError("a run is named by a ULID", hint="omit it to begin a new one")
 
         def work(scope: Scope, state: TreeState) -> Lease:
             row = scope.live_node(state, node, "extend")
-            holder = run or scope.new_ulid()
-            sweep_leases(scope.transaction, state, scope.now)
-            held = lease_at(scope.transaction, state.key, row.position, scope.now)
-            if held is not None and held.run != holder:
-                raise scope.lease_taken(held)
-            token = scope.transaction.take_key(state) if held is None else held.token
-            agent, until = self.actor.agent, scope.now + length
-            return _put(scope, state, LeaseRow(state.key, row.position, holder, agent, token, until))
+            return _take(scope, state, row.position, run or scope.new_ulid(), scope.now + length)
 
         return self._write(tree, work)
 
     def renew(self, lease: Lease, *, seconds: float = LEASE_SECONDS) -> Lease:
-        """Keep it for longer, from now; a conflict if it has run out or passed on."""
+        """Prolong it, from now; a conflict if it has expired or passed on."""
         length = _microseconds(seconds)
 
         def work(scope: Scope, state: TreeState) -> Lease:
-            at = _require(scope, state, lease)
-            agent, until = self.actor.agent, scope.now + length
-            return _put(scope, state, LeaseRow(state.key, at.position, lease.run, agent, lease.token, until))
+            row = scope.node(state, lease.node_id)
+            scope.require_lease(state, row.position, lease.run, lease.token)
+            return _take(scope, state, row.position, lease.run, scope.now + length)
 
         return self._write(lease.tree_id, work)
 
     def release(self, lease: Lease) -> bool:
-        """Let it go; False if it was not this run's any more, and then nothing changes."""
+        """Give it up; False if it was not this run's any more, and then nothing changes."""
 
         def work(scope: Scope, state: TreeState) -> bool:
-            row = scope.node(state, lease.node_id)
-            held = lease_at(scope.transaction, state.key, row.position, scope.now)
-            if held is None or (held.run, held.token) != (lease.run, lease.token):
-                return False
-            drop_lease(scope.transaction, state, row.position)
-            return True
+            position = scope.node(state, lease.node_id).position
+            return release_lease(
+                scope.transaction, state, position, scope.now, run=lease.run, token=lease.token
+            )
 
         return self._write(lease.tree_id, work)
 
     def holder(self, tree: str, node: str) -> Lease | None:
-        """Who extends a node's position now."""
+        """The lease on a node's position now."""
         with self.gate.store.read() as session:
             require_permission(session, self.actor, Permission.LOOM_AWARE, "look")
             key = find_tree(session, tree)

@@ -9,6 +9,7 @@ from weft.errors import PermissionDeniedError
 from weft.provenance.facts import attempt_fact
 from weft.runtime.generating.attempts import Generating
 from weft.runtime.generating.caps import Spender, require_room
+from weft.runtime.leases import take_lease
 from weft.runtime.operations.attempts import agent_key, new_attempt
 from weft.runtime.operations.base import Operation
 from weft.runtime.operations.nodes import source_row
@@ -16,7 +17,7 @@ from weft.runtime.scope import Scope
 from weft.store import schema
 from weft.store.bodies import save_manifest
 from weft.store.calls import CallRow
-from weft.store.leases import LeaseRow, lease_at, put_lease, sweep_leases
+from weft.store.leases import LeaseRow, lease_at
 from weft.store.rows import NodeRow, TreeState
 from weft.store.spending import add_expected
 from weft.tree.edge import Source, SourceRole
@@ -45,9 +46,7 @@ class Begun:
     """Calls that are written down as under way, and the lease that they are made under."""
 
     tree: int
-    position: int
-    run: str
-    token: int
+    lease: LeaseRow
     attempts: tuple[tuple[int, str], ...]
     """Key and id of each."""
     generation: str = ""
@@ -89,9 +88,7 @@ class BeginCalls(Generating):
                 call.envelope(ulid).apply(scope)
         return Begun(
             tree=tree.key,
-            position=lease.position,
-            run=lease.run,
-            token=lease.token,
+            lease=lease,
             attempts=tuple(begun),
             generation=lease.run if scope.actor.run is None else scope.new_ulid(),
             is_borrowed=is_borrowed,
@@ -111,18 +108,13 @@ class BeginCalls(Generating):
 
         A run that holds it already goes on holding it.
         """
-        transaction = scope.transaction
-        sweep_leases(transaction, tree, scope.now)
-        held = lease_at(transaction, tree.key, parent.position, scope.now)
-        if held is not None:
-            if not scope.is_own(held):
-                raise scope.lease_taken(held)
-            return held, True
-        run, token = scope.actor.run or scope.new_ulid(), transaction.take_key(tree)
-        until = scope.now + self.held_for
-        row = LeaseRow(tree.key, parent.position, run, scope.actor.agent, token, until)
-        put_lease(transaction, tree, row)
-        return row, False
+        run, until = scope.actor.run or scope.new_ulid(), scope.now + self.held_for
+        before = lease_at(scope.transaction, tree.key, parent.position, scope.now)
+        wanted = LeaseRow(tree.key, parent.position, run, scope.actor.agent, 0, until)
+        lease = take_lease(scope.transaction, tree, wanted, scope.now)
+        if lease.run != run:
+            raise scope.lease_taken(lease)
+        return lease, before is not None
 
     def _require_room(self, scope: Scope, tree: TreeState) -> None:
         more: dict[str, int] = {}

@@ -44,9 +44,10 @@ from weft.runtime.generating.telling import (
 from weft.runtime.generating.wishes import Wishes
 from weft.runtime.heartbeat import Heartbeat
 from weft.runtime.idempotency import Idempotency, error_to_wire
+from weft.runtime.leases import renew_lease
 from weft.runtime.operations.memory import KeepThought
 from weft.store.calls import PieceRow, hold_calls, put_piece
-from weft.store.leases import lease_at, put_lease
+from weft.store.leases import lease_at
 from weft.store.references import find_agent
 from weft.store.spending import MICROS
 from weft.store.transaction import Transaction
@@ -320,7 +321,7 @@ class Run:
             manifest=call.manifest,
             error=heard.told,
             earlier=heard.earlier(),
-            lease=(begun.run, begun.token),
+            lease=(begun.lease.run, begun.lease.token),
             generation=begun.generation,
             releases=last and not begun.is_borrowed,
             spent=_spent(heard),
@@ -398,16 +399,12 @@ class Run:
     def _hold(self, prepared: Prepared, transaction: Transaction) -> bool:
         begun, now = prepared.begun, self._gate.clock()
         until = now + round(HOLD_SECONDS * MICROS)
-        state = transaction.tree_state(begun.tree)
-        held = lease_at(transaction, begun.tree, begun.position, now)
         if begun.is_borrowed:
             # Its run renews it.
-            is_held = held is None or held.run == begun.run
+            held = lease_at(transaction, begun.tree, begun.lease.position, now)
+            is_held = held is None or held.run == begun.lease.run
         else:
-            # One that ran out is not taken again: another may have been here meanwhile.
-            is_held = held is not None and (held.run, held.token) == (begun.run, begun.token)
-        if is_held and held is not None:
-            put_lease(transaction, state, held._replace(expires_at=until))
+            is_held = renew_lease(transaction, transaction.tree_state(begun.tree), begun.lease, now, until)
         if is_held:
             hold_calls(transaction, begun.tree, [key for key, _ in begun.attempts], until)
         return is_held

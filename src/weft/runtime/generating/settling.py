@@ -9,6 +9,7 @@ from weft.errors import ConflictError
 from weft.runtime.answers import Answer, add_response
 from weft.runtime.drafting import Draft, write_node
 from weft.runtime.generating.attempts import EndedCall, Generating, keep_ended
+from weft.runtime.leases import release_lease
 from weft.runtime.operations.attempts import (
     agent_key,
     attempt_row,
@@ -22,7 +23,7 @@ from weft.runtime.places import move_cursor, undo_cursor
 from weft.runtime.scope import Scope
 from weft.store.bodies import save_manifest
 from weft.store.calls import PieceRow, drop_call, put_piece
-from weft.store.leases import drop_lease, lease_at
+from weft.store.leases import lease_at
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
 from weft.store.spending import settle
 from weft.tree.attempt import Outcome, RawResponse
@@ -140,7 +141,8 @@ class SettleCall(Generating):
         drop_call(scope.transaction, tree.key, row["key"])
         settle(scope.transaction, self.attempt, self.spent)
         if self.releases and self.lease is not None:
-            _release(scope, tree, parent, self.lease)
+            run, token = self.lease
+            release_lease(scope.transaction, tree, parent.position, scope.now, run=run, token=token)
         if self.also_write is not None:
             self.also_write(scope, tree, [row for _, row in nodes])
         self._record(scope, tree, parent, nodes, [row["ulid"], *others])
@@ -225,9 +227,3 @@ def _require_place(scope: Scope, tree: TreeState, parent: NodeRow, lease: tuple[
     if lease is None or (held.run, held.token) != lease:
         raise scope.lease_taken(held)
     scope.require_lease(tree, parent.position, *lease)
-
-
-def _release(scope: Scope, tree: TreeState, parent: NodeRow, lease: tuple[str, int]) -> None:
-    held = lease_at(scope.transaction, tree.key, parent.position, scope.now)
-    if held is not None and (held.run, held.token) == lease:
-        drop_lease(scope.transaction, tree, parent.position)
