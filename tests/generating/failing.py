@@ -18,7 +18,7 @@ def allow(grove: weft.Grove, table: str) -> None:
 
 
 def _is_file(grove: weft.Grove) -> bool:
-    return isinstance(grove._gate.store, SqliteStore)
+    return isinstance(grove.caller.executor.store, SqliteStore)
 
 
 def _refusing(table: str, event: str, *, is_file: bool) -> list[str]:
@@ -39,4 +39,4 @@ def _refusing(table: str, event: str, *, is_file: bool) -> list[str]:
 
 
 def _write(grove: weft.Grove, statement: str) -> None:
-    grove._gate.store.write(lambda transaction: transaction.execute(text(statement)))
+    grove.caller.executor.store.write(lambda transaction: transaction.execute(text(statement)))

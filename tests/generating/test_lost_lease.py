@@ -51,7 +51,7 @@ def test_a_generation_whose_lease_cannot_be_renewed_until_it_runs_out_stops_and_
         asked = grove.plant("Marie").say("Where to?")
         with asked.stream() as stream:
             gate.wait(1)
-            grove._gate.store.write(
+            grove.caller.executor.store.write(
                 lambda transaction: transaction.execute(
                     text("CREATE TRIGGER no BEFORE UPDATE ON calls BEGIN SELECT RAISE(ABORT, 'no'); END")
                 )
@@ -72,7 +72,7 @@ def test_a_generation_whose_idempotency_key_another_call_took_stops(address):
         with asked.stream(idempotency_key="k") as stream:
             gate.wait(1)
             claims = schema.idempotency
-            grove._gate.store.write(
+            grove.caller.executor.store.write(
                 lambda transaction: transaction.execute(update(claims).values(holder="another"))
             )
             with pytest.raises(ConflictError, match="lost while the answer came"):

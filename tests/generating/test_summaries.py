@@ -351,7 +351,7 @@ def test_asking_for_a_summary_leaves_what_was_sent_and_what_came(address):
         calls = attempts(grove)
         assert [OUTCOMES[each.outcome] for each in calls] == ["failed", "complete", "complete"]
         assert calls[0].error == "authentication: who are you?"
-        with grove._gate.store.read() as session:
+        with grove.caller.executor.store.read() as session:
             for call, words in zip(calls, [b"Green tea", b"Green tea", b"It is about tea."], strict=True):
                 assert words in b"".join(request_segments(session, call.tree, call.key))
                 told = Manifest.from_stored(orjson.loads(manifest_of(session, call.tree, call.key)))

@@ -49,7 +49,7 @@ class _Looking(Attendant):
 @covers("job.looked-for-together")
 def test_what_is_committed_together_is_looked_at_once_and_quiet_is_known(tmp_path):
     with weft.open(tmp_path / "grove.db") as grove:
-        looking = _Looking(grove._gate.store)
+        looking = _Looking(grove.caller.executor.store)
         looking.stopping = _Gathering(looking.wake, commits=2)
         try:
             looking.start()
@@ -91,7 +91,7 @@ class _Failing(_Looking):
 @covers("job.worker-survives")
 def test_a_background_worker_survives_any_exception_backs_off_and_logs_it_without_secrets(tmp_path, caplog):
     with weft.open(tmp_path / "grove.db") as grove:
-        failing = _Failing(grove._gate.store)
+        failing = _Failing(grove.caller.executor.store)
         failing.stopping = _Instant()
         try:
             failing.start()

@@ -185,7 +185,7 @@ def test_no_write_notifies(postgres_server):
     with (
         postgres.database(postgres_server) as address,
         weft.open(address) as grove,
-        statements(grove._gate.store) as said,
+        statements(grove.caller.executor.store) as said,
         follow_on(grove),
     ):
         grove.plant("Marie").say("Why?").edit("How?").prune()
@@ -212,7 +212,7 @@ def test_an_event_behind_a_transaction_still_open_waits_for_it(postgres_server):
                 drawn.set()
                 assert free.wait(PATIENCE)
 
-            grove._gate.store.write(work)
+            grove.caller.executor.store.write(work)
             early.say("after all")
 
         writer = threading.Thread(target=slow_write)
@@ -372,7 +372,7 @@ def test_events_of_a_dump_put_back_on_another_server_are_settled(postgres_server
             tree.say("Why?")
             kinds = [event.kind for event in told(grove).events]
             events = schema.events
-            grove._gate.store.write(
+            grove.caller.executor.store.write(
                 lambda transaction: transaction.execute(
                     update(events).values(transaction=events.c.transaction + 10**12)
                 )

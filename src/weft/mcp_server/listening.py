@@ -15,11 +15,11 @@ from mcp.server.subscriptions import (
 from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResult
 
 from weft.errors import LimitExceededError
+from weft.grove.grove import Grove
 from weft.mcp_server.answers import protocol_error
 from weft.mcp_server.resources import Address, document_at, parse_uri
 from weft.runtime.events import Event
 from weft.runtime.following import Subscription
-from weft.runtime.grove import Grove
 
 __all__ = ["MOST_STREAMS", "Listening"]
 

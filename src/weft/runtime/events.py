@@ -8,8 +8,8 @@ from datetime import datetime
 from sqlalchemy import select
 
 from weft.errors import InvalidInputError
-from weft.runtime.actor import Actor, require_access, require_permission, trees_allowed
 from weft.runtime.event_cursors import read_cursor, write_cursor
+from weft.runtime.operations.permissions import Actor, require_access, require_permission, trees_allowed
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.events import BEGINNING, EventRow, Place, head_of, horizon_of, read_events

@@ -15,9 +15,9 @@ from weft.errors import NotFoundError, WeftError
 from weft.ids import new_ulid
 from weft.log import Log
 from weft.redaction import redact
-from weft.runtime.actor import Actor, require_access, require_permission
-from weft.runtime.gate import Gate
 from weft.runtime.heartbeat import Heartbeat, beating
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.store import schema
 from weft.store.jobs import (
     JobRow,
@@ -112,7 +112,7 @@ class JobKind:
 class JobBoard:
     """The grove's jobs, to look at and to help along."""
 
-    gate: Gate
+    gate: Executor
     actor: Actor
 
     def all(
@@ -182,7 +182,7 @@ def _job_values(session: Session, rows: Sequence[JobRow]) -> list[Job]:
 class JobRunner:
     """Does the jobs of the kinds it knows; any number of these, in any number of processes."""
 
-    gate: Gate
+    gate: Executor
     kinds: Mapping[str, JobKind]
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set: take no more jobs, and let the one under way know."""

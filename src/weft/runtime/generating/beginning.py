@@ -11,9 +11,9 @@ from weft.runtime.generating.attempts import Generating
 from weft.runtime.generating.caps import Spender, require_room
 from weft.runtime.leases import take_lease
 from weft.runtime.operations.attempts import agent_key, new_attempt
-from weft.runtime.operations.base import Operation
+from weft.runtime.operations.executor import Operation
 from weft.runtime.operations.nodes import source_row
-from weft.runtime.scope import Scope
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import save_manifest
 from weft.store.calls import CallRow

@@ -8,13 +8,12 @@ from sqlalchemy import select
 from weft.errors import InvalidInputError
 from weft.providers.base import ModelName
 from weft.providers.registry import Registry
-from weft.runtime.actor import Actor, agent_row
-from weft.runtime.gate import Gate
 from weft.runtime.generating.settings import kept_settings
 from weft.runtime.operations.agents import AddAgent
-from weft.runtime.operations.base import Editing
-from weft.runtime.scope import Scope
-from weft.runtime.values import agent_value
+from weft.runtime.operations.executor import Editing, Executor
+from weft.runtime.operations.node_values import agent_value
+from weft.runtime.operations.permissions import Actor, agent_row
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.references import find_agent
 from weft.store.rows import AGENT_TYPES, AgentRow
@@ -37,7 +36,7 @@ _agents = schema.agents
 
 
 def choose_agents(
-    gate: Gate, actor: Actor, registry: Registry, named: tuple[str, ...]
+    gate: Executor, actor: Actor, registry: Registry, named: tuple[str, ...]
 ) -> list[tuple[Agent, int]]:
     """Those named; else the grove's default; else the model agent that came last; else the embedded model.
 

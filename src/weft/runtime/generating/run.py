@@ -21,8 +21,6 @@ from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, Tool
 from weft.providers.registry import Registry
 from weft.providers.retrying import stream_retrying
 from weft.redaction import redact
-from weft.runtime.actor import Actor
-from weft.runtime.gate import Gate
 from weft.runtime.generating.caps import micros_of
 from weft.runtime.generating.hearing import Heard, News
 from weft.runtime.generating.listening import Listener
@@ -45,7 +43,9 @@ from weft.runtime.generating.wishes import Wishes
 from weft.runtime.heartbeat import Heartbeat
 from weft.runtime.idempotency import Idempotency, error_to_wire
 from weft.runtime.leases import renew_lease
-from weft.runtime.operations.memory import KeepThought
+from weft.runtime.operations.agent_memory import KeepThought
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
 from weft.store.calls import PieceRow, hold_calls, put_piece
 from weft.store.leases import lease_at
 from weft.store.references import find_agent
@@ -85,7 +85,7 @@ class Run:
 
     def __init__(
         self,
-        gate: Gate,
+        gate: Executor,
         actor: Actor,
         registry: Registry,
         place: Place,

@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 
 from weft.errors import NotFoundError
 from weft.provenance.facts import attempt_fact
-from weft.runtime.scope import Scope
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import save_segments
 from weft.store.rows import OUTCOMES, TreeState

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
-from weft.runtime.actor import require_access, require_permission
-from weft.runtime.scope import Scope
+from weft.runtime.operations.permissions import require_access, require_permission
+from weft.runtime.operations.scope import Scope
 from weft.runtime.undoing.kinds import FINAL, REVERSALS_IN_GROVE, REVERSALS_IN_TREE
 from weft.runtime.undoing.stack import REDO, UNDO, Recorded, event_at, tops_before, tops_now
 from weft.runtime.undoing.step import Reversal, Step, Told

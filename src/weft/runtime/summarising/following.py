@@ -5,10 +5,10 @@ from collections.abc import Callable
 from sqlalchemy import func, select
 
 from weft.errors import InvalidInputError, NotFoundError
-from weft.runtime.actor import Actor
 from weft.runtime.events import EventBatch, EventLog
-from weft.runtime.gate import Gate
 from weft.runtime.jobs import JobKind, Running
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
 from weft.runtime.summarising.making import Making, node_named
 from weft.runtime.summarising.thread import FOLLOWER
 from weft.store import schema
@@ -27,7 +27,7 @@ _BATCH = 500
 _TRIES = 4
 
 
-def plan_summaries(gate: Gate, actor: Actor) -> bool:
+def plan_summaries(gate: Executor, actor: Actor) -> bool:
     """Put what was written since the last look on the list of jobs; whether there may be more.
 
     The place in the event log moves in the same transaction, so that nothing is left out and nothing
@@ -81,7 +81,7 @@ def _plan_tree(transaction: Transaction, now: int, tree_id: str, ids: list[str])
         enqueue(transaction, TREE_JOB, now=now, tree=tree.key)
 
 
-def job_kinds(gate: Gate, actor: Actor) -> dict[str, JobKind]:
+def job_kinds(gate: Executor, actor: Actor) -> dict[str, JobKind]:
     """How each is done. What was summarised meanwhile, or is gone, is done."""
 
     def making(running: Running) -> Making:

@@ -14,9 +14,8 @@ from weft.provenance.facts import (
     tree_facts,
 )
 from weft.provenance.revised import DOCUMENT, PROJECT
-from weft.runtime.operations.references import label_digest
-from weft.runtime.operations.revising import note_revised
-from weft.runtime.targets import Address, targets_of
+from weft.runtime.operations.references import Address, label_digest, targets_of
+from weft.runtime.operations.revisions import note_revised
 from weft.runtime.undoing.step import Step, node_named
 from weft.store import schema
 from weft.store.records import record_rows
