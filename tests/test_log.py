@@ -56,5 +56,5 @@ def test_logging_never_raises_and_loads_structlog_only_when_something_is_logged(
             raise RuntimeError
 
     Log("weft.test").warning("odd", value=Unprintable())
-    script = "import sys, weft.grove.grove, weft.runtime.jobs; print('structlog' in sys.modules)"
+    script = "import sys, weft.grove.grove, weft.runtime.coordination.jobs; print('structlog' in sys.modules)"
     assert run(script).stdout == "False\n"

@@ -5,7 +5,7 @@ from threading import Barrier
 
 import pytest
 from tests.covers import covers
-from tests.generating.failing import allow, refuse
+from tests.generation.failing import allow, refuse
 from tests.soundness import check_sound
 
 from weft.errors import PermissionDeniedError

@@ -11,9 +11,9 @@ from sqlalchemy import select
 
 from weft.errors import ConflictError
 from weft.runtime.collaborating.presence import touch_cursor
-from weft.runtime.generating.preparing import HOLD_SECONDS
-from weft.runtime.generating.processes import this_process
-from weft.runtime.leases import release_lease, take_lease
+from weft.runtime.coordination.leases import release_lease, take_lease
+from weft.runtime.coordination.processes import this_process
+from weft.runtime.generation.plan import HOLD_SECONDS
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.nodes import source_row
 from weft.runtime.operations.permissions import Actor, require_permission

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import update
 
 from weft.errors import WeftError
-from weft.runtime.heartbeat import beating
+from weft.runtime.coordination.heartbeat import beating
 from weft.runtime.operations.permissions import require_access
 from weft.store import schema
 from weft.store.references import find_tree
