@@ -7,7 +7,8 @@ import weakref
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import chain
 from types import TracebackType
 from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 
@@ -118,7 +119,11 @@ R = TypeVar("R")
 
 @dataclass(slots=True)
 class EventChannel(Generic[E]):
-    """From the thread that hears models to whoever listens, in order. Words nobody took yet are joined."""
+    """Carries events from the thread of the models to the reader, in order.
+
+    Text of one slot that a slow reader has not taken yet is joined when it is taken: once, so that a
+    long answer costs no more than its length.
+    """
 
     _waiting: "deque[E | TextChunk]" = field(default_factory=deque["E | TextChunk"])
     _changed: threading.Condition = field(default_factory=threading.Condition)
@@ -128,16 +133,11 @@ class EventChannel(Generic[E]):
 
     def put(self, event: "E | TextChunk") -> None:
         with self._changed:
-            last = self._waiting[-1] if self._waiting else None
-            if isinstance(event, TextChunk) and isinstance(last, TextChunk) and last.slot == event.slot:
-                joined = replace(last, text=last.text + event.text, chances=last.chances + event.chances)
-                self._waiting[-1] = joined
-            else:
-                self._waiting.append(event)
+            self._waiting.append(event)
             self._wake()
 
     def close(self, error: BaseException | None = None) -> None:
-        """Nothing more comes; whoever listens is told why, if something went wrong."""
+        """End the stream; `error` is raised to the reader after the last event."""
         with self._changed:
             self._closed, self._error = True, error
             self._wake()
@@ -168,11 +168,25 @@ class EventChannel(Generic[E]):
 
     def _take(self) -> "E | TextChunk | None":
         if self._waiting:
-            return self._waiting.popleft()
+            event = self._waiting.popleft()
+            return self._joined(event) if isinstance(event, TextChunk) else event
         error, self._error = self._error, None
         if error is not None:
             raise error
         return None
+
+    def _joined(self, first: TextChunk) -> TextChunk:
+        chunks = [first]
+        while self._waiting:
+            following = self._waiting[0]
+            if not isinstance(following, TextChunk) or following.slot != first.slot:
+                break
+            chunks.append(following)
+            self._waiting.popleft()
+        if len(chunks) == 1:
+            return first
+        text = "".join(chunk.text for chunk in chunks)
+        return TextChunk(first.slot, text, tuple(chain.from_iterable(chunk.chances for chunk in chunks)))
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, woken: asyncio.Event) -> None:
