@@ -50,7 +50,6 @@ _OUTER = [
     "generation",
     "summaries",
     "mcp_server",
-    "moving",
     "provenance/test_bundle.py",
     "provenance/test_every_byte.py",
     "provenance/test_timestamps.py",
@@ -62,6 +61,7 @@ _OUTER = [
     "store/test_kill.py",
     "store/test_trouble.py",
     "test_imports.py",
+    "transfer",
 ]
 collect_ignore = _OUTER if _INNER else []  # not even loaded
 _FIGURE = "figure: "

@@ -7,7 +7,7 @@ import sys
 from tests.covers import covers
 
 from weft.log import Log, log_to_stderr
-from weft.providers.secret import Secret
+from weft.providers.keys import Secret
 
 KEY = "zz-not-like-any-known-key"
 

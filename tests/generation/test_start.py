@@ -12,8 +12,8 @@ from tests.soundness import check_sound
 
 from weft.errors import InvalidInputError, WeftError
 from weft.providers.base import Prices
+from weft.providers.exchange import WireHead
 from weft.providers.scripted import PROFILE
-from weft.providers.wire import Answered
 from weft.store import schema
 from weft.store.rows import OUTCOMES
 from weft.testing import Gate, Reply, Scripted
@@ -33,7 +33,7 @@ class Silent(Scripted):
     async def stream(self, request):
         async with aclosing(super().stream(request)) as events:
             async for event in events:
-                if isinstance(event, Answered):
+                if isinstance(event, WireHead):
                     await self._before.go_through()
                 yield event
 

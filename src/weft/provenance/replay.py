@@ -10,18 +10,20 @@ from weft.provenance.events import EventRecord
 from weft.provenance.report import Findings
 from weft.store.rows import EDGE_TYPES
 from weft.tree.edge import EdgeType
+from weft.tree.event_kinds import CREATING_KINDS, EventKind
 
 __all__ = ["Mark", "Replay"]
 
 CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
-_CREATE = frozenset(
-    {"plant", "append", "annotate", "merge", "edit", "erase", "split", "join", "commit", "switch", "generate"}
-)
 _UNMADE = 0
 _MADE = 1
 _MADE_BY_EDIT = 2
 _MADE_BY_JOIN = 3
-_MADE_BY = {"edit": _MADE_BY_EDIT, "erase": _MADE_BY_EDIT, "join": _MADE_BY_JOIN}
+_MADE_BY: dict[str, int] = {
+    EventKind.EDIT: _MADE_BY_EDIT,
+    EventKind.ERASE: _MADE_BY_EDIT,
+    EventKind.JOIN: _MADE_BY_JOIN,
+}
 _NONE = -1
 
 
@@ -68,7 +70,7 @@ class Replay:
     def apply(self, event: EventRecord) -> None:
         """Do one event again. Kinds that change nothing we keep are passed over."""
         payload = event.payload
-        if event.kind in _CREATE and isinstance(payload.get("nodes"), list):
+        if event.kind in CREATING_KINDS and isinstance(payload.get("nodes"), list):
             for ulid in cast("list[object]", payload["nodes"]):
                 self._create(str(ulid), event)
         match event.kind:
@@ -92,7 +94,7 @@ class Replay:
     def _step(self, event: EventRecord) -> None:
         """Steps back and forth say outright what became of what they touched."""
         payload, undone = event.payload, event.kind == "undo"
-        if payload.get("kind") in _CREATE and isinstance(payload.get("nodes"), list):
+        if payload.get("kind") in CREATING_KINDS and isinstance(payload.get("nodes"), list):
             for ulid in cast("list[object]", payload["nodes"]):
                 at = self.find(ulid)
                 if at is not None:
@@ -113,7 +115,10 @@ class Replay:
         if not isinstance(item, dict):
             return
         told = cast("dict[str, Any]", item)
-        place = str(told.get("node")), int(told.get("ordinal", -1))
+        node, ordinal = told.get("node"), told.get("ordinal")
+        if not isinstance(node, str) or not isinstance(ordinal, int):
+            return
+        place = node, ordinal
         attached, _ = self.items.get(place, (None, None))
         self.items[place] = (attached, None if told.get("hanging") else event.ordinal)
 
@@ -194,7 +199,8 @@ class Replay:
         columns = self.columns
         parent = columns.parent(at)
         above = None if parent is None else columns.index(parent)
-        if above is not None:
+        # A parent is older than its child; a damaged one may not be, and would make a circle.
+        if above is not None and above < at:
             self._next_child[at] = self._first_child[above]
             self._first_child[above] = at
         if columns.positions[at] != columns.keys[at]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from weft.commands.overlooked import overlooked_note
 from weft.commands.reply import failed
 from weft.commands.results import Result, results_message
-from weft.context.loomaware.assembly import Exchange
+from weft.context.agent_view.agent_context import Exchange
 from weft.context.tokens import DEFAULT
 from weft.errors import (
     ConflictError,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from weft.commands.overlooked import Overlooked, overlooked
 from weft.commands.scan import Found, Scan, Scanner
-from weft.context.loomaware.headings import may_become_heading, strip_headings
+from weft.context.agent_view.node_headings import may_become_heading, strip_headings
 from weft.context.marker import JOINT
 from weft.context.tokens import DEFAULT
 from weft.providers.base import Request

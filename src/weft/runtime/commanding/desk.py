@@ -10,7 +10,7 @@ from weft.commands.parse import cross_tree
 from weft.commands.reply import document_outside, missing_node
 from weft.commands.values import Command
 from weft.commands.writing import write_command
-from weft.context.loomaware.headings import NodeFacts, heading
+from weft.context.agent_view.node_headings import NodeFacts, heading
 from weft.errors import CrossTreeError, InvalidInputError
 from weft.ids import normalise_reference
 from weft.runtime.commanding.crossing import not_crossing

@@ -7,8 +7,8 @@ from weft.commands import reply
 from weft.commands import values as v
 from weft.commands.help import help_on, help_text
 from weft.commands.views import Shown, branch_as_nodes, branch_as_prose, tree_drawn, viewed
-from weft.context.loomaware.headings import NodeFacts, escape_look_alikes
-from weft.context.loomaware.prose import marked_prose
+from weft.context.agent_view.node_headings import NodeFacts, escape_look_alikes
+from weft.context.agent_view.prose import marked_prose
 from weft.errors import LimitExceededError, NotFoundError
 from weft.runtime.commanding.briefing import brief_node, in_brief
 from weft.runtime.commanding.desk import Desk, Outcome

@@ -22,10 +22,10 @@ from weft.commands.telling import told
 from weft.commands.values import Action as Asked
 from weft.commands.values import Command, ViewResult
 from weft.commands.writing import write_command
-from weft.context.loomaware.headings import NodeFacts
-from weft.context.loomaware.memory import Memory
-from weft.context.loomaware.place import Place
-from weft.context.loomaware.trace import Action
+from weft.context.agent_view.action_trace import Action
+from weft.context.agent_view.loom_block import Place
+from weft.context.agent_view.memory_block import Memory
+from weft.context.agent_view.node_headings import NodeFacts
 from weft.context.tokens import DEFAULT
 from weft.errors import (
     ContextLimitError,

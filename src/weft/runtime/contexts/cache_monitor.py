@@ -27,6 +27,7 @@ from weft.store.references import find_agent
 from weft.store.rows import NodeRow
 from weft.store.transaction import GROVE
 from weft.tree.agent import Agent
+from weft.tree.event_kinds import STEP_KINDS, EventKind, Subject
 from weft.tree.json import JsonObject, JsonValue
 
 if TYPE_CHECKING:
@@ -39,10 +40,7 @@ _CANDIDATES = 64
 """Requests among which the last one of this path is looked for."""
 _EVENTS = 1_000
 _SETTINGS = ("library", "changed", "libraryShare")
-_BY_TREE_EVENT = {
-    "assign": Trigger.SETTINGS,
-    **dict.fromkeys(("exclude", "include", "prune", "restore", "attach", "detach"), Trigger.EXCLUSION),
-}
+_EXCLUDING = frozenset({Subject.EXCLUSION, Subject.PRUNE, Subject.ITEM})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ def _asked_otherwise(record: JsonObject, assembly: "Assembly") -> bool:
     )
 
 
-def _since(opened: Opened, chain: int, moment: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _since(opened: Opened, chain: int, moment: int) -> Iterator[tuple[EventKind | None, dict[str, Any]]]:
     found = (
         select(_events.c.kind, _events.c.payload)
         .where(_events.c.tree == chain, _events.c.created_at >= moment)
@@ -122,35 +120,39 @@ def _since(opened: Opened, chain: int, moment: int) -> Iterator[tuple[str, dict[
     )
     for row in opened.session.execute(found):
         payload = json.loads(row.payload)
-        stepped = row.kind in {"undo", "redo"}
-        yield (str(payload.get("kind")) if stepped else row.kind), payload
+        word = str(payload.get("kind")) if row.kind in STEP_KINDS else row.kind
+        yield EventKind.of(word), payload
 
 
-def _of_tree_event(kind: str, payload: Mapping[str, Any]) -> Iterator[Trigger]:
-    if kind == "describe":
+def _of_tree_event(kind: EventKind | None, payload: Mapping[str, Any]) -> Iterator[Trigger]:
+    if kind is EventKind.DESCRIBE:
         fields = payload.get("fields")
         if fields is None or {"system_context", "preferences"} & set(fields):
             yield Trigger.SETTINGS
-    elif kind in _BY_TREE_EVENT:
-        yield _BY_TREE_EVENT[kind]
+    elif kind is EventKind.ASSIGN:
+        yield Trigger.SETTINGS
+    elif kind is not None and kind.subject in _EXCLUDING:
+        yield Trigger.EXCLUSION
 
 
-def _of_grove_event(kind: str, payload: Mapping[str, Any], stood: Stood, agent: Agent) -> Iterator[Trigger]:
+def _of_grove_event(
+    kind: EventKind | None, payload: Mapping[str, Any], stood: Stood, agent: Agent
+) -> Iterator[Trigger]:
     match kind:
-        case "prefer-in-grove":
+        case EventKind.PREFER_IN_GROVE:
             yield Trigger.SETTINGS
-        case "change-agent" if payload.get("agent") in {None, agent.id}:
+        case EventKind.CHANGE_AGENT if payload.get("agent") in {None, agent.id}:
             yield Trigger.AGENT
-        case "change-agent":
+        case EventKind.CHANGE_AGENT:
             # A person's own settings say which document is their memory.
             yield Trigger.MEMORY
-        case "change-project" if payload.get("project") in {None, stood.project}:
+        case EventKind.CHANGE_PROJECT if payload.get("project") in {None, stood.project}:
             yield Trigger.PROJECT
-        case "document" | "save" | "archive-document" | "restore-document" | "delete-document":
+        case _ if kind is not None and kind.subject is Subject.DOCUMENT:
             if payload.get("document") in {None, *stood.documents}:
                 yield Trigger.MEMORY
                 yield Trigger.PROJECT
-        case "mount" | "unmount":
+        case EventKind.MOUNT | EventKind.UNMOUNT:
             yield Trigger.PROJECT
         case _:
             pass

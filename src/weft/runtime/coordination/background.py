@@ -1,7 +1,6 @@
 """Background threads of an open grove, and the generations it has to stop before it is closed."""
 
 import contextlib
-import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
@@ -12,7 +11,6 @@ from typing import ClassVar, Protocol, TypeVar
 from weft.errors import WeftError
 from weft.log import Log
 from weft.store.base import Store
-from weft.store.forking import at_work
 
 __all__ = ["ActiveRun", "BackgroundWorker", "register_run", "stop_runs", "stop_workers", "worker_of"]
 
@@ -42,18 +40,14 @@ class BackgroundWorker(ABC):
 
     def __init__(self, store: Store) -> None:
         self._store = weakref.ref(store)
-        self.reset()
+        self._woken = threading.Event()
+        self.stopping = threading.Event()
+        self._thread: threading.Thread | None = None
         store.watch(self.wake)
 
     @abstractmethod
     def work(self, store: Store) -> None:
         """Do what there is to do; check `stopping` in between."""
-
-    def reset(self) -> None:
-        """Set up the thread: at first, and in a forked child, where it is gone and its locks may be held."""
-        self._woken = threading.Event()
-        self.stopping = threading.Event()
-        self._thread: threading.Thread | None = None
 
     def wake(self) -> None:
         """Something was committed."""
@@ -102,8 +96,7 @@ class BackgroundWorker(ABC):
     def _succeeds(self, store: Store) -> bool:
         """Work once. A failure is logged and tried again later: without this thread nothing would be done."""
         try:
-            with at_work():
-                self.work(store)
+            self.work(store)
         except WeftError as error:
             # A full disk or a lost server: expected to pass, and reported to the writers as well.
             _log.warning("background work failed", worker=self.name, code=error.code, error=error.message)
@@ -169,16 +162,3 @@ def stop_runs(store: Store) -> None:
     for run in runs:
         with contextlib.suppress(WeftError, TimeoutError, CancelledError):
             run.wait(_RUN_PATIENCE)
-
-
-def _after_fork() -> None:
-    """Threads stayed with the parent; a lock that was held there would never be released here."""
-    global _guard  # noqa: PLW0603 - the one lock of the module
-    _guard = threading.RLock()
-    for workers in list(_workers.values()):
-        for worker in workers:
-            worker.reset()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

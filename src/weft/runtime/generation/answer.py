@@ -9,12 +9,13 @@ from typing import Protocol
 import orjson
 
 from weft.commands.scan import scan
-from weft.context.loomaware.headings import strip_headings
+from weft.context.agent_view.node_headings import strip_headings
 from weft.context.tokens import DEFAULT
 from weft.errors import ProviderError, Trouble, WeftError
 from weft.providers.base import Request
-from weft.providers.collecting import Answer, Choice
 from weft.providers.events import (
+    Answer,
+    Choice,
     Ending,
     Event,
     Retried,
@@ -23,7 +24,7 @@ from weft.providers.events import (
     ThinkingDone,
     ToolCalled,
 )
-from weft.providers.wire import Answered, Exchange, Received, Sent
+from weft.providers.exchange import Exchange, WireBytes, WireHead, WireRequest
 from weft.redaction import redact
 from weft.runtime.generation.finish_call import Continuation
 from weft.runtime.generation.plan import PlannedCall
@@ -94,13 +95,13 @@ class CallProgress:
             self._grow(len(event.text))
         self.answer.add(event)
         match event:
-            case Sent():
+            case WireRequest():
                 self.requested_at = now
                 self._said.clear()
                 self._wire.clear()
-            case Answered():
+            case WireHead():
                 self._wire.append(bytes(event))
-            case Received():
+            case WireBytes():
                 self._wire.append(event.data)
                 self.responded_at = now
             case TextDelta() | ThinkingDelta():

@@ -250,7 +250,11 @@ class _Preparing:
 
 
 def preflight(
-    gate: Executor, actor: Actor, registry: Registry, place: tuple[str, str | None], wishes: GenerationOptions
+    gate: Executor,
+    actor: Actor,
+    registry: Registry,
+    place: tuple[str, str | None],
+    wishes: GenerationOptions,
 ) -> Preflight:
     """What it would mean; nothing is written (but the embedded model's agent, if there is none at all)."""
     here = StartPointReader(gate.store, actor).here(*place, gate.clock())
@@ -279,7 +283,11 @@ def _preflight(asked: list[_Asked], n: int) -> Preflight:
 
 
 def plan_generation(
-    gate: Executor, actor: Actor, registry: Registry, place: tuple[str, str | None], wishes: GenerationOptions
+    gate: Executor,
+    actor: Actor,
+    registry: Registry,
+    place: tuple[str, str | None],
+    wishes: GenerationOptions,
 ) -> GenerationPlan:
     """Check, commit what was typed, assemble, and write down what is going to be asked."""
     places = StartPointReader(gate.store, actor)

@@ -6,7 +6,7 @@ from typing import Protocol
 import orjson
 
 from weft.errors import ConflictError, NotFoundError, WeftError
-from weft.providers.collecting import Choice
+from weft.providers.events import Choice
 from weft.runtime.coordination.processes import is_dead_process
 from weft.runtime.generation.answer import choices_from, storable, without_commands
 from weft.runtime.generation.finish_call import Continuation, FinishCall

@@ -19,7 +19,7 @@ from weft.errors import (
 from weft.log import Log
 from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled
 from weft.providers.registry import Registry
-from weft.providers.retrying import stream_retrying
+from weft.providers.retries import stream_retrying
 from weft.redaction import redact
 from weft.runtime.coordination.heartbeat import Heartbeat
 from weft.runtime.coordination.idempotency import Idempotency, error_to_wire

@@ -24,6 +24,7 @@ from weft.store.rows import AgentRow, NodeRow, TreeState
 from weft.store.transaction import GROVE, GroveState, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.content import JsonObject, JsonValue
+from weft.tree.event_kinds import EventKind
 from weft.tree.wire import iso_moment
 
 __all__ = ["Scope", "digest_of", "dump_json"]
@@ -119,8 +120,11 @@ class Scope:
         self._facts.update(facts)
 
     def record(self, tree: TreeState | None, kind: str, payload: JsonObject, inverse: JsonObject) -> None:
-        """Append the operation's event to its chain, with the facts noted since the last one."""
-        transaction = self.transaction
+        """Append the operation's event to its chain, with the facts noted since the last one.
+
+        Raises `ValueError` for a kind that `EventKind` does not have.
+        """
+        transaction, kind = self.transaction, EventKind(kind).value
         if self._facts:
             payload, self._facts = {**payload, "facts": self._facts}, {}
         state = transaction.grove_state() if tree is None else tree

@@ -19,11 +19,11 @@ from weft.errors import (
 )
 from weft.ids import new_ulid
 from weft.providers.base import ModelName, Parameters, Profile, Provider, Request
-from weft.providers.collecting import Answer
+from weft.providers.events import Answer
+from weft.providers.exchange import Exchange
 from weft.providers.keys import VARIABLES, Keys
 from weft.providers.registry import Registry, installed_providers
-from weft.providers.retrying import stream_retrying
-from weft.providers.wire import Exchange
+from weft.providers.retries import stream_retrying
 from weft.runtime.generation.agent_choice import EMBEDDED
 from weft.runtime.generation.answer import error_text
 from weft.runtime.generation.model_loop import model_loop
@@ -284,6 +284,6 @@ def _whose(name: ModelName) -> str:
 
 
 def _is_installed() -> bool:
-    from weft.providers.engine import installed  # noqa: PLC0415 - looks for the package as it is called
+    from weft.providers.local.engine import installed  # noqa: PLC0415 - looks for the package as it is called
 
     return installed()
