@@ -13,7 +13,7 @@ from weft.ids import PRIME, base_of, is_ulid
 from weft.runtime.operations.node_values import TREE_ROWS, contents_of, tree_value
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.operations.references import KINDS
-from weft.runtime.summarising.extracting import EXTRACT, extract
+from weft.runtime.summaries.prompts import EXTRACT, extract
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
 from weft.store.counting import count_continuations, count_notes
