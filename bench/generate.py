@@ -14,10 +14,10 @@ from bench.timing import percentile
 from weft.grove.node import NodeHandle
 from weft.providers.base import Request
 from weft.providers.events import TextDelta
-from weft.providers.registry import Registry
+from weft.providers.registry import ProviderRegistry
 from weft.providers.scripted import Reply, Scripted
-from weft.runtime.generating.loop import hearing
-from weft.runtime.generating.telling import Said
+from weft.runtime.generation.model_loop import model_loop
+from weft.runtime.generation.stream import TextChunk
 from weft.tree.content import Text
 from weft.tree.message import Message
 from weft.tree.node import Role
@@ -105,11 +105,11 @@ def _floor(words: int, rounds: int) -> list[Heard]:
                     first = time.perf_counter() - began
         return Heard(first, time.perf_counter() - began)
 
-    return [hearing().submit(listen()).result() for _ in range(rounds)]
+    return [model_loop().submit(listen()).result() for _ in range(rounds)]
 
 
 def _alone(address: str, words: int, rounds: int) -> list[Heard]:
-    with weft.open(address, providers=Registry({"scripted": _model(words)})) as grove:
+    with weft.open(address, providers=ProviderRegistry({"scripted": _model(words)})) as grove:
         grove.add_agent("Echo", model_ref="scripted:echo")
         tree = grove.plant("Alone")
         nodes = [tree.root.say(f"Go on, {index}.") for index in range(rounds + 1)]
@@ -122,14 +122,14 @@ def _listen(node: NodeHandle) -> Heard:
     first = 0.0
     with node.stream(agent="Echo") as stream:
         for event in stream:
-            if not first and isinstance(event, Said):
+            if not first and isinstance(event, TextChunk):
                 first = time.perf_counter() - began
     return Heard(first, time.perf_counter() - began)
 
 
 def _at_once(address: str, words: int) -> list[Heard]:
     heard: list[Heard] = []
-    with weft.open(address, providers=Registry({"scripted": _model(words)})) as grove:
+    with weft.open(address, providers=ProviderRegistry({"scripted": _model(words)})) as grove:
         tree = grove.plant("Crowd")
         nodes = [tree.root.say(f"Go on, {index}.") for index in range(_AT_ONCE)]
         threads = [threading.Thread(target=_listen_into, args=(heard, node)) for node in nodes]

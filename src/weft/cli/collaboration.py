@@ -17,10 +17,10 @@ from weft.commands.scan import ARROW
 from weft.commands.strings import written
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject
-from weft.tree.marks import counted
+from weft.tree.json_names import to_wire
 from weft.tree.node import Status
+from weft.tree.node_labels import counted
 from weft.tree.tree import Mode
-from weft.tree.wire import to_wire
 
 if TYPE_CHECKING:
     from weft.commands.results import Result
@@ -263,7 +263,7 @@ class _RunDisplay:
             Began,
             Commanded,
             Retrying,
-            Said,
+            TextChunk,
             Turned,
         )
 
@@ -273,7 +273,7 @@ class _RunDisplay:
                     self.agent, self.node = event.agent, event.node_id
                 case Turned():
                     self._end_line()
-                case Said():
+                case TextChunk():
                     self._write(event.text)
                 case Commanded():
                     text = " ".join(event.text.split())

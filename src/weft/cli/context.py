@@ -15,7 +15,7 @@ from weft.cli.output import Column
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import read_setting
 from weft.errors import InvalidInputError, StorageError
-from weft.tree.wire import camel, to_wire
+from weft.tree.json_names import camel, to_wire
 
 if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope

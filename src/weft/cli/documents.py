@@ -13,8 +13,8 @@ from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, confirm, is_interactive, read_stdin, text_given
 from weft.errors import ConflictError, InvalidInputError
 from weft.tree.document import lines_of, section_of
-from weft.tree.marks import counted
-from weft.tree.wire import to_wire
+from weft.tree.json_names import to_wire
+from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
     from weft.grove.document import DocumentHandle

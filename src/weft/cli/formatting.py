@@ -6,9 +6,9 @@ from datetime import datetime
 from weft.ids import PRIME
 from weft.tree.agent import AgentType
 from weft.tree.content import plain_text
-from weft.tree.marks import node_marks as marks_of
+from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
-from weft.tree.wire import from_microseconds
+from weft.tree.node_labels import node_marks as marks_of
 
 __all__ = [
     "FIRST_WORDS",

@@ -20,15 +20,15 @@ from weft.cli.output import Column, progress_bar
 from weft.cli.session import CliSession
 from weft.cli.terminal import Terminal, failure_to_wire, show_nodes, show_stream, starting_place
 from weft.errors import InvalidInputError, NotFoundError, WeftError
-from weft.tree.marks import counted
 from weft.tree.node import Status
+from weft.tree.node_labels import counted
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
+    from weft.grove.generations import Stream
     from weft.grove.node import NodeHandle
-    from weft.runtime.generate import Stream
-    from weft.runtime.generating.preflight import Preflight
-    from weft.runtime.generating.wishes import GenerateWishes
+    from weft.runtime.generation.options import GenerationKeywords
+    from weft.runtime.generation.plan import Preflight
 
 __all__ = ["add_to"]
 
@@ -87,7 +87,7 @@ def gen(
     Prints the text as it comes; messages on stderr name the new nodes.
     """
     tree, node = session.place(reference)
-    wishes: GenerateWishes = {
+    wishes: GenerationKeywords = {
         "n": n,
         "agents": agent or (),
         "context": [session.node(each) for each in beside or ()],
@@ -273,7 +273,7 @@ def cap(
     ] = None,
 ) -> None:
     """Cap the spending of the grove, a tree or an agent."""
-    from weft.runtime.generating.caps import Period  # noqa: PLC0415 - loads with the grove
+    from weft.runtime.generation.spending import Period  # noqa: PLC0415 - loads with the grove
 
     if agent is not None and of_tree is not None:
         raise InvalidInputError("--agent and --in exclude each other", hint="set one cap for each")

@@ -14,7 +14,7 @@ from weft.cli.output import Column, Piece
 from weft.cli.session import CliSession
 from weft.errors import NotFoundError
 from weft.tree.history import HistoryEntry, HistoryStep
-from weft.tree.wire import iso
+from weft.tree.json_names import iso
 
 if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle

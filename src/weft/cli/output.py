@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
 from weft.cli.formatting import ago, one_line
 from weft.errors import WeftError
+from weft.tree.json_names import iso, to_wire
 from weft.tree.progress import silent
-from weft.tree.wire import iso, to_wire
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,11 +14,11 @@ from weft.cli.formatting import where
 from weft.cli.output import Column, Piece, progress_bar
 from weft.cli.session import CliSession
 from weft.errors import CODES, InvalidInputError, NotFoundError
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
     from weft.provenance.report import Report
-    from weft.runtime.evidence import Provenance, Stamp
+    from weft.runtime.evidence.provenance_view import Provenance, Stamp
 
 __all__ = ["add_to"]
 
@@ -278,7 +278,7 @@ def authorities(session: CliSession) -> None:
 
 
 def _authorities(session: CliSession) -> dict[str, str]:
-    from weft.runtime.operations.timestamps import authorities_of  # noqa: PLC0415 - cryptography is large
+    from weft.runtime.evidence.timestamps import authorities_of  # noqa: PLC0415 - cryptography is large
 
     with session.grove.read.store.read() as reader:
         return {each.url: each.certificates for each in authorities_of(reader)}

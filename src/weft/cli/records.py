@@ -12,9 +12,9 @@ from weft.cli.output import Column, progress_bar
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, read_text
 from weft.errors import InvalidInputError
-from weft.tree.marks import counted
+from weft.tree.json_names import camel
+from weft.tree.node_labels import counted
 from weft.tree.record import draft_from_wire, record_to_wire
-from weft.tree.wire import camel
 
 if TYPE_CHECKING:
     from weft.tree.json import JsonObject, JsonValue

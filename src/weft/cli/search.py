@@ -13,7 +13,8 @@ from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from weft.runtime.search.results import Hit, Hits
+    from weft.grove.search import SearchHit
+    from weft.runtime.search.results import Hits
 
 __all__ = ["add_to"]
 
@@ -91,7 +92,7 @@ def search(
     _show_state(session, hits)
 
 
-def _show(session: CliSession, hits: "Hits") -> None:
+def _show(session: CliSession, hits: "Hits[SearchHit]") -> None:
     """Each result under a heading, with a blank line between."""
     for index, hit in enumerate(hits):
         if index:
@@ -100,7 +101,7 @@ def _show(session: CliSession, hits: "Hits") -> None:
         session.out.pieces(Piece(text, "bold" if marked else "") for text, marked in hit.snippet.pieces())
 
 
-def _heading(hit: "Hit", now: int) -> list[Piece]:
+def _heading(hit: "SearchHit", now: int) -> list[Piece]:
     facts = [*_facts(hit), ago(hit.created_at, now)]
     return [
         Piece(_name(hit), "bold"),
@@ -109,13 +110,13 @@ def _heading(hit: "Hit", now: int) -> list[Piece]:
     ]
 
 
-def _name(hit: "Hit") -> str:
+def _name(hit: "SearchHit") -> str:
     if hit.local_id is None:
         return hit.kind if hit.kind == hit.target.kind else f"{hit.kind} on {hit.target.kind}"
     return f"[{hit.local_id}]" if hit.kind == hit.target.kind else f"{hit.kind} on [{hit.local_id}]"
 
 
-def _facts(hit: "Hit") -> Iterator[str]:
+def _facts(hit: "SearchHit") -> Iterator[str]:
     if hit.author is not None:
         yield one_line(hit.author)
     metadata = hit.metadata
@@ -126,7 +127,7 @@ def _facts(hit: "Hit") -> Iterator[str]:
         yield from (name for name, is_set in flags.items() if is_set)
 
 
-def _show_state(session: CliSession, hits: "Hits") -> None:
+def _show_state(session: CliSession, hits: "Hits[SearchHit]") -> None:
     if hits.trouble is not None:
         session.out.message(f"the index could not be updated, results may be missing: {hits.trouble}")
     elif not hits.complete:

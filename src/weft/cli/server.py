@@ -13,7 +13,7 @@ from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
 from weft.tree.access import MemberRole
 from weft.tree.agent import ANALYST, Permission, parse_permissions
-from weft.tree.wire import from_microseconds, iso
+from weft.tree.json_names import from_microseconds, iso
 
 if TYPE_CHECKING:
     from weft.mcp_server.http import HttpAddress

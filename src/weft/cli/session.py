@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from weft.grove.grove import Grove
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
-    from weft.providers.registry import Registry
+    from weft.providers.registry import ProviderRegistry
 
 __all__ = ["HERE", "CliSession", "GlobalOptions", "Settings", "options_of", "settings_of"]
 
@@ -53,7 +53,7 @@ class Settings:
     """Columns of the terminal. None: as many as it has."""
     terminal: bool | None = None
     """Whether stdout is a terminal. None: ask stdout."""
-    providers: "Registry | None" = None
+    providers: "ProviderRegistry | None" = None
     """The providers of models. None: all that are installed."""
 
 
@@ -139,6 +139,9 @@ class CliSession:
         finally:
             gc.enable()
 
+        from weft.log import log_to_stderr  # noqa: PLC0415 - help and errors do without
+
+        log_to_stderr()
         address, settings = self.address, self.settings
         if address is not None and not self._creates:
             _require_grove(str(address))

@@ -12,15 +12,15 @@ from weft.cli.output import visible
 from weft.cli.session import CliSession
 from weft.cli.text_input import is_interactive
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, WeftError
-from weft.tree.marks import counted
 from weft.tree.node import Status
+from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
     from weft.commands.results import Result
+    from weft.grove.generations import Stream
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
-    from weft.runtime.generate import Stream
-    from weft.runtime.generating.telling import GenerationEvent, Slot
+    from weft.runtime.generation.stream import GenerationEvent, Slot
     from weft.tree.json import JsonObject, JsonValue
 
 __all__ = [
@@ -48,20 +48,20 @@ class _StreamDisplay:
         self._ends_line = True
 
     def show(self, event: "GenerationEvent") -> None:
-        from weft.runtime.generating.telling import (  # noqa: PLC0415 - loads with the grove
-            Ended,
+        from weft.runtime.generation.stream import (  # noqa: PLC0415 - loads with the grove
             Failed,
+            NodeCompleted,
             Retrying,
-            Said,
             Started,
+            TextChunk,
         )
 
         match event:
             case Started():
                 self._slots = event.slots
-            case Said():
+            case TextChunk():
                 self._add(event.slot, event.text)
-            case Ended():
+            case NodeCompleted():
                 if not self._slots:
                     # The result of an earlier call with the same key: its text comes whole.
                     self._add(event.slot, event.node.text)

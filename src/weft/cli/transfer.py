@@ -16,8 +16,8 @@ from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, StorageError
 from weft.interop.weft_json import open_file
-from weft.tree.marks import counted
-from weft.tree.wire import to_wire
+from weft.tree.json_names import to_wire
+from weft.tree.node_labels import counted
 
 __all__ = ["add_to"]
 
@@ -191,7 +191,7 @@ def migrate(
 
     All or nothing; the source is not changed. Prints the number of rows copied.
     """
-    from weft.runtime.moving.copying import migrate_grove  # noqa: PLC0415 - loads with the grove
+    from weft.runtime.transfer.copy_backup import migrate_grove  # noqa: PLC0415 - loads with the grove
 
     with progress_bar("copying") as progress:
         done = migrate_grove(source, target, progress=progress)
@@ -215,7 +215,7 @@ def doctor(
 
     Changes nothing without --repair. The exit code is 1 if there is a problem.
     """
-    from weft.runtime.moving.doctor import examine  # noqa: PLC0415 - loads with the grove
+    from weft.runtime.transfer.doctor import examine  # noqa: PLC0415 - loads with the grove
 
     with progress_bar("checking") as progress:
         report = examine(session.address, repair=repair, clock=session.settings.clock, progress=progress)

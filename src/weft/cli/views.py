@@ -21,11 +21,11 @@ from weft.cli.output import Piece
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
 from weft.tree.edge import SourceRole
-from weft.tree.marks import counted
+from weft.tree.json_names import to_wire
 from weft.tree.node import Node
+from weft.tree.node_labels import counted
 from weft.tree.reference import Group
 from weft.tree.tree import Mode
-from weft.tree.wire import to_wire
 
 if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle

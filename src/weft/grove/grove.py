@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
 from sqlalchemy import select
 
 from weft.errors import InvalidInputError
+from weft.grove.arguments import check_arguments, checks_arguments
 from weft.grove.document import DocumentHandle
+from weft.grove.maintenance import close_abandoned, start_maintenance
 from weft.grove.node import NodeHandle
 from weft.grove.project import ProjectHandle, items_of
+from weft.grove.search import SearchHit, hits_in
 from weft.grove.tree import TreeHandle
 from weft.ids import Entropy, random_bytes
-from weft.runtime.attending import dismiss
-from weft.runtime.errands import run_errands
+from weft.runtime.coordination.background import stop_runs, stop_workers
+from weft.runtime.coordination.idempotency import Idempotency
+from weft.runtime.coordination.jobs import JobBoard
+from weft.runtime.coordination.leases import Leases
 from weft.runtime.events.log import EventBatch, EventLog
 from weft.runtime.events.subscription import Subscription, follow, stop_following
-from weft.runtime.idempotency import Idempotency
-from weft.runtime.jobs import JobBoard
-from weft.runtime.leases import Leases
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.bootstrap import owner_of
 from weft.runtime.operations.clock import Clock, system_clock
@@ -31,12 +33,11 @@ from weft.runtime.operations.permissions import Actor, require_access
 from weft.runtime.operations.projects import CreateProject
 from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
 from weft.runtime.operations.trees import Plant
-from weft.runtime.running import close_left_behind, stop_runs
 from weft.runtime.search.filters import Moment, Search
 from weft.runtime.search.indexer import follow_index, reindex
 from weft.runtime.search.results import HitKind, Hits
 from weft.runtime.search.search import search
-from weft.runtime.summarising.thread import follow_summaries
+from weft.runtime.summaries.worker import start_summaries
 from weft.runtime.undo.undo import Redo, Undo
 from weft.runtime.views.reader import Reader
 from weft.store import schema
@@ -53,23 +54,23 @@ from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.context.tokens import Calibration
+    from weft.grove.generations import Generations
     from weft.grove.vault import Vaults
     from weft.provenance.report import Report
-    from weft.providers.registry import Registry
+    from weft.providers.registry import ProviderRegistry
     from weft.runtime.collaborating.handles import AgentHandle
     from weft.runtime.commanding.doing import Done
     from weft.runtime.contexts.assembler import Contexts
     from weft.runtime.contexts.layers import Layers
     from weft.runtime.contexts.turn_tools import Tools
-    from weft.runtime.evidence import Evidence
-    from weft.runtime.generate import Generations
-    from weft.runtime.moving.backup import BackedUp
+    from weft.runtime.evidence.provenance_view import Evidence
+    from weft.runtime.evidence.timestamps import Stamped
     from weft.runtime.operations.access import Users
     from weft.runtime.records.group_index import GroupIndex
     from weft.runtime.records.recipes import Recipes
     from weft.runtime.records.streams import Records
-    from weft.runtime.stamping import Stamped
-    from weft.runtime.summaries import Summaries
+    from weft.runtime.summaries.service import Summaries
+    from weft.runtime.transfer.copy_backup import BackedUp
     from weft.runtime.transfer.files import Exported, Imported
 
 __all__ = ["Grove", "open_grove"]
@@ -77,6 +78,7 @@ __all__ = ["Grove", "open_grove"]
 R = TypeVar("R")
 
 
+@check_arguments
 def open_grove(
     address: str | FilePath | None = None,
     *,
@@ -86,7 +88,7 @@ def open_grove(
     entropy: Entropy = random_bytes,
     accept_clock: bool = False,
     background: bool = True,
-    providers: "Registry | None" = None,
+    providers: "ProviderRegistry | None" = None,
 ) -> "Grove":
     """Open a grove: a path, or postgresql://…; the default one if nothing is named.
 
@@ -100,17 +102,18 @@ def open_grove(
     try:
         gate = Executor(store, clock, entropy, accept_clock, providers=providers)
         owner = owner_of(gate)
-        close_left_behind(gate, Actor(owner))
+        close_abandoned(gate, Actor(owner))
         if background and not store.read_only:
             follow_index(store)
-            run_errands(gate, owner)
-            follow_summaries(gate, owner)
+            start_maintenance(gate, owner)
+            start_summaries(gate, owner)
         return Grove(Caller(gate, Actor(owner)))
     except BaseException:
         _close(store)
         raise
 
 
+@checks_arguments
 class Grove:
     """Trees, documents and agents, as seen and changed by one agent."""
 
@@ -184,7 +187,9 @@ class Grove:
     @property
     def evidence(self) -> "Evidence":
         """Verifying, provenance, timestamps, bundles."""
-        from weft.runtime.evidence import Evidence  # noqa: PLC0415 - brings cryptography along
+        from weft.runtime.evidence.provenance_view import (  # noqa: PLC0415 - brings cryptography along
+            Evidence,
+        )
 
         return Evidence(self.caller.store, self.caller.actor)
 
@@ -205,7 +210,7 @@ class Grove:
 
         return self.perform(Calibrate(model=model))
 
-    def verify(self, progress: "Progress | None" = None, *, quick: bool = False) -> "Report":
+    def verify(self, progress: Progress | None = None, *, quick: bool = False) -> "Report":
         """Check that everything in this grove is as it was written.
 
         `quick` skips the database's own check of indexes against tables; the report says so.
@@ -214,19 +219,19 @@ class Grove:
 
     def timestamp(self, *authorities: str) -> list[str]:
         """Ask for the heads of all chains to be certified, by all authorities or by these."""
-        from weft.runtime.operations.timestamps import RequestTimestamp  # noqa: PLC0415
+        from weft.runtime.evidence.timestamps import RequestTimestamp  # noqa: PLC0415
 
         return self.perform(RequestTimestamp(authorities=authorities))
 
     def set_authorities(self, certificates: Mapping[str, str]) -> None:
         """Choose who certifies times: address → the PEM certificates its answers are checked against."""
-        from weft.runtime.operations.timestamps import Authority, SetAuthorities  # noqa: PLC0415
+        from weft.runtime.evidence.timestamps import Authority, SetAuthorities  # noqa: PLC0415
 
         self.perform(SetAuthorities(authorities=[Authority(*each) for each in certificates.items()]))
 
     def fetch_timestamps(self, *, everything: bool = False, timeout: float = 10.0) -> "Stamped":
         """Ask the authorities for what is due; with `everything`, for all that is pending."""
-        from weft.runtime.stamping import Stamped, plan_next, stamp_pending  # noqa: PLC0415
+        from weft.runtime.evidence.timestamps import Stamped, plan_next, stamp_pending  # noqa: PLC0415
 
         gate = self.caller.executor
         now = gate.clock()
@@ -309,7 +314,7 @@ class Grove:
         return self.perform(
             AddAgent(
                 name=name,
-                type=AgentType(type),
+                type=_agent_type(type),
                 model_ref=model_ref,
                 permissions=permissions,
                 configuration=Configuration(
@@ -337,10 +342,10 @@ class Grove:
         return DocumentHandle(self, self.perform(CreateDocument(title=title, content=content)))
 
     def remember(self, text: str) -> DocumentHandle:
-        """One more line of the user's memory, which stands at the beginning of every request in layers."""
-        from weft.runtime.contexts.user_memory import remember  # noqa: PLC0415 - few calls remember
+        """Append a line to the user's memory, which begins every request in layers."""
+        from weft.runtime.contexts.user_memory import Remember  # noqa: PLC0415 - few calls remember
 
-        return remember(self, text)
+        return DocumentHandle(self, self.perform(Remember(text=text)))
 
     def create_project(
         self, name: str, *, system_prompt: str = "", context: Sequence[ProjectItem | str] = ()
@@ -387,27 +392,24 @@ class Grove:
         everything: bool = False,
         limit: int = 20,
         offset: int = 0,
-    ) -> Hits:
+    ) -> Hits[SearchHit]:
         """Find nodes, trees, documents and tags by their words: all of them, "a phrase", a beginn*, -not, or."""
-        return search(
-            self.caller.store,
-            self.caller.actor,
-            Search(
-                query=query,
-                tree=tree,
-                author=author,
-                author_type=author_type,
-                model=model,
-                after=after,
-                before=before,
-                bookmarked=bookmarked,
-                kinds=kinds,
-                mode=mode,
-                everything=everything,
-                limit=limit,
-                offset=offset,
-            ),
+        wanted = Search(
+            query=query,
+            tree=tree,
+            author=author,
+            author_type=author_type,
+            model=model,
+            after=after,
+            before=before,
+            bookmarked=bookmarked,
+            kinds=kinds,
+            mode=mode,
+            everything=everything,
+            limit=limit,
+            offset=offset,
         )
+        return hits_in(self, search(self.caller.store, self.caller.actor, wanted))
 
     def reindex(self, progress: Progress | None = None) -> None:
         """Make the search index anew, which is never needed unless something is wrong with it."""
@@ -455,7 +457,7 @@ class Grove:
         progress: Progress = silent,
     ) -> "BackedUp":
         """Copy the grove to a file while others write; to restore it, open the file."""
-        from weft.runtime.moving.backup import back_up  # noqa: PLC0415 - few calls move a grove
+        from weft.runtime.transfer.copy_backup import back_up  # noqa: PLC0415 - few calls move a grove
 
         place = FilePath(path)
         return back_up(
@@ -515,7 +517,7 @@ class Grove:
     @property
     def generations(self) -> "Generations":
         """Asking models: who answers by default, what may be spent."""
-        from weft.runtime.generate import Generations  # noqa: PLC0415 - few calls ask a model
+        from weft.grove.generations import Generations  # noqa: PLC0415 - few calls ask a model
 
         return Generations(self, self.caller.executor, self.caller.actor)
 
@@ -543,7 +545,7 @@ class Grove:
     @property
     def summaries(self) -> "Summaries":
         """One sentence for a node or a document, two for a tree; how they are made."""
-        from weft.runtime.summaries import Summaries  # noqa: PLC0415 - brings providers along
+        from weft.runtime.summaries.service import Summaries  # noqa: PLC0415 - brings providers along
 
         return Summaries(self.caller.executor, self.caller.actor)
 
@@ -600,6 +602,15 @@ def target_of(thing: TreeHandle | NodeHandle | DocumentHandle) -> TargetRef:
             return TargetRef(TargetKind.DOCUMENT, thing.id)
 
 
+def _agent_type(name: AgentType | str) -> AgentType:
+    try:
+        return AgentType(name)
+    except ValueError:
+        raise InvalidInputError(
+            f"{name!r} is not a type of agent", hint="use human or model", path="type"
+        ) from None
+
+
 def _mode(mode: Mode | str) -> Mode:
     try:
         return Mode(mode)
@@ -618,6 +629,6 @@ def _close_all() -> None:
 
 def _close(store: Store) -> None:
     stop_runs(store)
-    dismiss(store)
+    stop_workers(store)
     stop_following(store)
     store.close()

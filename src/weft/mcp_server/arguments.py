@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from weft.errors import InvalidInputError
-from weft.tree.wire import camel
+from weft.tree.json_names import camel
 
 __all__ = ["MOST", "AtNode", "InTree", "Node", "Taken", "Text", "Title", "Tree", "exactly_one"]
 

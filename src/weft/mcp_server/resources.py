@@ -23,8 +23,8 @@ from weft.runtime.commanding.papers import Papers
 from weft.runtime.commanding.seeing import Seeing, words_of
 from weft.runtime.views.tree_list import Shelved, shelved_documents, shelved_trees
 from weft.tree.document import Document
+from weft.tree.json_names import iso
 from weft.tree.node import Node
-from weft.tree.wire import iso
 
 __all__ = [
     "MARKDOWN",

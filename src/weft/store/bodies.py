@@ -17,7 +17,6 @@ __all__ = [
     "manifest_of",
     "request_segments",
     "save_manifest",
-    "save_request",
     "save_segments",
 ]
 
@@ -50,16 +49,6 @@ def _checked(packed: bytes, digest: bytes) -> bytes:
     if hashlib.sha256(body).digest() != digest:
         raise StorageError(f"the body {digest.hex()[:12]}… is damaged", hint="restore it from a backup")
     return body
-
-
-def save_request(
-    transaction: Transaction, tree: int, attempt: int, segments: Sequence[bytes], manifest: bytes
-) -> tuple[bytes, bytes]:
-    """Keep what was sent and its manifest; return the SHA-256 of both."""
-    return (
-        save_segments(transaction, tree, attempt, segments),
-        save_manifest(transaction, tree, attempt, manifest),
-    )
 
 
 def save_segments(transaction: Transaction, tree: int, attempt: int, segments: Sequence[bytes]) -> bytes:

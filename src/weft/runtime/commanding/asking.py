@@ -6,8 +6,8 @@ from weft.errors import NotFoundError, PermissionDeniedError
 from weft.providers.base import ModelName
 from weft.runtime.commanding.desk import Desk, Outcome
 from weft.runtime.commanding.hinting import there_are
-from weft.runtime.generating.choosing import model_agent
-from weft.runtime.generating.wishes import Wishes
+from weft.runtime.generation.agent_choice import model_agent
+from weft.runtime.generation.options import GenerationOptions
 from weft.tree.agent import Agent, AgentType
 
 __all__ = ["ask"]
@@ -19,7 +19,7 @@ def ask(desk: Desk, action: v.Continue) -> Outcome:
     """Wait for the continuations; what had come of one that failed is kept as interrupted."""
     start = desk.row(action.start)
     subject = _subject(desk, action.agent)
-    wishes = Wishes(
+    wishes = GenerationOptions(
         n=action.n,
         agents=(subject.id,),
         temperature=action.temperature,

@@ -17,8 +17,8 @@ from weft.runtime.commanding.crossing import not_crossing
 from weft.runtime.commanding.papers import Papers
 from weft.runtime.commanding.seeing import Seeing
 from weft.store.rows import NodeRow
+from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
-from weft.tree.wire import from_microseconds
 
 if TYPE_CHECKING:
     from weft.grove.grove import Grove

@@ -17,7 +17,7 @@ from weft.runtime.commanding.seeing import words_of
 from weft.runtime.operations.cursors import Direction, Switch
 from weft.runtime.operations.references import TargetRef
 from weft.runtime.search.results import Hit, HitKind
-from weft.runtime.summarising.extracting import EXTRACT
+from weft.runtime.summaries.prompts import EXTRACT
 from weft.tree.agent import AgentType
 from weft.tree.node import Node
 from weft.tree.reference import Target, TargetKind

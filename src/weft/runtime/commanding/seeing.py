@@ -13,7 +13,7 @@ from weft.ids import PRIME, base_of, is_ulid
 from weft.runtime.operations.node_values import TREE_ROWS, contents_of, tree_value
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.operations.references import KINDS
-from weft.runtime.summarising.extracting import EXTRACT, extract
+from weft.runtime.summaries.prompts import EXTRACT, extract
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
 from weft.store.counting import count_continuations, count_notes
@@ -24,10 +24,10 @@ from weft.store.statements import CONTINUATION, LIVE
 from weft.tree.agent import AgentType
 from weft.tree.content import Content, plain_text, spoken_text
 from weft.tree.edge import EdgeType
+from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
 from weft.tree.reference import TargetKind
 from weft.tree.tree import Mode
-from weft.tree.wire import from_microseconds
 
 __all__ = ["PRESENT_SECONDS", "Drawing", "Seeing", "words_of"]
 

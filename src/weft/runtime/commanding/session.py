@@ -52,9 +52,9 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Permission, parse_permissions
 
 if TYPE_CHECKING:
+    from weft.grove.generations import Stream
     from weft.grove.grove import Grove
-    from weft.runtime.generate import Stream
-    from weft.runtime.generating.telling import GenerationEvent
+    from weft.runtime.generation.stream import GenerationEvent
     from weft.runtime.operations.executor import Executor
 
 __all__ = ["Session"]

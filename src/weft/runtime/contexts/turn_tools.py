@@ -19,8 +19,8 @@ from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.search.search import search
 from weft.runtime.views.reader import Reader
 from weft.tree.content import JsonValue, plain_text
+from weft.tree.json_names import from_microseconds
 from weft.tree.node import Identified, Node
-from weft.tree.wire import from_microseconds
 
 if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
@@ -143,10 +143,10 @@ class _Web:
     provider: SearchEngine
 
     def search(self, query: str, *, limit: int, period: str | None) -> Sequence[WebPage]:
-        from weft.runtime.generating.loop import hearing  # noqa: PLC0415 - begins a thread
+        from weft.runtime.generation.model_loop import model_loop  # noqa: PLC0415 - begins a thread
 
         asked = self.provider.search(query, limit=limit, period=period)
-        return [WebPage(*page) for page in hearing().submit(asked).result()]
+        return [WebPage(*page) for page in model_loop().submit(asked).result()]
 
 
 class _MachineZone(tzinfo):

@@ -1,0 +1,164 @@
+"""A whole tree's light values in memory, some two hundred bytes a node."""
+
+from array import array
+from bisect import bisect_left
+from typing import NamedTuple
+
+from weft.provenance.damaged_rows import fetch, pages
+from weft.provenance.report import Findings
+from weft.store import schema
+from weft.store.rows import NodeRow
+from weft.store.session import Session
+
+__all__ = ["Neighbours", "NodeColumns", "NodeSummary", "readable_nodes", "summary_of"]
+
+_NONE = -1
+
+
+class NodeSummary(NamedTuple):
+    """What other nodes need to know of a node."""
+
+    key: int
+    ulid: str
+    local_id: str
+    hash: bytes
+    position: int
+    parent: int | None
+    depth: int
+    jump: int
+    ruler: int
+    near_attachments: int | None
+    near_instruction: int | None
+
+
+def summary_of(row: NodeRow) -> NodeSummary:
+    return NodeSummary(
+        row.key,
+        row.ulid,
+        row.local_id,
+        row.hash,
+        row.position,
+        row.parent,
+        row.depth,
+        row.jump,
+        row.ruler,
+        row.near_attachments,
+        row.near_instruction,
+    )
+
+
+class NodeColumns:
+    """Rows by their key, in ascending order."""
+
+    def __init__(self) -> None:
+        self.keys = array("q")
+        self.ulids: list[str] = []
+        self._local_ids: list[str] = []
+        self._hashes: list[bytes] = []
+        self.positions = array("q")
+        self.parents = array("q")
+        self.depths = array("q")
+        self._jumps = array("q")
+        self._rulers = array("q")
+        self._near_attachments = array("q")
+        self._near_instructions = array("q")
+        self.edge_types = array("q")
+        self.created_at = array("q")
+
+    @classmethod
+    def load(cls, session: Session, findings: Findings, tree: int) -> "NodeColumns":
+        columns = cls()
+        for page in pages(session, findings, schema.nodes, schema.nodes.c.key, schema.nodes.c.tree == tree):
+            for row in page:
+                columns.append(NodeRow._make(row))
+        return columns
+
+    def append(self, row: NodeRow) -> None:
+        self.keys.append(row.key)
+        self.ulids.append(row.ulid)
+        self._local_ids.append(row.local_id)
+        self._hashes.append(row.hash)
+        self.positions.append(row.position)
+        self.parents.append(_NONE if row.parent is None else row.parent)
+        self.depths.append(row.depth)
+        self._jumps.append(row.jump)
+        self._rulers.append(row.ruler)
+        self._near_attachments.append(_NONE if row.near_attachments is None else row.near_attachments)
+        self._near_instructions.append(_NONE if row.near_instruction is None else row.near_instruction)
+        self.edge_types.append(row.edge_type)
+        self.created_at.append(row.created_at)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def index(self, key: int) -> int | None:
+        at = bisect_left(self.keys, key)
+        return at if at < len(self.keys) and self.keys[at] == key else None
+
+    def parent(self, index: int) -> int | None:
+        key = self.parents[index]
+        return None if key == _NONE else key
+
+    def light(self, key: int) -> NodeSummary | None:
+        at = self.index(key)
+        if at is None:
+            return None
+        near, instruction = self._near_attachments[at], self._near_instructions[at]
+        return NodeSummary(
+            key,
+            self.ulids[at],
+            self._local_ids[at],
+            self._hashes[at],
+            self.positions[at],
+            self.parent(at),
+            self.depths[at],
+            self._jumps[at],
+            self._rulers[at],
+            None if near == _NONE else near,
+            None if instruction == _NONE else instruction,
+        )
+
+
+def readable_nodes(session: Session, findings: Findings, tree: int, keys: list[int]) -> dict[int, NodeRow]:
+    """These nodes by their key, without those whose rows are damaged."""
+    nodes = schema.nodes
+    chosen = session.dialect.among(nodes.c.key, [key for key in keys if -(2**31) <= key < 2**31])
+    rows = fetch(session, findings, nodes, nodes.c.tree == tree, chosen)
+    return {row.key: NodeRow._make(row) for row in rows}
+
+
+class Neighbours:
+    """The same for a few nodes: looked up when asked for."""
+
+    def __init__(self, session: Session, tree: int) -> None:
+        self._session = session
+        self._tree = tree
+        self._known: dict[int, NodeSummary | None] = {}
+
+    def learn(self, rows: list[NodeRow]) -> None:
+        """Remember these, and fetch what they mention, all at once."""
+        for row in rows:
+            self._known[row.key] = summary_of(row)
+        for _ in range(2):
+            # Twice: a place follows from the parent, and from where the parent's jump leads.
+            self._fetch(rows)
+
+    def _fetch(self, rows: list[NodeRow]) -> None:
+        wanted: set[int] = set()
+        for row in rows:
+            mentioned = (row.position, row.parent, row.written_after, row.edited_from)
+            wanted.update(key for key in mentioned if key is not None)
+            first = self._known.get(row.parent) if row.parent is not None else None
+            if first is not None:
+                wanted.add(first.jump)
+        missing = [key for key in wanted if key not in self._known]
+        # Rows that cannot be read are reported where they are checked themselves.
+        found = readable_nodes(self._session, Findings(), self._tree, missing)
+        for key in missing:
+            self._known[key] = summary_of(found[key]) if key in found else None
+
+    def light(self, key: int) -> NodeSummary | None:
+        if key not in self._known:
+            found = readable_nodes(self._session, Findings(), self._tree, [key])
+            self._known[key] = summary_of(found[key]) if key in found else None
+        return self._known[key]
