@@ -12,7 +12,7 @@ from tests.provenance.small import answer, fill, plant_dialogue
 import weft
 from weft.provenance.report import Problem, Report, Verdict
 from weft.store import schema
-from weft.store.packing import pack
+from weft.store.bodies import pack
 from weft.tree.item import Item
 
 

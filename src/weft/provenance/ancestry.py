@@ -4,9 +4,9 @@ from sqlalchemy import select
 
 from weft.errors import NotFoundError
 from weft.store import schema
-from weft.store.queries import node_rows, walk_up
 from weft.store.rows import NodeRow
 from weft.store.session import Session
+from weft.store.tree_queries import node_rows, walk_up
 
 __all__ = ["ancestry"]
 

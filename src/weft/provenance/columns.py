@@ -7,9 +7,9 @@ from typing import NamedTuple
 from weft.provenance.report import Findings
 from weft.provenance.rows import pages
 from weft.store import schema
-from weft.store.queries import node_rows
 from weft.store.rows import NodeRow
 from weft.store.session import Session
+from weft.store.tree_queries import node_rows
 
 __all__ = ["Columns", "Light", "Neighbours", "light_of"]
 

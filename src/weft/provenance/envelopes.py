@@ -11,7 +11,7 @@ from weft.provenance.facts import envelope_fact
 from weft.provenance.holdings import Inspection, check_packed, vouch
 from weft.provenance.rows import fetch
 from weft.store import schema
-from weft.store.packing import PackingError, unpack
+from weft.store.bodies import PackingError, unpack
 from weft.store.session import Session
 
 __all__ = ["check_envelopes"]

@@ -23,7 +23,7 @@ from weft.provenance.nodes import AgentFacts
 from weft.provenance.report import Findings
 from weft.provenance.rows import fetch, pages, text_of
 from weft.store import schema
-from weft.store.packing import PackingError, unpack
+from weft.store.bodies import PackingError, unpack
 from weft.store.session import Session
 
 __all__ = [

@@ -47,10 +47,10 @@ from weft.provenance.rows import fetch, pages, text_of
 from weft.provenance.stamps import Pledges, check_all_stamps, check_stamps_of, read_pledges
 from weft.store import schema
 from weft.store.blobs import BlobStore
-from weft.store.queries import node_rows
 from weft.store.rows import MODES, Flag, NodeRow
 from weft.store.session import Session
 from weft.store.transaction import GROVE
+from weft.store.tree_queries import node_rows
 from weft.tree.content import Content, Image, blob_refs
 from weft.tree.item import about_item
 from weft.tree.progress import Progress

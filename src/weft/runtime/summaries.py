@@ -18,7 +18,7 @@ from weft.runtime.summarising.making import Making
 from weft.runtime.summarising.models import NOBODY, SUMMARY_MODEL
 from weft.runtime.summarising.thread import SUMMARIES
 from weft.store.jobs import enqueue
-from weft.store.references import find_document, find_tree
+from weft.store.lookup import find_document, find_tree
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission

@@ -43,7 +43,7 @@ from weft.store import schema
 from weft.store.base import Store, require_same_process
 from weft.store.blobs import BlobStore
 from weft.store.migrate import migrate
-from weft.store.search_postgres import PostgresTerms
+from weft.store.postgres_text_index import PostgresTerms
 from weft.store.session import Session
 from weft.store.transaction import Cache, Transaction
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, and_, bindparam, delete, func, select
 
 from weft.store import schema
-from weft.store.schema_records import PLACE
+from weft.store.schema.records import PLACE
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.tree.content import can_be_kept

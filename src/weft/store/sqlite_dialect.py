@@ -21,8 +21,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from weft.store import schema
-from weft.store.search_sqlite import SqliteTerms
 from weft.store.session import Session
+from weft.store.sqlite_text_index import SqliteTerms
 
 __all__ = ["DIALECT", "SqliteDialect"]
 

@@ -13,11 +13,11 @@ from sqlalchemy.pool import StaticPool
 from weft.errors import StorageError
 from weft.store.health import Finding, good, note, wrong
 from weft.store.lock import GroveLock
-from weft.store.planning import knows_planner
 from weft.store.session import Session
 from weft.store.sqlite import find_damage
 from weft.store.sqlite_dialect import DIALECT
 from weft.store.sqlite_errors import explain
+from weft.store.sqlite_statistics import knows_planner
 
 __all__ = ["has_reset_bug", "look_at_file", "look_at_files", "look_inside"]
 

@@ -15,10 +15,10 @@ from sqlalchemy.sql.elements import ClauseElement
 from weft.errors import NotFoundError
 from weft.ids import PRIME
 from weft.store import schema
-from weft.store.prepared import Prepared
+from weft.store.compiled_statements import CompiledStatement
 from weft.store.rows import MODES, AgentRow, NodeRow, TreeState
 from weft.store.session import Dialect, Session
-from weft.store.statements import (
+from weft.store.tree_statements import (
     AGENT_BY_KEY,
     CURSOR,
     GROVE_FOR_UPDATE,
@@ -190,7 +190,7 @@ class Transaction(Session):
             for table in sorted(pending.keys() | in_order.keys(), key=_ORDER.__getitem__):
                 statement = self.dialect.insert_events() if table is schema.events else _INSERTS[table]
                 if values := in_order.get(table):
-                    prepared = Prepared.of(self._connection, statement, _COLUMNS[table])
+                    prepared = CompiledStatement.of(self._connection, statement, _COLUMNS[table])
                     self.dialect.send(self.driver, prepared.sql, prepared.in_order(values))
                 if rows := pending.get(table):
                     self._send(statement, rows, tuple(rows[0]))
@@ -204,7 +204,7 @@ class Transaction(Session):
         rows: Sequence[Mapping[str, Any]],
         columns: tuple[str, ...] | None = None,
     ) -> None:
-        prepared = Prepared.of(self._connection, statement, columns)
+        prepared = CompiledStatement.of(self._connection, statement, columns)
         self.dialect.send(self.driver, prepared.sql, [prepared.parameters(row) for row in rows])
 
     def flush(self) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import update
 from weft.runtime.heartbeat import beating
 from weft.runtime.operations.permissions import require_access
 from weft.store import schema
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 

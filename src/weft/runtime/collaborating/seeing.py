@@ -28,8 +28,8 @@ from weft.runtime.generating.layers import assembled_from
 from weft.runtime.operations.permissions import Actor, permissions_of
 from weft.runtime.summarising.extracting import EXTRACT, extract
 from weft.store import schema
+from weft.store.lookup import find_agent
 from weft.store.memory import MemoryKind, live_memory
-from weft.store.references import find_agent
 from weft.store.session import Session as StoreSession
 from weft.tree.agent import Agent
 from weft.tree.content import Content, plain_text

@@ -12,8 +12,8 @@ from weft.runtime.generating.caps import Spender, require_room
 from weft.runtime.operations.nodes import source_row
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
+from weft.store.active_calls import CallRow
 from weft.store.bodies import save_manifest
-from weft.store.calls import CallRow
 from weft.store.leases import LeaseRow, lease_at, put_lease, sweep_leases
 from weft.store.rows import NodeRow, TreeState
 from weft.store.spending import add_expected

@@ -13,7 +13,7 @@ from weft.runtime.generating.settings import Set, kept_settings
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.references import find_agent, find_tree
+from weft.store.lookup import find_agent, find_tree
 from weft.tree.access import MemberRole
 
 __all__ = ["SetCap", "period_from"]

@@ -11,7 +11,7 @@ from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import Actor, agent_row
 from weft.store import schema
-from weft.store.references import find_agent
+from weft.store.lookup import find_agent
 from weft.store.rows import AGENT_TYPES, AgentRow
 from weft.store.session import Session
 from weft.tree.agent import Agent, AgentType, Configuration

@@ -13,8 +13,8 @@ from weft.runtime.generating.settling import Continuation, SettleCall
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import Actor, agent_row
-from weft.store.calls import OpenCall, calls_under_way, pieces_of
-from weft.store.references import find_agent
+from weft.store.active_calls import OpenCall, calls_under_way, pieces_of
+from weft.store.lookup import find_agent
 from weft.tree.attempt import Outcome, RawResponse
 from weft.tree.edge import Source, SourceRole
 from weft.tree.node import Status

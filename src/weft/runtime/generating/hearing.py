@@ -26,7 +26,7 @@ from weft.runtime.generating.attempts import EndedCall
 from weft.runtime.generating.preparing import Call
 from weft.runtime.generating.settling import Continuation
 from weft.runtime.redaction import redact
-from weft.store.calls import PieceRow
+from weft.store.active_calls import PieceRow
 from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import (
     CONTENT_LIMIT,

@@ -20,7 +20,7 @@ from weft.runtime.operations.references import Address
 from weft.runtime.operations.scope import dump_json
 from weft.store import schema
 from weft.store.rows import AGENT_TYPES, permission_bits
-from weft.store.schema_records import PLACE
+from weft.store.schema.records import PLACE
 from weft.store.transaction import GROVE
 from weft.tree.agent import Configuration, check_agent, parse_permissions
 from weft.tree.progress import Progress, silent

@@ -18,7 +18,7 @@ from weft.runtime.operations.permissions import Actor, require_access
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside
-from weft.store.media import media_of_grove
+from weft.store.media_references import media_of_grove
 from weft.store.sqlite import SqliteStore, find_damage, peek
 from weft.tree.access import MemberRole
 from weft.tree.progress import Progress, silent

@@ -11,8 +11,8 @@ from weft.runtime.moving.landing import Nowhere
 from weft.store import schema
 from weft.store.blobs import BlobStore
 from weft.store.session import Session
-from weft.store.statements import count_live
 from weft.store.transaction import GROVE
+from weft.store.tree_statements import count_live
 from weft.tree.progress import Progress, silent
 
 __all__ = ["broken_chains", "check_all", "wrong_counters"]

@@ -16,9 +16,9 @@ from sqlalchemy import Integer, Table, delete, func, select
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
 from weft.runtime.moving.landing import is_pristine
 from weft.store import schema
+from weft.store.addresses import open_store
 from weft.store.base import Store
-from weft.store.media import media_of_grove
-from weft.store.opening import open_store
+from weft.store.media_references import media_of_grove
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.tree.progress import Progress, silent

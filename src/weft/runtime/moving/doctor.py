@@ -13,12 +13,12 @@ from weft.runtime.moving.checks import broken_chains, wrong_counters
 from weft.runtime.moving.exporting import OUTCOMES
 from weft.runtime.operations.clock import Clock, system_clock
 from weft.store import schema
+from weft.store.addresses import blobs_at, default_address, open_store, path_of
 from weft.store.base import Store
 from weft.store.blobs import BlobStore
 from weft.store.health import Finding, Level, good, note, wrong
-from weft.store.media import media_of_grove
+from weft.store.media_references import media_of_grove
 from weft.store.migrate import HEAD, require_known, schema_version
-from weft.store.opening import blobs_at, default_address, open_store, path_of
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.tree.attempt import Outcome

@@ -10,7 +10,7 @@ from weft.errors import InvalidInputError
 from weft.interop.weft_json import Record
 from weft.runtime.moving.fields import Fields
 from weft.runtime.moving.notation import base64_of, compact, time_of, unpack
-from weft.store.packing import pack
+from weft.store.bodies import pack
 
 __all__ = ["envelope_fields", "envelope_record"]
 

@@ -29,7 +29,7 @@ from weft.runtime.operations.references import KINDS as TARGET_KINDS
 from weft.runtime.operations.references import Address, targets_of
 from weft.store import schema
 from weft.store.blobs import BlobStore
-from weft.store.media import media_of_tree
+from weft.store.media_references import media_of_tree
 from weft.store.memory import MemoryKind
 from weft.store.rows import (
     AGENT_TYPES,

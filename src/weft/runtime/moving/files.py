@@ -21,7 +21,7 @@ from weft.runtime.operations.executor import Editing, Executor
 from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission

@@ -13,7 +13,7 @@ from weft.runtime.operations.responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import save_request
-from weft.store.references import find_agent
+from weft.store.lookup import find_agent
 from weft.store.rows import OUTCOMES
 from weft.tree.agent import Permission
 from weft.tree.attempt import Attempt, Outcome, RawResponse

@@ -8,7 +8,7 @@ from weft.runtime.operations.metadata import lives, recount
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.rows import NodeRow, TreeState
-from weft.store.statements import CONTINUATION, LIVE
+from weft.store.tree_statements import CONTINUATION, LIVE
 
 __all__ = ["Counting"]
 

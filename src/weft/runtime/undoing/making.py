@@ -20,8 +20,8 @@ from weft.runtime.undoing.step import (
     visible_node,
 )
 from weft.store import schema
-from weft.store.queries import selections_of
 from weft.store.rows import NodeRow
+from weft.store.tree_queries import selections_of
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.change import Change

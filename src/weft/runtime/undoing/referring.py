@@ -8,7 +8,7 @@ from weft.runtime.operations.collapsed_ranges import group_fields
 from weft.runtime.operations.references import KINDS, Address, label_digest, link_between
 from weft.runtime.undoing.step import Step, node_named, refuse, visible_node
 from weft.store import schema
-from weft.store.references import find_document
+from weft.store.lookup import find_document
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission

@@ -16,7 +16,8 @@ from sqlalchemy import and_, func, or_, select, tuple_, update
 
 from weft.store import schema
 from weft.store.rows import KINDS
-from weft.store.search import (
+from weft.store.session import Session
+from weft.store.text_index import (
     DOCUMENT,
     INDEXED_CHARACTERS,
     NODE,
@@ -28,7 +29,6 @@ from weft.store.search import (
     index_words,
     key_of,
 )
-from weft.store.session import Session
 from weft.store.transaction import GROVE, Transaction
 from weft.tree.content import content_from_wire, plain_text
 from weft.tree.words import FOLDING

@@ -33,8 +33,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSQUERY, TSVECTOR
 
-from weft.store.search import Entry, Reach, split_key
 from weft.store.session import Session
+from weft.store.text_index import Entry, Reach, split_key
 from weft.store.transaction import Transaction
 from weft.tree.query import Atom, Query
 
