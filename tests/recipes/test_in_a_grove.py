@@ -419,6 +419,6 @@ def test_records_join_another_grove_with_a_file(tmp_path):
         two.records.append("notes", "other", user="ada", id="1", create_time=3)
         one.export(tmp_path / "all.json")
         came = two.import_(tmp_path / "all.json")
-        assert "1 records are there already, and stayed as they are" in came.notes
+        assert "1 records are there already, and were not changed" in came.notes
         assert [each.value for each in two.records.list("notes", user="ada")] == ["b", "other"]
         check_sound(two)

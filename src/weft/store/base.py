@@ -82,6 +82,13 @@ class Store(ABC):
         return False
 
     @abstractmethod
+    def find_damage(self, session: Session) -> list[str]:
+        """What the database itself finds wrong: pages, and indexes that disagree with their tables.
+
+        Raises `UnavailableError` where this database cannot check that.
+        """
+
+    @abstractmethod
     def close(self) -> None: ...
 
 

@@ -226,6 +226,31 @@ class PostgresStore(Store):
                 time.sleep(0.005 * 2**attempt)
         raise UnavailableError("too many others are writing the same place", hint="try again in a moment")
 
+    def find_damage(self, session: Session) -> list[str]:
+        """Every index against its table, by PostgreSQL's extension amcheck."""
+        installed = session.execute(text("SELECT 1 FROM pg_extension WHERE extname = 'amcheck'")).first()
+        if installed is None:
+            raise UnavailableError("the extension amcheck is not installed", hint="CREATE EXTENSION amcheck")
+        indexes = session.execute(
+            text(
+                "SELECT c.oid, c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
+                "JOIN pg_am a ON a.oid = c.relam "
+                "WHERE a.amname = 'btree' AND c.relnamespace = current_schema()::regnamespace "
+                "ORDER BY c.relname"
+            )
+        ).all()
+        damage: list[str] = []
+        check = text("SELECT bt_index_check(CAST(:index AS oid)::regclass, true)")
+        for index in indexes:
+            try:
+                with session.connection.begin_nested():
+                    session.execute(check, {"index": index.oid})
+            except DBAPIError as error:
+                if getattr(error.orig, "sqlstate", "") == "42501":
+                    raise UnavailableError("this user may not run amcheck") from error
+                damage.append(f"index {index.relname}: {error.orig}".strip())
+        return damage
+
     def copy_file(self, path: Path, progress: Callable[[int, int], None]) -> bool:
         del path, progress
         return False

@@ -79,6 +79,9 @@ class SqliteStore(Store):
                 target.close()
         return True
 
+    def find_damage(self, session: Session) -> list[str]:
+        return find_damage(session)
+
     def purge(self) -> bool:
         self._require_open()
         return self._file.purge(self._timeout)

@@ -572,17 +572,32 @@ def _new_engine(address: str, pool: type[QueuePool] | type[StaticPool]) -> Engin
     )
     return create_engine(
         "sqlite+pysqlite://",
-        creator=lambda: sqlite3.connect(
-            address,
-            uri=address.startswith("file:"),
-            timeout=_BUSY_MILLISECONDS / 1000,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=256,
-        ),
+        creator=lambda: _connect(address),
         poolclass=pool,
         **options,
     )
+
+
+def _connect(address: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        address,
+        uri=address.startswith("file:"),
+        timeout=_BUSY_MILLISECONDS / 1000,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )
+    try:
+        # What else may be wrong is reported where the connection is used.
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("SELECT 1 FROM sqlite_master LIMIT 0").close()
+    except UnicodeDecodeError as error:
+        # SQLite quotes a damaged table definition, and the driver cannot decode the quotation.
+        connection.close()
+        damage = sqlite3.DatabaseError("malformed database schema")
+        damage.sqlite_errorname = "SQLITE_CORRUPT"
+        raise damage from error
+    return connection
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:

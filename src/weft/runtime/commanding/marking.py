@@ -9,10 +9,10 @@ from weft.runtime.commanding.crossing import tree_named
 from weft.runtime.commanding.desk import Desk, Outcome, as_it_was
 from weft.runtime.commanding.stepping import last_step
 from weft.runtime.operations.collapsed_ranges import Collapse, Expand
-from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
-from weft.tree.history import Stepped
+from weft.runtime.undo.undo import Redo, Undo
+from weft.tree.history import HistoryStep
 from weft.tree.reference import TargetKind
 
 __all__ = ["mark"]
@@ -146,7 +146,7 @@ def _expand(desk: Desk, name: str) -> Outcome:
     return Outcome(text=reply.expanded(group.name, last.depth - first.depth + 1))
 
 
-def _told(desk: Desk, steps: list[Stepped]) -> str:
+def _told(desk: Desk, steps: list[HistoryStep]) -> str:
     """What was stepped over; the continuations of one generation are one step."""
     nodes = [ulid for step in steps if step.tree_id is not None for ulid in step.nodes]
     names = [desk.see.known(desk.tree, ulid) for ulid in nodes[:_MOST_NAMED]]

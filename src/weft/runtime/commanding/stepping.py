@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from weft.runtime.commanding.desk import Desk
-from weft.runtime.undoing.stack import Recorded, Tops, event_at, tops_now
+from weft.runtime.undo.step import RecordedEvent, Tops, event_at, tops_now
 from weft.store.lookup import find_tree
 from weft.store.session import Session
 from weft.store.transaction import GROVE
@@ -26,7 +26,7 @@ def last_step(desk: Desk, direction: str) -> str | None:
         return None if kind == EventKind.SAVE else desk.tree
 
 
-def _step(session: Session, chain: int, agent: int, direction: str) -> Recorded | None:
+def _step(session: Session, chain: int, agent: int, direction: str) -> RecordedEvent | None:
     """What would be undone, or the undo that would be redone."""
     tops: Tops = tops_now(session, chain, agent)
     ordinal = tops.undo if direction == "undo" else tops.redo

@@ -12,9 +12,9 @@ from sqlalchemy import select
 from weft.errors import InvalidInputError, LimitExceededError, StorageError
 from weft.runtime.moving.checks import broken_chains, check_all
 from weft.runtime.moving.copying import copy_grove
-from weft.runtime.moving.files import refuse_existing, sync_folder
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor, require_access
+from weft.runtime.transfer.files import refuse_existing, sync_folder
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside

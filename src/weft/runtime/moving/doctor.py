@@ -10,7 +10,6 @@ from sqlalchemy import Select, func, select, update
 
 from weft.errors import StorageError, WeftError
 from weft.runtime.moving.checks import broken_chains, wrong_counters
-from weft.runtime.moving.exporting import OUTCOMES
 from weft.runtime.operations.clock import Clock, system_clock
 from weft.store import schema
 from weft.store.addresses import blobs_at, default_address, open_store, path_of
@@ -19,6 +18,7 @@ from weft.store.blobs import BlobStore
 from weft.store.health import Finding, Level, good, note, wrong
 from weft.store.media_references import media_of_grove
 from weft.store.migrate import HEAD, require_known, schema_version
+from weft.store.rows import OUTCOMES
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.tree.attempt import Outcome
