@@ -97,9 +97,9 @@ def _add_bodies(transaction: Transaction, tree: int, bodies: Mapping[bytes, byte
 
 def save_manifest(transaction: Transaction, tree: int, attempt: int, manifest: bytes) -> bytes:
     """Keep what a request is made of, and why; return its SHA-256."""
-    told = hashlib.sha256(manifest).digest()
-    transaction.add(_manifests, {"tree": tree, "attempt": attempt, "sha256": told, "gzip": pack(manifest)})
-    return told
+    digest = hashlib.sha256(manifest).digest()
+    transaction.add(_manifests, {"tree": tree, "attempt": attempt, "sha256": digest, "gzip": pack(manifest)})
+    return digest
 
 
 def request_segments(session: Session, tree: int, attempt: int) -> Iterator[bytes]:

@@ -49,7 +49,7 @@ class CompiledStatement:
         return found
 
     def in_order(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
-        """The same for rows whose values stand in the order of the columns."""
+        """The same for rows whose values are in the order of the columns."""
         if self._in_order:
             return rows
         return [self.parameters(dict(zip(self._columns, row, strict=True))) for row in rows]

@@ -1,7 +1,7 @@
 """The table of words in PostgreSQL: vectors of words with their places, under a GIN index.
 
 A vector knows at most 256 places of a word, and none beyond the first 16,383. Longer
-texts are marked: phrases in them are looked for as single words, and whoever asks checks
+texts are marked: phrases in them are looked for as single words, and the caller checks
 the text itself.
 """
 

@@ -70,7 +70,7 @@ def _has_stream(session: Session, place: RecordPlace) -> bool:
 
 
 def nearest_place(session: Session, place: RecordPlace) -> RecordPlace:
-    """The user's own stream of the project; else the user's; else nobody's."""
+    """The user's stream of the project; else the user's own; else the one without a user."""
     *nearer, last = dict.fromkeys(
         (place, replace(place, project=None), replace(place, user=None, project=None))
     )

@@ -64,7 +64,7 @@ class Dialect(Protocol):
         ...
 
     def reserve_keys(self, session: "Session", table: Table, last: int) -> None:
-        """Keys up to this one will not be given to new rows; whoever asks puts them in."""
+        """Keys up to this one will not be given to new rows; the caller inserts them."""
         ...
 
     def reserve_event_numbers(self, session: "Session", last: int) -> None:

@@ -84,7 +84,7 @@ class SqliteDialect:
 
 _INSERT_EVENTS = insert(schema.events)
 _LEAVE_TRACES = text("PRAGMA user_version = 1")
-"""Part of the transaction that deletes, so that a purge cut short is taken up by whoever opens the file next."""
+"""Part of the transaction that deletes, so that a purge cut short is finished when the file is opened next."""
 
 
 @cache

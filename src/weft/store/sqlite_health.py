@@ -70,7 +70,7 @@ def _library() -> Finding:
         return good("SQLite", f"SQLite {version} does not have the WAL-reset bug")
     return good(
         "SQLite",
-        f"SQLite {version} has the WAL-reset bug; Weft is safe from it, because whoever writes, "
+        f"SQLite {version} has the WAL-reset bug; Weft is safe from it, because every process that writes, "
         "checkpoints or closes holds one lock. Let no other program write to the file",
     )
 
@@ -110,7 +110,7 @@ def _locked(path: Path) -> Generator[None]:
         lock = GroveLock(path)
         with contextlib.ExitStack() as stack:
             stack.callback(lock.close)
-            # Where no lock can be had the folder is read-only, and nobody writes.
+            # Where no lock can be had the folder is read-only, and nothing is written.
             with contextlib.suppress(StorageError):
                 stack.enter_context(lock.hold())
             yield

@@ -338,8 +338,8 @@ def _second_halves(session: Session, tree: int, joined: Sequence[NodeRow]) -> di
     ).scalars()
     seconds: dict[str, str] = {}
     for payload in made:
-        told = json.loads(payload)
-        seconds[told["nodes"][-1]] = told["of"][1]
+        joined_nodes = json.loads(payload)
+        seconds[joined_nodes["nodes"][-1]] = joined_nodes["of"][1]
     wanted = sorted({seconds[row.ulid] for row in joined if row.ulid in seconds})
     names = session.execute(
         select(_nodes.c.ulid, _nodes.c.key).where(_nodes.c.tree == tree, _nodes.c.ulid.in_(wanted))

@@ -26,7 +26,7 @@ from weft.tree.progress import Progress, silent
 __all__ = ["NOT_COPIED", "Copied", "copy_blobs", "copy_grove", "migrate_grove"]
 
 NOT_COPIED: frozenset[str] = frozenset()
-"""Tables that follow from others, and are made anew where they are needed."""
+"""Tables that follow from others, and are made again where they are needed."""
 _BATCH = 2_000
 _MODULUS = 2**256
 
@@ -82,7 +82,7 @@ def copy_grove(source: Store, target: Store, progress: Progress = silent) -> Cop
 
 
 def copy_blobs(session: Session, source: Store, target: Store) -> tuple[int, tuple[str, ...]]:
-    """Every blob that a node points to. One that is missing here is told, and does not stop the rest."""
+    """Every blob that a node points to. One that is missing is reported, and does not stop the rest."""
     count = missing = 0
     if source.blobs.folder == target.blobs.folder:
         source.blobs.share()

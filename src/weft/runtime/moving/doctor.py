@@ -52,7 +52,7 @@ def examine(
     clock: Clock = system_clock,
     progress: Progress = silent,
 ) -> Examination:
-    """Look a grove over; with `repair`, sweep what nobody needs and count anew first."""
+    """Look a grove over; with `repair`, remove what is not needed and recount first."""
     place = str(address) if address is not None else default_address()
     repaired = tuple(_repair(place)) if repair else ()
     path = path_of(place)
@@ -146,7 +146,9 @@ def _look_at_chains(session: Session, _now: int) -> Iterator[Finding]:
 def _look_at_counters(session: Session, _now: int) -> Iterator[Finding]:
     found = list(wrong_counters(session))
     for _, ulid, _ in found:
-        yield wrong("counters", f"the counters of tree {ulid} are wrong", "weft doctor --repair counts anew")
+        yield wrong(
+            "counters", f"the counters of tree {ulid} are wrong", "weft doctor --repair recounts them"
+        )
     if not found:
         yield good("counters", "every tree's counters are true")
 
@@ -227,7 +229,7 @@ def _repair(place: str) -> Iterator[str]:
     try:
         yield from _sweep_blobs(store)
         for ulid in store.write(_recount):
-            yield f"counted tree {ulid} anew"
+            yield f"recounted tree {ulid}"
     finally:
         store.close()
 
@@ -241,7 +243,7 @@ def _sweep_blobs(store: Store) -> Iterator[str]:
     with store.read() as session:
         store.blobs.grove = session.execute(select(schema.grove.c.ulid)).scalar()
     if store.blobs.is_shared():
-        # Nobody can tell what another grove needs.
+        # What another grove needs is unknown.
         return
     old = [(ref, stored) for ref, stored in store.blobs.all() if _is_older(store.blobs.path(ref), _DAY)]
     with store.read() as session:

@@ -3,7 +3,7 @@
 The tree's key leads every primary key and index of what belongs to a tree, so that
 rows of one tree lie together and a database can be sharded by tree. Inside, rows use
 integer keys that count up within their tree; ULIDs and local ids are for the border.
-Times are microseconds since 1970, UTC. Tree 0 stands for the grove itself.
+Times are microseconds since 1970, UTC. Tree 0 is the grove itself.
 """
 
 from weft.store.schema.columns import metadata
