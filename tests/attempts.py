@@ -11,7 +11,7 @@ from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
 from weft.store.bodies import save_manifest
-from weft.store.references import find_agent
+from weft.store.lookup import find_agent
 from weft.store.rows import OUTCOMES
 from weft.tree.agent import Permission
 from weft.tree.attempt import Outcome, RawResponse

@@ -25,7 +25,7 @@ from weft.runtime.operations.settings import ChangeSettings, Prefer, PreferInTre
 from weft.runtime.operations.trees import Archive, Describe, Plant, Unarchive
 from weft.runtime.operations.vaults import MountVault, UnmountVault
 from weft.runtime.undo.step import tops_now
-from weft.store.references import find_agent, find_tree
+from weft.store.lookup import find_agent, find_tree
 from weft.tree.agent import AgentType, Configuration
 from weft.tree.attempt import RawResponse
 from weft.tree.edge import Source, SourceRole

@@ -41,8 +41,8 @@ from weft.runtime.summaries.worker import start_summaries
 from weft.runtime.undo.undo import Redo, Undo
 from weft.runtime.views.reader import Reader
 from weft.store import schema
+from weft.store.addresses import open_store
 from weft.store.base import Store
-from weft.store.opening import open_store
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Configuration, Permission
 from weft.tree.content import Content, JsonValue

@@ -21,7 +21,7 @@ from weft.runtime.generation.stream import GenerationEvent, NodeCompleted, TextC
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row
 from weft.store import schema
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.tree.agent import Agent, Permission
 
 __all__ = ["MOST_DESKS", "Calling", "Desks", "Done", "agent_of", "carry_out"]

@@ -10,7 +10,7 @@ from weft.errors import WeftError
 from weft.runtime.coordination.heartbeat import beating
 from weft.runtime.operations.permissions import require_access
 from weft.store import schema
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 

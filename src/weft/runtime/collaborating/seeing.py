@@ -27,8 +27,8 @@ from weft.runtime.generation.assembly import AssembledRequest, AssemblyInput, as
 from weft.runtime.operations.permissions import Actor, permissions_of
 from weft.runtime.summaries.prompts import EXTRACT, extract
 from weft.store import schema
+from weft.store.lookup import find_agent
 from weft.store.memory import MemoryKind, live_memory
-from weft.store.references import find_agent
 from weft.store.session import Session as StoreSession
 from weft.tree.agent import Agent
 from weft.tree.content import Content, plain_text

@@ -10,7 +10,7 @@ from weft.ids import new_ulid
 from weft.runtime.commanding.session import Session
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row
-from weft.store.references import find_agent
+from weft.store.lookup import find_agent
 from weft.tree.content import check_text
 
 if TYPE_CHECKING:

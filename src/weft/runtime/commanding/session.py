@@ -45,7 +45,7 @@ from weft.runtime.commanding.threshold import inline_tokens
 from weft.runtime.operations.agent_memory import KeepThought
 from weft.runtime.operations.node_values import heading_of
 from weft.runtime.operations.permissions import agent_row, permissions_of, require_access, require_permission
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.store.rows import AGENT_TYPES
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole

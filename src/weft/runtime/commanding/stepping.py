@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from weft.runtime.commanding.desk import Desk
 from weft.runtime.undo.step import RecordedEvent, Tops, event_at, tops_now
-from weft.store.queries import find_node
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.store.session import Session
 from weft.store.transaction import GROVE
+from weft.store.tree_queries import find_node
 from weft.tree.event_kinds import EventKind
 
 __all__ = ["joined_with", "last_step"]

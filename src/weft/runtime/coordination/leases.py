@@ -18,10 +18,10 @@ from weft.runtime.operations.nodes import Append
 from weft.runtime.operations.permissions import Actor, agent_row, require_access, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store.leases import LeaseRow, drop_lease, lease_at, put_lease, sweep_leases
-from weft.store.queries import find_node, node_row
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.store.rows import TreeState
 from weft.store.transaction import Transaction
+from weft.store.tree_queries import find_node, node_row
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.json_names import from_microseconds, to_microseconds

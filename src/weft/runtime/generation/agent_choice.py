@@ -15,7 +15,7 @@ from weft.runtime.operations.permissions import Actor, agent_row
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import load_settings
 from weft.store import schema
-from weft.store.references import find_agent
+from weft.store.lookup import find_agent
 from weft.store.rows import AGENT_TYPES, AgentRow
 from weft.store.session import Session
 from weft.tree.access import MemberRole

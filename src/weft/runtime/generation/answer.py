@@ -30,7 +30,7 @@ from weft.runtime.generation.finish_call import Continuation
 from weft.runtime.generation.plan import PlannedCall
 from weft.runtime.generation.start_call import EndedCall
 from weft.runtime.operations.scope import Scope
-from weft.store.calls import PieceRow
+from weft.store.active_calls import PieceRow
 from weft.store.rows import NodeRow, TreeState
 from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import (

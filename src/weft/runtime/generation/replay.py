@@ -13,7 +13,7 @@ from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.views.reader import Reader
 from weft.store import schema
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 
 __all__ = ["FirstCall", "replay_call"]
 

@@ -45,9 +45,9 @@ from weft.runtime.generation.stream import (
 from weft.runtime.operations.agent_memory import KeepThought
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
-from weft.store.calls import PieceRow, hold_calls, put_piece
+from weft.store.active_calls import PieceRow, hold_calls, put_piece
 from weft.store.leases import lease_at
-from weft.store.references import find_agent
+from weft.store.lookup import find_agent
 from weft.store.spending import MICROS
 from weft.store.transaction import Transaction
 from weft.tree.attempt import Outcome

@@ -16,7 +16,7 @@ from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import ChangeSettings, load_settings
 from weft.store import schema
-from weft.store.references import find_agent, find_tree
+from weft.store.lookup import find_agent, find_tree
 from weft.store.session import Session
 from weft.store.spending import MICROS, Spent, spent_by
 from weft.tree.access import MemberRole

@@ -17,8 +17,8 @@ from weft.runtime.operations.nodes import source_row
 from weft.runtime.operations.responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
+from weft.store.active_calls import CallRow
 from weft.store.bodies import save_manifest
-from weft.store.calls import CallRow
 from weft.store.leases import LeaseRow, lease_at
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
 from weft.store.spending import add_expected

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from weft.runtime.coordination.background import BackgroundWorker, stop_workers, worker_of
 from weft.store.base import Store
-from weft.store.feeding import (
+from weft.store.index_updates import (
     Mark,
     Portion,
     Size,
@@ -20,7 +20,7 @@ from weft.store.feeding import (
     start_anew,
     write_portions,
 )
-from weft.store.search import clear_index
+from weft.store.text_index import clear_index
 from weft.store.transaction import Transaction
 from weft.tree.progress import Progress
 

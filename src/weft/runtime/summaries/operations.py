@@ -11,7 +11,7 @@ from weft.runtime.generation.start_call import EndedCall, save_ended_call
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.references import find_document
+from weft.store.lookup import find_document
 from weft.store.rows import NodeRow, TreeState
 from weft.tree.content import check_text
 from weft.tree.json import JsonObject, JsonValue

@@ -13,7 +13,7 @@ from weft.runtime.summaries.model_request import NOBODY, SUMMARY_MODEL
 from weft.runtime.summaries.summariser import Summariser
 from weft.runtime.summaries.worker import SUMMARIES
 from weft.store.jobs import enqueue
-from weft.store.references import find_document, find_tree
+from weft.store.lookup import find_document, find_tree
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission

@@ -26,9 +26,9 @@ from weft.runtime.summaries.prompts import (
 )
 from weft.runtime.views.reader import Reader
 from weft.store import schema
-from weft.store.queries import node_rows
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.store.rows import EDGE_TYPES
+from weft.store.tree_queries import node_rows
 from weft.tree.content import plain_text
 from weft.tree.edge import EdgeType
 from weft.tree.node import Node

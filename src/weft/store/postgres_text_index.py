@@ -1,7 +1,7 @@
 """The table of words in PostgreSQL: vectors of words with their places, under a GIN index.
 
 A vector knows at most 256 places of a word, and none beyond the first 16,383. Longer
-texts are marked: phrases in them are looked for as single words, and whoever asks checks
+texts are marked: phrases in them are looked for as single words, and the caller checks
 the text itself.
 """
 
@@ -33,8 +33,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSQUERY, TSVECTOR
 
-from weft.store.search import Entry, Reach, split_key
 from weft.store.session import Session
+from weft.store.text_index import Entry, Reach, split_key
 from weft.store.transaction import Transaction
 from weft.tree.query import Atom, Query
 

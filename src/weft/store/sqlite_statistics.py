@@ -1,4 +1,4 @@
-"""What SQLite's planner is told about the tables.
+"""The statistics that SQLite's planner works with.
 
 Without statistics it takes "all rows of this tree" for a handful, and reads a whole tree
 where an index would have found one node. Statistics taken from a young grove would be

@@ -8,17 +8,17 @@ from sqlalchemy import Connection
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ClauseElement
 
-__all__ = ["Prepared"]
+__all__ = ["CompiledStatement"]
 
 
-class Prepared:
+class CompiledStatement:
     """One statement in one database's words.
 
     Values go to the driver untouched, so this is for columns that need no
     conversion: numbers, texts, bytes, booleans.
     """
 
-    _known: ClassVar[dict[tuple[str, int, tuple[str, ...]], "Prepared"]] = {}
+    _known: ClassVar[dict[tuple[str, int, tuple[str, ...]], "CompiledStatement"]] = {}
 
     def __init__(
         self, connection: Connection, statement: ClauseElement, columns: Sequence[str] | None
@@ -41,7 +41,7 @@ class Prepared:
     @classmethod
     def of(
         cls, connection: Connection, statement: ClauseElement, columns: Sequence[str] | None = None
-    ) -> "Prepared":
+    ) -> "CompiledStatement":
         key = connection.dialect.name, id(statement), tuple(columns or ())
         found = cls._known.get(key)
         if found is None:
@@ -49,7 +49,7 @@ class Prepared:
         return found
 
     def in_order(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
-        """The same for rows whose values stand in the order of the columns."""
+        """The same for rows whose values are in the order of the columns."""
         if self._in_order:
             return rows
         return [self.parameters(dict(zip(self._columns, row, strict=True))) for row in rows]

@@ -1,10 +1,4 @@
-"""The tables of a grove.
-
-The tree's key leads every primary key and index of what belongs to a tree, so that
-rows of one tree lie together and a database can be sharded by tree. Inside, rows use
-integer keys that count up within their tree; ULIDs and local ids are for the border.
-Times are microseconds since 1970, UTC. Tree 0 stands for the grove itself.
-"""
+"""Tables of trees and their nodes, and of all else that a grove holds."""
 
 from sqlalchemy import (
     BigInteger,
@@ -23,65 +17,29 @@ from sqlalchemy import (
     text,
 )
 
-from weft.store.schema_base import LOCAL_ID, SHA256, ULID, metadata
-from weft.store.schema_evidence import (
-    attempts,
-    bodies,
-    envelopes,
-    manifests,
-    node_responses,
-    requests,
-    responses,
-    timestamps,
-)
-from weft.store.schema_records import group_index, records
-from weft.store.schema_search import derived, search_positions, search_state, search_versions
-from weft.store.schema_work import calls, followers, idempotency, jobs, leases, pieces, runs, spending
+from weft.store.schema.columns import LOCAL_ID, SHA256, ULID, metadata
 
 __all__ = [
     "agents",
     "attachments",
-    "attempts",
-    "bodies",
     "buffers",
-    "calls",
     "cursors",
-    "derived",
     "documents",
-    "envelopes",
     "event_numbers",
     "events",
-    "followers",
-    "group_index",
     "groups",
     "grove",
-    "idempotency",
-    "jobs",
-    "leases",
     "links",
-    "manifests",
     "memberships",
     "memory",
-    "metadata",
-    "node_responses",
     "nodes",
-    "pieces",
     "project_revisions",
     "projects",
-    "records",
-    "requests",
-    "responses",
     "revisions",
-    "runs",
-    "search_positions",
-    "search_state",
-    "search_versions",
     "selections",
     "sources",
-    "spending",
     "tags",
     "texts",
-    "timestamps",
     "tokens",
     "trees",
     "typings",

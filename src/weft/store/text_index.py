@@ -1,4 +1,4 @@
-"""The search index: which words stand where, kept beside the grove and made from it.
+"""The search index: which words are where, kept beside the grove and made from it.
 
 One table of words, in each database's own way (`Terms`). A row's key says what it is
 about: tree, thing and kind in one number, so that rows of one tree lie together and no
@@ -139,12 +139,12 @@ _START = {"events": 0, "node": 0, "tag": 0}
 
 
 def hold_position(transaction: Transaction, tree: int) -> tuple[int, int, int]:
-    """How far a tree (or the grove) is indexed: events, node, tag. Nobody else moves it until the end."""
+    """How far a tree (or the grove) is indexed: events, node, tag. Locked until the transaction ends."""
     here = _positions.c.tree == tree
     columns = select(_positions.c.events, _positions.c.node, _positions.c.tag).where(here).with_for_update()
     row = transaction.execute(columns).one_or_none()
     if row is None:
-        # Waits for whoever makes the row at this moment.
+        # Waits for another transaction that makes the row at this moment.
         transaction.add_missing(_positions, ("tree",), {"tree": tree, **_START})
         row = transaction.execute(columns).one()
     return row.events, row.node, row.tag
@@ -190,7 +190,7 @@ def forget_document(transaction: Transaction, document: int) -> None:
 
 
 def clear_index(transaction: Transaction) -> None:
-    """Begin from nothing; whoever looks next makes it anew."""
+    """Empty the index; the next search or the indexer fills it."""
     transaction.dialect.terms.clear(transaction)
     for table in (_positions, schema.search_versions):
         transaction.execute(delete(table))

@@ -2,7 +2,7 @@
 
 Nodes are never changed and get their numbers under their tree's lock, so a tree is indexed
 up to a number; titles and documents are compared by version. A portion is written only if
-nobody else has moved the tree's position since it was read: work is shared between
+no other process has moved the tree's position since it was read: work is shared between
 processes, never doubled, and a process that dies leaves nothing half-done.
 """
 
@@ -16,7 +16,8 @@ from sqlalchemy import and_, func, or_, select, tuple_, update
 
 from weft.store import schema
 from weft.store.rows import KINDS
-from weft.store.search import (
+from weft.store.session import Session
+from weft.store.text_index import (
     DOCUMENT,
     INDEXED_CHARACTERS,
     NODE,
@@ -28,7 +29,6 @@ from weft.store.search import (
     index_words,
     key_of,
 )
-from weft.store.session import Session
 from weft.store.transaction import GROVE, Transaction
 from weft.tree.content import content_from_wire, plain_text
 from weft.tree.word_splits import FOLDING
@@ -117,7 +117,7 @@ def searchable_text(kind: int, stored: str) -> str:
 
 
 def start_anew(transaction: Transaction) -> None:
-    """Make an empty index, unless somebody was faster."""
+    """Make an empty index, unless another process was faster."""
     if present_mark(transaction) is None:
         clear_index(transaction)
 
@@ -282,7 +282,7 @@ def _prepare_grove(session: Session, before: Position, size: Size) -> Portion:
 def write_portions(
     transaction: Transaction, portions: Sequence[Portion], entries: Sequence[Sequence[Entry]]
 ) -> list[bool]:
-    """Write what was prepared; a portion that somebody else wrote meanwhile is left out (False)."""
+    """Write what was prepared; a portion that another process wrote meanwhile is left out (False)."""
     if present_mark(transaction) is None:
         return [False for _ in portions]
     # In one order everywhere, so that two who hold several trees never wait for each other.
@@ -306,7 +306,7 @@ def _tree_of(portion: Portion) -> int:
 
 
 def _hold(transaction: Transaction, portion: Portion) -> bool:
-    """Whether the tree still stands where it was when the portion was read; it is kept there."""
+    """Whether the tree's position is still what it was when the portion was read; it is kept there."""
     if hold_position(transaction, portion.tree) != portion.before:
         return False
     if portion.tree != GROVE:

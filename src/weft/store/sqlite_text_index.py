@@ -16,8 +16,8 @@ from sqlalchemy import (
     text,
 )
 
-from weft.store.search import Entry, Reach
 from weft.store.session import Session
+from weft.store.text_index import Entry, Reach
 from weft.store.transaction import Transaction
 from weft.tree.query import Atom, Query
 

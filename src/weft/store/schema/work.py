@@ -15,7 +15,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-from weft.store.schema_base import SHA256, ULID, metadata
+from weft.store.schema.columns import SHA256, ULID, metadata
 
 __all__ = ["calls", "followers", "idempotency", "jobs", "leases", "pieces", "runs", "spending"]
 

@@ -1,20 +1,26 @@
-"""Reading places: paths, versions, children, and what a reference names."""
+"""Nodes of a tree: paths, versions, children, counts, origins, and the node that a reference names.
 
+Each question is one statement, recursive where it follows a path; the recursion carries the tree
+along for the reason given in `tree_statements`.
+"""
+
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, select
 
 from weft.errors import InvalidInputError, NotFoundError
 from weft.ids import PRIME, is_ulid, normalise_reference
 from weft.store import schema
-from weft.store.rows import NodeRow
+from weft.store.rows import EDGE_TYPES, Flag, NodeRow
 from weft.store.session import Session
-from weft.store.statements import (
+from weft.store.tree_statements import (
     ALL_CHILDREN,
     ANCESTOR_AT_DEPTH,
     CONTINUATION,
     LEAF_BELOW,
+    LIVE,
     LIVE_CHILDREN,
     NODE_BY_KEY,
     SELECTIONS,
@@ -22,16 +28,22 @@ from weft.store.statements import (
     nodes_by_keys,
     versions_by_positions,
 )
+from weft.tree.edge import EdgeType
 
 __all__ = [
     "Selections",
     "ancestor_at_depth",
     "children",
+    "comes_from",
+    "count_below",
+    "count_continuations",
+    "count_notes",
     "find_node",
     "find_nodes_anywhere",
     "leaf_below",
     "node_row",
     "node_rows",
+    "origins_of",
     "resolve",
     "selections_of",
     "versions_at",
@@ -188,3 +200,149 @@ def _only(found: Sequence[NodeRow], wanted: str) -> NodeRow:
             hint=f"it could be {names}" if trees == 1 else f"{trees} trees have it: name the tree too",
         )
     return found[0]
+
+
+_ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
+
+
+def count_notes(session: Session, tree: int, positions: Sequence[int]) -> dict[int, int]:
+    """Live annotations on each position; versions of one count once."""
+    return _count_hanging(session, tree, positions, _ANNOTATION)
+
+
+def count_continuations(session: Session, tree: int, positions: Sequence[int]) -> dict[int, int]:
+    """Live continuations of each position; versions of one count once."""
+    return _count_hanging(session, tree, positions, CONTINUATION)
+
+
+def _count_hanging(session: Session, tree: int, positions: Sequence[int], edge: int) -> dict[int, int]:
+    if not positions:
+        return {}
+    statement = (
+        select(_nodes.c.parent, func.count(_nodes.c.position.distinct()).label("number"))
+        .where(
+            _nodes.c.tree == tree,
+            session.dialect.among(_nodes.c.parent, positions),
+            _nodes.c.edge_type == edge,
+            LIVE,
+        )
+        .group_by(_nodes.c.parent)
+    )
+    return {row.parent: row.number for row in session.execute(statement)}
+
+
+def count_below(session: Session, tree: int, positions: Sequence[int]) -> dict[int, int]:
+    """Live continuations below each position, to the leaves; none of the positions below another."""
+    if not positions:
+        return {}
+    start = select(_nodes.c.tree, _nodes.c.key.label("top"), _nodes.c.position).where(
+        _nodes.c.tree == tree, session.dialect.among(_nodes.c.key, positions)
+    )
+    below = start.cte("below", recursive=True)
+    # UNION, so that a place with several live versions is counted once.
+    below = below.union(
+        select(_nodes.c.tree, below.c.top, _nodes.c.position)
+        .select_from(below)
+        .join(_nodes, and_(_nodes.c.tree == below.c.tree, _nodes.c.parent == below.c.position))
+        .where(_nodes.c.edge_type == CONTINUATION, LIVE)
+    )
+    counted = select(below.c.top, (func.count() - 1).label("number")).group_by(below.c.top)
+    return {row.top: row.number for row in session.execute(counted)}
+
+
+def comes_from(session: Session, tree: int, positions: Iterable[int], goal: int) -> bool:
+    """Whether one of the positions is the goal, or comes from it over any chain of sources.
+
+    A position comes from its parent's and from those of every source of every version at it:
+    which version is seen may change, so each of them counts.
+    """
+    start = select(_nodes.c.tree, _nodes.c.position).where(
+        _nodes.c.tree == tree, session.dialect.among(_nodes.c.key, list(positions))
+    )
+    above = start.cte("above", recursive=True)
+    first, later, source = _nodes.alias("first"), _nodes.alias("later"), _nodes.alias("source")
+    written = schema.sources
+    # Where several sources were written the parent is among them; else there is the parent only.
+    step = (
+        select(source.c.tree, source.c.position)
+        .select_from(above)
+        .join(first, and_(first.c.tree == above.c.tree, first.c.key == above.c.position))
+        .outerjoin(
+            later,
+            and_(
+                later.c.tree == above.c.tree,
+                later.c.position == above.c.position,
+                later.c.key != later.c.position,
+            ),
+        )
+        .outerjoin(
+            written,
+            and_(written.c.tree == above.c.tree, written.c.target.in_([first.c.key, later.c.key])),
+        )
+        .join(
+            source,
+            and_(
+                source.c.tree == above.c.tree,
+                source.c.key == func.coalesce(written.c.source, first.c.parent),
+            ),
+        )
+    )
+    # Not UNION ALL: places that several ways lead to are looked at once.
+    above = above.union(step)
+    found = session.execute(select(above.c.position).where(above.c.position == goal).limit(1))
+    return found.first() is not None
+
+
+def origins_of(session: Session, tree: int, key: int) -> list[tuple[NodeRow, tuple[int, ...]]]:
+    """A node and all whose text it was made from, oldest first, each with the keys it came from.
+
+    An edit comes from one node, a joined node from two, in the order of its text. Two queries
+    for each level of joining what had been joined before.
+    """
+    found: dict[int, tuple[NodeRow, tuple[int, ...]]] = {}
+    wanted = {key}
+    while wanted:
+        rows = [row for row in _lineages(session, tree, sorted(wanted)) if row.key not in found]
+        halves = _second_halves(session, tree, [row for row in rows if row.flags & Flag.JOINED])
+        for row in rows:
+            first = () if row.edited_from is None else (row.edited_from,)
+            found[row.key] = row, (*first, *halves.get(row.key, ()))
+        wanted = {origin for row in rows for origin in found[row.key][1]} - found.keys()
+    return [found[each] for each in sorted(found)]
+
+
+def _lineages(session: Session, tree: int, keys: Sequence[int]) -> list[NodeRow]:
+    """Nodes and what each was edited from."""
+    start = select(_nodes).where(_nodes.c.tree == tree, session.dialect.among(_nodes.c.key, keys))
+    line = start.cte("line", recursive=True)
+    line = line.union(
+        select(_nodes)
+        .select_from(line)
+        .join(_nodes, and_(_nodes.c.tree == line.c.tree, _nodes.c.key == line.c.edited_from))
+    )
+    return [NodeRow._make(row) for row in session.execute(select(line))]
+
+
+def _second_halves(session: Session, tree: int, joined: Sequence[NodeRow]) -> dict[int, tuple[int, ...]]:
+    """What each joined node was continued with, as the events say that made them."""
+    if not joined:
+        return {}
+    events = schema.events
+    moments = [row.created_at for row in joined]
+    made = session.execute(
+        select(events.c.payload).where(
+            events.c.tree == tree,
+            events.c.kind == "join",
+            events.c.created_at.between(min(moments), max(moments)),
+        )
+    ).scalars()
+    seconds: dict[str, str] = {}
+    for payload in made:
+        joined_nodes = json.loads(payload)
+        seconds[joined_nodes["nodes"][-1]] = joined_nodes["of"][1]
+    wanted = sorted({seconds[row.ulid] for row in joined if row.ulid in seconds})
+    names = session.execute(
+        select(_nodes.c.ulid, _nodes.c.key).where(_nodes.c.tree == tree, _nodes.c.ulid.in_(wanted))
+    )
+    keys = {row.ulid: row.key for row in names}
+    return {row.key: (keys[seconds[row.ulid]],) for row in joined if seconds.get(row.ulid) in keys}

@@ -254,7 +254,7 @@ def keys_below() -> Select[Any]:
 
 
 def count_live() -> Select[*tuple[Any, ...]]:
-    """Live nodes, leaves and depth of a tree, counted anew."""
+    """Live nodes, leaves and depth of a tree, counted from its nodes."""
     places = (
         select(_nodes.c.position, _nodes.c.parent, _nodes.c.depth)
         .where(_nodes.c.tree == _tree, _nodes.c.edge_type == CONTINUATION, LIVE)

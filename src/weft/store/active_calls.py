@@ -41,7 +41,7 @@ class CallRow(NamedTuple):
 
 
 class OpenCall(NamedTuple):
-    """A call that nobody has said the end of, with the ids it is known by."""
+    """A call that has not ended, with the ids it is known by."""
 
     call: CallRow
     tree: str
@@ -91,7 +91,7 @@ def hold_calls(transaction: Transaction, tree: int, attempts: Sequence[int], hel
 def put_piece(transaction: Transaction, tree: int, attempt: int, piece: PieceRow) -> None:
     """What came since the last one. Nothing, if the call was closed meanwhile.
 
-    The same one again is written over: whoever was told that it failed may have been told wrongly.
+    The same one again is written over: the caller may have been told wrongly that it failed.
     """
     here = _calls.c.tree == tree, _calls.c.attempt == attempt
     if transaction.execute(select(_calls.c.attempt).where(*here)).first() is None:

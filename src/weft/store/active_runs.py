@@ -49,12 +49,12 @@ def add_run(transaction: Transaction, row: RunRow) -> None:
 
 
 def change_run(transaction: Transaction, tree: int, run: str, **values: Any) -> bool:
-    """Note how far it has come; False if somebody has ended it meanwhile."""
+    """Note how far it has come; False if it was ended meanwhile."""
     here = _runs.c.tree == tree, _runs.c.run == run
     return transaction.execute(update(_runs).where(*here).values(**values)).rowcount > 0
 
 
 def drop_run(transaction: Transaction, tree: int, run: str) -> bool:
-    """It has ended: what it said is in its reply by now. False if somebody else was faster."""
+    """It has ended: what it said is in its reply by now. False if another process was faster."""
     here = _runs.c.tree == tree, _runs.c.run == run
     return transaction.execute(delete(_runs).where(*here)).rowcount > 0

@@ -6,7 +6,7 @@ index finds a stream, whatever it belongs to, and one constraint keeps its ids a
 
 from sqlalchemy import BigInteger, Column, Float, Index, Integer, SmallInteger, Table, Text, UniqueConstraint
 
-from weft.store.schema_base import LOCAL_ID, ULID, metadata
+from weft.store.schema.columns import LOCAL_ID, ULID, metadata
 
 __all__ = ["PLACE", "group_index", "records"]
 

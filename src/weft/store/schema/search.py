@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Integer, MetaData, SmallInteger, Table
 
-from weft.store.schema_base import metadata
+from weft.store.schema.columns import metadata
 
 __all__ = ["derived", "search_positions", "search_state", "search_versions"]
 

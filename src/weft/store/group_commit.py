@@ -1,6 +1,6 @@
 """One thread through which all writes of a process go, committed in groups.
 
-Each caller's work runs in turn inside one transaction; they are told together, after
+Each caller's work runs in turn inside one transaction; they get their results together, after
 the commit. Work that is refused before it wrote anything fails alone. Should one fail
 in any other way, or should the commit fail, everything is rolled back and each is run
 again in a transaction of its own. A caller that is interrupted while it waits takes its
@@ -79,7 +79,7 @@ class GroupWriter:
         """How many waiting jobs wake the writer."""
         self._closing = False
         self._holding = False
-        """Whether the lock is held: then nobody waits for another process."""
+        """True while the lock is held: then no caller waits for another process."""
         self._thread: threading.Thread | None = None
 
     def submit(self, work: Work, timeout: float) -> Any:
@@ -126,7 +126,7 @@ class GroupWriter:
                 )
 
     def _abandon(self, job: _Job) -> None:
-        """Its caller was interrupted: nobody will be told, so it had better not happen."""
+        """Its caller was interrupted and will not learn the result, so it is not to happen."""
         with self._ready:
             if not job.taken:
                 self._jobs.remove(job)
@@ -155,7 +155,7 @@ class GroupWriter:
                 if not self._jobs:
                     break
                 if written > 1 and len(self._jobs) < written and not self._closing:
-                    # Those just told usually come back at once: let one commit serve them all.
+                    # Callers that just got a result usually come back at once: let one commit serve them all.
                     self._wake_at = min(written, _GROUP_LIMIT)
                     self._ready.wait(_LINGER_SECONDS)
             written = self._write()
@@ -174,7 +174,7 @@ class GroupWriter:
 
         try:
             self._run_group(work, hold)
-        except BaseException as error:  # noqa: BLE001 - every waiting caller must be told, whatever it was
+        except BaseException as error:  # noqa: BLE001 - every waiting caller must get it
             if not taken:
                 self._take(taken)
             for job in taken:
@@ -193,7 +193,7 @@ class GroupWriter:
 
 
 class _AbandonedError(Exception):
-    """Whoever wanted it has gone."""
+    """Its caller has gone."""
 
 
 def _require_wanted(job: _Job) -> None:
@@ -215,13 +215,13 @@ def _commit_together(group: Group, jobs: Sequence[_Job]) -> None:
                 outcomes.append((job, job.work(transaction), None))
             except WeftError as error:
                 # Refused before it wrote anything: it fails alone. Any other error may have struck
-                # while rows of an earlier job were being sent, so it is nobody's alone.
+                # while rows of an earlier job were being sent, so it may not be this job's.
                 if transaction.writes != before:
                     raise
                 outcomes.append((job, None, error))
         transaction.flush()
         group.commit()
-    except BaseException as error:  # noqa: BLE001 - told to the caller, or tried again one by one
+    except BaseException as error:  # noqa: BLE001 - given to the caller, or tried again one by one
         group.rollback()
         if len(jobs) == 1:
             jobs[0].finish(error=group.explain(error))
