@@ -49,7 +49,7 @@ def flag(*names: str, help: str, panel: str | None = None) -> Any:  # noqa: A002
 
 def _offers(context: typer.Context, read: Callable[[CliSession], Iterable[tuple[str, str]]]) -> Offers:
     """What `read` gives; nothing if there is no grove or no access. Completion creates no grove."""
-    from weft.store.opening import default_address, path_of  # noqa: PLC0415 - loads with the store
+    from weft.store.addresses import default_address, path_of  # noqa: PLC0415 - loads with the store
 
     session = CliSession(settings_of(context), options_of(context))
     file = path_of(str(session.address or default_address()))

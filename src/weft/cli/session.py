@@ -248,7 +248,7 @@ class CliSession:
 
 def _require_grove(address: str) -> None:
     """Refuse a file that does not exist; whether a database holds a grove is known once it is open."""
-    from weft.store.opening import path_of  # noqa: PLC0415 - loads with the store
+    from weft.store.addresses import path_of  # noqa: PLC0415 - loads with the store
 
     path = path_of(address)
     if path is not None and not path.exists():
