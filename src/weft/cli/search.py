@@ -1,6 +1,7 @@
 """Full-text search: search."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -83,7 +84,7 @@ def search(
         offset=offset,
     )
     if session.out.as_json:
-        session.out.json(hits)
+        session.out.json(replace(hits, hits=tuple(hit.value for hit in hits)))
     elif session.out.terminal:
         _show(session, hits)
     else:
