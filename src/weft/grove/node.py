@@ -127,6 +127,19 @@ class NodeHandle:
         return self.value.tree_id
 
     @property
+    def edited_from(self) -> str | None:
+        """The id of the node that this one is an edit of."""
+        return self.value.edited_from
+
+    @property
+    def kind(self) -> str:
+        return self.value.kind
+
+    @property
+    def content_hash(self) -> str:
+        return self.value.content_hash
+
+    @property
     def attachments(self) -> tuple[Item, ...]:
         return self.value.attachments
 

@@ -52,7 +52,11 @@ def take_lease(transaction: Transaction, tree: TreeState, wanted: LeaseRow, now:
     held = lease_at(transaction, tree.key, wanted.position, now)
     if held is not None and held.run != wanted.run:
         return held
-    lease = wanted._replace(token=transaction.take_key(tree) if held is None else held.token)
+    if held is None:
+        lease = wanted._replace(token=transaction.take_key(tree))
+    else:
+        # A call inside a run prolongs the run's lease; the run's agent stays its holder.
+        lease = held._replace(expires_at=max(held.expires_at, wanted.expires_at))
     put_lease(transaction, tree, lease)
     return lease
 
