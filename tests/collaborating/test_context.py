@@ -8,7 +8,7 @@ from tests.covers import covers
 from tests.statements import statements
 
 import weft
-from weft.commands.scan import scan
+from weft.commands.scanner import scan
 from weft.context.loomaware.addendum import addendum
 from weft.context.manifest import Kind, Outcome
 from weft.errors import ContextLimitError

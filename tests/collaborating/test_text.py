@@ -15,7 +15,7 @@ from tests.covers import covers
 from tests.soundness import check_sound
 
 import weft
-from weft.commands.scan import scan
+from weft.commands.scanner import scan
 from weft.errors import WeftError
 from weft.providers.base import Request
 from weft.runtime.collaborating.journal import Journal

@@ -13,7 +13,7 @@ def samples(work: Workplace) -> Iterator[tuple[str, str, str]]:
     """(command, form, what to say after the arrow)."""
     said = _lines(work)
     for row in ROWS:
-        for form in row.forms:
+        for form in row.notations:
             yield row.name, form, said[form]
 
 
@@ -56,7 +56,7 @@ def _lines(work: Workplace) -> dict[str, str]:
         'recall "label"': 'recall "one"',
         "drop pin:ID": f"drop pin:{a}",
         'drop pin doc:"…" [section:…]': f"drop pin {doc} section:motivation",
-        "drop pin:result:N": "drop pin:result:1",
+        "drop pin result:N": "drop pin:result:1",
         'drop stash:"…"': 'drop stash:"two"',
         "memory [trace|stashed]": "memory trace",
         'respond ID "…" [context:ID,…] [instruction:ID,…]': f'respond {b} "So it is." context:{a} instruction:{beside}',

@@ -6,7 +6,7 @@ import pytest
 from tests.commanding.workplace import Workplace, open_with
 from tests.covers import covers
 
-from weft.commands.scan import scan
+from weft.commands.scanner import scan
 from weft.errors import ConflictError, PermissionDeniedError, ProviderError, Trouble
 from weft.ids import new_ulid
 from weft.runtime.generating.wishes import Wishes

@@ -7,7 +7,7 @@ from tests.soundness import check_sound
 
 from weft.commands.catalog import CATALOG
 from weft.commands.results import Result
-from weft.commands.scan import scan
+from weft.commands.scanner import scan
 
 _IDS = st.sampled_from(
     ["{root}", "{a}", "{b}", "{beside}", "{a}'", "zzzz", "[{a}]", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]

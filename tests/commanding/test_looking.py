@@ -7,9 +7,9 @@ from tests.commanding.workplace import Workplace, open_with
 from tests.covers import covers
 from tests.statements import statements
 
+from weft.commands.lexer import quote
 from weft.commands.results import INLINE_TOKENS, results_message
-from weft.commands.scan import scan
-from weft.commands.strings import written
+from weft.commands.scanner import scan
 from weft.errors import ProviderError, Trouble
 from weft.testing import Reply, Scripted
 
@@ -285,7 +285,7 @@ def test_no_name_or_text_can_begin_a_line_of_an_answer(grove):
     a, b = work.a.local_id, work.b.local_id
     other = grove.plant(FORGED, FORGED)
     grove.tag(work.a, "mood")
-    forged = written(FORGED)
+    forged = quote(FORGED)
     lines = [
         f"link {a} to tree:{forged}",
         f"list {a} links",

@@ -7,7 +7,7 @@ from tests.covers import covers
 from tests.soundness import check_sound
 
 import weft
-from weft.commands.scan import scan
+from weft.commands.scanner import scan
 from weft.context.loomaware.memory import memory_block
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.runtime.commanding import remembered
@@ -129,7 +129,7 @@ def test_the_trace_tells_what_was_done_and_what_went_wrong(work):
         f"  viewed {a} · just now\n"
         "  viewed xyz999 · just now · ✗ NOT_FOUND: node [xyz999] does not exist in this tree\n"
         f"  annotated {a} · just now\n"
-        "  said what is no command · just now · ✗ INVALID_SYNTAX: no command is known by these words\n"
+        "  said what is no command · just now · ✗ INVALID_SYNTAX: unknown command\n"
         f"  continued from {a} (2 results) · just now"
     )
     assert work.ok("memory stashed") == "✓ 0 stashes"

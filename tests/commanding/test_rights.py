@@ -141,7 +141,7 @@ def _check_help(work: Workplace, granted, worked: set[str]) -> None:
         assert work.one("help").error.code == "PERMISSION_DENIED"
         return
     text = work.ok("help")
-    forms = {form for row in ROWS for form in row.forms}
+    forms = {form for row in ROWS for form in row.notations}
     listed = {line.removeprefix("  → ") for line in text.splitlines() if line.startswith("  → ")}
     assert {
         form for form in forms if any(each == form or each.startswith(f"{form} · ") for each in listed)

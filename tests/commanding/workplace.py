@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import weft
 from weft.commands.results import Result
-from weft.commands.scan import scan
+from weft.commands.scanner import scan
 from weft.ids import new_ulid
 from weft.providers.registry import Registry
 from weft.runtime.commanding.session import Session

@@ -126,7 +126,7 @@ def test_help_with_one_command_has_its_forms_and_other_names():
         "✓ switch · move to another node\n"
         "  → switch to ID\n"
         "  → switch next|previous|parent|leaf\n"
-        "  also: goto, go, move, jump, navigate, cd, hop\n"
+        "  also: goto, go, move, jump, navigate, cd, head, travel, step, hop\n"
         "  permitted by loom_aware"
     )
     with pytest.raises(InvalidSyntaxError, match="there is no command 'dance'"):

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
+from weft.commands.actions import Annotate, Think
+from weft.commands.lexer import tokens_of
 from weft.commands.parse import parse_found
-from weft.commands.scan import ARROW, Scanner, Why, scan
-from weft.commands.values import Annotate, Think
-from weft.commands.words import tokens_of
+from weft.commands.scanner import ARROW, Scanner, Why, scan
 from weft.errors import InvalidSyntaxError
 
 BATCH = "→ view a7x2\n→ view b3k9\n→ list a7x2 annotations"

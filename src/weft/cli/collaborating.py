@@ -14,7 +14,7 @@ from weft.cli.results import result_to_wire
 from weft.cli.speaking import failure_to_wire
 from weft.cli.terminal import Terminal, place_to_go_on_at
 from weft.cli.wording import quoted, shortened
-from weft.commands.scan import ARROW
+from weft.commands.scanner import ARROW
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject
 from weft.tree.node import Status

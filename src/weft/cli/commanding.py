@@ -9,8 +9,8 @@ from weft.cli.command import command
 from weft.cli.completing import complete_agents
 from weft.cli.results import result_to_wire
 from weft.cli.texts import text_given
-from weft.commands.scan import ARROW
-from weft.commands.strings import written
+from weft.commands.scanner import ARROW
+from weft.commands.lexer import quote
 
 __all__ = ["add_to"]
 
@@ -60,7 +60,7 @@ def _lines(words: list[str] | None) -> list[str] | None:
         return words
     if all(word.lstrip().startswith(ARROW) for word in words[1:]):
         return ["\n".join(words)]
-    plain = [word if not any(map(str.isspace, word)) or '"' in word else written(word) for word in words]
+    plain = [word if not any(map(str.isspace, word)) or '"' in word else quote(word) for word in words]
     return [" ".join(plain)]
 
 

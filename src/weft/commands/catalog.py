@@ -1,397 +1,1398 @@
-"""All commands in one table: how they are said, what they need, what they do."""
+"""All commands in one table: reading, writing, help, the trace and the MCP tools follow from these rows."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from types import MappingProxyType
 
-from weft.commands.phrases import PHRASES
+from weft.commands import actions as a
+from weft.commands.grammar import Either, Form, Group, Kind, Row, Slot
+from weft.commands.vocabulary import words
 from weft.errors import PermissionDeniedError
 from weft.tree.agent import Permission
 
-__all__ = ["CATALOG", "ROWS", "Row", "refusal"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One command."""
-
-    name: str
-    forms: tuple[str, ...]
-    permission: Permission
-    help: str
-    synonyms: tuple[str, ...] = ()
-    """Other verbs that always mean this; some of several words."""
-    phrases: tuple[str, ...] = ()
-    """Ways of saying it that the classifier learns from."""
-    verb: str = ""
-    """What a human would be asked to do where the permission is missing; the name if not given."""
-
+__all__ = ["CATALOG", "ROWS", "refusal"]
 
 _AWARE, _WRITE, _GENERATE = Permission.LOOM_AWARE, Permission.LOOM_WRITE, Permission.LOOM_GENERATE
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(","))
+def _verbs(text: str) -> tuple[str, ...]:
+    return tuple(verb.strip() for verb in text.split(","))
 
+
+def _choice(text: str, value: object = "") -> dict[str, object]:
+    """Words that all stand for one value: True, if none is given."""
+    return dict.fromkeys(text.split(), True if value == "" else value)
+
+
+def _node(path: str = "node", after: str = "", **more: object) -> Slot:
+    slot = Slot(
+        path=path,
+        kind=Kind.NODE,
+        option="id",
+        bare=True,
+        after=words(after),
+        question="which node?",
+        about="A node's local id, such as a7x2.",
+    )
+    return _with(slot, more)
+
+
+def _text(path: str, after: str = "", **more: object) -> Slot:
+    slot = Slot(
+        path=path,
+        kind=Kind.TEXT,
+        option="text",
+        bare=True,
+        after=words(after),
+        question="the text must be in quotes",
+        about="The text.",
+    )
+    return _with(slot, more)
+
+
+def _with(slot: Slot, more: Mapping[str, object]) -> Slot:
+    changed = {
+        name: words(value) if name in _WORDS and isinstance(value, str) else value
+        for name, value in more.items()
+    }
+    return replace(slot, **changed)  # pyright: ignore[reportArgumentType] - the fields of a slot, by name
+
+
+_WHICH = words("new another other same first second third last next previous current existing parent")
+_PLACES = words("beginning start top bottom front end home line lines section doc document text")
+_WORDS = frozenset({"after", "also", "names", "units", "requires", "plain"})
+
+_CALLED = "as under called named labelled labeled label name titled with"
+_SAYING = "with saying that text words message following note comment remark annotation stating reading"
+
+_DOCUMENT = Slot(
+    path="document",
+    kind=Kind.TEXT,
+    option="doc",
+    names=words("doc document docs"),
+    after=words("of in from to into called named titled"),
+    question='which document? doc:"…"',
+    about="The document, by its title or id.",
+)
+_SECTION = Slot(
+    path="section",
+    kind=Kind.NAME,
+    option="section",
+    notation="…",
+    optional=True,
+    no_names=_WHICH | _PLACES | words("whole entire full"),
+    names=words("section"),
+    after=words("called named from in of at"),
+    about="A section of it, by its heading.",
+)
+_LINES = Slot(
+    path="part",
+    kind=Kind.LINES,
+    option="lines",
+    names=words("lines line"),
+    after=words("only number numbers between of"),
+    about="Only these, the first and the last.",
+)
+_RESULT = Slot(
+    path="number",
+    kind=Kind.NUMBER,
+    option="result",
+    also=frozenset({"pin"}),
+    names=words("result"),
+    after=words("number no nr rest of in at"),
+    question="which result?",
+    argument="result",
+    about="The number of an earlier result.",
+)
+_FULL = Slot(
+    path="full",
+    kind=Kind.CHOICE,
+    optional=True,
+    values=_choice("full complete whole entire fully completely entirely in-full entirety all everything"),
+    after=words("in its with"),
+    units=words("text content contents length thing view version of in"),
+    about="A node's whole text, not its summary.",
+)
+_ANNOTATIONS = Slot(
+    path="annotations",
+    kind=Kind.CHOICE,
+    optional=True,
+    values=_choice("with-annotations with-notes annotations annotation notes comments remarks"),
+    names=words("with and including plus"),
+    plain=words("with-annotations with-notes"),
+    after=words("its all any together along of"),
+    argument="with_annotations",
+    about="A node's annotations too.",
+)
+_LISTINGS: dict[str, object] = {
+    **_choice("continuations continuation children replies responses branches", a.Listing.CONTINUATIONS),
+    **_choice("annotations annotation notes comments", a.Listing.ANNOTATIONS),
+    **_choice("links link connections references", a.Listing.LINKS),
+    **_choice("versions version edits revisions", a.Listing.VERSIONS),
+}
+_SHAPE = Slot(
+    path="shape",
+    kind=Kind.CHOICE,
+    option="as",
+    values={**_choice("prose", a.Shape.PROSE), **_choice("nodes separately", a.Shape.NODES)},
+    optional=True,
+    always=True,
+    after=words(
+        "as in into continuous flowing running plain stitched one single separate individual distinct list of"
+    ),
+    units=words("form text"),
+    about="A branch stitched together, or node by node.",
+)
+_DEPTH = Slot(
+    path="depth",
+    kind=Kind.NUMBER,
+    option="depth",
+    optional=True,
+    always=True,
+    names=words("depth levels level deep"),
+    after=words("to with at of down up limited max maximum only and most top"),
+    units=words("down only of"),
+    about="How many levels.",
+)
+_SUMMARY = Slot(
+    path="summary",
+    kind=Kind.CHOICE,
+    optional=True,
+    values=_choice("summary summaries summarised summarized brief briefly"),
+    after=words("with in as and but only"),
+    units=words("only of"),
+    about="Summaries, not how each node begins.",
+)
+_CONTEXT = Slot(
+    path="context",
+    kind=Kind.NODES,
+    option="context",
+    notation="ID,…",
+    optional=True,
+    names=words("context"),
+    after=words("with using given taking as and of from"),
+    units=words("as"),
+    about="Other nodes that it was written from.",
+)
 
 _LOOKING = (
     Row(
         name="view",
-        forms=("view ID [full] [with-annotations]", "view branch:ID as:prose|nodes", "view result:N"),
+        forms=(
+            Form(a.View, (_node(after="at in of on into up inside"), _FULL, _ANNOTATIONS), "viewed"),
+            Form(
+                a.ViewBranch,
+                (
+                    _node(
+                        option="branch",
+                        bare=False,
+                        names="branch",
+                        after="at of to from up ending down leading through",
+                        argument="branch",
+                        about="The node at which a branch ends: all from the root.",
+                    ),
+                    replace(_SHAPE, optional=False),
+                ),
+                "viewed branch of",
+            ),
+            Form(
+                a.ViewBranch,
+                (_node(option="branch", bare=False, names="branch", after="at of to from up"),),
+                "viewed branch of",
+                shown=False,
+            ),
+            Form(a.ViewResult, (replace(_RESULT, also=frozenset()),), "viewed", noun="result"),
+        ),
         permission=_AWARE,
         help="see a node in short or in full, a branch, or a result",
-        synonyms=_words(
-            "show, look, look at, open, inspect, see, display, examine, take look at, have look at, peek at, "
-            "peek, check, check on, check out, glance at, glance over, pull up, bring up, open up, print, "
-            "have peek at, take peek at"
+        tool="See one node (in short, or with `full`), a branch from the root to a node, or an earlier result.",
+        verbs=_verbs(
+            "show, look, look at, open, inspect, see, display, examine, peek at, peek, check, check on, check out, "
+            "glance at, glance over, pull up, bring up, open up, print, take look at, have look at, have peek at, "
+            "take peek at, look into, revisit, reread, zoom in on, fetch, read in full=full, read all of=full, print out, what is in"
         ),
-        phrases=PHRASES["view"],
+        noise=words(
+            "summary brief briefly short quick text content contents details of for again what says say out"
+        ),
+        vocabulary=words("read say says said tell give get gimme look peek view want text content"),
+        listed=words("view look peek text content contents say says said"),
     ),
     Row(
         name="list",
-        forms=("list ID continuations|annotations|links|versions",),
+        forms=(
+            Form(
+                a.List,
+                (
+                    _node(after="of for on to from at under in has have"),
+                    Slot(
+                        path="what",
+                        kind=Kind.CHOICE,
+                        values=_LISTINGS,
+                        after=words("all its every other different any"),
+                        question="list what: continuations, annotations, links or versions?",
+                        about="What hangs on it.",
+                    ),
+                ),
+                "listed {what} of",
+            ),
+        ),
         permission=_AWARE,
         help="list what hangs on a node",
-        synonyms=_words("enumerate, ls, list out, list all"),
-        phrases=PHRASES["list"],
+        tool="List the continuations, annotations, links or versions of a node.",
+        verbs=_verbs("enumerate, ls, list out, list all"),
+        listed=frozenset(_LISTINGS) - words("continuation annotation link version"),
+        keeps=True,
+        noise=words("all its every out exist are there"),
+        vocabulary=words("exist many"),
     ),
     Row(
         name="tree",
-        forms=("tree [from:ID] [depth:N] [summary]",),
+        forms=(
+            Form(
+                a.Tree,
+                (
+                    _node(
+                        "start",
+                        "from at under below of starting rooted beginning",
+                        option="from",
+                        bare=False,
+                        optional=True,
+                        argument="from",
+                        about="Where to begin; else at the root.",
+                    ),
+                    _DEPTH,
+                    _SUMMARY,
+                ),
+                "drew tree from",
+                noun="",
+            ),
+        ),
         permission=_AWARE,
         verb="draw the tree",
         help="draw the tree; * is where you are",
-        synonyms=_words(
-            "map, outline, show tree, view tree, draw tree, print tree, display tree, see tree, show map, "
-            "show outline, draw map, list tree, show structure, view structure"
-        ),
-        phrases=PHRASES["tree"],
+        tool="Draw a tree by indentation, with the local id of each node; * is where you are.",
+        verbs=_verbs("map, outline, subtree"),
+        listed=words("tree map outline structure subtree overview"),
+        noise=words("down of tree structure view whole entire full this current"),
+        vocabulary=words("shape overview draw"),
     ),
     Row(
         name="switch",
-        forms=("switch to ID", "switch next|previous|parent|leaf"),
+        forms=(
+            Form(
+                a.Switch,
+                (
+                    _node(
+                        "to",
+                        "to at over into onto back",
+                        also="to",
+                        lead="to",
+                        argument="node",
+                        question="where to?",
+                        about="Where to go.",
+                    ),
+                ),
+                "switched to",
+            ),
+            Form(
+                a.Switch,
+                (
+                    Slot(
+                        path="to",
+                        kind=Kind.CHOICE,
+                        values={
+                            **_choice("next", a.Direction.NEXT),
+                            **_choice("previous prev", a.Direction.PREVIOUS),
+                            **_choice("parent up", a.Direction.PARENT),
+                            **_choice("leaf tip", a.Direction.LEAF),
+                        },
+                        after=words("to over back down on"),
+                        units=words("one sibling level its"),
+                        question="where to?",
+                        argument="direction",
+                        about="Or which way: a sibling, up, or down to the end.",
+                    ),
+                ),
+                "switched to",
+            ),
+        ),
         permission=_AWARE,
         help="move to another node",
-        synonyms=_words(
-            "goto, go, go to, move, move to, jump, jump to, navigate, navigate to, switch to, take to, cd, "
-            "head to, head over to, travel to, step to, hop to, hop"
+        tool="Move to another node of the tree: by its id, or to a sibling, the parent or the end.",
+        repeatable=True,
+        verbs=_verbs(
+            "goto, go, move, jump, navigate, take to, cd, head, head over, travel, step, hop, bring to, "
+            "move cursor, set position, move position, put at, change position, set cursor, return to, switch position"
         ),
-        phrases=PHRASES["switch"],
+        noise=frozenset(),
+        vocabulary=words("cursor position current place"),
     ),
     Row(
         name="search",
-        forms=('search "query"', 'search "query" in:grove'),
+        forms=(
+            Form(
+                a.Search,
+                (
+                    Slot(
+                        path="query",
+                        kind=Kind.NAME,
+                        option="query",
+                        also=frozenset({"text"}),
+                        bare=True,
+                        notation='"query"',
+                        after=words(
+                            "for about word words phrase text mention mentions of anything mentioning where in "
+                            "this tree nodes that contain containing"
+                        ),
+                        units=words("appears occurs mentioned used is in this tree anywhere here"),
+                        no_names=words("tree grove branch whole me next"),
+                        question="the words to look for must be in quotes",
+                        about="Words to look for.",
+                    ),
+                ),
+                "searched",
+                noun="",
+            ),
+        ),
         permission=_AWARE,
         help="full text of this tree",
-        synonyms=_words(
-            "find, grep, look for, look up, search for, query, locate, seek, hunt for, search text for"
+        tool="Search the full text of a tree.",
+        verbs=_verbs(
+            "find, grep, look for, look up, search for, query, locate, seek, hunt for, search tree for, find all, "
+            "do search for, run search for, do full-text search for"
         ),
-        phrases=PHRASES["search"],
+        leaves=True,
+        vocabulary=words(
+            "mention mentions mentioned contain contains occur occurs appear appears anywhere where"
+        ),
     ),
     Row(
         name="think",
-        forms=("think … ←",),
+        forms=(Form(a.Think, (), "thought", noun="", words="… ←"),),
         permission=_AWARE,
         help="a private scratchpad, up to the ←",
+        tool="Keep a thought in your private memory of a tree; nobody else is shown it.",
     ),
     Row(
         name="help",
-        forms=("help [COMMAND]",),
+        forms=(
+            Form(
+                a.Help,
+                (
+                    Slot(
+                        path="command",
+                        kind=Kind.COMMAND,
+                        bare=True,
+                        optional=True,
+                        after=words("with on for about to of use using command"),
+                        units=words("command"),
+                    ),
+                ),
+                "asked for help",
+                noun="",
+            ),
+        ),
         permission=_AWARE,
         help="what you may do, and how",
-        synonyms=_words("commands, usage, manual, man"),
-        phrases=PHRASES["help"],
+        verbs=_verbs(
+            "commands, usage, manual, man, explain, how to use, how does work, how do i use, usage of, list commands, "
+            "show commands, what commands, which commands, what can i do, show permissions, get help, show help, "
+            "i need help, what are permissions, what am i allowed to do"
+        ),
+        noise=words("command available all here are there do i have can use"),
+        vocabulary=words("commands available allowed permitted permissions work use options"),
     ),
 )
 
-_REMEMBERING = (
+_MEMORY = (
     Row(
         name="pin",
-        forms=("pin ID", 'pin doc:"…" [section:…]', "pin result:N"),
+        forms=(
+            Form(
+                a.Pin,
+                (_node("target.node", "on to in for", units="to in memory block", argument="node"),),
+                "pinned",
+                {"target": a.NodeTarget},
+                noun="pin",
+            ),
+            Form(
+                a.Pin,
+                (
+                    replace(
+                        _DOCUMENT,
+                        path="target.title",
+                        argument="document",
+                        about="A document, by its title or id.",
+                    ),
+                    replace(_SECTION, path="target.section"),
+                ),
+                "pinned",
+                {"target": a.DocumentTarget},
+                noun="pin",
+            ),
+            Form(
+                a.Pin,
+                (replace(_RESULT, path="target.number", also=frozenset()),),
+                "pinned",
+                {"target": a.ResultTarget},
+                noun="pin",
+            ),
+        ),
         permission=_AWARE,
         help="keep in your memory block, whatever is pruned",
-        synonyms=_words("pin down, keep pinned, add pin, add pin for"),
-        phrases=PHRASES["pin"],
+        tool="Keep a node, a document, a section or a result in your memory of a tree.",
+        repeatable=True,
+        verbs=_verbs("pin down, keep pinned, keep in memory, hold in memory"),
+        made=words("pin"),
     ),
     Row(
         name="stash",
-        forms=('stash "label" "text"', 'stash "label" content-of:ID', 'stash "label" summary-of:ID-ID'),
+        forms=(
+            Form(
+                a.Stash,
+                (
+                    _label := _text(
+                        "label",
+                        f"{_CALLED} stash",
+                        option="label",
+                        also="name as",
+                        notation='"label"',
+                        question="a stash needs a label in quotes",
+                        about="What it is called.",
+                    ),
+                    _text(
+                        "what.text",
+                        "with saying containing text content words phrase sentence line following idea note this",
+                        notation='"text"',
+                        question="stash what: a text in quotes, content-of: or summary-of:?",
+                        about="A text of your own.",
+                        swaps=True,
+                    ),
+                ),
+                "stashed",
+                {"what": a.Literal},
+                noun="",
+            ),
+            Form(
+                a.Stash,
+                (
+                    _label,
+                    _node(
+                        "what.node",
+                        "content contents text of with from",
+                        option="content-of",
+                        bare=False,
+                        argument="content_of",
+                        about="Or what a node says.",
+                    ),
+                ),
+                "stashed",
+                {"what": a.ContentOf},
+                noun="",
+            ),
+            Form(
+                a.Stash,
+                (
+                    _label,
+                    Slot(
+                        path="what.first what.last",
+                        kind=Kind.RANGE,
+                        option="summary-of",
+                        names=words("summary summaries"),
+                        after=words("of with from"),
+                        argument="summary_of",
+                        about="Or a range in short: its first and its last node.",
+                    ),
+                ),
+                "stashed",
+                {"what": a.SummaryOf},
+                noun="",
+            ),
+        ),
         permission=_AWARE,
         help="keep for later, out of the context",
-        synonyms=_words("put aside, set aside, lay aside, stash away, squirrel away"),
-        phrases=PHRASES["stash"],
+        tool="Keep a text under a label for later.",
+        verbs=_verbs("put aside, set aside, lay aside, stash away, squirrel away"),
+        made=words("stash"),
+        keeps=True,
+        noise=words("this away"),
     ),
     Row(
         name="recall",
-        forms=('recall "label"',),
+        forms=(
+            Form(
+                a.Recall,
+                (
+                    _text(
+                        "label",
+                        "stash stashed called named from up",
+                        option="stash",
+                        also="label name",
+                        notation='"label"',
+                        units="stash back",
+                        question="which stash? its label must be in quotes",
+                        about="What it is called.",
+                    ),
+                ),
+                "recalled",
+                noun="",
+            ),
+        ),
         permission=_AWARE,
         help="bring a stash into your memory block",
-        synonyms=_words(
-            "unstash, retrieve, fetch, recall stash, get stash, fetch stash, retrieve stash, open stash"
-        ),
-        phrases=PHRASES["recall"],
+        tool="Bring a stash back into your memory.",
+        verbs=_verbs("unstash, retrieve, fetch, bring back, get back, load, give back"),
+        listed=words("stash"),
+        vocabulary=words("stash stashed put"),
     ),
     Row(
         name="drop",
-        forms=("drop pin:ID", 'drop pin doc:"…" [section:…]', "drop pin:result:N", 'drop stash:"…"'),
+        forms=(
+            Form(
+                a.Drop,
+                (
+                    _node(
+                        "target.node",
+                        "on from of off for at",
+                        option="pin",
+                        bare=False,
+                        names="pin pins pinned",
+                        argument="node",
+                        question='drop what: pin:ID or stash:"…"?',
+                    ),
+                ),
+                "dropped",
+                {"target": a.NodeTarget},
+                noun="",
+            ),
+            Form(
+                a.Drop,
+                (
+                    replace(
+                        _DOCUMENT,
+                        path="target.title",
+                        argument="document",
+                        requires=words("pin pinned"),
+                        after=words("of from on"),
+                        about="A document, by its title or id.",
+                    ),
+                    replace(_SECTION, path="target.section"),
+                ),
+                "dropped",
+                {"target": a.DocumentTarget},
+                noun="",
+                words="pin",
+            ),
+            Form(
+                a.Drop,
+                (
+                    replace(
+                        _RESULT,
+                        path="target.number",
+                        requires=words("pin pinned"),
+                        after=words("of from on number"),
+                    ),
+                ),
+                "dropped",
+                {"target": a.ResultTarget},
+                noun="",
+                words="pin",
+            ),
+            Form(
+                a.Drop,
+                (
+                    _text(
+                        "target.label",
+                        "called named of",
+                        option="stash",
+                        bare=False,
+                        names="stash stashed",
+                        argument="stash",
+                        question="which stash?",
+                        about="A stash, by its label.",
+                    ),
+                ),
+                "dropped stash",
+                {"target": a.StashTarget},
+                noun="",
+            ),
+        ),
         permission=_AWARE,
         help="let a pin or a stash go",
-        synonyms=_words(
-            "unpin, remove pin, delete pin, forget pin, release pin, drop pin, drop stash, remove stash, "
-            "delete stash, forget stash, discard stash, throw away stash, discard pin, get rid of pin, "
-            "get rid of stash, clear pin"
-        ),
-        phrases=PHRASES["drop"],
+        tool="Let a pin or a stash go.",
+        verbs=_verbs("unpin=pin, stop pinning=pin"),
+        removed=words("pin stash"),
+        keeps=True,
     ),
     Row(
         name="memory",
-        forms=("memory [trace|stashed]",),
+        forms=(
+            Form(
+                a.Memory,
+                (
+                    Slot(
+                        path="view",
+                        kind=Kind.CHOICE,
+                        values={
+                            **_choice("trace actions history errors", a.MemoryView.TRACE),
+                            **_choice("stashed stashes stash", a.MemoryView.STASHED),
+                        },
+                        optional=True,
+                        after=words("of recent action in"),
+                        about="All of it, what you did, or what you stashed.",
+                    ),
+                ),
+                "looked at memory",
+                noun="",
+            ),
+        ),
         permission=_AWARE,
         verb="look",
         help="what you keep, what you did, what you stashed",
-        synonyms=_words(
-            "mem, show memory, view memory, open memory, inspect memory, list memory, show trace, view trace"
-        ),
-        phrases=PHRASES["memory"],
+        tool="What you pinned, stashed and did in a tree.",
+        verbs=_verbs("mem"),
+        listed=words("memory trace actions stashes stashed"),
+        keeps=True,
+        noise=words("memory block of recent operational all"),
+        vocabulary=words("remember pinned stashed"),
     ),
 )
+
+
+def _document_item(title: str) -> str:
+    return f"doc:{title}"
+
 
 _MAKING = (
     Row(
         name="respond",
-        forms=('respond ID "…" [context:ID,…] [instruction:ID,…]',),
+        forms=(
+            Form(
+                a.Respond,
+                (
+                    _node(after="to under at on below for after", also="to"),
+                    _text("text", _SAYING),
+                    _CONTEXT,
+                    replace(
+                        _CONTEXT,
+                        path="instruction",
+                        option="instruction",
+                        names=words("instruction instructions"),
+                        about="Nodes that instruct it.",
+                    ),
+                ),
+                "responded to",
+            ),
+        ),
         permission=_WRITE,
         help="answer a node; you move to your answer",
-        synonyms=_words("reply, say, answer, reply to, respond to, answer to, write back to, say to"),
-        phrases=PHRASES["respond"],
+        tool="Say something below a node, as a new node; you move to it.",
+        verbs=_verbs("reply, say, answer, write back, tell"),
+        made=words("reply response answer"),
     ),
     Row(
         name="annotate",
-        forms=('annotate ID "…"',),
+        forms=(
+            Form(
+                a.Annotate,
+                (_node(after="on to at for about beside"), _text("text", f"{_SAYING} as", also="note")),
+                "annotated",
+            ),
+        ),
         permission=_WRITE,
         help="a note beside a node",
-        synonyms=_words(
-            "note, comment, comment on, note on, remark, remark on, make note on, add note to, add note on, "
-            "leave comment on, leave note on, add comment to, add comment on, add annotation to, "
-            "put note on, write note on, make comment on, attach note to, leave remark on, add remark to"
-        ),
-        phrases=PHRASES["annotate"],
+        tool="Put a note beside a node, outside of the conversation.",
+        verbs=_verbs("note, comment, remark, jot down"),
+        made=words("note comment annotation remark"),
     ),
     Row(
         name="edit",
-        forms=('edit ID "…"',),
+        forms=(
+            Form(
+                a.Edit,
+                (
+                    _node(after="text content contents wording of in"),
+                    _text("text", "to as with say saying so that it says reads read into text new wording"),
+                ),
+                "edited",
+            ),
+        ),
         permission=_WRITE,
         help="a version in a buffer, a branch in a dialogue",
-        synonyms=_words(
-            "change, revise, rewrite, reword, modify, update, amend, rephrase, edit text of, correct, alter"
+        tool="Write a node anew: as a branch beside it in a dialogue, as a version in a buffer. The old text stays.",
+        verbs=_verbs(
+            "change, revise, rewrite, reword, modify, update, amend, rephrase, correct, alter, make say, make read, "
+            "let say, replace text of, replace content of, replace contents of, set text of"
         ),
-        phrases=PHRASES["edit"],
+        made=words("version revision"),
     ),
     Row(
         name="merge",
-        forms=('merge ID ID … "…"',),
+        forms=(
+            Form(
+                a.Merge,
+                (
+                    Slot(
+                        path="nodes",
+                        kind=Kind.NODES,
+                        option="id",
+                        bare=True,
+                        least=2,
+                        after=words("of both together"),
+                        question="merge takes two nodes or more",
+                    ),
+                    _text("text", "into as to with saying one single new together text"),
+                ),
+                "merged",
+            ),
+        ),
         permission=_WRITE,
         help="one node out of several",
-        synonyms=_words(
-            "combine, unite, synthesise, synthesize, blend, fuse, merge together, bring together"
+        tool="Write one node that comes from several, such as the best of two branches.",
+        verbs=_verbs(
+            "combine, unite, synthesise, synthesize, blend, fuse, merge together, bring together, put together, "
+            "make one out of"
         ),
-        phrases=PHRASES["merge"],
     ),
     Row(
         name="split",
-        forms=('split ID at:"…"',),
+        forms=(
+            Form(
+                a.Split,
+                (
+                    _node(units="in into two parts up apart off"),
+                    _text(
+                        "at",
+                        "at before words word phrase where it says right point just",
+                        option="at",
+                        bare=False,
+                        units="begins starts",
+                        question='split where? at:"…" takes the words it is split before',
+                        about="The words before which it is split.",
+                    ),
+                ),
+                "split",
+            ),
+        ),
         permission=_WRITE,
         help="two nodes out of one, before these words",
-        synonyms=_words("divide, break, break up, split up, cut, cut up, break apart, cut apart"),
-        phrases=PHRASES["split"],
+        tool="Make two nodes out of one, as a branch beside it.",
+        verbs=_verbs("divide, break, break up, split up, cut, cut up, break apart, cut apart, make two of"),
     ),
     Row(
         name="join",
-        forms=("join ID",),
+        forms=(
+            Form(
+                a.Join,
+                (
+                    _node(
+                        units="with to and onto next following one after it what follows successor its that"
+                    ),
+                ),
+                "joined",
+            ),
+        ),
         permission=_WRITE,
         help="a node with the one after it",
-        synonyms=_words("unsplit, glue, join up"),
-        phrases=PHRASES["join"],
+        tool="Make one node out of a node and the one after it, as a branch beside it.",
+        verbs=_verbs("unsplit, glue, join up"),
     ),
     Row(
         name="attach",
-        forms=('attach ID "item"',),
+        forms=(
+            Form(
+                a.Attach,
+                (
+                    _node(after="to onto on", units="as"),
+                    _text(
+                        "item",
+                        "item file image picture photo attachment with",
+                        also="item",
+                        notation='"item"',
+                        units="as attachment item",
+                        question="attach what? its name must be in quotes",
+                        about="What is attached.",
+                    ),
+                ),
+                "attached to",
+            ),
+            Form(
+                a.Attach,
+                (_node(after="to onto on"), replace(_DOCUMENT, path="item.title")),
+                "attached to",
+                {"item": _document_item},
+                shown=False,
+            ),
+        ),
         permission=_WRITE,
         help="an item to a node",
-        synonyms=_words("attach to, attach item to, attach item"),
-        phrases=PHRASES["attach"],
+        tool="Attach a note, a document or another node to a node, for models to see with it.",
+        made=words("attachment"),
     ),
+)
+
+
+def _linked(after: str) -> tuple[Group, ...]:
+    """A node, a document or another tree."""
+    document = replace(_DOCUMENT, path="to.title", after=words(after), argument="to_document")
+    tree = replace(document, option="tree", names=words("tree"), argument="to_tree", about="Another tree.")
+    node = _node(
+        "to.node", after, also="to", argument="to_node", question='to what: a node, doc:"…" or tree:"…"?'
+    )
+    return (
+        Group((node,), {"to": a.NodeTarget}),
+        Group((document, replace(_SECTION, path="to.section", hidden=True)), {"to": a.DocumentTarget}),
+        Group((tree,), {"to": a.TreeTarget}),
+    )
+
+
+_NOTE = _text(
+    "note",
+    "with note saying comment and that",
+    option="note",
+    also="text label",
+    bare=False,
+    optional=True,
+    about="Why.",
 )
 
 _MARKING = (
     Row(
         name="link",
-        forms=('link ID to ID|doc:"…"|tree:"…" [note:"…"]',),
+        forms=(
+            Form(
+                a.Link,
+                (
+                    _node(after="from between both", also="from", question="link which node?"),
+                    Either(_linked("to with and up"), "to"),
+                    _NOTE,
+                ),
+                "linked",
+            ),
+            Form(
+                a.Link,
+                (replace(_DOCUMENT, path="to.title"), _node(after="to with and"), _NOTE),
+                "linked",
+                {"to": a.DocumentTarget},
+                shown=False,
+            ),
+        ),
         permission=_WRITE,
         help="a reference between two things",
-        synonyms=_words(
-            "connect, relate, associate, cross-reference, make link between, add link between, add link from, link together, create link between, link up"
-        ),
-        phrases=PHRASES["link"],
+        tool="Make a reference from a node to a node, a document or another tree.",
+        verbs=_verbs("connect, relate, associate, cross-reference, tie, link up"),
+        made=words("link connection reference"),
+        noise=words("together"),
     ),
     Row(
         name="unlink",
-        forms=('unlink ID from ID|doc:"…"|tree:"…"',),
+        forms=(
+            Form(
+                a.Unlink,
+                (_node(after="from between"), Either(_linked("from and to with"), "from")),
+                "unlinked",
+            ),
+            Form(
+                a.Unlink,
+                (replace(_DOCUMENT, path="to.title"), _node(after="from and")),
+                "unlinked",
+                {"to": a.DocumentTarget},
+                shown=False,
+            ),
+        ),
         permission=_WRITE,
         help="take a link away",
-        synonyms=_words(
-            "disconnect, remove link between, remove link from, delete link between, delete link from, drop link between, break link between, cut link between"
-        ),
-        phrases=PHRASES["unlink"],
+        verbs=_verbs("disconnect"),
+        removed=words("link connection reference"),
     ),
     Row(
         name="tag",
-        forms=("tag ID name",),
+        forms=(
+            Form(
+                a.Tag,
+                (
+                    _node(after="to on"),
+                    _name := Slot(
+                        path="name",
+                        kind=Kind.NAME,
+                        option="tag",
+                        also=words("name label as"),
+                        bare=True,
+                        after=words("with as tag called named"),
+                        units=words("tag"),
+                        no_names=_WHICH | words("tag tags"),
+                        question="tag takes a node and a name",
+                        about="The tag.",
+                    ),
+                ),
+                "tagged",
+            ),
+        ),
         permission=_WRITE,
         help="a word to find a node by",
-        synonyms=_words("add tag, add tag to, tag with, put tag on, put tag, give tag"),
-        phrases=PHRASES["tag"],
+        tool="Tag a node with a word to find it by.",
+        repeatable=True,
+        made=words("tag"),
     ),
     Row(
         name="untag",
-        forms=("untag ID name",),
+        forms=(Form(a.Untag, (_node(after="from of on off"), _name), "untagged"),),
         permission=_WRITE,
         help="take a tag away",
-        synonyms=_words("remove tag, delete tag, drop tag, take off tag, clear tag"),
-        phrases=PHRASES["untag"],
+        repeatable=True,
+        removed=words("tag"),
     ),
     Row(
         name="bookmark",
-        forms=('bookmark ID ["label"]',),
+        forms=(
+            Form(
+                a.Bookmark,
+                (
+                    _node(after="at on to for"),
+                    _text(
+                        "label",
+                        f"{_CALLED} and call it",
+                        option="label",
+                        also="name note",
+                        notation='"label"',
+                        optional=True,
+                        about="What it is remembered as.",
+                    ),
+                ),
+                "bookmarked",
+            ),
+        ),
         permission=_WRITE,
         help="mark a node for everybody",
-        synonyms=_words(
-            "star, favourite, favorite, add bookmark to, add bookmark at, put bookmark on, set bookmark on, set bookmark at, put bookmark at, put star on, give star to, make bookmark at, add star to"
-        ),
-        phrases=PHRASES["bookmark"],
+        repeatable=True,
+        verbs=_verbs("star, favourite, favorite"),
+        made=words("bookmark star favourite favorite"),
     ),
     Row(
         name="unbookmark",
-        forms=("unbookmark ID",),
+        forms=(Form(a.Unbookmark, (_node(after="from of on off at"),), "unbookmarked"),),
         permission=_WRITE,
         help="take a bookmark away",
-        synonyms=_words(
-            "unstar, unfavourite, unfavorite, remove bookmark, remove bookmark from, delete bookmark, remove star, remove star from, clear bookmark, drop bookmark"
-        ),
-        phrases=PHRASES["unbookmark"],
+        repeatable=True,
+        verbs=_verbs("unstar, unfavourite, unfavorite"),
+        removed=words("bookmark star"),
     ),
     Row(
         name="prune",
-        forms=("prune ID",),
+        forms=(
+            Form(
+                a.Prune,
+                (_node(also="branch", after="branch at away off subtree starting", units="branch"),),
+                "pruned",
+            ),
+        ),
         permission=_WRITE,
         help="fold a branch out of sight; nothing is destroyed",
-        synonyms=_words(
-            "prune away, prune off, lop off, cut off branch, trim branch, prune branch at, prune branch"
-        ),
-        phrases=PHRASES["prune"],
+        tool="Fold a node and all below it out of sight. Nothing is destroyed: `restore` brings it back.",
+        verbs=_verbs("lop off, cut off branch, trim branch"),
     ),
     Row(
         name="restore",
-        forms=("restore ID",),
+        forms=(
+            Form(
+                a.Restore,
+                (_node(also="branch", after="branch pruned at back subtree", units="branch"),),
+                "restored",
+            ),
+        ),
         permission=_WRITE,
         help="bring back what was pruned",
-        synonyms=_words("unprune, undelete, revive, reinstate, bring back, put back branch"),
-        phrases=PHRASES["restore"],
+        verbs=_verbs("unprune, undelete, revive, reinstate, bring back, put back branch"),
     ),
     Row(
         name="exclude",
-        forms=("exclude ID",),
+        forms=(Form(a.Exclude, (_node(units="from out of context contexts window"),), "excluded"),),
         permission=_WRITE,
         help="leave a node out of contexts",
-        synonyms=_words(
-            "leave out, omit, skip, ignore, mute, exclude from context, leave out of context, drop from context, take out of context, remove from context"
+        tool="Leave a node out of what models are shown; it stays in the tree.",
+        repeatable=True,
+        verbs=_verbs(
+            "leave out, omit, skip, ignore, mute, take out of context, remove from context, drop from context, "
+            "keep out of context, hide from context, leave out of context, leave out of contexts, keep out of contexts, "
+            "cut from context, exclude from all contexts"
         ),
-        phrases=PHRASES["exclude"],
     ),
     Row(
         name="include",
-        forms=("include ID",),
+        forms=(Form(a.Include, (_node(units="in into to context contexts again back"),), "included"),),
         permission=_WRITE,
         help="take a node into contexts again",
-        synonyms=_words(
-            "unexclude, unmute, re-include, reinclude, include again, put back in context, put back into context, include in context, add back to context, take back into context"
+        repeatable=True,
+        verbs=_verbs(
+            "unexclude, unmute, re-include, reinclude, stop excluding, put back in context, put back into context, "
+            "take back into context, bring back into context, add back to context, add to context again"
         ),
-        phrases=PHRASES["include"],
     ),
     Row(
         name="collapse",
-        forms=('collapse ID-ID "name" ["description"]',),
+        forms=(
+            Form(
+                a.Collapse,
+                (
+                    Slot(
+                        path="first last",
+                        kind=Kind.RANGE,
+                        option="range",
+                        bare=True,
+                        after=words("from range between"),
+                        question="which range? two ids with a dash between, such as r001-a7x2",
+                        argument="first last",
+                        about="The range's upper end.|Its lower end.",
+                    ),
+                    _text(
+                        "name",
+                        f"{_CALLED} into and call it",
+                        option="name",
+                        also="label as",
+                        notation='"name"',
+                        question="a collapsed range needs a name in quotes",
+                        about="What the range is called.",
+                    ),
+                    _text(
+                        "description",
+                        "with description",
+                        option="description",
+                        also="note",
+                        notation='"description"',
+                        optional=True,
+                        swaps=True,
+                        about="What stands in its place.",
+                    ),
+                ),
+                "collapsed",
+                noun="range",
+            ),
+        ),
         permission=_WRITE,
         help="fold a range under a name",
-        synonyms=_words("fold, fold up, collapse range, fold range, collapse from, fold from"),
-        phrases=PHRASES["collapse"],
+        tool="Fold a range of a path under a name: models are shown a placeholder.",
+        verbs=_verbs("fold, fold up"),
     ),
     Row(
         name="expand",
-        forms=('expand "name"',),
+        forms=(
+            Form(
+                a.Expand,
+                (
+                    _text(
+                        "name",
+                        "group range collapsed called named",
+                        option="name",
+                        also="label range",
+                        notation='"name"',
+                        units="again group range",
+                        question="a collapsed range by its name, or a continuation from a node?",
+                        about="What the range is called.",
+                    ),
+                ),
+                "expanded",
+                noun="range",
+            ),
+        ),
         permission=_WRITE,
         help="unfold a collapsed range",
-        synonyms=_words(
-            "unfold, uncollapse, expand group, unfold group, open group, expand range, unfold range, open collapsed"
-        ),
-        phrases=PHRASES["expand"],
+        verbs=_verbs("unfold, uncollapse, open group, open up collapsed, open collapsed"),
     ),
     Row(
         name="undo",
-        forms=("undo",),
+        forms=(Form(a.Undo, (), "undid", noun=""),),
         permission=_WRITE,
         help="take your last operation back",
-        synonyms=_words("undo that, undo last, take that back, take it back, revert last"),
-        phrases=PHRASES["undo"],
+        tool="Take back your own last operation in a tree.",
+        verbs=_verbs("take that back, take it back, revert last, take back, revert last operation"),
+        noise=words("that last step it action change operation this one command thing what i did"),
     ),
     Row(
         name="redo",
-        forms=("redo",),
+        forms=(Form(a.Redo, (), "redid", noun=""),),
         permission=_WRITE,
         help="do again what you undid",
-        synonyms=_words("redo that, redo last"),
-        phrases=PHRASES["redo"],
+        noise=words("that last step it action change operation this one command thing undone what i undid"),
     ),
 )
+
+_COUNTED = words("continuations continuation times completions samples variants alternatives options n")
 
 _OTHERS = (
     Row(
         name="continue",
-        forms=('continue [from ID] [n:N] [tokens:N] [temp:X] [stop:"…"] [using agent:"…"]',),
+        forms=(
+            Form(
+                a.Continue,
+                (
+                    _node(
+                        "start",
+                        "from at on after of for",
+                        option="from",
+                        lead="from",
+                        values={"here": None},
+                        optional=True,
+                        argument="from",
+                        about="Else where you are.",
+                    ),
+                    Slot(
+                        path="n",
+                        kind=Kind.NUMBER,
+                        option="n",
+                        optional=True,
+                        names=_COUNTED,
+                        plain=words("twice once"),
+                        after=words("with and ="),
+                        about="How many continuations.",
+                    ),
+                    Slot(
+                        path="tokens",
+                        kind=Kind.NUMBER,
+                        option="tokens",
+                        optional=True,
+                        names=words("tokens token"),
+                        after=words(
+                            "up to at most max maximum with in for limit limited of and no more than using"
+                        ),
+                        units=words("each long max"),
+                        about="At most so many each.",
+                    ),
+                    Slot(
+                        path="temperature",
+                        kind=Kind.DECIMAL,
+                        option="temp",
+                        optional=True,
+                        names=words("temperature temp"),
+                        after=words("at with and using in of to set is"),
+                    ),
+                    Slot(
+                        path="stop",
+                        kind=Kind.TEXTS,
+                        option="stop",
+                        notation='"…"',
+                        optional=True,
+                        names=words("stop stopping until till"),
+                        after=words(
+                            "at on before with sequence word words when it says reaches you see and then"
+                        ),
+                        about="Words at which it stops.",
+                    ),
+                    Slot(
+                        path="agent",
+                        kind=Kind.NAME,
+                        option="agent",
+                        lead="using",
+                        notation='"…"',
+                        optional=True,
+                        capital=True,
+                        names=words("agent model using"),
+                        after=words("with by via through as called named"),
+                        about="Who writes; else the grove's default.",
+                    ),
+                ),
+                "continued from",
+            ),
+        ),
         permission=_GENERATE,
         verb="generate",
         help="let another agent go on from a node; n is at most 10",
-        synonyms=_words(
-            "generate, extend, complete, carry on, keep going, write on, sample, go on, proceed, generate from, "
-            "expand, make continuation, make continuations, generate continuation, generate continuations, "
-            "request continuation, request continuations, get continuation, roll"
+        tool="Have a model agent of the grove write what comes next, as one or more new nodes. May cost money.",
+        verbs=_verbs(
+            "generate, extend, complete, carry on, keep going, write on, sample, go on, proceed, expand=from, roll, "
+            "continue on"
         ),
-        phrases=PHRASES["continue"],
+        made=words("continuation continuations completions samples variants"),
+        keeps=True,
+        noise=words("continuation continuations"),
     ),
     Row(
         name="read",
-        forms=('read doc:"…" [summary|lines:A-B|section:…]',),
+        forms=(
+            Form(
+                a.Read,
+                (
+                    replace(
+                        _DOCUMENT,
+                        names=words("doc document docs of in from"),
+                        after=words("up called named titled"),
+                    ),
+                    Either(
+                        (
+                            Group(
+                                (
+                                    Slot(
+                                        path="part",
+                                        kind=Kind.CHOICE,
+                                        values=_choice(
+                                            "summary summarised summarized briefly", a.SummaryOnly()
+                                        ),
+                                        units=words("of only"),
+                                        after=words("in only but"),
+                                        argument="summary",
+                                        about="In short.",
+                                    ),
+                                )
+                            ),
+                            Group((_LINES,)),
+                            Group(
+                                (
+                                    replace(
+                                        _SECTION,
+                                        path="part.section",
+                                        optional=False,
+                                        about="Only this one, by its heading.",
+                                    ),
+                                ),
+                                {"part": a.SectionOf},
+                            ),
+                        ),
+                        optional=True,
+                    ),
+                ),
+                "read",
+                noun="document",
+            ),
+        ),
         permission=Permission.DOC_READ,
         help="a document that is linked to this tree or its nodes",
-        synonyms=_words("read out, consult"),
-        phrases=PHRASES["read"],
+        tool="Read a document that is linked to the tree or its nodes, or part of it.",
+        verbs=_verbs("read out, consult, open, show, view, see, look at, print, display, what is in"),
+        noise=words("full whole entire complete out only all"),
     ),
     Row(
         name="write",
-        forms=('write doc:"…" append "…"', 'write doc:"…" at:… "…"', 'write doc:"…" replace:… "…"'),
+        forms=(
+            Form(
+                a.Write,
+                (
+                    _place_doc := replace(_DOCUMENT, after=words("to in into of from called named titled")),
+                    Slot(
+                        path="place",
+                        kind=Kind.CHOICE,
+                        values=_choice("append appending end bottom", a.Append()),
+                        after=words("at to"),
+                        units=words("of to"),
+                        argument="append",
+                        about="At the end.",
+                        question="write where: append, at:… or replace:…?",
+                    ),
+                    _place_text := _text(
+                        "text", "with text following sentence line this by", about="What is put there."
+                    ),
+                ),
+                "wrote",
+                noun="document",
+            ),
+            Form(
+                a.Write,
+                (
+                    _place_doc,
+                    Slot(
+                        path="place.place",
+                        kind=Kind.NUMBER,
+                        option="at",
+                        number=True,
+                        also=words("lines"),
+                        names=words("line"),
+                        requires=words("at before"),
+                        argument="at_line",
+                        about="Or before this line.",
+                    ),
+                    _place_text,
+                ),
+                "wrote",
+                {"place": a.At},
+                noun="document",
+                shown=False,
+            ),
+            Form(
+                a.Write,
+                (
+                    _place_doc,
+                    Slot(
+                        path="place.place",
+                        kind=Kind.NAME,
+                        option="at",
+                        notation="…",
+                        number=False,
+                        no_names=_WHICH | _PLACES,
+                        names=words("section at"),
+                        after=words("end of to in under into bottom"),
+                        argument="at_section",
+                        about="Or at the end of this section.",
+                    ),
+                    _place_text,
+                ),
+                "wrote",
+                {"place": a.At},
+                noun="document",
+            ),
+            Form(
+                a.Write,
+                (
+                    _place_doc,
+                    Slot(
+                        path="place.what",
+                        kind=Kind.LINES,
+                        option="replace",
+                        also=words("lines"),
+                        names=words("lines line"),
+                        after=words("replace replacing overwrite overwriting"),
+                        requires=words("replace replacing overwrite overwriting"),
+                        argument="replace_lines",
+                        about="Or in the place of these lines.",
+                    ),
+                    _place_text,
+                ),
+                "wrote",
+                {"place": a.Replace},
+                noun="document",
+                shown=False,
+            ),
+            Form(
+                a.Write,
+                (
+                    _place_doc,
+                    Slot(
+                        path="place.what",
+                        kind=Kind.NAME,
+                        option="replace",
+                        also=words("section"),
+                        notation="…",
+                        no_names=_WHICH | _PLACES,
+                        names=words("section"),
+                        after=words("replace replacing overwrite overwriting"),
+                        requires=words("replace replacing overwrite overwriting"),
+                        argument="replace_section",
+                        about="Or in the place of this section.",
+                    ),
+                    _place_text,
+                ),
+                "wrote",
+                {"place": a.Replace},
+                noun="document",
+            ),
+        ),
         permission=Permission.DOC_WRITE,
         help="change a document by line or section; at:12, at:motivation, replace:12-20",
-        synonyms=_words("append, append to, write to, write into, write in"),
-        phrases=PHRASES["write"],
+        tool="Change a document that is linked to the tree: at its end, at a line or section, or in their place.",
+        verbs=(
+            *_verbs("append=append, insert, add, put"),
+            *(
+                f"{verb} {part}=replace {part}"
+                for verb in ("replace", "overwrite", "rewrite", "change")
+                for part in ("lines", "line", "section")
+            ),
+        ),
     ),
 )
 
-ROWS: tuple[Row, ...] = (*_LOOKING, *_REMEMBERING, *_MAKING, *_MARKING, *_OTHERS)
+ROWS: tuple[Row, ...] = (*_LOOKING, *_MEMORY, *_MAKING, *_MARKING, *_OTHERS)
 CATALOG: Mapping[str, Row] = MappingProxyType({row.name: row for row in ROWS})
 
 
 def refusal(row: Row, permissions: Iterable[Permission]) -> PermissionDeniedError | None:
-    """Why a command would be refused to somebody with these permissions; None if it would not."""
+    """The refusal that an agent with these permissions would get; None if it would not be refused."""
     if row.permission in frozenset(permissions):
         return None
     return PermissionDeniedError(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from weft.commands.strings import written
+from weft.commands.lexer import quote
 from weft.errors import CrossTreeError, NotFoundError, WeftError
 from weft.tree.tree import Mode
 
@@ -168,7 +168,7 @@ def quoted(text: str) -> str:
 
 def called(kind: str, title: str) -> str:
     """`doc:"…"` or `tree:"…"`, as a command can say it again."""
-    return f"{kind}:{written(one_line(title))}"
+    return f"{kind}:{quote(one_line(title))}"
 
 
 def undone(what: str) -> str:

@@ -12,7 +12,7 @@ import anyio.from_thread
 from sqlalchemy import select
 
 from weft.commands.results import Result
-from weft.commands.values import Command, Continue
+from weft.commands.actions import Command, Continue
 from weft.errors import WeftError
 from weft.ids import new_ulid
 from weft.runtime.actor import agent_row

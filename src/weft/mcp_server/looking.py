@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from weft.commands import values as v
+from weft.commands import actions as v
 from weft.errors import InvalidInputError
 from weft.mcp_server.arguments import AtNode, InTree, Node, Taken, Text, Title, exactly_one
 from weft.runtime.commanding.looking import DEEPEST

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from weft.commands import values as v
+from weft.commands import actions as v
 from weft.mcp_server.arguments import AtNode, InTree, Node, Text, Title, exactly_one
 from weft.mcp_server.looking import Everywhere
 

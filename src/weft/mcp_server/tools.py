@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 from mcp_types import CallToolResult, ListToolsResult, Tool, ToolAnnotations
 
 from weft.commands.catalog import CATALOG, ROWS
-from weft.commands.values import Command
+from weft.commands.actions import Command
 from weft.errors import CrossTreeError, WeftError
 from weft.mcp_server import looking, making, starting
 from weft.mcp_server.answers import answered, refused

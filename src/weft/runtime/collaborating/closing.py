@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Sequence
 from functools import partial
 
-from weft.commands.scan import scan
+from weft.commands.scanner import scan
 from weft.context.loomaware.trace import Action
 from weft.errors import ConflictError, NotFoundError, WeftError
 from weft.providers.collecting import Choice

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
-from weft.commands.overlooked import overlooked_note
+from weft.commands.hints import not_run_note
 from weft.commands.reply import failed
 from weft.commands.results import Result, results_message
 from weft.context.loomaware.assembly import Exchange
@@ -202,7 +202,7 @@ class Collaboration:
             if turn.is_whole and error is None:
                 self._keep_thoughts(session, turn)
                 if turn.is_final:
-                    session.note_overlooked(turn.overlooked)
+                    session.note_not_run(turn.not_run)
             if error is not None or turn.is_final:
                 return self._ended(journal, turn, reply, error)
             self._answer(journal, session, turn)
@@ -315,7 +315,7 @@ class Collaboration:
             journal.begin_command(len(turn.batch))
         self.results += results
         journal.follow()
-        told = [results_message(results), overlooked_note(turn.overlooked)]
+        told = [results_message(results), not_run_note(turn.not_run)]
         if turn.truncated is not None:
             told.append(f"→ {turn.truncated.text[:80]}\n{failed(_cut_off())}")
         answer = "\n\n".join(filter(None, told))

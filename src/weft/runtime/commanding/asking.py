@@ -1,7 +1,7 @@
 """`→ continue`: another agent goes on from a node. Never itself, and nobody who led here."""
 
+from weft.commands import actions as v
 from weft.commands import reply
-from weft.commands import values as v
 from weft.errors import NotFoundError, PermissionDeniedError
 from weft.providers.base import ModelName
 from weft.runtime.commanding.desk import Desk, Outcome

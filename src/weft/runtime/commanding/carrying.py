@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from weft.commands import values as v
+from weft.commands import actions as v
 from weft.runtime.commanding.asking import ask
 from weft.runtime.commanding.desk import Desk, Outcome
 from weft.runtime.commanding.looking import look

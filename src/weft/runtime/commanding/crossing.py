@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from weft.commands import values as v
+from weft.commands import actions as v
 from weft.errors import InvalidSyntaxError, NotFoundError, PermissionDeniedError
 from weft.runtime.actor import Actor, agent_row
 from weft.runtime.commanding.hinting import there_are

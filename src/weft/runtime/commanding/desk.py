@@ -6,10 +6,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from weft.commands import reply
+from weft.commands.actions import Command
+from weft.commands.formatter import write_command
+from weft.commands.lexer import CURSOR
 from weft.commands.parse import cross_tree
 from weft.commands.reply import document_outside, missing_node
-from weft.commands.values import Command
-from weft.commands.writing import write_command
 from weft.context.loomaware.headings import NodeFacts, heading
 from weft.errors import CrossTreeError, InvalidInputError
 from weft.ids import normalise_reference
@@ -77,8 +78,8 @@ class Desk:
         return self.session.gate.perform_told(self.loom.read.actor, operation)
 
     def row(self, reference: str | None) -> NodeRow:
-        """The node that a reference names; without one, where the agent stands."""
-        if reference is None:
+        """The node that a reference names; without one, or with a dot, where the agent is."""
+        if reference is None or reference == CURSOR:
             return self.see.row(self.tree, None)
         if reference not in self._rows:
             self._rows[reference] = self._find(reference)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from weft.commands.results import Result
-from weft.commands.scan import ARROW, Found, scan
+from weft.commands.scanner import ARROW, Found, scan
 from weft.errors import InvalidInputError, InvalidSyntaxError, WeftError
 from weft.ids import new_ulid
 from weft.runtime.actor import agent_row

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, assert_never
 
+from weft.commands import actions as v
 from weft.commands import reply
-from weft.commands import values as v
 from weft.commands.help import help_on, help_text
 from weft.commands.views import Shown, branch_as_nodes, branch_as_prose, tree_drawn, viewed
 from weft.context.loomaware.headings import NodeFacts, escape_look_alikes

@@ -2,8 +2,8 @@
 
 from typing import TypeAlias, assert_never
 
+from weft.commands import actions as v
 from weft.commands import reply
-from weft.commands import values as v
 from weft.context.layers.items import node as node_item
 from weft.runtime.attaching import AttachAll, attach_all
 from weft.runtime.commanding.desk import Desk, Outcome, as_it_was

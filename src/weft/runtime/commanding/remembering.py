@@ -2,8 +2,8 @@
 
 from typing import TypeAlias, assert_never
 
+from weft.commands import actions as v
 from weft.commands import reply
-from weft.commands import values as v
 from weft.context.loomaware.memory import Showing, memory_view
 from weft.context.tokens import DEFAULT
 from weft.errors import InvalidInputError, InvalidSyntaxError, LimitExceededError, NotFoundError

@@ -12,16 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from weft.commands.actions import Action as Asked
+from weft.commands.actions import Command, ViewResult
 from weft.commands.catalog import CATALOG
-from weft.commands.overlooked import Overlooked
+from weft.commands.formatter import describe, write_command
+from weft.commands.hints import NotRun
 from weft.commands.parse import check_limits, parse_found
 from weft.commands.reply import failed, one_line
 from weft.commands.results import Result, shortened
-from weft.commands.scan import Found
-from weft.commands.telling import told
-from weft.commands.values import Action as Asked
-from weft.commands.values import Command, ViewResult
-from weft.commands.writing import write_command
+from weft.commands.scanner import Found
 from weft.context.loomaware.headings import NodeFacts
 from weft.context.loomaware.memory import Memory
 from weft.context.loomaware.place import Place
@@ -165,7 +164,7 @@ class Session:
             if each.think and each.text.strip():
                 self.loom.perform(KeepThought(tree=self.tree_id, text=each.text.strip()))
 
-    def note_overlooked(self, found: Sequence[Overlooked]) -> None:
+    def note_not_run(self, found: Sequence[NotRun]) -> None:
         """Let the agent know in its trace what it said in vain, where there are no results to say it with."""
         if found:
             actions = [
@@ -272,7 +271,7 @@ class Session:
         if action is None:
             done = Action(verb="said", target="what is no command", noun="", error=said)
         else:
-            verb, target, noun = told(action)
+            verb, target, noun = describe(action)
             done = Action(verb=verb, target=target, noun=noun, detail=detail, error=said)
         note_actions(self.gate, self._place, [done], came)
 

@@ -3,8 +3,8 @@
 from functools import partial
 from typing import assert_never
 
+from weft.commands import actions as v
 from weft.commands import reply
-from weft.commands import values as v
 from weft.commands.views import document_read
 from weft.runtime.commanding.briefing import brief_document
 from weft.runtime.commanding.desk import Desk, Outcome

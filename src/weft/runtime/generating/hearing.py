@@ -7,7 +7,7 @@ from datetime import datetime
 
 import orjson
 
-from weft.commands.scan import scan
+from weft.commands.scanner import scan
 from weft.context.loomaware.headings import strip_headings
 from weft.context.tokens import DEFAULT
 from weft.errors import ProviderError, Trouble, WeftError

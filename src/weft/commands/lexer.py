@@ -1,14 +1,106 @@
-"""The words of a command: bare ones, strings, and options with their values."""
+"""From the text after an arrow to tokens: bare words, strings, and options with their values.
+
+Where a string closes and where a private thought begins is decided here, for scanner and parser
+alike: if they differed, a command inside of a string or a thought could be run.
+"""
 
 import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from weft.commands.strings import MARKS, string_end, unescaped
 from weft.errors import InvalidInputError, InvalidSyntaxError
 from weft.ids import normalise_reference
 
-__all__ = ["OPTIONS", "Option", "Quoted", "Token", "Word", "as_reference", "tokens_of"]
+__all__ = [
+    "CURSOR",
+    "MARKS",
+    "OPTIONS",
+    "Option",
+    "Quoted",
+    "Token",
+    "Word",
+    "as_reference",
+    "end_of_closed",
+    "quote",
+    "string_end",
+    "thought_start",
+    "tokens_of",
+    "unescaped",
+]
+
+MARKS = {'"': '"', "“": "”"}
+"""What closes a string, by what opens it. A straight one may hold curly marks, and the other way round."""
+
+# Possessive throughout: what was passed is never looked at again, so a string that never closes costs
+# no more than one that does.
+_STRAIGHT = r'[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_CURLY = r"[^”\\]*+(?:\\.[^”\\]*+)*+”"
+_REST = {'"': re.compile(_STRAIGHT, re.DOTALL), "“": re.compile(_CURLY, re.DOTALL)}
+_OUTSIDE = re.compile(
+    rf"""[^"“]*+(?:(?:
+        (?<=[^\s:=,])["“]++        # a mark inside a word (5") is only a mark
+        |"{_STRAIGHT}|“{_CURLY}    # a string, at a word's beginning or as a value
+    )[^"“]*+)*+""",
+    re.DOTALL | re.VERBOSE,
+)
+_MEANT = '"\n“”\\'
+_ESCAPES = (('\\"', '"'), ("\\n", "\n"), ("\\“", "“"), ("\\”", "”"))
+
+
+def end_of_closed(text: str, position: int) -> int:
+    """How far a text goes, from outside of any string, before one opens that is not closed in it."""
+    found = _OUTSIDE.match(text, position)
+    return position if found is None else found.end()
+
+
+def string_end(text: str, position: int, mark: str) -> int:
+    """The place right after the mark that closes a string, looked for from inside of it; -1 if none does."""
+    found = _REST[mark].match(text, position)
+    return -1 if found is None else found.end()
+
+
+def unescaped(inside: str) -> str:
+    r"""What stands between two marks, with `\"`, `\n` and `\\` resolved; other backslashes are themselves."""
+    if "\\" not in inside:
+        return inside
+    # Pairs of backslashes part what the others belong to. Replacing is far faster than calling back.
+    taken = inside + _MEANT
+    other = next(mark for mark in map(chr, range(len(taken) + 1)) if mark not in taken)
+    text = inside.replace("\\\\", other)
+    for escaped, meant in _ESCAPES:
+        text = text.replace(escaped, meant)
+    return text.replace(other, "\\")
+
+
+def quote(text: str) -> str:
+    """The same text as a string of a command, on one line."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+_BEGINS = re.compile(
+    r"""[ \t]*+
+    (?:(?:please|now|just|let|me|let's|i|will|ok|okay|first|so)[ \t,]+){0,5}
+    (?:(?:i[ ](?:need|want|have)|i'd[ ]like|i[ ]would[ ]like|i'm[ ]going|i[ ]am[ ]going|(?:it's[ ])?time)[ ]to[ ])?
+    (?:
+        (?:(?:start|begin)[ ])?think(?:ing)?
+        |(?:(?:open|use|start|begin)[ ])?(?:(?:a|the|my)[ ])?(?:private[ ])?scratch-?pad
+        |(?:start|begin)[ ](?:a[ ])?(?:private[ ])?thought
+    )(?![\w'’-])
+    (?:[ ]about[ ](?:it|this)(?=[ ]?:|[ ](?:privately|quietly|silently)))?
+    (?:[ ](?:privately|quietly|silently|(?:for[ ])?(?:a|one)[ ](?:moment|second|minute|bit|while)|please)
+        (?=[ \t]*+(?:[.…:]|\Z)))?
+    [ \t]*+(?:[:.,…!]++|[—–-]++(?=[ \t]|\Z))?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LOOKED_AT = 120
+
+
+def thought_start(text: str, position: int = 0) -> int | None:
+    """The place where the thought's own words begin, or None if this opens none."""
+    found = _BEGINS.match(text[position : position + _LOOKED_AT].replace("’", "'").split("\n", 1)[0])
+    return None if found is None else position + found.end()
+
 
 _MOST = 200
 """Tokens. No command has as many, and reading stays bounded however long a line is."""
@@ -117,6 +209,9 @@ class Option:
 
 
 Token: TypeAlias = Word | Quoted | Option
+CURSOR = "."
+"""The node where the agent is, as a reference."""
+_DOT = Word(CURSOR, CURSOR)
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -136,7 +231,16 @@ def tokens_of(text: str) -> list[Token]:
             if token is not None:
                 found.append(token)
         position = _skip(text, position)
-    return found
+    return _without_full_stop(found)
+
+
+def _without_full_stop(tokens: list[Token]) -> list[Token]:
+    """A dot by itself is the cursor (`view .`), unless it ends the sentence after an id or a string."""
+    if len(tokens) < 2 or tokens[-1] != _DOT:
+        return tokens
+    before = tokens[-2]
+    is_value = not isinstance(before, Word) or before.bracketed or any(map(str.isdecimal, before.raw))
+    return tokens[:-1] if is_value else tokens
 
 
 def _skip(text: str, position: int) -> int:
@@ -239,6 +343,8 @@ def _values(name: str, value: str) -> tuple[str, ...]:
 
 
 def _word(raw: str) -> Word | None:
+    if raw == CURSOR:
+        return _DOT
     bare = raw.strip(_EDGES).rstrip(_ENDS).strip(_EDGES)
     bracketed = bare.startswith("[") and bare.rstrip("'’′").endswith("]")
     if bracketed:
@@ -250,6 +356,8 @@ def _word(raw: str) -> Word | None:
 
 def as_reference(text: str) -> str | None:
     """A node's id as it is looked up, or None if this can be none."""
+    if text == CURSOR:
+        return CURSOR
     if len(text) > _LONGEST_REFERENCE:
         return None
     try:

@@ -129,7 +129,7 @@ class View:
 @dataclass(frozen=True, slots=True)
 class ViewBranch:
     node: str
-    shape: Shape
+    shape: Shape = Shape.PROSE
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from weft.commands.strings import end_of_closed, string_end
-from weft.commands.thinking import thought_start
+from weft.commands.lexer import end_of_closed, string_end, thought_start
 
 __all__ = ["ARROW", "BACK", "Found", "Ignored", "Scan", "Scanner", "Span", "Why", "scan"]
 
