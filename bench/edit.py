@@ -11,7 +11,7 @@ import weft
 from bench.report import Bar, Section, Table, number
 from bench.scene import STORES, Scene, place_of
 from bench.timing import medians
-from weft.runtime.handles import NodeHandle
+from weft.grove.node import NodeHandle
 from weft.store.base import Store
 from weft.store.queries import node_row
 

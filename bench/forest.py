@@ -10,7 +10,7 @@ import weft
 from bench.report import Section, Table, number
 from bench.scene import STORES, Scene
 from bench.timing import medians
-from weft.runtime.actor import agent_row
+from weft.runtime.operations.permissions import agent_row
 from weft.store import schema
 from weft.store.references import find_agent
 

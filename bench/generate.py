@@ -11,13 +11,13 @@ import weft
 from bench.report import Section, Table, at_most, number
 from bench.scene import STORES, Scene
 from bench.timing import percentile
+from weft.grove.node import NodeHandle
 from weft.providers.base import Request
 from weft.providers.events import TextDelta
 from weft.providers.registry import Registry
 from weft.providers.scripted import Reply, Scripted
 from weft.runtime.generating.loop import hearing
 from weft.runtime.generating.telling import Said
-from weft.runtime.handles import NodeHandle
 from weft.tree.content import Text
 from weft.tree.message import Message
 from weft.tree.node import Role

@@ -15,8 +15,8 @@ from bench.crowd import in_threads
 from bench.report import Bar, Section, Table, at_least, at_most, number
 from bench.scene import STORES, Scene, place_of
 from bench.timing import counted, medians
-from weft.runtime.contexts import options_from
-from weft.runtime.values import contents_of
+from weft.runtime.contexts.assembler import options_from
+from weft.runtime.operations.node_values import contents_of
 from weft.store.base import Store
 from weft.store.queries import ancestor_at_depth, node_rows, walk_up
 from weft.store.rows import NodeRow

@@ -13,7 +13,7 @@ import psycopg
 from tests import postgres
 
 import weft
-from weft.runtime.handles import TreeHandle
+from weft.grove.tree import TreeHandle
 from weft.store.base import Store
 from weft.store.queries import node_row
 from weft.store.references import find_tree

@@ -12,8 +12,8 @@ from bench.crowd import in_threads
 from bench.report import Section, Table, number
 from bench.scene import STORES, Scene, place_of, sample_texts
 from bench.timing import medians, seconds_of
-from weft.runtime.handles import TreeHandle
-from weft.runtime.indexing import reindex, stop_indexing
+from weft.grove.tree import TreeHandle
+from weft.runtime.search.indexer import reindex, stop_indexing
 from weft.store.base import Store
 from weft.store.transaction import Transaction
 

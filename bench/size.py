@@ -15,7 +15,7 @@ import weft
 from bench.crowd import in_threads
 from bench.report import Section, Table, number
 from bench.scene import STORES, Scene, place_of, sample_texts
-from weft.runtime.handles import TreeHandle
+from weft.grove.tree import TreeHandle
 from weft.store import schema
 from weft.store.rows import ROLES, NodeRow
 from weft.tree.wire import from_microseconds, iso

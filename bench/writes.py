@@ -15,7 +15,7 @@ from bench.plain import Change, Writer, changes_of, moved, postgres_writer, sqli
 from bench.report import Section, Table, at_least, number
 from bench.scene import Scene, place_of, sample_texts
 from bench.timing import percentile, seconds_of_a_sync
-from weft.runtime.handles import TreeHandle
+from weft.grove.tree import TreeHandle
 from weft.store import schema, writer
 
 __all__ = ["run"]

@@ -29,9 +29,9 @@ from weft import errors
 from weft.cli.app import app
 from weft.cli.settings import Settings
 from weft.errors import CODES, WeftError
-from weft.runtime.clock import Clock
+from weft.grove.grove import open_grove
 from weft.runtime.generating.listened import Listened
-from weft.runtime.grove import open_grove
+from weft.runtime.operations.clock import Clock
 
 __all__ = [
     "Session",

@@ -10,8 +10,10 @@ import random
 from typing import NamedTuple
 
 import weft
+from weft.grove.document import DocumentHandle
+from weft.grove.node import NodeHandle
+from weft.grove.tree import TreeHandle
 from weft.ids import Entropy
-from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
 from weft.tree.attempt import RawResponse, Usage
 from weft.tree.item import Item
 from weft.tree.node import Status

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from tests import postgres
 
 import weft
-from weft.runtime.grove import open_grove
+from weft.grove.grove import open_grove
 from weft.store.opening import open_store
 
 # A run started in the background ignores interrupts, and so would the commands that tests interrupt.

@@ -12,7 +12,7 @@ from weft.store.sqlite import SqliteStore
 
 def files_with(grove, word: str) -> list[str]:
     """Names of the store's files that a word stands in."""
-    store = grove._gate.store
+    store = grove.caller.executor.store
     looked_at = [path for path in store.blobs.folder.rglob("*") if path.is_file()]
     if isinstance(store, SqliteStore):
         looked_at += [path for path in store.path.parent.glob(store.path.name + "*") if path.is_file()]
@@ -22,7 +22,7 @@ def files_with(grove, word: str) -> list[str]:
 def columns_with(grove, word: str) -> list[str]:
     """Columns of any table that a word stands in, compressed ones too."""
     found: set[str] = set()
-    with grove._gate.store.read() as session:
+    with grove.caller.executor.store.read() as session:
         tables = sorted(schema.metadata.tables)
         for table in tables:
             for row in session.execute(sql(f'SELECT * FROM "{table}"')):
@@ -39,7 +39,7 @@ def columns_with(grove, word: str) -> list[str]:
 
 def texts_and_labels(grove: weft.Grove) -> set[tuple[str, str]]:
     """(node id, text) of every node, and (node id, ★) of every bookmark: labels may be overwritten later."""
-    with grove._gate.store.read() as session:
+    with grove.caller.executor.store.read() as session:
         nodes = {(row.tree, row.key): row for row in session.execute(schema.nodes.select())}
         texts = [
             (nodes[row.tree, row.node].ulid, row.content) for row in session.execute(schema.texts.select())

@@ -10,7 +10,7 @@ from sqlalchemy import text as sql
 import weft
 from weft.ids import local_id_candidates, new_ulid
 from weft.runtime.operations.nodes import Append
-from weft.runtime.scope import Scope
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.rows import (
@@ -45,8 +45,8 @@ _TEXT = "And so it went on."
 def say_many(grove: weft.Grove, title: str, texts: Sequence[str], count: int) -> None:
     """What `say` does, with hashes and events, many times a transaction: a tree that can be proved."""
     tree = grove.plant(title, "root")
-    gate = grove._gate  # pyright: ignore[reportPrivateUsage] - below the surface, for speed
-    actor = grove._actor  # pyright: ignore[reportPrivateUsage]
+    gate = grove.caller.executor  # pyright: ignore[reportPrivateUsage] - below the surface, for speed
+    actor = grove.caller.actor  # pyright: ignore[reportPrivateUsage]
 
     def say(transaction: Transaction, first: int) -> None:
         parent: str | None = None

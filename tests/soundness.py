@@ -21,7 +21,7 @@ CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 
 def check_sound(grove: weft.Grove) -> None:
     """Raise AssertionError at the first thing that does not hold."""
-    with grove._gate.store.read() as session:
+    with grove.caller.executor.store.read() as session:
         rows: dict[str, list[Any]] = {
             table.name: list(session.execute(table.select())) for table in schema.metadata.sorted_tables
         }

@@ -15,10 +15,10 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
+from weft.grove.grove import Grove, open_grove
 from weft.providers.gate import Gate
 from weft.providers.registry import Registry
 from weft.providers.scripted import Reply, Scripted
-from weft.runtime.grove import Grove, open_grove
 
 __all__ = ["START", "Gate", "Reply", "Scripted", "SteppingClock", "grove"]
 

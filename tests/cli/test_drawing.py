@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from weft.cli.drawing import draw_tree, first_words
 from weft.cli.wording import ago
-from weft.runtime.reading import Outline
+from weft.runtime.views.reader import Outline
 from weft.tree.agent import AgentType
 from weft.tree.content import Text, ToolCall
 from weft.tree.node import Node, Role

@@ -79,10 +79,10 @@ def test_jobs_are_listed_tried_again_and_cancelled(marie: Desk) -> None:
 
     with weft.open(marie.address, clock=marie.clock) as grove:
         for target in (1, 2):
-            grove._gate.store.write(
+            grove.caller.executor.store.write(
                 lambda transaction, target=target: enqueue(transaction, "summary", now=0, target=target)
             )
-        JobRunner(grove._gate, {"summary": JobKind(run=fail, max_attempts=1)}).run_pending(1)
+        JobRunner(grove.caller.executor, {"summary": JobKind(run=fail, max_attempts=1)}).run_pending(1)
     rows = [line.split("\t") for line in marie.ok("jobs", "ls").splitlines()]
     assert [(row[1], row[2], row[4], row[6]) for row in rows] == [
         ("summary", "failed", "1", "RuntimeError: no use"),

@@ -155,7 +155,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("project", "new", "Novel")
     desk.ok("project", "add", "Novel", "Story")
     with weft.open(desk.address, clock=desk.clock) as opened:
-        opened._gate.store.write(lambda transaction: enqueue(transaction, "summary", now=desk.clock()))
+        opened.caller.executor.store.write(
+            lambda transaction: enqueue(transaction, "summary", now=desk.clock())
+        )
     desk.ok("new", "Marie")
     one = desk.ok("say", "Why?")
     two = desk.ok("say", "Because.")

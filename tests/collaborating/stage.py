@@ -18,7 +18,7 @@ ALL = tuple(Permission)
 @contextlib.contextmanager
 def workshop(
     address: str, script, *others: Scripted, permissions=ALL, gate=None, profile=None, **settings
-) -> Generator[tuple[weft.Grove, weft.runtime.handles.TreeHandle, Scripted]]:
+) -> Generator[tuple[weft.Grove, weft.grove.tree.TreeHandle, Scripted]]:
     """A grove, a tree in it, and the model behind the collaborator `Muse`; `Echo` is a subject."""
     options = {} if profile is None else {"profile": profile}
     model = script if isinstance(script, Scripted) else Scripted(script, gate=gate, name="muse", **options)

@@ -257,7 +257,7 @@ def test_tokens_and_time_end_it_too(file_address):
         assert found.reply.value.status is Status.INTERRUPTED
         assert found.results == ()
         moment = [0]
-        object.__setattr__(grove._gate, "clock", lambda: 2_000_000_000_000_000 + moment[0])
+        object.__setattr__(grove.caller.executor, "clock", lambda: 2_000_000_000_000_000 + moment[0])
         going = run(grove, tree, seconds=60)
         for event in going:
             if isinstance(event, Answered):

@@ -244,7 +244,7 @@ def test_an_arrow_in_the_first_words_that_were_given_is_no_command(scene):
     grove, tree, _ = scene
     node = tree.say("Here.")
     journal = Journal.begin(
-        grove._gate, grove.read.actor, (tree.id, node.id), agent=2, run="01HF7YAT00000000000000000A"
+        grove.caller.executor, grove.read.actor, (tree.id, node.id), agent=2, run="01HF7YAT00000000000000000A"
     )
     turn = Turn(journal, number=1, room=1_000, edge=EdgeType.CONTINUATION, cursor=None, tell=lambda _: None)
     turn.begin(Request(model="x", messages=(), prefill=f"→ prune {node.local_id}\n→ pru"))

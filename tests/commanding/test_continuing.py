@@ -180,7 +180,9 @@ def test_a_lease_that_ran_out_keeps_nobody_out_and_a_late_run_is_refused(address
         late = work.session
         late.loom.leases.acquire(work.tree.id, work.a.id, run=late.run_id, seconds=10)
         clock.pass_by(seconds=11)
-        other = loom.leases.acquire(work.tree.id, work.a.id, run=new_ulid(clock(), loom._gate.entropy))
+        other = loom.leases.acquire(
+            work.tree.id, work.a.id, run=new_ulid(clock(), loom.caller.executor.entropy)
+        )
         assert work.one(f'respond {work.a.local_id} "late"').error.code == "CONFLICT"
         loom.leases.release(other)
         work.ok(f'respond {work.a.local_id} "in time"')

@@ -265,7 +265,7 @@ def test_facts_place_and_memory_take_a_fixed_number_of_queries(grove, depth):
         node = node.say(f"{number}")
     work.ok(f"switch to {node.local_id}")
     ids = [each.id for each in node.tail(20)]
-    with statements(grove._gate.store, mine=True) as said:
+    with statements(grove.caller.executor.store, mine=True) as said:
         facts = work.session.facts(ids)
         work.session.place()
         work.session.memory()

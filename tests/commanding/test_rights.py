@@ -11,36 +11,37 @@ from weft.commands.catalog import CATALOG, ROWS
 from weft.commands.help import help_on
 from weft.commands.parse import parse
 from weft.errors import InvalidInputError, PermissionDeniedError
-from weft.runtime.attaching import AttachAll
 from weft.runtime.commanding.crossing import may_cross
+from weft.runtime.contexts.items import AttachAll
 from weft.runtime.generating.beginning import BeginCalls
 from weft.runtime.operations import (
+    agent_memory,
+    collapsed_ranges,
+    cursors,
     documents,
-    editing,
+    edits,
     history,
-    memory,
     metadata,
     nodes,
-    places,
     references,
-    writing,
 )
-from weft.runtime.users import admit
+from weft.runtime.operations.access import admit
+from weft.runtime.operations.executor import Caller
 from weft.tree.agent import ANALYST, COLLABORATOR, SUBJECT, Permission
 
 OPERATIONS = {
-    "switch": [places.Switch],
-    "think": [memory.KeepThought],
-    "pin": [memory.KeepPin],
-    "stash": [memory.KeepStash],
-    "recall": [memory.RecallStash],
-    "drop": [memory.Unpin, memory.DropStash],
+    "switch": [cursors.Switch],
+    "think": [agent_memory.KeepThought],
+    "pin": [agent_memory.KeepPin],
+    "stash": [agent_memory.KeepStash],
+    "recall": [agent_memory.RecallStash],
+    "drop": [agent_memory.Unpin, agent_memory.DropStash],
     "respond": [nodes.Append],
     "annotate": [nodes.Annotate],
-    "edit": [editing.Edit],
+    "edit": [edits.Edit],
     "merge": [nodes.Merge],
-    "split": [editing.Split],
-    "join": [editing.Join],
+    "split": [edits.Split],
+    "join": [edits.Join],
     "attach": [AttachAll],
     "link": [references.LinkTogether],
     "unlink": [references.Unlink],
@@ -52,12 +53,12 @@ OPERATIONS = {
     "restore": [metadata.Restore],
     "exclude": [metadata.Exclude],
     "include": [metadata.Include],
-    "collapse": [references.Collapse],
-    "expand": [references.Expand],
+    "collapse": [collapsed_ranges.Collapse],
+    "expand": [collapsed_ranges.Expand],
     "undo": [history.Undo],
     "redo": [history.Redo],
     "continue": [BeginCalls],
-    "write": [writing.WriteInDocument, documents.SaveDocument],
+    "write": [documents.WriteInDocument, documents.SaveDocument],
 }
 LOOKING = {"view", "list", "tree", "search", "help", "memory", "read"}
 
@@ -186,7 +187,7 @@ def test_a_user_who_was_let_into_one_tree_works_there_alone_and_without_document
     user = grove.users.add(f"visitor {here.number}")
     grove.users.set_role(user.name, "editor", tree=here.tree.id)
     admitted = admit(grove.leases.gate, grove.users.issue(user.name)[0])
-    visitor = type(grove)(grove.leases.gate, admitted.actor)
+    visitor = type(grove)(Caller(grove.leases.gate, admitted.actor))
     done = visitor.do(f"→ bookmark {here.a.local_id}", tree=here.tree.id)
     assert done.error is None
     with pytest.raises(PermissionDeniedError):

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 import weft
 from weft.commands.results import Result
 from weft.commands.scanner import scan
+from weft.grove.document import DocumentHandle
+from weft.grove.node import NodeHandle
+from weft.grove.tree import TreeHandle
 from weft.ids import new_ulid
 from weft.providers.registry import Registry
 from weft.runtime.commanding.session import Session
-from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
 from weft.testing import Scripted
 from weft.tree.agent import Agent, Permission
 

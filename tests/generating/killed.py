@@ -34,7 +34,7 @@ def main() -> None:
 def _flushed(grove) -> str:
     import json
 
-    with grove._gate.store.read() as session:
+    with grove.caller.executor.store.read() as session:
         (call,) = calls_under_way(session)
         pieces = pieces_of(session, call.call.tree, call.call.attempt)
     return "".join(words for piece in pieces for _, _, words in json.loads(piece.said))

@@ -22,12 +22,12 @@ def attempts(grove: weft.Grove) -> list:
     """Every call that was made, as rows."""
     from weft.store import schema
 
-    with grove._gate.store.read() as session:
+    with grove.caller.executor.store.read() as session:
         return list(session.execute(schema.attempts.select().order_by(schema.attempts.c.key)))
 
 
 def count(grove: weft.Grove, table) -> int:
     from sqlalchemy import func, select
 
-    with grove._gate.store.read() as session:
+    with grove.caller.executor.store.read() as session:
         return session.execute(select(func.count()).select_from(table)).scalar_one()

@@ -20,6 +20,7 @@ from weft.store import schema
 from weft.store.bodies import manifest_of, request_segments
 from weft.store.rows import OUTCOMES
 from weft.testing import Reply, Scripted
+from weft.tree.tree import Mode
 
 SEEDS_NODE = """\
 Given this conversation context:
@@ -218,17 +219,37 @@ def summarise_ten(grove):
     tree = grove.plant("Tea", "Root.")
     for number in range(8):
         tree.say(f"Turn {number}.")
-    assert work_off(grove, 8) == 8
+    assert work_off(grove, 9) == 9
     assert tree.refresh().value.summary is None
     tree.say("Turn 8.")
     # One for the node, and one for the tree, which has ten now.
     assert work_off(grove, 2) == 2
     assert tree.refresh().value.summary is not None
-    # The root's was missing, and the tree's needed it.
     assert all(node.summary is not None for node in tree.path.nodes)
     assert grove.summaries.work_off() == 0
     assert count(grove, schema.jobs) == 0
     check_sound(grove)
+
+
+@covers("summary.node")
+def test_a_planted_root_is_summarised_in_the_background(grove):
+    grove.summaries.work_off()
+    tree = grove.plant("Tea", "Let it steep.")
+    assert grove.summaries.work_off() == 1
+    assert tree.root.value.summary is not None
+
+
+@covers("summary.node")
+def test_text_that_a_switch_commits_is_summarised_in_the_background(grove):
+    tree = grove.plant("Tea", "Let it steep.", mode=Mode.BUFFER)
+    grove.summaries.work_off()
+    tree.say("First.")
+    tree.type("Then pour.")
+    tree.root.switch()
+    assert grove.summaries.work_off() == 2
+    (committed,) = tree.root.children[0].children
+    assert committed.text == "Then pour."
+    assert committed.value.summary is not None
 
 
 @covers("summary.document", "summary.tree")
@@ -351,7 +372,7 @@ def test_asking_for_a_summary_leaves_what_was_sent_and_what_came(address):
         calls = attempts(grove)
         assert [OUTCOMES[each.outcome] for each in calls] == ["failed", "complete", "complete"]
         assert calls[0].error == "authentication: who are you?"
-        with grove._gate.store.read() as session:
+        with grove.caller.executor.store.read() as session:
             for call, words in zip(calls, [b"Green tea", b"Green tea", b"It is about tea."], strict=True):
                 assert words in b"".join(request_segments(session, call.tree, call.key))
                 told = Manifest.from_stored(orjson.loads(manifest_of(session, call.tree, call.key)))

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import weft
-from weft.runtime.attaching import attach_all
+from weft.runtime.contexts.items import attach_all
 
 __all__ = ["looks", "through_mcp", "through_python"]
 
@@ -123,7 +123,7 @@ def through_python(grove: weft.Grove) -> str:
     notes = grove.write_document("Notes", "# Motivation\n\nFear.\n")
     grove.link(root, notes)
     notes.save("# Motivation\n\nFear of water.\nMore.\n")
-    attach_all(grove, tree.id, both.id, ["doc:Notes"])
+    attach_all(grove.caller, tree.id, both.id, ["doc:Notes"])
     tree.collapse(root, fog, "beginning", "how it began")
     tree.expand("beginning")
     root.switch()

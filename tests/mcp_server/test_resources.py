@@ -222,6 +222,24 @@ def test_a_client_is_told_of_changes_to_what_it_listens_to(loom):
     assert type(heard[2]).__name__ == "ResourcesListChanged"
 
 
+@covers("mcp.listening")
+def test_a_client_is_told_when_a_document_leaves_the_list_or_returns_to_it(loom):
+    paper = loom.write_document("Put away", "x")
+
+    async def story(client):
+        heard = []
+        async with client.listen(resources_list_changed=True) as stream:
+            for change in (paper.archive, paper.unarchive):
+                await anyio.to_thread.run_sync(change)
+                with anyio.fail_after(30):
+                    heard.append(await anext(aiter(stream)))
+        return heard
+
+    with talking(Face(loom).server()) as talk:
+        heard = talk.portal.call(story, talk.client)
+    assert [type(each).__name__ for each in heard] == ["ResourcesListChanged"] * 2
+
+
 @covers("mcp.listening", "mcp.permissions")
 def test_what_may_not_be_read_cannot_be_listened_to(loom):
     paper = loom.write_document("Private", "x")

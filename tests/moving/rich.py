@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import weft
 from weft.provenance.facts import summary_fact
+from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
 from weft.runtime.operations.attempts import RecordAttempt
-from weft.runtime.operations.base import Editing
 from weft.runtime.operations.envelopes import KeepLegacyText
-from weft.runtime.operations.memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
+from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.projects import AssignProject, ChangeProject, CreateProject
-from weft.runtime.scope import Scope
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import Audio, Image, Mixed, Text, Thinking, ToolCall, ToolResult
@@ -71,7 +71,7 @@ def fill(grove: weft.Grove, picture: bytes = PICTURE) -> None:
     _keep_in_mind(grove, tree.id)
 
 
-def keep_request(grove: weft.Grove, tree: weft.runtime.handles.TreeHandle, ref: str) -> None:
+def keep_request(grove: weft.Grove, tree: weft.grove.tree.TreeHandle, ref: str) -> None:
     """A turn with a note that came with a picture, what was sent from it, and what was cached of that."""
     image = Image(ref=ref, mime_type="image/png", width=3, height=4)
     note = Item(id="open.md", type="active_note", content="Look.", title="Open", images=(image,))
@@ -118,7 +118,7 @@ def _records(grove: weft.Grove) -> None:
     grove.groups.index({"sessionId": "s", "groups": [{"name": "A b", "items": items}]}, user="ada")
 
 
-def _dialogue(grove: weft.Grove, ref: str) -> weft.runtime.handles.TreeHandle:
+def _dialogue(grove: weft.Grove, ref: str) -> weft.grove.tree.TreeHandle:
     tree = grove.plant(
         "Marie", "", system_context="You are Marie.\r\n", description="d", preferences={"z": 1, "a": [True]}
     )
@@ -158,7 +158,7 @@ def _dialogue(grove: weft.Grove, ref: str) -> weft.runtime.handles.TreeHandle:
     return tree
 
 
-def _buffer(grove: weft.Grove) -> weft.runtime.handles.TreeHandle:
+def _buffer(grove: weft.Grove) -> weft.grove.tree.TreeHandle:
     story = grove.plant("Story", "Once", mode="buffer", buffer_mode_system_context=True)
     upon = story.say(" upon")
     upon.say(" a time")

@@ -83,7 +83,7 @@ def test_a_large_grove_comes_back_from_the_other_store_as_it_went(
 
 def proofs(grove: weft.Grove) -> list[tuple[str, bytes]]:
     """The hash of every node, and where every chain ends."""
-    with grove._gate.store.read() as session:
+    with grove.caller.executor.store.read() as session:
         nodes = session.execute(select(schema.nodes.c.ulid, schema.nodes.c.hash)).all()
         ends = session.execute(select(schema.trees.c.ulid, schema.trees.c.head)).all()
     return sorted(

@@ -11,7 +11,7 @@ from tests.properties.model import Piece, Thing
 from tests.properties.past import Paper
 
 from weft.provenance.chain import NodeFacts, content_hash, event_hash
-from weft.runtime.targets import KINDS as KINDS_OF_TARGET
+from weft.runtime.operations.references import KINDS as KINDS_OF_TARGET
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, KINDS, ROLES, SOURCE_ROLES, STATUSES, Flag

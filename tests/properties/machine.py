@@ -10,22 +10,14 @@ from tests.properties.past import Paper
 from tests.properties.stage import Pick, Stage
 from tests.properties.workshop import CONTENTS, PEOPLE, RESPONSES, TEXTS, THINGS, WRITERS, words_of
 
-from weft.runtime.operations.editing import Edit, Erase, Join, Split
-from weft.runtime.operations.histories import AppendHistory
+from weft.runtime.operations.attachments import Attach, Detach
+from weft.runtime.operations.collapsed_ranges import Collapse, Expand, Uncollapse
+from weft.runtime.operations.cursors import CommitBuffer, Direction, Switch, TypeText
+from weft.runtime.operations.edits import Edit, Erase, Join, Split
 from weft.runtime.operations.history import Redo, Undo
-from weft.runtime.operations.items import Attach, Detach
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
-from weft.runtime.operations.nodes import Annotate, Append, Merge
-from weft.runtime.operations.places import CommitBuffer, Direction, Switch, TypeText
-from weft.runtime.operations.references import (
-    Collapse,
-    Expand,
-    LinkTogether,
-    TagTarget,
-    Uncollapse,
-    Unlink,
-    Untag,
-)
+from weft.runtime.operations.nodes import Annotate, Append, AppendHistory, Merge
+from weft.runtime.operations.references import LinkTogether, TagTarget, Unlink, Untag
 from weft.runtime.operations.trees import Archive, Describe, Unarchive
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Content

@@ -16,10 +16,10 @@ from tests.properties.workshop import PEOPLE, Workshop
 
 import weft
 from weft.errors import InvalidInputError, WeftError
-from weft.runtime.operations.base import Operation
+from weft.runtime.operations.executor import Operation
 from weft.runtime.operations.history import Redo, Undo
+from weft.runtime.operations.references import TargetRef
 from weft.runtime.operations.trees import DeleteTree, Plant, Unarchive
-from weft.runtime.targets import TargetRef
 from weft.tree.item import Item
 from weft.tree.node import Metadata, Node
 from weft.tree.tree import Mode

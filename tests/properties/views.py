@@ -8,7 +8,7 @@ from tests.properties.model import ANNOTATION, BUFFER, End, Piece
 from tests.properties.past import Paper
 
 import weft
-from weft.runtime.targets import TargetRef
+from weft.runtime.operations.references import TargetRef
 from weft.tree.content import as_content
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
 from weft.tree.item import Item

@@ -58,7 +58,7 @@ class Place:
 
 def places(grove: Any) -> Iterator[Place]:
     """Every byte of every value that verify answers for."""
-    with grove._gate.store.read() as session:
+    with grove.caller.executor.store.read() as session:
         for table in schema.metadata.sorted_tables:
             if table.name in SPARED_TABLES:
                 continue

@@ -29,7 +29,7 @@ def answer(body: bytes = BODY, request_id: str = "req-1") -> RawResponse:
     )
 
 
-def plant_dialogue(grove: weft.Grove) -> weft.runtime.handles.TreeHandle:
+def plant_dialogue(grove: weft.Grove) -> weft.grove.tree.TreeHandle:
     """A conversation with every operation in it."""
     tree = grove.plant("Talk", "Be brief.", system_context="Calm", description="d", preferences={"a": 1.5})
     item = Item(id="n1", type="note", content="A note.", title="N", pinned=True)
@@ -82,7 +82,7 @@ def plant_dialogue(grove: weft.Grove) -> weft.runtime.handles.TreeHandle:
     return tree
 
 
-def plant_text(grove: weft.Grove) -> weft.runtime.handles.TreeHandle:
+def plant_text(grove: weft.Grove) -> weft.grove.tree.TreeHandle:
     tree = grove.plant("Text", "Once", mode="buffer")
     more = tree.root.say(" upon a time")
     more.say(" there was")

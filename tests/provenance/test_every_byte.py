@@ -64,7 +64,7 @@ def name_of(session: Session, place: Place) -> str:
 
 def verify(grove: weft.Grove, place: Place) -> Report:
     """What verifying the grove finds, by the part of it that looks at the row: the rest would find no less."""
-    store = grove._gate.store
+    store = grove.caller.executor.store
     names = place.table.primary_key.columns.keys()
     if names[0] != "tree" or place.column == "tree":
         return grove.verify()
@@ -113,7 +113,7 @@ def test_any_byte_changed_in_the_database_is_found_and_named(
         tried = 0
         for listed in by_column.values():
             for place in listed if PROVE else chance.sample(listed, 1):
-                with grove._gate.store.read() as session:
+                with grove.caller.executor.store.read() as session:
                     name = name_of(session, place)
                 with vandal.change(place, flipped(place, chance)) as changed:
                     if not changed:

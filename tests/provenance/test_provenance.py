@@ -22,7 +22,7 @@ SEGMENTS = [b'{"system":"Calm","messages":[', b'{"role":"user"}', b"]}"]
 
 
 def record(
-    grove: weft.Grove, parent: weft.runtime.handles.NodeHandle, response: RawResponse | None = None
+    grove: weft.Grove, parent: weft.grove.node.NodeHandle, response: RawResponse | None = None
 ) -> Attempt:
     return grove.perform(
         RecordAttempt(
@@ -70,7 +70,7 @@ def test_requests_share_segments_and_are_rebuilt_byte_for_byte(fresh_loom: weft.
     tree = fresh_loom.plant("T", "one")
     for number in range(3):
         record(fresh_loom, tree.root, answer(request_id=f"req-{number}"))
-    with fresh_loom._gate.store.read() as session:
+    with fresh_loom.caller.executor.store.read() as session:
         attempts = session.execute(select(schema.attempts)).all()
         assert len({row.request for row in attempts}) == 1
         for row in attempts:
@@ -100,7 +100,7 @@ def test_an_error_response_is_kept_with_its_attempt(fresh_loom: weft.Grove) -> N
         ended_at=MOMENT + timedelta(seconds=1),
     )
     attempt = fresh_loom.perform(failed)
-    with fresh_loom._gate.store.read() as session:
+    with fresh_loom.caller.executor.store.read() as session:
         row = session.execute(select(schema.attempts)).one()
         response = session.execute(select(schema.responses)).one()
         assert (row.ulid, row.response, row.error) == (attempt.id, response.key, "out of luck")
@@ -125,7 +125,7 @@ def test_ancestry_follows_versions_and_merges_and_nothing_else(fresh_loom: weft.
     tree.root.say("elsewhere")
     report = below.verify(path=True)
     assert (report.verdict, report.nodes) == (Verdict.VALID, 7)
-    with fresh_loom._gate.store.read() as session:
+    with fresh_loom.caller.executor.store.read() as session:
         keys = {row.ulid: row.key for row in session.execute(select(schema.nodes))}
         tree_key = session.execute(select(schema.trees.c.key)).scalar_one()
         found = ancestry(session, tree_key, keys[below.id])
@@ -135,7 +135,7 @@ def test_ancestry_follows_versions_and_merges_and_nothing_else(fresh_loom: weft.
 def test_a_damaged_node_is_told_rather_than_shown(fresh_loom: weft.Grove) -> None:
     tree = fresh_loom.plant("T", "one")
     second = tree.root.say("two")
-    blobs = fresh_loom._gate.store.blobs
+    blobs = fresh_loom.caller.executor.store.blobs
     ref = fresh_loom.put_blob(b"bytes")
     assert blobs.digest(ref) == ref
     assert blobs.digest("0" * 64) is None

@@ -53,7 +53,7 @@ def test_a_nodes_hash_is_certified_and_another_tool_agrees(
     assert fresh_loom.fetch_timestamps().certified == 0
     report = fresh_loom.verify()
     assert (report.verdict, report.timestamps) == (Verdict.VALID, 1)
-    with fresh_loom._gate.store.read() as session:
+    with fresh_loom.caller.executor.store.read() as session:
         row = session.execute(schema.timestamps.select()).one()
     (tmp_path / "reply").write_bytes(row.token)
     (tmp_path / "ca.pem").write_text(tsa.certificate)
@@ -76,7 +76,7 @@ def test_a_grove_that_was_rewritten_whole_differs_from_what_was_certified(
     other.delete(confirm=other.id)
     assert fresh_loom.verify().findings == ()
     # Whoever rewrites everything ends with a chain that is sound in itself: here, one that is shorter.
-    with fresh_loom._gate.store.read() as session:
+    with fresh_loom.caller.executor.store.read() as session:
         kept = session.execute(schema.events.select().where(schema.events.c.tree == 1)).all()
     for statement in (
         "DELETE FROM events WHERE tree = 1 AND ordinal > 1",
@@ -102,7 +102,7 @@ def test_a_failure_is_tried_again_later_and_later_and_given_up_in_the_end(
     address: str, tsa: Authority
 ) -> None:
     now = [1_800_000_000_000_000]
-    with weft.runtime.grove.open_grove(address, clock=lambda: now[0]) as grove:
+    with weft.grove.grove.open_grove(address, clock=lambda: now[0]) as grove:
         tree = grove.plant("T", "one")
         grove.set_authorities({tsa.url: tsa.certificate})
         tree.root.timestamp()
@@ -116,7 +116,7 @@ def test_a_failure_is_tried_again_later_and_later_and_given_up_in_the_end(
         assert tsa.asked == 1
     # The wish is a row: a new process goes on with it.
     now[0] += MINUTE
-    with weft.runtime.grove.open_grove(address, clock=lambda: now[0]) as grove:
+    with weft.grove.grove.open_grove(address, clock=lambda: now[0]) as grove:
         assert grove.fetch_timestamps().certified == 1
         (other,) = grove.tree("T").root.timestamp()
         tsa.answers = [(200, b"nonsense")] * 24
@@ -149,7 +149,7 @@ def test_an_open_grove_fetches_what_was_asked_for_by_itself(address: str, tsa: A
         now[0] += 1_000
         return now[0]
 
-    with weft.runtime.grove.open_grove(address, clock=clock, background=True) as grove:
+    with weft.grove.grove.open_grove(address, clock=clock, background=True) as grove:
         tree = grove.plant("T", "one")
         assert tsa.asked == 0
         grove.set_authorities({tsa.url: tsa.certificate})
@@ -161,7 +161,7 @@ def test_an_open_grove_fetches_what_was_asked_for_by_itself(address: str, tsa: A
         wait_for(grove, tree.id, StampStatus.PENDING, 2)
     now[0] += 2 * MINUTE
     # The wish and the time of the next try are rows: whoever opens the grove next goes on with them.
-    with weft.runtime.grove.open_grove(address, clock=clock, background=True) as grove:
+    with weft.grove.grove.open_grove(address, clock=clock, background=True) as grove:
         wait_for(grove, tree.id, StampStatus.CERTIFIED, 2)
         assert grove.verify().valid
     with weft.open(address) as grove:
@@ -173,7 +173,7 @@ def test_an_authority_that_thinks_for_long_does_not_keep_a_grove_open(address: s
     """The listener takes the connection and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
-        with weft.runtime.grove.open_grove(address, background=True) as grove:
+        with weft.grove.grove.open_grove(address, background=True) as grove:
             grove.set_authorities({url: _any_certificate().decode()})
             grove.timestamp()
             silent.accept()[0].close()
@@ -289,6 +289,6 @@ def test_deleting_a_tree_takes_its_timestamps_along(fresh_loom: weft.Grove, tsa:
     fresh_loom.set_authorities({tsa.url: tsa.certificate})
     tree.root.timestamp()
     tree.delete(confirm=tree.id)
-    with fresh_loom._gate.store.read() as session:
+    with fresh_loom.caller.executor.store.read() as session:
         assert session.execute(schema.timestamps.select()).all() == []
     assert fresh_loom.verify().valid

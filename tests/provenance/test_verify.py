@@ -95,7 +95,7 @@ def test_what_is_missing_is_named_and_makes_it_incomplete(fresh_loom: weft.Grove
 @pytest.mark.long
 def test_a_blob_that_is_gone_or_damaged_is_named(fresh_loom: weft.Grove) -> None:
     fill(fresh_loom)
-    blobs = fresh_loom._gate.store.blobs
+    blobs = fresh_loom.caller.executor.store.blobs
     (path,) = blobs.folder.glob("[0-9a-f][0-9a-f]/*")
     ref = path.parent.name + path.name
     whole = path.read_bytes()
@@ -148,13 +148,13 @@ def test_a_tree_or_a_tag_that_vanished_is_missed(fresh_loom: weft.Grove, address
 @pytest.mark.outer
 def test_a_list_of_findings_is_bounded_and_says_how_many_more(fresh_loom: weft.Grove, address: str) -> None:
     tree = fresh_loom.plant("T", "one")
-    with fresh_loom._gate.store.read() as session:
+    with fresh_loom.caller.executor.store.read() as session:
         key = session.execute(schema.trees.select()).one().key
         root = schema.nodes.select().where(schema.nodes.c.tree == key)
         from weft.store.rows import NodeRow
 
         row = NodeRow._make(session.execute(root).one())
-    grow(fresh_loom._gate.store, key, row, 1_500)
+    grow(fresh_loom.caller.executor.store, key, row, 1_500)
     seen: list[tuple[int, int]] = []
     report = tree.verify(lambda done, total: seen.append((done, total)))
     assert (len(report.findings), report.more > 1_000, report.verdict) == (1_000, True, Verdict.INVALID)

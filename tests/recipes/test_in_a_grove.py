@@ -14,8 +14,8 @@ import weft
 from weft.context.groups import Shelf
 from weft.context.slices import week_end
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
-from weft.runtime.operations import groups as operations
-from weft.runtime.shelves import StoredGroups
+from weft.runtime.operations import collapsed_groups as operations
+from weft.runtime.operations.collapsed_groups import StoredGroups
 from weft.store import schema
 from weft.tree.record import RecordDraft, RecordPlace
 
@@ -396,7 +396,7 @@ def test_a_window_is_read_by_its_index(loom, user):
 
 @covers("recipe.bounded")
 def test_a_recipe_reads_no_more_than_so_many_records(loom, user, monkeypatch):
-    from weft.runtime import recipes
+    from weft.runtime.records import recipes
 
     monkeypatch.setattr(recipes, "_MOST", 3)
     for number in range(2):

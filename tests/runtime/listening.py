@@ -6,7 +6,7 @@ import time
 
 from sqlalchemy import select
 
-from weft.runtime.actor import ROLE_RANKS, Actor
+from weft.runtime.operations.permissions import ROLE_RANKS, Actor
 from weft.store import schema
 from weft.store.events import head_of
 
@@ -22,7 +22,7 @@ def settle(grove):
     )
     end = time.monotonic() + PATIENCE
     while True:
-        with grove._gate.store.read() as session:
+        with grove.caller.executor.store.read() as session:
             if head_of(session) == tuple(session.execute(last.limit(1)).one()):
                 return
         assert time.monotonic() < end
@@ -54,7 +54,7 @@ def all_events(grove, *, after=None, trees=None, limit=1_000):
 
 def stored(grove):
     """(tree, ordinal) of every event in the store."""
-    with grove._gate.store.read() as session:
+    with grove.caller.executor.store.read() as session:
         events = schema.events
         return sorted(tuple(row) for row in session.execute(select(events.c.tree, events.c.ordinal)))
 
@@ -83,4 +83,4 @@ def member(grove, role, *trees):
             transaction.add(schema.memberships, {"tree": key, "user": user, "role": ROLE_RANKS.index(role)})
         return Actor(owner, user=user)
 
-    return grove._gate.store.write(work)
+    return grove.caller.executor.store.write(work)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import weft
 from weft.context.layers.names import LayerId
-from weft.runtime.handles import NodeHandle, TreeHandle
+from weft.grove.node import NodeHandle
+from weft.grove.tree import TreeHandle
 from weft.testing import SteppingClock
 
 _numbers = itertools.count()

@@ -48,7 +48,7 @@ class _Looking(Attendant):
 @covers("job.looked-for-together")
 def test_what_is_committed_together_is_looked_at_once_and_quiet_is_known(tmp_path):
     with weft.open(tmp_path / "grove.db") as grove:
-        looking = _Looking(grove._gate.store)
+        looking = _Looking(grove.caller.executor.store)
         looking.stopping = _Gathering(looking.wake, commits=2)
         try:
             looking.start()

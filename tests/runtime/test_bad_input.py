@@ -14,7 +14,7 @@ from weft.errors import (
     UnavailableError,
     WeftError,
 )
-from weft.runtime.operations.editing import Edit
+from weft.runtime.operations.edits import Edit
 from weft.runtime.operations.nodes import Append
 from weft.store import schema
 from weft.tree.attempt import RawResponse, Usage
@@ -24,7 +24,7 @@ from weft.tree.item import Item
 
 
 def dump(loom):
-    with loom._gate.store.read() as session:
+    with loom.caller.executor.store.read() as session:
         return {table.name: session.execute(table.select()).all() for table in schema.metadata.sorted_tables}
 
 

@@ -22,7 +22,7 @@ from weft.context.system import Instruction, SystemParts
 from weft.context.tokens import estimator_of
 from weft.errors import InvalidInputError, NotFoundError, WeftError
 from weft.runtime.operations.attempts import RecordAttempt
-from weft.runtime.operations.histories import AppendHistory
+from weft.runtime.operations.nodes import AppendHistory
 from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import (
     Image,
@@ -418,7 +418,7 @@ def test_notes_on_the_path_stand_before_their_message_where_they_are_wanted(loom
 
 
 def test_an_edit_that_brings_instructions_into_a_document_is_heeded(loom):
-    from weft.runtime.operations.editing import Edit
+    from weft.runtime.operations.edits import Edit
     from weft.tree.edge import Source
 
     tree = loom.plant("Edited", "Once", mode="buffer", buffer_mode_system_context=True)
@@ -439,7 +439,7 @@ def test_an_edit_that_brings_instructions_into_a_document_is_heeded(loom):
 
 @covers("manifest.diffable", "cost.planning-reads-light-columns")
 def test_what_other_settings_would_drop_is_answered_without_reading_texts(loom, chat):
-    contents = loom._gate.contents
+    contents = loom.caller.executor.contents
     contents.clear()
     middle, rolling = chat.manifest(limit=800), chat.manifest(limit=800, strategy="rollingWindow")
     changes = middle.diff(rolling)
@@ -461,7 +461,7 @@ def _turns(changes):
 
 @covers("cost.texts-of-kept-nodes-only")
 def test_texts_are_read_for_what_is_kept_and_kept_at_hand(loom, chat):
-    contents = loom._gate.contents
+    contents = loom.caller.executor.contents
     contents.clear()
     found = chat.context(limit=800)
     kept = sum(count for outcome, (count, _) in found.manifest.totals().items() if outcome == "kept")
@@ -473,14 +473,14 @@ def test_texts_are_read_for_what_is_kept_and_kept_at_hand(loom, chat):
 def test_a_destroyed_tree_leaves_nothing_in_memory(fresh_loom):
     tree = fresh_loom.plant("Gone", "a secret")
     tree.context()
-    assert fresh_loom._gate.contents._kept
+    assert fresh_loom.caller.executor.contents._kept
     tree.delete(confirm=tree.id)
-    assert not fresh_loom._gate.contents._kept
+    assert not fresh_loom.caller.executor.contents._kept
 
 
 def test_the_contents_at_hand_stay_within_their_room(loom, chat):
-    from weft.runtime.contents import ContentCache
-    from weft.runtime.contexts import Contexts, options_from
+    from weft.runtime.contexts.assembler import Contexts, options_from
+    from weft.runtime.operations.content_cache import ContentCache
 
     small = ContentCache(room=3_000)
     narrow = Contexts(loom.contexts.store, loom.contexts.actor, small)
@@ -560,7 +560,7 @@ def test_who_may_not_look_sees_no_context(loom, chat):
 
 
 def _options():
-    from weft.runtime.contexts import ContextOptions
+    from weft.runtime.contexts.assembler import ContextOptions
 
     return ContextOptions()
 

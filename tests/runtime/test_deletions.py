@@ -11,7 +11,7 @@ from tests.finding import columns_with, files_with
 
 import weft
 from weft.errors import NotFoundError, StorageError
-from weft.runtime.deletions import finish_deletions, unreferenced_blobs
+from weft.runtime.operations.deletion import finish_deletions, unreferenced_blobs
 from weft.runtime.operations.trees import DeleteTree
 from weft.store.sqlite import SqliteStore, _driver
 from weft.tree.attempt import RawResponse
@@ -58,9 +58,9 @@ def fill(grove, tree) -> None:
 @pytest.mark.long
 @covers("op.delete-leaves-no-content", "op.delete-leaves-no-trace", "op.delete-is-hard")
 def test_a_deleted_tree_leaves_nothing_in_tables_files_and_log(grove):
-    if isinstance(grove._gate.store, SqliteStore):
+    if isinstance(grove.caller.executor.store, SqliteStore):
         # Some builds of SQLite zero what they free; nobody should depend on it.
-        _driver(grove._gate.store._file._connection).execute("PRAGMA secure_delete = OFF")
+        _driver(grove.caller.executor.store._file._connection).execute("PRAGMA secure_delete = OFF")
     kept = grove.plant("Kept")
     for number in range(30):
         kept.say(f"in between {number} " * 30)
@@ -98,12 +98,12 @@ def test_an_image_goes_with_the_last_tree_that_shows_it(grove):
     second.delete(confirm=second.id)
     with pytest.raises(NotFoundError):
         grove.blob(shared.ref)
-    assert grove._gate.store.blobs.leaving() == {}
+    assert grove.caller.executor.store.blobs.leaving() == {}
 
 
 @covers("op.delete-takes-its-media")
 def test_an_image_that_is_stored_again_meanwhile_stays(grove):
-    store = grove._gate.store
+    store = grove.caller.executor.store
     tree = grove.plant("Marie")
     picture = image(grove, tree.id.encode())
     tree.say(picture)
@@ -128,7 +128,7 @@ def test_what_a_crash_left_is_swept_by_the_next_delete(grove):
 
 @covers("op.delete-takes-its-media", "op.failure-changes-nothing")
 def test_a_delete_that_fails_after_all_takes_no_image(grove):
-    store = grove._gate.store
+    store = grove.caller.executor.store
     tree = grove.plant("Marie")
     picture = image(grove, tree.id.encode())
     tree.say(picture)
@@ -161,12 +161,12 @@ def test_groves_that_share_a_folder_take_nothing_from_each_other(postgres_server
             tree.say(image(grove, b"picture"))
         trees[0].delete(confirm=trees[0].id)
         assert second.blob(trees[1].cursor.content.ref) == b"picture"
-        assert unreferenced_blobs(first._gate.store, older_than=-1) == []
+        assert unreferenced_blobs(first.caller.executor.store, older_than=-1) == []
 
 
 @covers("blob.unreferenced-are-found")
 def test_media_that_nothing_points_to_are_found_once_they_are_old(grove):
-    store = grove._gate.store
+    store = grove.caller.executor.store
     tree = grove.plant("Marie")
     shown, forgotten, waiting = (image(grove, data) for data in (b"shown", b"forgotten", b"waiting"))
     tree.say(shown).prune()
@@ -179,7 +179,7 @@ def test_media_that_nothing_points_to_are_found_once_they_are_old(grove):
 @pytest.mark.outer
 @covers("op.delete-takes-its-media")
 def test_images_said_while_trees_that_show_them_are_deleted_are_whole_or_refused(grove):
-    store = grove._gate.store
+    store = grove.caller.executor.store
     home = grove.plant("home")
     said: list[Image] = []
     hints: set[str] = set()
@@ -222,7 +222,7 @@ def test_a_purge_cut_short_is_taken_up_when_the_grove_is_opened(tmp_path):
 def test_a_reader_in_the_way_delays_the_purge_only(tmp_path):
     with weft.open(tmp_path / "grove.db", background=False) as grove:
         tree, other = grove.plant(CANARY, CANARY), grove.plant("Théo")
-        with grove._gate.store.read() as session:
+        with grove.caller.executor.store.read() as session:
             session.execute(sql("SELECT count(*) FROM nodes"))
             tree.delete(confirm=tree.id)
             assert files_with(grove, CANARY) != []

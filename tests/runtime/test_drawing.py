@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
-from weft.runtime.drawing import AUTHOR_COLOURS, node_html, outline_html, trees_html
-from weft.runtime.handles import NodeHandle, TreeHandle
-from weft.runtime.reading import Outline
+from weft.grove.node import NodeHandle
+from weft.grove.tree import TreeHandle
+from weft.runtime.views.html import AUTHOR_COLOURS, node_html, outline_html, trees_html
+from weft.runtime.views.reader import Outline
 from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Audio, Image, Mixed, Text, Thinking, ToolCall, ToolResult

@@ -17,10 +17,10 @@ from tests.statements import statements
 import weft
 from weft.context.layers.names import LayerId
 from weft.errors import InvalidInputError, NotFoundError
+from weft.runtime.contexts.statistics import tree_stats
 from weft.runtime.operations.agents import ChangeAgent
 from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.envelopes import KeepLegacyText
-from weft.runtime.stats import tree_stats
 from weft.store import schema
 from weft.testing import SteppingClock
 from weft.tree.agent import Configuration

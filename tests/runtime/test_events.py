@@ -127,7 +127,7 @@ def test_a_cursor_of_another_grove_is_refused(loom, tmp_path):
 @covers("event.opaque-cursor")
 def test_a_cursor_ahead_of_the_grove_is_refused(loom):
     loom.plant("Marie")
-    with loom._gate.store.read() as session:
+    with loom.caller.executor.store.read() as session:
         grove = session.execute(select(schema.grove.c.ulid)).scalar_one()
     place = read_cursor(grove, told(loom).cursor)
     for ahead in (Place(place.transaction, place.number + 1), Place(place.transaction + 10**9, 1)):
@@ -153,7 +153,7 @@ def test_a_cursor_comes_back_as_it_was_and_no_letter_of_it_can_change(transactio
 def test_events_of_trees_one_may_not_read_are_left_out(loom):
     mine, theirs = loom.plant("Mine"), loom.plant("Theirs")
     actor = member(loom, MemberRole.READER, mine.id)
-    log = EventLog(loom._gate.store, actor)
+    log = EventLog(loom.caller.executor.store, actor)
     start = told(loom, after="now").cursor
     mine.say("yes")
     theirs.say("no")
@@ -166,7 +166,7 @@ def test_events_of_trees_one_may_not_read_are_left_out(loom):
         assert [event.tree_id for event in live] == [mine.id, mine.id]
     stranger = member(loom, MemberRole.READER)
     with pytest.raises(PermissionDeniedError):
-        EventLog(loom._gate.store, stranger).read()
+        EventLog(loom.caller.executor.store, stranger).read()
 
 
 @covers("event.readers-see-their-trees")
@@ -175,11 +175,11 @@ def test_whoever_loses_the_right_gets_no_more(loom):
     spare = loom.plant("Spare")
     actor = member(loom, MemberRole.READER, tree.id, spare.id)
     settle(loom)
-    with following.follow(EventLog(loom._gate.store, actor), after="now", timeout=PATIENCE) as live:
+    with following.follow(EventLog(loom.caller.executor.store, actor), after="now", timeout=PATIENCE) as live:
         tree.say("one")
         assert next(iter(live)).tree_id == tree.id
         memberships = schema.memberships
-        loom._gate.store.write(
+        loom.caller.executor.store.write(
             lambda transaction: transaction.execute(
                 memberships.delete().where(
                     memberships.c.user == actor.user,

@@ -30,6 +30,7 @@ from weft.errors import UnavailableError
 from weft.runtime import following
 from weft.store import schema
 from weft.tree.access import MemberRole
+from weft.tree.event_kinds import EventKind
 
 WRITERS = 100
 
@@ -185,7 +186,7 @@ def test_no_write_notifies(postgres_server):
     with (
         postgres.database(postgres_server) as address,
         weft.open(address) as grove,
-        statements(grove._gate.store) as said,
+        statements(grove.caller.executor.store) as said,
         follow_on(grove),
     ):
         grove.plant("Marie").say("Why?").edit("How?").prune()
@@ -212,7 +213,7 @@ def test_an_event_behind_a_transaction_still_open_waits_for_it(postgres_server):
                 drawn.set()
                 assert free.wait(PATIENCE)
 
-            grove._gate.store.write(work)
+            grove.caller.executor.store.write(work)
             early.say("after all")
 
         writer = threading.Thread(target=slow_write)
@@ -240,7 +241,7 @@ def hold_open(grove, tree_id, seconds, never):
 
         def apply(self, scope):
             tree = scope.open_tree(tree_id)
-            scope.record(tree, "slow", {"fields": []}, {})
+            scope.record(tree, EventKind.DESCRIBE, {"fields": []}, {})
             scope.transaction.flush()
             never.wait(seconds)
 
@@ -372,7 +373,7 @@ def test_events_of_a_dump_put_back_on_another_server_are_settled(postgres_server
             tree.say("Why?")
             kinds = [event.kind for event in told(grove).events]
             events = schema.events
-            grove._gate.store.write(
+            grove.caller.executor.store.write(
                 lambda transaction: transaction.execute(
                     update(events).values(transaction=events.c.transaction + 10**12)
                 )

@@ -140,7 +140,7 @@ def test_a_response_is_kept_once_exactly_as_it_came(loom):
     )
     for text in ("Because.", "Who knows?"):
         asked.say(text, author=model.id, response=response)
-    with loom._gate.store.read() as session:
+    with loom.caller.executor.store.read() as session:
         tree_key = next(row.key for row in session.execute(schema.trees.select()) if row.ulid == tree.id)
         kept = [row for row in session.execute(schema.responses.select()) if row.tree == tree_key]
         links = [row for row in session.execute(schema.node_responses.select()) if row.tree == tree_key]
@@ -184,7 +184,7 @@ def test_equal_bytes_of_two_calls_are_two_responses_with_one_body(loom, request_
                 choice=choice,
             )
         )
-    with loom._gate.store.read() as session:
+    with loom.caller.executor.store.read() as session:
         key = find_tree(session, tree.id)
 
         def rows(table):
@@ -204,7 +204,7 @@ def test_events_form_one_chain_without_gaps(loom):
     node = tree.say("Why?")
     node.exclude().include().bookmark("x")
     node.annotate("hm").prune()
-    with loom._gate.store.read() as session:
+    with loom.caller.executor.store.read() as session:
         row = next(row for row in session.execute(schema.trees.select()) if row.ulid == tree.id)
         events = sorted(
             (event for event in session.execute(schema.events.select()) if event.tree == row.key),
@@ -242,7 +242,7 @@ def test_texts_never_stand_in_events(loom):
     tree = loom.plant("Marie")
     tree.say("a secret thought").edit("another secret thought").annotate("a secret note")
     loom.write_document(f"secret {tree.id}", "secret words").save("more secret words")
-    with loom._gate.store.read() as session:
+    with loom.caller.executor.store.read() as session:
         for event in session.execute(schema.events.select()):
             assert "thought" not in event.payload + event.inverse
             assert "words" not in event.payload + event.inverse

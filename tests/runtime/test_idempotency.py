@@ -19,8 +19,8 @@ from weft.errors import (
     ModelError,
     NotFoundError,
 )
-from weft.runtime.actor import Actor
 from weft.runtime.idempotency import Idempotency, OutcomeState
+from weft.runtime.operations.permissions import Actor
 from weft.runtime.redaction import redact
 from weft.store import schema
 from weft.store.idempotency import claim
@@ -270,7 +270,7 @@ def test_those_who_waited_get_the_firsts_error_and_do_not_all_try(address):
                 waiting.release()
                 return super()._wait(found, wanted, work)
 
-        calls = Watched(grove._gate, grove._actor)
+        calls = Watched(grove.caller.executor, grove.caller.actor)
         begun = threading.Event()
         done = []
 

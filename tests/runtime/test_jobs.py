@@ -44,13 +44,13 @@ class Desk:
     done: list = field(default_factory=list)
 
     def put(self, kind="count", **options):
-        self.grove._gate.store.write(
+        self.grove.caller.executor.store.write(
             lambda transaction: enqueue(transaction, kind, now=self.clock(), **options)
         )
 
     def runner(self, run=None, **options):
         kind = JobKind(run=run or self.done.append, **options)
-        return JobRunner(self.grove._gate, {"count": kind})
+        return JobRunner(self.grove.caller.executor, {"count": kind})
 
     @property
     def jobs(self):
@@ -146,7 +146,7 @@ def test_a_wish_made_while_the_job_runs_is_another_job(desk):
 
 
 def tree_key(grove, ulid):
-    with grove._gate.store.read() as session:
+    with grove.caller.executor.store.read() as session:
         return session.execute(select(schema.trees.c.key).where(schema.trees.c.ulid == ulid)).scalar_one()
 
 
@@ -249,7 +249,7 @@ def test_secrets_do_not_stay_in_errors(desk):
 @covers("job.shared-by-processes")
 def test_a_dead_holders_job_is_taken_over_after_its_hold_ran_out(desk):
     desk.put()
-    store = desk.grove._gate.store
+    store = desk.grove.caller.executor.store
     dead = store.write(
         lambda transaction: claim_job(
             transaction, ["count"], "dead", now=desk.clock(), held_until=desk.clock() + 60 * SECOND
@@ -269,7 +269,7 @@ def test_a_dead_holders_job_is_taken_over_after_its_hold_ran_out(desk):
 def test_a_job_that_kills_its_process_every_time_is_given_up(desk):
     desk.put()
     for _ in range(3):
-        desk.grove._gate.store.write(
+        desk.grove.caller.executor.store.write(
             lambda transaction: claim_job(
                 transaction, ["count"], "dead", now=desk.clock(), held_until=desk.clock() + SECOND
             )
@@ -285,7 +285,7 @@ def test_a_heartbeat_keeps_a_long_job_from_being_taken(desk):
     """The clock moves past the first hold while the job runs; the heartbeat holds on."""
 
     def held_until():
-        with desk.grove._gate.store.read() as session:
+        with desk.grove.caller.executor.store.read() as session:
             return list_jobs(session)[0].held_until
 
     def long(job):
@@ -330,23 +330,25 @@ def test_a_runner_does_only_what_it_knows(desk):
     desk.put()
     assert desk.runner().run_pending() == 1
     assert [job.kind for job in desk.jobs] == ["strange"]
-    assert JobRunner(desk.grove._gate, {}).run_pending() == 0
+    assert JobRunner(desk.grove.caller.executor, {}).run_pending() == 0
 
 
 def test_a_thread_does_jobs_as_they_come_and_stops_when_told(fresh_loom):
     done = threading.Semaphore(0)
-    runner = JobRunner(fresh_loom._gate, {"count": JobKind(run=lambda _: done.release())}, idle=0.01)
+    runner = JobRunner(
+        fresh_loom.caller.executor, {"count": JobKind(run=lambda _: done.release())}, idle=0.01
+    )
     runner.start()
     runner.start()
     for target in range(1, 6):
-        fresh_loom._gate.store.write(
+        fresh_loom.caller.executor.store.write(
             lambda transaction, target=target: enqueue(transaction, "count", now=0, target=target)
         )
     for _ in range(5):
         assert done.acquire(timeout=PATIENCE)
     assert runner.stop(PATIENCE)
     assert "weft-jobs" not in {thread.name for thread in threading.enumerate()}
-    fresh_loom._gate.store.write(lambda transaction: enqueue(transaction, "count", now=0, target=9))
+    fresh_loom.caller.executor.store.write(lambda transaction: enqueue(transaction, "count", now=0, target=9))
     assert [job.target for job in fresh_loom.jobs.all()] == [9]
 
 
@@ -377,7 +379,7 @@ def test_many_threads_do_each_job_once(address):
                 done.append(job.target)
 
         threads = [
-            threading.Thread(target=JobRunner(each._gate, {"count": JobKind(run=run)}).run_pending)
+            threading.Thread(target=JobRunner(each.caller.executor, {"count": JobKind(run=run)}).run_pending)
             for each in (grove, *others)
             for _ in range(2)
         ]
@@ -399,7 +401,7 @@ from weft.runtime.jobs import JobKind, JobRunner
 def run(job):
     os.write(1, f"{job.target}\\n".encode())
 with weft.open(sys.argv[1]) as grove:
-    JobRunner(grove._gate, {"count": JobKind(run=run)}).run_pending()
+    JobRunner(grove.caller.executor, {"count": JobKind(run=run)}).run_pending()
 """
 
 
@@ -407,7 +409,7 @@ with weft.open(sys.argv[1]) as grove:
 @pytest.mark.long
 def test_several_processes_do_each_job_once(fresh_loom, address):
     for target in range(1, 31):
-        fresh_loom._gate.store.write(
+        fresh_loom.caller.executor.store.write(
             lambda transaction, target=target: enqueue(transaction, "count", now=0, target=target)
         )
     workers = [
@@ -415,6 +417,6 @@ def test_several_processes_do_each_job_once(fresh_loom, address):
     ]
     told = [int(line) for worker in workers for line in worker.communicate()[0].split()]
     assert [worker.returncode for worker in workers] == [0, 0, 0]
-    with fresh_loom._gate.store.read() as session:
+    with fresh_loom.caller.executor.store.read() as session:
         left = [row.target for row in list_jobs(session, states=[JobState.WAITING])]
     assert sorted(told + left) == list(range(1, 31))

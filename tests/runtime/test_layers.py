@@ -21,7 +21,8 @@ from weft.errors import (
     NotFoundError,
     PermissionDeniedError,
 )
-from weft.runtime.attaching import given_item
+from weft.runtime.contexts.items import given_item
+from weft.runtime.operations.executor import Caller
 from weft.tree.access import MemberRole
 from weft.tree.item import Item
 
@@ -364,7 +365,9 @@ def test_whoever_may_enter_one_tree_alone_sees_no_memory_no_project_and_no_vault
     assert "private matter" in seen.system
     assert "what it became" in seen.system
     assert "a plan kept back" in seen.system
-    guest = weft.Grove(fresh_loom._gate, member(fresh_loom, MemberRole.READER, desk.tree.id))
+    guest = weft.Grove(
+        Caller(fresh_loom.caller.executor, member(fresh_loom, MemberRole.READER, desk.tree.id))
+    )
     shown = guest.tree(desk.tree.id).envelope()
     assert "private" not in shown.system
     assert "as it was attached" in shown.system

@@ -260,7 +260,7 @@ def test_deleting_a_tree_takes_its_leases_along(here):
     tree = here.plant("Marie")
     here.leases.acquire(tree.id, tree.root.id)
     tree.delete(confirm=tree.id)
-    with here._gate.store.read() as session:
+    with here.caller.executor.store.read() as session:
         assert session.execute(select(schema.leases)).all() == []
 
 
@@ -279,7 +279,7 @@ def test_a_writer_does_not_look_for_leases_where_there_are_none(here, address):
         writer.join()
         assert not waited
     else:
-        driver = here._gate.store._file._connection.connection.driver_connection
+        driver = here.caller.executor.store._file._connection.connection.driver_connection
         said = []
         driver.set_trace_callback(said.append)
         tree.say("plain")

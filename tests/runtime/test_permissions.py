@@ -9,30 +9,30 @@ from tests.covers import covers
 
 from weft.errors import PermissionDeniedError, WeftError
 from weft.runtime import operations
-from weft.runtime.actor import Actor
 from weft.runtime.operations import (
+    agent_memory,
     agents,
+    attachments,
+    collapsed_ranges,
+    cursors,
     documents,
-    editing,
+    edits,
     history,
-    items,
-    memory,
     metadata,
     nodes,
-    places,
     projects,
     references,
     trees,
-    writing,
 )
-from weft.runtime.reading import Reading
+from weft.runtime.operations.permissions import Actor
+from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
 
 MODULES = (
-    *(agents, documents, editing, history, items, memory, metadata),
-    *(nodes, places, projects, references, trees, writing),
+    *(agent_memory, agents, attachments, collapsed_ranges, cursors, documents, edits),
+    *(history, metadata, nodes, projects, references, trees),
 )
 OPERATIONS = [
     value
@@ -40,6 +40,7 @@ OPERATIONS = [
     for value in vars(module).values()
     if inspect.isclass(value)
     and dataclasses.is_dataclass(value)
+    and hasattr(value, "apply")
     and value.__module__ == module.__name__
     and not value.__name__.startswith("_")
 ]
@@ -121,7 +122,7 @@ def test_an_agent_acts_with_no_more_than_its_callers_rights(loom):
     tree = loom.plant("Marie")
     helper = loom.add_agent(f"helper {tree.id}", model_ref="t:m", permissions=["loom_aware", "loom_write"])
     viewer = loom.add_agent(f"viewer {tree.id}", model_ref="t:m", permissions=["loom_aware"])
-    gate = loom._gate
+    gate = loom.caller.executor
     keys = _keys(loom, helper.id, viewer.id)
     operation = metadata.Exclude(tree=tree.id, node=tree.value.root)
     gate.perform(Actor(keys[0]), operation)
@@ -130,7 +131,7 @@ def test_an_agent_acts_with_no_more_than_its_callers_rights(loom):
 
 
 def _keys(loom, *ulids):
-    with loom._gate.store.read() as session:
+    with loom.caller.executor.store.read() as session:
         rows = {row.ulid: row.key for row in session.execute(schema.agents.select())}
     return [rows[ulid] for ulid in ulids]
 
@@ -173,14 +174,14 @@ def test_a_users_role_is_the_greater_of_grove_and_tree(loom, grove_role, tree_ro
     actor = _member(loom, tree, grove_role, tree_role)
     rank = max(MemberRole(role).rank if role else 0 for role in (grove_role, tree_role))
     attempts = {
-        1: lambda: Reading(loom._gate.store, actor).path(tree.id),
-        2: lambda: loom._gate.perform(actor, nodes.Append(tree=tree.id, content="x")),
-        3: lambda: loom._gate.perform(actor, trees.DeleteTree(tree=tree.id, confirm=tree.id)),
+        1: lambda: Reader(loom.caller.executor.store, actor).path(tree.id),
+        2: lambda: loom.caller.executor.perform(actor, nodes.Append(tree=tree.id, content="x")),
+        3: lambda: loom.caller.executor.perform(actor, trees.DeleteTree(tree=tree.id, confirm=tree.id)),
     }
     if grove_role is None:
         with pytest.raises(PermissionDeniedError, match="this needs the role"):
-            Reading(loom._gate.store, actor).documents()
-    seen = [found.id for found in Reading(loom._gate.store, actor).trees()]
+            Reader(loom.caller.executor.store, actor).documents()
+    seen = [found.id for found in Reader(loom.caller.executor.store, actor).trees()]
     assert (tree.id in seen) == (rank > 0)
     assert grove_role is not None or set(seen) <= {tree.id}
     for needed, attempt in attempts.items():
@@ -192,7 +193,7 @@ def test_a_users_role_is_the_greater_of_grove_and_tree(loom, grove_role, tree_ro
 
 
 def _member(loom, tree, grove_role, tree_role):
-    from weft.runtime.actor import ROLE_RANKS
+    from weft.runtime.operations.permissions import ROLE_RANKS
 
     agent = loom.add_agent(f"member {tree.id}", type="human")
     (key,) = _keys(loom, agent.id)
@@ -209,7 +210,7 @@ def _member(loom, tree, grove_role, tree_role):
                 transaction.add(schema.memberships, row)
         return user
 
-    return Actor(key, user=loom._gate.store.write(enrol))
+    return Actor(key, user=loom.caller.executor.store.write(enrol))
 
 
 def test_operations_are_one_folder():

@@ -83,7 +83,7 @@ def test_inverses_name_revisions_and_events_hold_no_text(fresh_loom):
     project = fresh_loom.create_project("Novel", system_prompt="canary one")
     project.change(system_prompt="canary two", name="canary three")
     project.archive()
-    with fresh_loom._gate.store.read() as session:
+    with fresh_loom.caller.executor.store.read() as session:
         rows = session.execute(schema.events.select().where(schema.events.c.tree == 0)).all()
     told = {row.kind: row.inverse for row in rows}
     assert told["project"] == f'{{"archiveProject":"{project.id}"}}'

@@ -66,7 +66,7 @@ def test_attaching_is_held_to_the_limits_of_making(loom):
         for number in range(1, 10_000):
             transaction.add(schema.attachments, row._asdict() | {"ordinal": number, "id": str(number)})
 
-    loom._gate.store.write(fill)
+    loom.caller.executor.store.write(fill)
     with pytest.raises(LimitExceededError, match="at most 10,000 items"):
         node.attach(Item(id="more", type="note", content="A"))
 
@@ -80,7 +80,7 @@ def test_items_that_come_and_go_do_not_outrun_their_numbers(loom):
         here = schema.attachments.c.tree == find_tree(transaction, tree.id)
         transaction.execute(last.where(here))
 
-    loom._gate.store.write(wear_out)
+    loom.caller.executor.store.write(wear_out)
     with pytest.raises(LimitExceededError, match="changed too often"):
         node.attach(Item(id="0", type="note", content="A"))
 
@@ -168,7 +168,7 @@ def test_nodes_know_where_the_nearest_items_hang(loom):
 
 
 def _near(loom, node):
-    with loom._gate.store.read() as session:
+    with loom.caller.executor.store.read() as session:
         rows = {(row.tree, row.key): row for row in session.execute(schema.nodes.select())}
     row = next(row for row in rows.values() if row.ulid == node.id)
     return None if row.near_attachments is None else rows[row.tree, row.near_attachments].ulid
@@ -186,7 +186,7 @@ def test_media_lie_beside_the_database_by_their_hash(loom):
     node = tree.say(Mixed((Text("look"), image)))
     assert tree.node(node.id).content == node.content
     assert loom.blob(ref) == data
-    with loom._gate.store.read() as session:
+    with loom.caller.executor.store.read() as session:
         for table in schema.metadata.sorted_tables:
             for row in session.execute(table.select()):
                 assert data not in [value for value in row if isinstance(value, bytes)]
@@ -194,7 +194,7 @@ def test_media_lie_beside_the_database_by_their_hash(loom):
 
 def test_a_damaged_blob_is_not_handed_out(loom):
     ref = loom.put_blob(b"precious")
-    path = loom._gate.store.blobs.path(ref)
+    path = loom.caller.executor.store.blobs.path(ref)
     path.chmod(0o600)
     path.write_bytes(b"Precious")
     with pytest.raises(StorageError, match="is damaged"):

@@ -8,9 +8,10 @@ from tests.covers import covers
 
 import weft
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
-from weft.runtime.actor import Actor
-from weft.runtime.grove import Grove
-from weft.runtime.hits import HitKind
+from weft.grove.grove import Grove
+from weft.runtime.operations.executor import Caller
+from weft.runtime.operations.permissions import Actor
+from weft.runtime.search.results import HitKind
 from weft.store import schema
 from weft.tree.content import Mixed, Text, Thinking, ToolCall
 from weft.tree.reference import TargetKind
@@ -259,7 +260,7 @@ def test_what_was_put_away_is_found_only_when_asked_for(fresh_loom):
 def test_an_undone_node_is_not_found(fresh_loom):
     tree = fresh_loom.plant("Marie")
     node = tree.say("loom")
-    store = fresh_loom._gate.store
+    store = fresh_loom.caller.executor.store
     here = schema.nodes.c.ulid == node.id
     store.write(lambda transaction: transaction.execute(schema.nodes.update().where(here).values(hidden=1)))
     assert ids(fresh_loom.search("loom")) == []
@@ -284,7 +285,7 @@ def test_an_agent_finds_only_what_it_may_read(fresh_loom):
     mine, other = fresh_loom.plant("Mine", "loom"), fresh_loom.plant("Other", "loom")
     fresh_loom.write_document("Paper", "loom")
     fresh_loom.tag(fresh_loom.document("Paper"), "loom")
-    store, owner = fresh_loom._gate.store, fresh_loom._actor.agent
+    store, owner = fresh_loom.caller.executor.store, fresh_loom.caller.actor.agent
 
     def add_user(transaction):
         user = transaction.insert(
@@ -294,7 +295,7 @@ def test_an_agent_finds_only_what_it_may_read(fresh_loom):
         transaction.add(schema.memberships, {"tree": 1, "user": user, "role": 0})
         return user
 
-    ada = Grove(fresh_loom._gate, Actor(owner, store.write(add_user)))
+    ada = Grove(Caller(fresh_loom.caller.executor, Actor(owner, store.write(add_user))))
     assert ids(ada.search("loom")) == [mine.root.id]
     assert ids(ada.search("loom", everything=True)) == [mine.root.id]
     with pytest.raises(PermissionDeniedError):

@@ -15,8 +15,8 @@ from tests.covers import covers
 from tests.growing import grow
 
 import weft
-from weft.runtime.grove import open_grove
-from weft.runtime.indexing import catch_up, stop_indexing
+from weft.grove.grove import open_grove
+from weft.runtime.search.indexer import catch_up, stop_indexing
 from weft.store import schema
 from weft.store.feeding import Size, lagging_trees, prepare, present_mark, write_portions
 from weft.store.opening import open_store
@@ -60,7 +60,7 @@ def wait_until(true):
 
 @covers("sqlite.search-index-follows")
 def test_what_is_written_is_indexed_without_being_asked(fresh_loom):
-    store = fresh_loom._gate.store
+    store = fresh_loom.caller.executor.store
     tree = fresh_loom.plant("Marie")
     for number in range(30):
         tree.say(f"loom {number}")
@@ -122,7 +122,7 @@ def test_many_who_index_at_once_do_it_once(address):
     with weft.open(address) as grove:
         tree = grove.plant("Marie")
         key, root = place_of(grove, tree)
-        grow(grove._gate.store, key, root, 300, text="a grown loom")
+        grow(grove.caller.executor.store, key, root, 300, text="a grown loom")
         for number in range(20):
             grove.plant(f"Tree {number}", "loom")
     stores = [open_store(address) for _ in range(4)]
@@ -147,7 +147,7 @@ def test_many_who_index_at_once_do_it_once(address):
 
 
 def place_of(grove, tree):
-    with grove._gate.store.read() as session:
+    with grove.caller.executor.store.read() as session:
         key = find_tree(session, tree.id)
         return key, node_row(session, key, 1)
 
@@ -157,7 +157,7 @@ def test_an_indexer_that_stops_halfway_loses_nothing(address):
     with weft.open(address) as grove:
         tree = grove.plant("Marie")
         key, root = place_of(grove, tree)
-        grow(grove._gate.store, key, root, 100, text="a grown loom")
+        grow(grove.caller.executor.store, key, root, 100, text="a grown loom")
     store = open_store(address)
     store.write(clear_index)
     assert not catch_up(store, size=Size(30, 100_000), ended=lambda: True)
@@ -181,7 +181,7 @@ def test_a_killed_indexer_loses_nothing(address):
     with weft.open(address) as grove:
         tree = grove.plant("Marie")
         key, root = place_of(grove, tree)
-        grow(grove._gate.store, key, root, 5_000, text="a grown loom")
+        grow(grove.caller.executor.store, key, root, 5_000, text="a grown loom")
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, address], stdout=subprocess.PIPE, stdin=subprocess.PIPE
     )
@@ -191,7 +191,7 @@ def test_a_killed_indexer_loses_nothing(address):
     child.communicate()
     with weft.open(address) as grove:
         assert grove.search("grown").complete
-        store = grove._gate.store
+        store = grove.caller.executor.store
         assert count_terms(store) == count_things(store)
 
 
@@ -200,7 +200,7 @@ def test_a_killed_indexer_loses_nothing(address):
 def test_the_index_is_made_anew_with_progress(fresh_loom):
     tree = fresh_loom.plant("Marie")
     key, root = place_of(fresh_loom, tree)
-    store = fresh_loom._gate.store
+    store = fresh_loom.caller.executor.store
     grow(store, key, root, 4_500, text="a grown loom")
     assert len(fresh_loom.search("grown", limit=1_000)) == 1_000
     told = []
@@ -215,7 +215,7 @@ def test_the_index_is_made_anew_with_progress(fresh_loom):
 def test_an_index_of_another_kind_is_made_anew(fresh_loom):
     node = fresh_loom.plant("Marie").say("loom")
     assert len(fresh_loom.search("loom")) == 1
-    store = fresh_loom._gate.store
+    store = fresh_loom.caller.executor.store
     store.write(lambda transaction: transaction.execute(update(schema.search_state).values(folding=0)))
     with store.read() as session:
         assert present_mark(session) is None
@@ -225,7 +225,7 @@ def test_an_index_of_another_kind_is_made_anew(fresh_loom):
 
 @covers("search.delete-leaves-nothing")
 def test_a_deleted_tree_is_gone_from_the_index_at_once(fresh_loom):
-    store = fresh_loom._gate.store
+    store = fresh_loom.caller.executor.store
     kept = fresh_loom.plant("Kept", "loom")
     tree = fresh_loom.plant("Gone loom")
     fresh_loom.tag(tree.say("a loom"), "loom")
@@ -268,7 +268,7 @@ def test_no_word_of_a_deleted_tree_is_left_in_the_file(tmp_path):
 
 @covers("search.delete-leaves-nothing")
 def test_what_was_read_before_a_delete_is_not_written_after_it(fresh_loom):
-    store = fresh_loom._gate.store
+    store = fresh_loom.caller.executor.store
     tree = fresh_loom.plant("Gone", "loom")
     document = fresh_loom.write_document("Paper", "loom")
     stop_indexing(store)
@@ -290,7 +290,7 @@ def test_what_came_without_events_is_found_by_the_next_process(address):
         tree = grove.plant("Marie")
         assert len(grove.search("marie")) == 1
         key, root = place_of(grove, tree)
-        grow(grove._gate.store, key, root, 3, text="a grown loom")
+        grow(grove.caller.executor.store, key, root, 3, text="a grown loom")
     with weft.open(address) as grove:
         assert len(grove.search("grown")) == 3
 
@@ -298,7 +298,7 @@ def test_what_came_without_events_is_found_by_the_next_process(address):
 def test_a_long_transaction_of_somebody_else_hides_nothing(postgres_server):
     with postgres.database(postgres_server) as address, weft.open(address) as grove:
         tree = grove.plant("Marie")
-        store = grove._gate.store
+        store = grove.caller.executor.store
         with psycopg.connect(address) as idle:
             (running,) = idle.execute("SELECT pg_current_xact_id()::text::bigint").fetchone() or (0,)
             tree.say("loom")
@@ -323,7 +323,7 @@ def test_a_search_says_why_it_could_not_look_at_what_is_new(tmp_path):
         tree = grove.plant("Marie", "a loom")
         assert len(grove.search("loom")) == 1
         tree.say("another loom")
-        writer = _driver(grove._gate.store._file._connection)
+        writer = _driver(grove.caller.executor.store._file._connection)
         writer.execute("PRAGMA query_only = 1")
         found = grove.search("loom")
         assert (len(found), found.complete) == (1, False)

@@ -6,7 +6,7 @@ from tests.growing import grow
 from tests.statements import statements
 
 from weft.errors import InvalidInputError
-from weft.runtime.operations.editing import Edit
+from weft.runtime.operations.edits import Edit
 from weft.runtime.operations.nodes import Append, Merge
 from weft.store.queries import find_node
 from weft.store.references import find_tree
@@ -74,7 +74,7 @@ def test_looking_for_a_cycle_takes_as_many_queries_at_any_depth(loom, depth):
     tree = loom.plant("Story", "Once", mode="buffer")
     upon, aside = tree.root.say(" upon"), tree.root.say(" aside")
     merged = tree.merge([upon, aside], " both")
-    store = loom._gate.store
+    store = loom.caller.executor.store
     with store.read() as session:
         key = find_tree(session, tree.id)
         row = find_node(session, key, merged.id)

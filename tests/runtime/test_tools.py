@@ -14,11 +14,11 @@ from tests.runtime.listening import member
 from tests.runtime.shelves import library
 
 from weft.errors import ConflictError, InvalidInputError, PermissionDeniedError, UnavailableError
+from weft.grove.grove import Grove
 from weft.knowledge.tools.registry import Registry, installed_tools
+from weft.runtime.contexts.turn_tools import MACHINE_ZONE, ToolCall, Tools
 from weft.runtime.generating.sent import Again
-from weft.runtime.grove import Grove
-from weft.runtime.tools import ToolCall, Tools
-from weft.runtime.zone import MACHINE_ZONE
+from weft.runtime.operations.executor import Caller
 from weft.testing import Scripted, SteppingClock, grove
 from weft.tree.access import MemberRole
 
@@ -101,7 +101,7 @@ def test_a_tool_sees_what_its_caller_may_see(desk, loom):
     desk.write("a.md", "The lamp.")
     said = desk.ask("Where is the lamp?")
     desk.grove.plant(f"Else {desk.name}").say("Not your lamp.")
-    reader = Grove(loom._gate, member(loom, MemberRole.READER, desk.tree.id))
+    reader = Grove(Caller(loom.caller.executor, member(loom, MemberRole.READER, desk.tree.id)))
     found = reader.tools.run("localSearch", query="lamp")
     assert ids(found) == [f"[{said.local_id}]"]
     with pytest.raises(PermissionDeniedError):
@@ -141,7 +141,7 @@ def test_what_tools_gave_is_sent_and_kept_with_its_request():
 def test_what_is_wrong_with_one_tool_keeps_no_others(desk, monkeypatch):
     monkeypatch.setenv("WEFT_WEB_SEARCH", "altavista")
     broken = {"broken": EntryPoint("broken", "nowhere:tool", "weft.tools")}
-    tools = Tools(desk.grove, Registry(installed={**installed_tools()._installed, **broken}))
+    tools = Tools(desk.grove.caller, Registry(installed={**installed_tools()._installed, **broken}))
     off = {each.name: each.off for each in tools if each.off}
     assert list(off) == ["broken", "webSearch"]
     assert "cannot be loaded" in off["broken"]

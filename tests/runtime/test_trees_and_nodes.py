@@ -8,10 +8,9 @@ from tests.covers import covers
 
 import weft
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
+from weft.grove.grove import open_grove
 from weft.ids import is_ulid
-from weft.runtime.grove import open_grove
-from weft.runtime.operations.histories import AppendHistory
-from weft.runtime.operations.nodes import Append
+from weft.runtime.operations.nodes import Append, AppendHistory
 from weft.tree.agent import AgentType
 from weft.tree.edge import EdgeType, Source, SourceRole
 from weft.tree.node import Role, Status
@@ -377,7 +376,7 @@ def test_deleting_asks_for_the_trees_id_and_leaves_no_row(fresh_loom):
     with pytest.raises(NotFoundError):
         grove.tree(tree.id)
     assert grove.links(other) == []
-    with grove._gate.store.read() as session:
+    with grove.caller.executor.store.read() as session:
         for table in schema.metadata.sorted_tables:
             if "tree" in table.c and table.name != "memberships":
                 kept = {row.tree for row in session.execute(table.select())}
@@ -388,7 +387,7 @@ def test_event_numbers_only_grow(fresh_loom):
     from weft.store import schema
 
     def numbers():
-        with fresh_loom._gate.store.read() as session:
+        with fresh_loom.caller.executor.store.read() as session:
             return [row.number for row in session.execute(schema.events.select())]
 
     keep = fresh_loom.plant("Théo")

@@ -107,7 +107,7 @@ def _rows(loom):
 
     from weft.store import schema
 
-    with loom._gate.store.read() as session:
+    with loom.caller.executor.store.read() as session:
         return {
             table.name: session.execute(select(func.count()).select_from(table)).scalar_one()
             for table in schema.metadata.sorted_tables
@@ -261,9 +261,9 @@ def test_an_edit_asks_as_little_however_many_versions_there_are(loom, edits):
     node = tree.say(" upon")
     for number in range(edits):
         node.edit(f" {number}")
-    if hasattr(loom._gate.store, "_file"):
-        loom._gate.store._file.forget()
-    with statements(loom._gate.store) as said:
+    if hasattr(loom.caller.executor.store, "_file"):
+        loom.caller.executor.store._file.forget()
+    with statements(loom.caller.executor.store) as said:
         node.edit(" last")
     assert len(said) <= 24
 
@@ -321,7 +321,7 @@ def test_a_prune_is_one_update_of_nodes(loom):
     asked = tree.say("Why?")
     for number in range(5):
         asked.say(str(number)).say("more")
-    with statements(loom._gate.store) as said:
+    with statements(loom.caller.executor.store) as said:
         assert asked.prune() == 11
     assert sum(statement.startswith("UPDATE nodes") for statement in said) == 1
 

@@ -9,7 +9,8 @@ from tests.covers import covers
 from tests.server.conftest import KEY, LIMIT, Asker
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, PermissionDeniedError
-from weft.runtime.users import admit, digest_of_token
+from weft.runtime.operations.access import admit, digest_of_token
+from weft.runtime.operations.executor import Caller
 from weft.server.settings import ServerSettings
 from weft.store import schema
 
@@ -159,7 +160,7 @@ def test_a_token_ends_when_it_is_revoked_or_over_or_its_user_is_shut_out(loom, c
     users.revoke(made.id)
     assert asker.get("/api/trees").status_code == 401
     assert [token.label for token in users.tokens("guest") if token.revoked_at] == ["phone"]
-    assert admit(loom._gate, users.issue("guest")[0]).name == "guest"
+    assert admit(loom.caller.executor, users.issue("guest")[0]).name == "guest"
 
 
 @covers("http.team-mode")
@@ -185,9 +186,9 @@ def test_roles_decide_what_users_may_do(loom, ask):
 
 @covers("http.team-mode")
 def test_only_owners_let_others_in(loom, client, tokens):
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
-    ada = Grove(loom._gate, admit(loom._gate, tokens["ada"]).actor)
+    ada = Grove(Caller(loom.caller.executor, admit(loom.caller.executor, tokens["ada"]).actor))
     for attempt in (
         lambda: ada.users.add("mallory"),
         lambda: ada.users.issue("ada"),

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from tests.covers import covers
 from tests.server.conftest import KEY
 
-from weft.runtime.grove import open_grove
+from weft.grove.grove import open_grove
 from weft.server.app import create_app
 from weft.server.settings import ServerSettings
 

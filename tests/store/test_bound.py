@@ -15,7 +15,7 @@ NASTY = f"{CANARY}'); DROP TABLE nodes; --\" :in_tree %(x)s $1 ? \\"
 @covers("security.bound-parameters")
 def test_no_statement_holds_a_word_that_somebody_wrote(fresh_loom: weft.Grove) -> None:
     grove = fresh_loom
-    with statements(grove._gate.store) as heard:
+    with statements(grove.caller.executor.store) as heard:
         tree = grove.plant(NASTY, NASTY, system_context=NASTY, description=NASTY)
         muse = grove.add_agent(NASTY, model_ref=f"local:{CANARY}", system_prompt=NASTY)
         said = tree.say(NASTY)

@@ -9,8 +9,8 @@ from tests.growing import grow
 from tests.statements import statements
 
 import weft
-from weft.runtime.contexts import options_from
-from weft.runtime.values import heading_of, node_values
+from weft.runtime.contexts.assembler import options_from
+from weft.runtime.operations.node_values import heading_of, node_values
 from weft.store import schema
 from weft.store.ancestry import origins_of
 from weft.store.levels import _FIRST_BEYOND, _TAIL_TO, first_beyond, instructing, tail_to
@@ -28,7 +28,7 @@ class Deep:
 
     def __init__(self, grove: weft.Grove) -> None:
         self.grove = grove
-        self.store = grove._gate.store
+        self.store = grove.caller.executor.store
         self.places: dict[tuple[int, bool], tuple[str, str]] = {}
         for depth in (1_000, DEPTH):
             for zigzag in (False, True):
@@ -92,7 +92,7 @@ def test_looking_at_a_deep_node_takes_as_many_queries_as_at_a_shallow_one(deep, 
 
 
 def _context(deep, tree, leaf, **wishes):
-    deep.grove._gate.contents.clear()
+    deep.grove.caller.executor.contents.clear()
     found = deep.grove.contexts.at(tree, leaf, options_from({"limit": 400, **wishes}))
     assert found.tokens <= 400
     assert found.removed_nodes > 900

@@ -25,7 +25,7 @@ def in_one_group(grove, *actions):
     """Run actions of several threads in one commit: they queue while the writer is held."""
     outcomes: list[object] = [None] * len(actions)
     held, go = threading.Event(), threading.Event()
-    writer = grove._gate.store._file.writer
+    writer = grove.caller.executor.store._file.writer
 
     def hold(transaction):
         held.set()
@@ -37,7 +37,7 @@ def in_one_group(grove, *actions):
         except Exception as error:  # noqa: BLE001 - the outcome is looked at
             outcomes[number] = error
 
-    blocker = threading.Thread(target=lambda: grove._gate.store.write(hold))
+    blocker = threading.Thread(target=lambda: grove.caller.executor.store.write(hold))
     blocker.start()
     held.wait(30)
     threads = []
@@ -57,7 +57,7 @@ def in_one_group(grove, *actions):
 def test_a_disk_that_fills_inside_a_group_loses_nothing_that_was_acknowledged(grove):
     tree = grove.plant("Marie")
     node = tree.say("Why?")
-    driver = _driver(grove._gate.store._file._connection)
+    driver = _driver(grove.caller.executor.store._file._connection)
     pages = driver.execute("PRAGMA page_count").fetchone()[0]
     driver.execute(f"PRAGMA max_page_count = {pages + 6}")
     outcomes = in_one_group(
@@ -84,7 +84,7 @@ def test_a_mistake_in_one_job_is_not_told_to_another(grove):
     def innocent(transaction):
         return transaction.execute(select(schema.trees.c.key)).scalar_one()
 
-    store = grove._gate.store
+    store = grove.caller.executor.store
     bad, good = in_one_group(grove, lambda: store.write(broken), lambda: store.write(innocent))
     assert isinstance(bad, weft.WeftError)
     assert good == 1
@@ -95,7 +95,7 @@ def test_a_mistake_in_one_job_is_not_told_to_another(grove):
 @covers("sqlite.no-automatic-checkpoints")
 def test_a_reader_in_the_way_of_a_checkpoint_is_not_waited_for(grove, tmp_path):
     tree = grove.plant("Marie")
-    store = grove._gate.store
+    store = grove.caller.executor.store
     store._file._checkpoint_at = 100_000
     with store.read() as session:
         session.execute(select(schema.trees.c.key)).all()
@@ -115,7 +115,7 @@ def test_an_interrupted_caller_takes_its_work_back(tmp_path):
     """Ctrl-C in the middle of something long: it does not go on behind one's back."""
     with weft.open(tmp_path / "grove.db") as grove:
         tree = grove.plant("Marie")
-        store = grove._gate.store
+        store = grove.caller.executor.store
         ended = threading.Event()
 
         def long_work(transaction):
@@ -138,7 +138,7 @@ def test_an_interrupted_caller_takes_its_work_back(tmp_path):
 def test_closing_does_not_pull_the_lock_away_from_what_is_still_written(tmp_path):
     grove = weft.open(tmp_path / "grove.db", timeout=0.05)
     grove.plant("Marie")
-    store = grove._gate.store
+    store = grove.caller.executor.store
     begun, free = threading.Event(), threading.Event()
 
     def slow_work(transaction):

@@ -29,7 +29,7 @@ def pragma(connection, name):
 
 @covers("sqlite.no-automatic-checkpoints", "sqlite.default-settings")
 def test_every_connection_is_durable_and_never_checkpoints_by_itself(grove):
-    store = grove._gate.store
+    store = grove.caller.executor.store
     grove.plant("Marie")
     with store.read() as session:
         drivers = [_driver(session._connection), _driver(store._file._connection)]
@@ -48,7 +48,7 @@ def test_writers_of_one_process_share_commits(grove):
     trees = [grove.plant(str(number)) for number in range(16)]
     gate = threading.Barrier(17)
     commits: list[int] = []
-    store = grove._gate.store
+    store = grove.caller.executor.store
     store._file._connection.connection.driver_connection.set_trace_callback(
         lambda statement: commits.append(1) if statement.startswith("COMMIT") else None
     )
@@ -86,7 +86,7 @@ def test_one_failure_in_a_group_leaves_the_others_whole(grove):
 
     def worse():
         try:
-            grove._gate.store.write(half_written)
+            grove.caller.executor.store.write(half_written)
         except RuntimeError as error:
             outcomes.append(error)
 
@@ -136,7 +136,7 @@ def test_closing_leaves_one_sound_file_and_its_locks(tmp_path):
 @pytest.mark.outer
 def test_two_handles_of_one_process_share_one_writer(tmp_path):
     one, two = weft.open(tmp_path / "grove.db"), weft.open(tmp_path / "grove.db")
-    assert one._gate.store._file is two._gate.store._file
+    assert one.caller.executor.store._file is two.caller.executor.store._file
     one.plant("Marie")
     one.close()
     two.plant("Théo")
@@ -263,7 +263,7 @@ def test_the_process_ends_without_closing_and_loses_nothing(tmp_path):
 
 def test_errors_of_the_database_keep_their_cause(grove):
     with pytest.raises(WeftError) as caught:
-        grove._gate.store.write(lambda transaction: transaction.execute(_nonsense()))
+        grove.caller.executor.store.write(lambda transaction: transaction.execute(_nonsense()))
     assert caught.value.__cause__ is not None
 
 

@@ -47,7 +47,7 @@ def in_a_child(action):
 def test_a_full_disk_is_said_and_passes(grove):
     tree = grove.plant("Marie")
     node = tree.say("before")
-    driver = _driver(grove._gate.store._file._connection)
+    driver = _driver(grove.caller.executor.store._file._connection)
     pages = driver.execute("PRAGMA page_count").fetchone()[0]
     driver.execute(f"PRAGMA max_page_count = {pages + 2}")
     with pytest.raises(StorageError, match="is full") as caught:
@@ -124,7 +124,7 @@ def test_a_read_only_file_is_said_and_passes():
 @covers("proof.storage-trouble")
 def test_a_database_locked_by_another_program_is_said_and_passes(grove, tmp_path):
     tree = grove.plant("Marie")
-    _driver(grove._gate.store._file._connection).execute("PRAGMA busy_timeout = 50")
+    _driver(grove.caller.executor.store._file._connection).execute("PRAGMA busy_timeout = 50")
     stranger = sqlite3.connect(tmp_path / "grove.db", isolation_level=None)
     stranger.execute("BEGIN IMMEDIATE")
     with pytest.raises(StorageError, match="is locked by another program"):
@@ -247,7 +247,7 @@ def test_a_commit_whose_answer_was_lost_is_looked_up(postgres_server):
 
     with postgres.database(postgres_server) as address, weft.open(address) as grove:
         tree = grove.plant("Marie")
-        store = grove._gate.store
+        store = grove.caller.executor.store
         lost = []
 
         def lose_the_answer(connection):
@@ -268,7 +268,7 @@ def test_a_commit_whose_answer_was_lost_is_looked_up(postgres_server):
 def test_connections_that_are_out_when_a_grove_is_closed_are_closed_when_they_come_back(postgres_server):
     with postgres.database(postgres_server) as address:
         grove = weft.open(address, background=False)
-        store = grove._gate.store
+        store = grove.caller.executor.store
         with store.read() as session:
             driver = session.connection.connection.driver_connection
             grove.close()

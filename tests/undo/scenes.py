@@ -5,33 +5,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import weft
-from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
+from weft.grove.document import DocumentHandle
+from weft.grove.node import NodeHandle
+from weft.grove.tree import TreeHandle
+from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, Unpin
 from weft.runtime.operations.agents import AddAgent, ArchiveAgent, ChangeAgent
-from weft.runtime.operations.base import Operation
-from weft.runtime.operations.documents import ArchiveDocument, CreateDocument, SaveDocument
-from weft.runtime.operations.editing import Edit, Erase, Join, Split
-from weft.runtime.operations.histories import AppendHistory
-from weft.runtime.operations.items import Attach, Detach
-from weft.runtime.operations.memory import DropStash, KeepPin, KeepStash, Unpin
+from weft.runtime.operations.attachments import Attach, Detach
+from weft.runtime.operations.collapsed_ranges import Collapse, Expand, Uncollapse
+from weft.runtime.operations.cursors import CommitBuffer, Direction, Switch, TypeText
+from weft.runtime.operations.documents import ArchiveDocument, CreateDocument, SaveDocument, WriteInDocument
+from weft.runtime.operations.edits import Edit, Erase, Join, Split
+from weft.runtime.operations.executor import Operation
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
-from weft.runtime.operations.nodes import Annotate, Append, Merge
-from weft.runtime.operations.places import CommitBuffer, Direction, Switch, TypeText
-from weft.runtime.operations.preferences import Prefer, PreferInTree
+from weft.runtime.operations.nodes import Annotate, Append, AppendHistory, Merge
 from weft.runtime.operations.projects import ArchiveProject, AssignProject, ChangeProject, CreateProject
 from weft.runtime.operations.records import AppendRecords
-from weft.runtime.operations.references import (
-    Collapse,
-    Expand,
-    LinkTogether,
-    TagTarget,
-    Uncollapse,
-    Unlink,
-    Untag,
-)
+from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
+from weft.runtime.operations.settings import Prefer, PreferInTree
 from weft.runtime.operations.trees import Archive, Describe, Plant, Unarchive
 from weft.runtime.operations.vaults import MountVault, UnmountVault
-from weft.runtime.operations.writing import WriteInDocument
-from weft.runtime.targets import TargetRef
 from weft.runtime.undoing.stack import tops_now
 from weft.store.references import find_agent, find_tree
 from weft.tree.agent import AgentType, Configuration

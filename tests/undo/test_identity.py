@@ -11,17 +11,17 @@ from tests.soundness import check_sound
 from tests.undo.scenes import CASES, PLAYS, Case, Scene
 
 from weft.runtime import operations
+from weft.runtime.operations.access import AddToken, AddUser, ArchiveUser, RevokeToken, SetRole
+from weft.runtime.operations.agent_memory import KeepThought, RecallStash
 from weft.runtime.operations.attempts import RecordAttempt
-from weft.runtime.operations.calibrations import Calibrate
+from weft.runtime.operations.collapsed_groups import ForgetGroups, IndexGroups, OpenGroup
 from weft.runtime.operations.documents import DeleteDocument
 from weft.runtime.operations.envelopes import KeepEnvelope, KeepLegacyText, ReportCached
-from weft.runtime.operations.groups import ForgetGroups, IndexGroups, OpenGroup
 from weft.runtime.operations.history import Redo, Undo
-from weft.runtime.operations.memory import KeepThought, RecallStash
 from weft.runtime.operations.records import DeleteRecords
+from weft.runtime.operations.settings import Calibrate
 from weft.runtime.operations.timestamps import Certify, RequestTimestamp, SetAuthorities
 from weft.runtime.operations.trees import DeleteTree
-from weft.runtime.operations.users import AddToken, AddUser, ArchiveUser, RevokeToken, SetRole
 from weft.tree.attempt import Outcome
 from weft.tree.tree import Mode
 

@@ -24,14 +24,14 @@ def scenes(loom):
 
 
 def last_event(loom, chain):
-    with loom._gate.store.read() as session:
+    with loom.caller.executor.store.read() as session:
         own = select(EVENTS).where(EVENTS.c.tree == chain).order_by(EVENTS.c.ordinal.desc()).limit(1)
         return session.execute(own).one()
 
 
 def rewrite(loom, event, inverse):
     here = EVENTS.c.tree == event.tree, EVENTS.c.ordinal == event.ordinal
-    loom._gate.store.write(
+    loom.caller.executor.store.write(
         lambda transaction: transaction.execute(update(EVENTS).where(*here).values(inverse=inverse))
     )
 

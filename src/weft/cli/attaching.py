@@ -33,10 +33,10 @@ def read_attachments(call: Call, references: Iterable[str], tree: str) -> "list[
     named = list(references)
     if not named:
         return []
-    from weft.runtime.attaching import read_items  # noqa: PLC0415 - the runtime loads when it is used
+    from weft.runtime.contexts.items import read_items  # noqa: PLC0415 - the runtime loads when it is used
 
     with progress_bar("reading notes") as progress:
-        found = read_items(call.grove, named, tree=tree, progress=progress)
+        found = read_items(call.grove.caller, named, tree=tree, progress=progress)
     for warning in found.warnings:
         call.out.talk(f"note: {warning}")
     return list(found.items)
@@ -64,7 +64,7 @@ def attach(
     """
     from dataclasses import replace  # noqa: PLC0415
 
-    from weft.runtime.attaching import given_item  # noqa: PLC0415 - the runtime loads when it is used
+    from weft.runtime.contexts.items import given_item  # noqa: PLC0415 - the runtime loads when it is used
 
     node = call.node(reference)
     there = {item.id for item in node.value.attachments}

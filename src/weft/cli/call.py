@@ -13,8 +13,10 @@ from weft.errors import CrossTreeError, InvalidInputError, NotFoundError, Permis
 from weft.ids import normalise_reference
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
-    from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
+    from weft.grove.document import DocumentHandle
+    from weft.grove.grove import Grove
+    from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
 
 __all__ = ["HERE", "Call", "choices_of", "settings_of"]
 
@@ -67,7 +69,7 @@ class Call:
     @cached_property
     def grove(self) -> "Grove":
         """The grove as the chosen agent sees it. Only commands that begin something create one."""
-        from weft.runtime.grove import open_grove  # noqa: PLC0415 - help and completion do without
+        from weft.grove.grove import open_grove  # noqa: PLC0415 - help and completion do without
 
         settings = self.settings
         grove = self._open.enter_context(

@@ -13,7 +13,7 @@ from weft.errors import InvalidInputError
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.runtime.handles import NodeHandle
+    from weft.grove.node import NodeHandle
 
 __all__ = ["chat"]
 

@@ -22,9 +22,9 @@ from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.commands.results import Result
+    from weft.grove.tree import TreeHandle
     from weft.runtime.collaborating.handles import Collaborated, CollaboratorRun, RunWishes
     from weft.runtime.collaborating.telling import RunEvent
-    from weft.runtime.handles import TreeHandle
 
 __all__ = ["add_to"]
 

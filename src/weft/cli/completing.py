@@ -71,7 +71,7 @@ def complete_projects(ctx: typer.Context) -> Offers:
 
 def complete_places(ctx: typer.Context) -> Offers:
     """Nodes, and the steps one can take from here."""
-    from weft.runtime.operations.places import Direction  # noqa: PLC0415 - the runtime loads when it is used
+    from weft.runtime.operations.cursors import Direction  # noqa: PLC0415 - the runtime loads when it is used
 
     return [*((step.value, "one step") for step in Direction), *complete_nodes(ctx)]
 

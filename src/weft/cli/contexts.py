@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from weft.context.manifest import Manifest
     from weft.context.picture import Segment
     from weft.context.result import AssembledContext
-    from weft.runtime.contexts import ContextWishes
-    from weft.runtime.handles import NodeHandle, TreeHandle
+    from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
+    from weft.runtime.contexts.assembler import ContextWishes
     from weft.tree.content import JsonValue
 
 __all__ = ["add_to", "draw_manifest", "print_entries"]

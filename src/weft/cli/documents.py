@@ -19,7 +19,7 @@ from weft.tree.marks import counted
 from weft.tree.wire import iso, to_wire
 
 if TYPE_CHECKING:
-    from weft.runtime.handles import DocumentHandle
+    from weft.grove.document import DocumentHandle
 
 __all__ = ["add_to"]
 

@@ -14,7 +14,7 @@ from weft.tree.reference import Group
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.runtime.reading import Outline
+    from weft.runtime.views.reader import Outline
 
 __all__ = ["draw_tree", "first_words", "label_of", "node_marks", "style_of"]
 

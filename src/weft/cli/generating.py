@@ -267,7 +267,7 @@ def summarise(
 
     Prints the summary.
     """
-    from weft.runtime.handles import TreeHandle  # noqa: PLC0415 - the runtime loads when it is used
+    from weft.grove.tree import TreeHandle  # noqa: PLC0415 - the runtime loads when it is used
 
     summaries = call.grove.summaries
     if model is not None:

@@ -15,7 +15,7 @@ from weft.tree.history import Happening, Stepped
 from weft.tree.wire import iso
 
 if TYPE_CHECKING:
-    from weft.runtime.handles import TreeHandle
+    from weft.grove.tree import TreeHandle
 
 __all__ = ["add_to"]
 

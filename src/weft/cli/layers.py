@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from weft.context.layers.envelope import Envelope
-    from weft.runtime.contexts import ContextWishes
-    from weft.runtime.handles import NodeHandle, TreeHandle
-    from weft.runtime.preparing import Prepared
+    from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
+    from weft.runtime.contexts.assembler import ContextWishes
+    from weft.runtime.contexts.prepared_request import Prepared
 
 __all__ = ["COLOURS", "View", "layer_bar", "show_layers"]
 

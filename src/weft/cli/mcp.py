@@ -50,8 +50,8 @@ def mcp(
     Over stdin and stdout it serves the program that starts it; over HTTP whoever brings a token, which
     is printed. Nobody may do more through it than they may by themselves.
     """
+    from weft.grove.grove import open_grove  # noqa: PLC0415
     from weft.mcp_server.face import Face  # noqa: PLC0415 - help and completion do without
-    from weft.runtime.grove import open_grove  # noqa: PLC0415
 
     within = _within(allow, read_only=read_only)
     settings = call.settings

@@ -31,7 +31,7 @@ def switch(
 
     Prints the id of the node you stand at.
     """
-    from weft.runtime.operations.places import Direction  # noqa: PLC0415 - the runtime loads when it is used
+    from weft.runtime.operations.cursors import Direction  # noqa: PLC0415 - the runtime loads when it is used
 
     if to == HERE or (to is None and call.choices.tree is None):
         tree, at = call.tree, call.tree.cursor

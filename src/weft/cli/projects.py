@@ -15,7 +15,7 @@ from weft.tree.marks import counted
 from weft.tree.project import Project, ProjectItem, ProjectItemKind
 
 if TYPE_CHECKING:
-    from weft.runtime.projects import ProjectHandle
+    from weft.grove.project import ProjectHandle
 
 __all__ = ["add_to"]
 

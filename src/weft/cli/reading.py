@@ -17,7 +17,7 @@ from weft.tree.tree import Mode
 from weft.tree.wire import to_wire
 
 if TYPE_CHECKING:
-    from weft.runtime.handles import TreeHandle
+    from weft.grove.tree import TreeHandle
 
 __all__ = ["add_to"]
 

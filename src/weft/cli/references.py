@@ -15,7 +15,9 @@ from weft.tree.reference import Target, TargetKind
 from weft.tree.wire import iso
 
 if TYPE_CHECKING:
-    from weft.runtime.handles import DocumentHandle, NodeHandle, TreeHandle
+    from weft.grove.document import DocumentHandle
+    from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
 
 __all__ = ["add_to"]
 
@@ -36,7 +38,8 @@ def _typable(target: Target) -> str:
 
 
 def _named(thing: "NodeHandle | TreeHandle | DocumentHandle") -> str:
-    from weft.runtime.handles import DocumentHandle, NodeHandle  # noqa: PLC0415 - loads when it is used
+    from weft.grove.document import DocumentHandle  # noqa: PLC0415 - loads when it is used
+    from weft.grove.node import NodeHandle  # noqa: PLC0415 - loads when it is used
 
     match thing:
         case NodeHandle():

@@ -15,7 +15,7 @@ from weft.cli.wording import ago, one_line, quoted
 from weft.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from weft.runtime.hits import Hit, Hits
+    from weft.runtime.search.results import Hit, Hits
 
 __all__ = ["add_to"]
 

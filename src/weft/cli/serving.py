@@ -44,7 +44,7 @@ def serve(
     Prints a link that opens it in a browser, once. Programs send the token instead, which --json shows;
     users have their own: weft users.
     """
-    from weft.runtime.grove import open_grove  # noqa: PLC0415 - help and completion do without
+    from weft.grove.grove import open_grove  # noqa: PLC0415 - help and completion do without
     from weft.server.serving import serve as serve_grove  # noqa: PLC0415
     from weft.server.settings import ServerSettings  # noqa: PLC0415
 

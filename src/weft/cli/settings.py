@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.ids import Entropy
-from weft.runtime.clock import Clock, system_clock
+from weft.runtime.operations.clock import Clock, system_clock
 
 if TYPE_CHECKING:
     from weft.providers.registry import Registry

@@ -14,8 +14,8 @@ from weft.cli.wording import quoted
 from weft.tree.marks import counted
 
 if TYPE_CHECKING:
-    from weft.runtime.layer_options import LayerWishes
-    from weft.runtime.stats import Requests, TreeStats
+    from weft.runtime.contexts.options import LayerWishes
+    from weft.runtime.contexts.statistics import Requests, TreeStats
 
 __all__ = ["add_to"]
 
@@ -55,8 +55,8 @@ def stats(
     reason. Then what the same turns would have cost with other
     settings, in tokens at the full price (reading from a cache costs 0.1, writing to it 1.25).
     """
-    from weft.runtime.layer_options import layer_options_from  # noqa: PLC0415 - the engine
-    from weft.runtime.stats import tree_stats  # noqa: PLC0415
+    from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - the engine
+    from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415
 
     tree, node = call.place(reference)
     wishes: LayerWishes = {"agent": agent, "limit": limit, "window": window}

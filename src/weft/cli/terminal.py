@@ -14,7 +14,8 @@ from weft.cli.wording import quoted, shortened
 from weft.errors import InvalidInputError, NotFoundError, WeftError
 
 if TYPE_CHECKING:
-    from weft.runtime.handles import NodeHandle, TreeHandle
+    from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
 
 __all__ = ["Terminal", "place_to_go_on_at", "tree_to_go_on_in"]
 

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from weft.context.layers.blocks import ToolOutput
+    from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
     from weft.knowledge.tools.registry import AnyTool
-    from weft.runtime.handles import NodeHandle, TreeHandle
-    from weft.runtime.tools import Offered, ToolCall
+    from weft.runtime.contexts.turn_tools import Offered, ToolCall
     from weft.tree.content import JsonValue
 
 __all__ = ["ToolCalls", "add_to", "tool_outputs"]
@@ -115,7 +116,7 @@ def _words(text: str) -> list[str]:
 
 def _call(call: Call, name: str, given: "Sequence[str]") -> "ToolCall":
     """A tool with its arguments: words are its first one, others are told by name."""
-    from weft.runtime.tools import ToolCall  # noqa: PLC0415 - the runtime loads when it is used
+    from weft.runtime.contexts.turn_tools import ToolCall  # noqa: PLC0415 - the runtime loads when it is used
 
     tool = call.grove.tools.registry.tool(name)
     names = [each.rstrip("?") for each in _takes(tool)]

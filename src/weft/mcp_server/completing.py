@@ -3,8 +3,8 @@
 from mcp_types import CompleteResult, Completion, CompletionArgument
 
 from weft.errors import PermissionDeniedError
-from weft.runtime.grove import Grove
-from weft.runtime.shelf import Shelved, shelved_documents, shelved_trees
+from weft.grove.grove import Grove
+from weft.runtime.views.tree_list import Shelved, shelved_documents, shelved_trees
 
 __all__ = ["complete"]
 

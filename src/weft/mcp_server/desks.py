@@ -14,12 +14,12 @@ from sqlalchemy import select
 from weft.commands.results import Result
 from weft.commands.actions import Command, Continue
 from weft.errors import WeftError
+from weft.grove.grove import Grove
 from weft.ids import new_ulid
-from weft.runtime.actor import agent_row
 from weft.runtime.commanding.session import Session
 from weft.runtime.generating.telling import Ended, GenerationEvent, Said
-from weft.runtime.grove import Grove
-from weft.runtime.values import agent_value
+from weft.runtime.operations.node_values import agent_value
+from weft.runtime.operations.permissions import agent_row
 from weft.store import schema
 from weft.store.references import find_tree
 from weft.tree.agent import Agent, Permission

@@ -32,6 +32,7 @@ from mcp_types import (
 
 from weft import __version__
 from weft.errors import UnauthenticatedError, WeftError
+from weft.grove.grove import Grove
 from weft.mcp_server.answers import protocol_error, refused
 from weft.mcp_server.completing import complete
 from weft.mcp_server.desks import Desks, agent_of
@@ -39,7 +40,6 @@ from weft.mcp_server.listening import Listening
 from weft.mcp_server.prompts import get_prompt, list_prompts
 from weft.mcp_server.resources import list_resources, list_templates, read_resource
 from weft.mcp_server.tools import TOOLS, Calling, list_tools
-from weft.runtime.grove import Grove
 from weft.tree.agent import Permission
 
 __all__ = ["CALLER", "INSTRUCTIONS", "Face"]

@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from weft.grove.grove import Grove
 from weft.mcp_server.face import CALLER, Face
-from weft.runtime.grove import Grove
-from weft.runtime.users import new_token
+from weft.runtime.operations.access import new_token
 from weft.server.admitting import Door, token_in
 from weft.server.guarding import Guard
 from weft.server.serving import run_app

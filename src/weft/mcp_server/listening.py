@@ -15,20 +15,17 @@ from mcp.server.subscriptions import (
 from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResult
 
 from weft.errors import LimitExceededError
+from weft.grove.grove import Grove
 from weft.mcp_server.answers import protocol_error
 from weft.mcp_server.resources import Address, document_at, parse_uri
 from weft.runtime.events import Event
 from weft.runtime.following import Subscription
-from weft.runtime.grove import Grove
+from weft.tree.event_kinds import LISTING_KINDS, STEP_KINDS
 
 __all__ = ["MOST_STREAMS", "Listening"]
 
 MOST_STREAMS = 100
 _MOST_ADDRESSES = 1_000
-_MADE = frozenset(
-    {"plant", "delete", "archive", "unarchive", "document", "delete-document", "import", "describe"}
-)
-"""What changes the list of resources."""
 
 
 class Listening:
@@ -93,7 +90,7 @@ def _told(event: Event, addresses: list[tuple[str, Address]]) -> list[ServerEven
     document = event.payload.get("document")
     changed = event.tree_id or (document if isinstance(document, str) else event.payload.get("tree"))
     told: list[ServerEvent] = [ResourceUpdated(uri) for uri, each in addresses if each.id == changed]
-    if event.kind in _MADE or (event.tree_id is None and event.kind in {"undo", "redo"}):
+    if event.kind in LISTING_KINDS or (event.tree_id is None and event.kind in STEP_KINDS):
         told.append(ResourcesListChanged())
     return told
 

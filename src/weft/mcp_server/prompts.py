@@ -16,6 +16,7 @@ from mcp_types import (
 )
 
 from weft.errors import InvalidInputError, NotFoundError
+from weft.grove.grove import Grove
 from weft.mcp_server.resources import (
     MARKDOWN,
     PLAIN,
@@ -25,7 +26,6 @@ from weft.mcp_server.resources import (
     node_text,
     node_uri,
 )
-from weft.runtime.grove import Grove
 
 __all__ = ["get_prompt", "list_prompts"]
 

@@ -17,11 +17,11 @@ from mcp_types import (
 from weft.commands.views import tree_drawn
 from weft.context.loomaware.headings import absolute_heading, escape_look_alikes
 from weft.errors import InvalidInputError, PermissionDeniedError
+from weft.grove.grove import Grove
 from weft.ids import is_ulid
 from weft.runtime.commanding.papers import Papers
 from weft.runtime.commanding.seeing import Seeing, words_of
-from weft.runtime.grove import Grove
-from weft.runtime.shelf import Shelved, shelved_documents, shelved_trees
+from weft.runtime.views.tree_list import Shelved, shelved_documents, shelved_trees
 from weft.tree.document import Document
 from weft.tree.node import Node
 from weft.tree.wire import iso

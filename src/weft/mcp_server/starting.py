@@ -12,16 +12,16 @@ from weft.commands.help import help_on, help_text
 from weft.commands.reply import done
 from weft.context.manifest import Manifest
 from weft.errors import InvalidInputError
+from weft.grove.grove import Grove
 from weft.ids import is_ulid
 from weft.mcp_server.answers import answered
 from weft.mcp_server.arguments import MOST, InTree, Node, Taken, Title
 from weft.mcp_server.desks import Calling
 from weft.mcp_server.looking import Wanted
 from weft.mcp_server.resources import document_uri, tree_uri
-from weft.runtime.actor import permissions_of
 from weft.runtime.commanding.crossing import may_cross
-from weft.runtime.grove import Grove
-from weft.runtime.shelf import Shelved, shelved_documents, shelved_trees
+from weft.runtime.operations.permissions import permissions_of
+from weft.runtime.views.tree_list import Shelved, shelved_documents, shelved_trees
 from weft.tree.agent import AgentType, Permission
 
 __all__ = ["STARTING", "Starting"]

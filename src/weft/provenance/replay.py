@@ -10,18 +10,20 @@ from weft.provenance.events import EventRecord
 from weft.provenance.report import Findings
 from weft.store.rows import EDGE_TYPES
 from weft.tree.edge import EdgeType
+from weft.tree.event_kinds import CREATING_KINDS, EventKind
 
 __all__ = ["Mark", "Replay"]
 
 CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
-_CREATE = frozenset(
-    {"plant", "append", "annotate", "merge", "edit", "erase", "split", "join", "commit", "switch", "generate"}
-)
 _UNMADE = 0
 _MADE = 1
 _MADE_BY_EDIT = 2
 _MADE_BY_JOIN = 3
-_MADE_BY = {"edit": _MADE_BY_EDIT, "erase": _MADE_BY_EDIT, "join": _MADE_BY_JOIN}
+_MADE_BY: dict[str, int] = {
+    EventKind.EDIT: _MADE_BY_EDIT,
+    EventKind.ERASE: _MADE_BY_EDIT,
+    EventKind.JOIN: _MADE_BY_JOIN,
+}
 _NONE = -1
 
 
@@ -68,7 +70,7 @@ class Replay:
     def apply(self, event: EventRecord) -> None:
         """Do one event again. Kinds that change nothing we keep are passed over."""
         payload = event.payload
-        if event.kind in _CREATE and isinstance(payload.get("nodes"), list):
+        if event.kind in CREATING_KINDS and isinstance(payload.get("nodes"), list):
             for ulid in cast("list[object]", payload["nodes"]):
                 self._create(str(ulid), event)
         match event.kind:
@@ -92,7 +94,7 @@ class Replay:
     def _step(self, event: EventRecord) -> None:
         """Steps back and forth say outright what became of what they touched."""
         payload, undone = event.payload, event.kind == "undo"
-        if payload.get("kind") in _CREATE and isinstance(payload.get("nodes"), list):
+        if payload.get("kind") in CREATING_KINDS and isinstance(payload.get("nodes"), list):
             for ulid in cast("list[object]", payload["nodes"]):
                 at = self.find(ulid)
                 if at is not None:

@@ -8,14 +8,13 @@ from weft.context.layers.chats import Chat, ChatContext, ChatMessage, read_chat,
 from weft.context.layers.resolving import NoteReference, resolve_notes
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
 from weft.knowledge.notes import Mounted
-from weft.runtime.attaching import read_items
+from weft.runtime.contexts.items import item_of, mounted_in, read_items
 from weft.runtime.operations.agents import AddAgent
-from weft.runtime.operations.base import Editing
 from weft.runtime.operations.envelopes import add_legacy_text
-from weft.runtime.operations.histories import AppendHistory
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.nodes import AppendHistory
+from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.trees import Plant
-from weft.runtime.scope import Scope
-from weft.runtime.vaults import item_of, mounted_in
 from weft.store.envelopes import legacy_texts
 from weft.store.references import find_agent, find_tree
 from weft.tree.agent import AgentType
@@ -26,7 +25,7 @@ from weft.tree.tree import Mode, Tree, title_from
 from weft.tree.wire import iso
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
 __all__ = ["ImportChat", "LoadedChat", "chat_of", "chat_text", "load_chat"]
 
@@ -120,7 +119,7 @@ class _Finder:
 
     def __init__(self, grove: "Grove", warnings: list[str]) -> None:
         self._grove = grove
-        self._mounted: Mounted = mounted_in(grove.read)
+        self._mounted: Mounted = mounted_in(grove.caller)
         self._listing = self._mounted.paths()
         self.warnings = warnings
         self._drain()
@@ -170,7 +169,7 @@ class _Finder:
             else f"#{reference}"
         )
         try:
-            read = read_items(self._grove, [text])
+            read = read_items(self._grove.caller, [text])
         except WeftError as error:
             self.warnings.append(f"{reference} is skipped: {error.message}")
             return ()

@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from weft.runtime.actor import Actor
 from weft.runtime.attending import Attendant, attend
-from weft.runtime.gate import Gate
 from weft.runtime.jobs import JobKind, JobRunner, Running
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
 from weft.runtime.running import close_left_behind
 from weft.store.base import Store
 from weft.store.jobs import TIMESTAMP_JOB
@@ -23,13 +23,13 @@ class _Errands(Attendant):
     patience: ClassVar[float] = 1.0
     """An authority that is thinking is not waited for: its answer is asked for again next time."""
 
-    def __init__(self, gate: Gate, owner: int) -> None:
+    def __init__(self, gate: Executor, owner: int) -> None:
         super().__init__(gate.store)
         self._clock, self._entropy, self._accept_clock = gate.clock, gate.entropy, gate.accept_clock
         self._owner = owner
 
     def attend(self, store: Store) -> None:
-        gate = Gate(store, self._clock, self._entropy, self._accept_clock)
+        gate = Executor(store, self._clock, self._entropy, self._accept_clock)
         close_left_behind(gate, Actor(self._owner))
 
         def fetch(running: Running) -> None:
@@ -40,6 +40,6 @@ class _Errands(Attendant):
         JobRunner(gate, {TIMESTAMP_JOB: JobKind(run=fetch)}, stopping=self.stopping).run_pending()
 
 
-def run_errands(gate: Gate, owner: int) -> None:
+def run_errands(gate: Executor, owner: int) -> None:
     """Do the grove's jobs from now on, until it is closed."""
     attend(gate.store, _Errands, lambda: _Errands(gate, owner)).start()

@@ -8,8 +8,8 @@ from datetime import datetime
 from sqlalchemy import select
 
 from weft.errors import InvalidInputError
-from weft.runtime.actor import Actor, require_access, require_permission, trees_allowed
 from weft.runtime.event_cursors import read_cursor, write_cursor
+from weft.runtime.operations.permissions import Actor, require_access, require_permission, trees_allowed
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.events import BEGINNING, EventRow, Place, head_of, horizon_of, read_events
@@ -19,6 +19,7 @@ from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject
+from weft.tree.event_kinds import EventKind
 from weft.tree.wire import from_microseconds
 
 __all__ = ["NOW", "Event", "EventBatch", "EventLog", "View", "event_of", "grove_id", "read_shown", "start_of"]
@@ -73,7 +74,12 @@ class View:
         keys = self.keys()
         if keys is None or row.tree in keys:
             return True
-        return self.hears_deletions and row.tree == GROVE and row.kind == "delete" and self._names(row)
+        return (
+            self.hears_deletions
+            and row.tree == GROVE
+            and row.kind == EventKind.DELETE.value
+            and self._names(row)
+        )
 
     def _names(self, row: EventRow) -> bool:
         return json.loads(row.payload).get("tree") in self.names

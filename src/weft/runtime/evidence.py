@@ -18,7 +18,7 @@ from weft.provenance.nodes import AgentFacts, Around, belongings_of, facts_of
 from weft.provenance.report import Findings, Report, Verdict
 from weft.provenance.stamps import STAMP_STATES, StampStatus
 from weft.provenance.verify import verify_grove, verify_nodes, verify_tree
-from weft.runtime.actor import Actor, require_access, require_permission
+from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.bodies import load_body, manifest_of, request_segments

@@ -23,6 +23,7 @@ from weft.store.base import Store
 from weft.store.events import EventRow, Place, head_of, read_events
 from weft.store.forking import at_work
 from weft.store.transaction import GROVE
+from weft.tree.event_kinds import EventKind
 
 __all__ = ["Subscription", "follow", "stop_following"]
 
@@ -142,7 +143,7 @@ class Poller:
         return bool(rows)
 
     def _keep(self, rows: Sequence[EventRow]) -> None:
-        gone = [row.payload for row in rows if row.tree == GROVE and row.kind == "delete"]
+        gone = [row.payload for row in rows if row.tree == GROVE and row.kind == EventKind.DELETE.value]
         if gone:
             # Deleted events are gone from the store; whoever is behind must not still get them here.
             self._ring = [

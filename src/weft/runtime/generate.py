@@ -10,9 +10,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from weft.errors import WeftError
+from weft.grove.node import NodeHandle
 from weft.providers.registry import Registry, installed_providers
-from weft.runtime.actor import Actor
-from weft.runtime.gate import Gate
 from weft.runtime.generating.capping import SetCap, period_from
 from weft.runtime.generating.caps import Cap, Period, caps_of, dollars_from
 from weft.runtime.generating.choosing import DEFAULT_AGENT, model_agent
@@ -24,14 +23,15 @@ from weft.runtime.generating.sent import Checked, Sent, check_sent, sent_for
 from weft.runtime.generating.settings import Set, kept_settings
 from weft.runtime.generating.telling import Ended, Failed, GenerationEvent
 from weft.runtime.generating.wishes import Wishes
-from weft.runtime.handles import NodeHandle
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
 from weft.runtime.running import note_run
 from weft.store.spending import Spent, spent_by
 from weft.tree.agent import Agent
 from weft.tree.node import Status
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
 __all__ = ["Generated", "Generations", "Stream"]
 
@@ -94,7 +94,7 @@ class Generations:
     """Asking models, for one agent of a grove."""
 
     grove: "Grove"
-    gate: Gate
+    gate: Executor
     actor: Actor
 
     @property

@@ -21,9 +21,9 @@ import rfc8785
 from weft import errors
 from weft.errors import ConflictError, InvalidInputError, ProviderError, Trouble, WeftError
 from weft.ids import new_ulid
-from weft.runtime.actor import Actor
-from weft.runtime.gate import Gate
 from weft.runtime.heartbeat import beating
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
 from weft.runtime.redaction import redact
 from weft.store.base import Store
 from weft.store.idempotency import (
@@ -81,7 +81,7 @@ class Idempotency:
     second caller waits for the first one, both in seconds.
     """
 
-    gate: Gate
+    gate: Executor
     actor: Actor
     hold: float = 30.0
     patience: float = 60.0

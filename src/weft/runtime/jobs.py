@@ -13,9 +13,9 @@ from sqlalchemy import select
 
 from weft.errors import NotFoundError, StorageError, UnavailableError
 from weft.ids import new_ulid
-from weft.runtime.actor import Actor, require_access, require_permission
-from weft.runtime.gate import Gate
 from weft.runtime.heartbeat import Pulse, beating
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.runtime.redaction import redact
 from weft.store import schema
 from weft.store.jobs import (
@@ -110,7 +110,7 @@ class JobKind:
 class JobBoard:
     """The grove's jobs, to look at and to help along."""
 
-    gate: Gate
+    gate: Executor
     actor: Actor
 
     def all(
@@ -183,7 +183,7 @@ class JobRunner:
     Call `run_pending` to do what is due, or `start` a thread that goes on until `stop`.
     """
 
-    gate: Gate
+    gate: Executor
     kinds: Mapping[str, JobKind]
     idle: float = 1.0
     """Seconds between two looks when there is nothing to do; what this process commits is seen at once."""

@@ -14,13 +14,12 @@ from typing import ClassVar, NamedTuple, TypeVar
 
 from weft.errors import ConflictError, InvalidInputError
 from weft.ids import is_ulid
-from weft.runtime.actor import Actor, agent_row, require_access, require_permission
-from weft.runtime.gate import Gate
 from weft.runtime.heartbeat import Pulse, beating
-from weft.runtime.operations.base import Editing
+from weft.runtime.operations.executor import Editing, Executor
+from weft.runtime.operations.node_values import heading_of
 from weft.runtime.operations.nodes import Append
-from weft.runtime.scope import Scope
-from weft.runtime.values import heading_of
+from weft.runtime.operations.permissions import Actor, agent_row, require_access, require_permission
+from weft.runtime.operations.scope import Scope
 from weft.store.leases import LeaseRow, drop_lease, lease_at, put_lease, sweep_leases
 from weft.store.queries import find_node, node_row
 from weft.store.references import find_tree
@@ -119,7 +118,7 @@ def _lease(scope: Scope, tree: TreeState, row: LeaseRow) -> Lease:
 class Leases:
     """Taking leases, for one agent."""
 
-    gate: Gate
+    gate: Executor
     actor: Actor
 
     def acquire(

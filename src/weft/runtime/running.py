@@ -9,8 +9,8 @@ from typing import Protocol
 from sqlalchemy import select
 
 from weft.errors import WeftError
-from weft.runtime.actor import Actor
-from weft.runtime.gate import Gate
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
 from weft.store import schema
 from weft.store.base import Store
 
@@ -49,7 +49,7 @@ def stop_runs(store: Store) -> None:
             run.wait(_PATIENCE)
 
 
-def close_left_behind(gate: Gate, actor: Actor) -> int:
+def close_left_behind(gate: Executor, actor: Actor) -> int:
     """End the calls and runs of processes that died. One look, where there are none."""
     with gate.store.read() as session:
         calls, runs = (

@@ -9,8 +9,8 @@ from sqlalchemy import func, select, update
 from weft.errors import ConflictError, UnavailableError, WeftError
 from weft.provenance.authority import Token, request_token
 from weft.provenance.stamps import STAMP_STATES, StampStatus
-from weft.runtime.actor import Actor
-from weft.runtime.gate import Gate
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.timestamps import Certify, authorities_of
 from weft.store import schema
 from weft.store.jobs import TIMESTAMP_JOB, drop_waiting, enqueue
@@ -43,7 +43,7 @@ def next_try_after(attempts: int) -> int:
     return min(_FIRST_WAIT << min(attempts - 1, 20), _LONGEST_WAIT)
 
 
-def fetch_due(gate: Gate, actor: Actor, *, ended: Callable[[], bool]) -> None:
+def fetch_due(gate: Executor, actor: Actor, *, ended: Callable[[], bool]) -> None:
     """The job: ask for what is due, and be there again when the next try is."""
     stamp_pending(gate, actor, gate.clock(), ended=ended)
     gate.store.write(lambda transaction: plan_next(transaction, gate.clock()))
@@ -59,7 +59,7 @@ def plan_next(transaction: Transaction, now: int) -> None:
 
 
 def stamp_pending(
-    gate: Gate,
+    gate: Executor,
     actor: Actor,
     now: int,
     *,
@@ -111,7 +111,7 @@ def _ask(row: Any, anchors: dict[str, str], timeout: float) -> Token:
     return request_token(row.authority, row.digest, certificates.encode(), timeout=timeout)
 
 
-def _note_failure(gate: Gate, row: Any, error: WeftError, now: int) -> None:
+def _note_failure(gate: Executor, row: Any, error: WeftError, now: int) -> None:
     attempts = row.attempts + 1
     over = attempts >= _TRIES
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from weft.errors import InvalidInputError
 from weft.providers.base import ModelName
-from weft.runtime.actor import Actor, require_access, require_permission
-from weft.runtime.gate import Gate
 from weft.runtime.generating.settings import Set, kept_settings
 from weft.runtime.jobs import JobRunner
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.runtime.summarising.following import (
     DOCUMENT_JOB,
     TREE_JOB,
@@ -31,7 +31,7 @@ __all__ = ["Summaries"]
 class Summaries:
     """Making summaries, and saying how they are made."""
 
-    gate: Gate
+    gate: Executor
     actor: Actor
 
     def node(self, tree: str, node: str, *, anew: bool = False) -> str:

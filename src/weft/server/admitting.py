@@ -4,28 +4,25 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
 from weft.errors import InvalidInputError, PermissionDeniedError, UnauthenticatedError
-from weft.runtime.grove import Grove
-from weft.runtime.users import admit
+from weft.grove.grove import Grove
+from weft.runtime.operations.access import admit
+from weft.runtime.operations.executor import Caller
 from weft.server.settings import ServerSettings
 from weft.tree.content import can_be_kept
 from weft.tree.json import JsonValue
 from weft.tree.record import ID_LIMIT
 
-if TYPE_CHECKING:
-    from weft.runtime.gate import Gate
-
-__all__ = ["COOKIE", "Caller", "Door", "token_in"]
+__all__ = ["COOKIE", "Client", "Door", "token_in"]
 
 COOKIE = "weft"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
+class Client:
     """Whoever asks, and the grove as they may see and change it."""
 
     grove: Grove
@@ -79,16 +76,16 @@ class Door:
         self._keys.append(fresh)
         return fresh
 
-    def caller(self, token: str) -> Caller:
+    def caller(self, token: str) -> Client:
         """Blocking: users' tokens are looked up in the store."""
         offered = token.encode("utf-8", "surrogatepass")
         # Every key is compared, so that how long it takes says nothing about them.
         matches = [hmac.compare_digest(key.encode(), offered) for key in self._keys]
         if True in matches:
-            return Caller(grove=self.grove, name=None, service=True)
-        gate: Gate = self.grove._gate  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the grove as another user sees it
-        found = admit(gate, token)
-        return Caller(grove=Grove(gate, found.actor), name=found.name, service=found.service)
+            return Client(grove=self.grove, name=None, service=True)
+        executor = self.grove.caller.executor
+        found = admit(executor, token)
+        return Client(grove=Grove(Caller(executor, found.actor)), name=found.name, service=found.service)
 
 
 def token_in(request: Request) -> str:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from weft import __version__
 from weft.errors import CODES, InvalidInputError, NotFoundError, WeftError
-from weft.runtime.grove import Grove
+from weft.grove.grove import Grove
 from weft.server.admitting import Door
 from weft.server.guarding import Guard
 from weft.server.routes import events, pages, recipes, records, trees

@@ -8,7 +8,7 @@ from anyio import CapacityLimiter
 from fastapi import Depends
 from starlette.requests import Request
 
-from weft.server.admitting import Caller, Door, token_in
+from weft.server.admitting import Client, Door, token_in
 from weft.server.wire import JsonAnswer
 
 __all__ = ["ERRORS", "Asking", "answer_of", "answered", "body_of", "in_thread"]
@@ -56,13 +56,13 @@ async def answered(request: Request, work: Callable[[], object]) -> JsonAnswer:
     return await in_thread(request, lambda: JsonAnswer(work()))
 
 
-async def _caller(request: Request) -> Caller:
+async def _caller(request: Request) -> Client:
     door: Door = request.app.state.door
     token = token_in(request)
     return await in_thread(request, lambda: door.caller(token))
 
 
-Asking = Annotated[Caller, Depends(_caller)]
+Asking = Annotated[Client, Depends(_caller)]
 """Whoever asks; nobody gets past without a token."""
 
 

@@ -13,8 +13,8 @@ import uvicorn
 from starlette.applications import Starlette
 
 from weft.errors import UnavailableError
-from weft.runtime.grove import Grove
-from weft.runtime.users import new_token
+from weft.grove.grove import Grove
+from weft.runtime.operations.access import new_token
 from weft.server.app import create_app
 from weft.server.settings import LOOPBACK, ServerSettings
 

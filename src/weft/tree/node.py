@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Protocol
 
 from weft.tree.agent import AgentType
 from weft.tree.content import Content, kind_of, spoken_text
 from weft.tree.edge import Edge, EdgeType
 from weft.tree.item import Item
 
-__all__ = ["Metadata", "Node", "Role", "Status", "role_of"]
+__all__ = ["Identified", "Metadata", "Node", "Role", "Status", "role_of"]
 
 
 class Role(StrEnum):
@@ -41,6 +42,13 @@ class Metadata:
     @property
     def live(self) -> bool:
         return not (self.pruned or self.hidden)
+
+
+class Identified(Protocol):
+    """Anything with an id: a node, or the handle of one."""
+
+    @property
+    def id(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

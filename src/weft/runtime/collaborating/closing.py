@@ -12,17 +12,17 @@ from weft.commands.scanner import scan
 from weft.context.loomaware.trace import Action
 from weft.errors import ConflictError, NotFoundError, WeftError
 from weft.providers.collecting import Choice
-from weft.runtime.actor import Actor, agent_row
 from weft.runtime.collaborating.concluding import Conclude, edge_in
 from weft.runtime.collaborating.journal import Batch, end_run
 from weft.runtime.collaborating.turn import joined_prose
 from weft.runtime.commanding.remembered import note_actions
-from weft.runtime.gate import Gate
 from weft.runtime.generating.hearing import keepable
 from weft.runtime.generating.processes import is_dead
 from weft.runtime.generating.settling import Continuation
-from weft.runtime.scope import Scope
-from weft.runtime.values import heading_of
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.node_values import heading_of
+from weft.runtime.operations.permissions import Actor, agent_row
+from weft.runtime.operations.scope import Scope
 from weft.store.calls import OpenCall
 from weft.store.queries import node_row
 from weft.store.rows import NodeRow, TreeState
@@ -59,7 +59,7 @@ class BrokenTurn:
         if nodes:
             end_run(scope.transaction, tree, self._row.run, scope.now)
 
-    def tell(self, gate: Gate) -> None:
+    def tell(self, gate: Executor) -> None:
         """Let the agent know; where it said nothing in this turn, whoever closes the run does."""
         if self.said:
             tell_broken_off(gate, self._row)
@@ -82,7 +82,7 @@ def broken_turn(session: Session, dead: OpenCall, choices: dict[int, Choice]) ->
     return BrokenTurn(row, edge_in(heading_of(session, row.tree).mode), choices)
 
 
-def close_dead_runs(gate: Gate, actor: Actor) -> int:
+def close_dead_runs(gate: Executor, actor: Actor) -> int:
     """End every run that nobody goes on with; its call under way has been closed before. Returns how many."""
     with gate.store.read() as session:
         now = gate.clock()
@@ -97,7 +97,7 @@ def close_dead_runs(gate: Gate, actor: Actor) -> int:
     return closed
 
 
-def _close(gate: Gate, actor: Actor, row: RunRow) -> bool:
+def _close(gate: Executor, actor: Actor, row: RunRow) -> bool:
     with gate.store.read() as session:
         tree = heading_of(session, row.tree).ulid
     if row.said:
@@ -109,11 +109,11 @@ def _close(gate: Gate, actor: Actor, row: RunRow) -> bool:
     return ended
 
 
-def _end(row: RunRow, gate: Gate, transaction: Transaction) -> bool:
+def _end(row: RunRow, gate: Executor, transaction: Transaction) -> bool:
     return end_run(transaction, transaction.tree_state(row.tree), row.run, gate.clock())
 
 
-def tell_broken_off(gate: Gate, row: RunRow) -> None:
+def tell_broken_off(gate: Executor, row: RunRow) -> None:
     """Let the agent know how far it had come."""
     batch = Batch.loaded(row.batch)
     detail = f"in turn {row.turns + 1}"
@@ -127,7 +127,7 @@ def tell_broken_off(gate: Gate, row: RunRow) -> None:
     note_broken_off(gate, row, at, detail)
 
 
-def note_broken_off(gate: Gate, row: RunRow, at: str, detail: str) -> None:
+def note_broken_off(gate: Executor, row: RunRow, at: str, detail: str) -> None:
     """Let the agent's trace tell where it was, and why it did not go on."""
     action = Action(verb=BROKEN_OFF, target=f"{AT}{at}", noun="", detail=detail)
     note_actions(gate, (row.tree, row.agent), [action])

@@ -6,10 +6,10 @@ from sqlalchemy import and_, select
 
 from weft.errors import ConflictError
 from weft.runtime.collaborating.journal import end_run
-from weft.runtime.drafting import Draft, write_node
 from weft.runtime.generating.attempts import Generating
-from weft.runtime.places import move_cursor, undo_cursor
-from weft.runtime.scope import Scope
+from weft.runtime.operations.cursors import move_cursor, undo_cursor
+from weft.runtime.operations.node_writer import Draft, write_node
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import load_body
 from weft.store.rows import TreeState

@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from weft.commands.results import Result
 from weft.context.tokens import EstimatorLike
 from weft.errors import WeftError
+from weft.grove.node import NodeHandle
+from weft.grove.tree import TreeHandle
 from weft.runtime.collaborating.limits import SECONDS, TOKENS, TURNS, Limits
 from weft.runtime.collaborating.resuming import unfinished_run
 from weft.runtime.collaborating.run import Collaboration
 from weft.runtime.collaborating.starting import errand_for
 from weft.runtime.collaborating.telling import Answered, Ending, Finished, RunEvent
+from weft.runtime.contexts.option_checks import check_known
 from weft.runtime.generating.caps import dollars_from
 from weft.runtime.generating.listened import Listened
 from weft.runtime.generating.wishes import wishes_from
-from weft.runtime.handles import NodeHandle, TreeHandle
 from weft.runtime.running import note_run
-from weft.runtime.wishing import check_known
 from weft.tree.agent import Agent
 from weft.tree.content import JsonValue
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
 __all__ = ["AgentHandle", "Collaborated", "CollaboratorRun", "RunWishes", "resume_run", "start_run"]
 

@@ -10,13 +10,13 @@ import orjson
 from sqlalchemy import select
 
 from weft.errors import ConflictError
-from weft.runtime.actor import Actor, require_permission
 from weft.runtime.collaborating.presence import touch_cursor
-from weft.runtime.gate import Gate
 from weft.runtime.generating.preparing import HOLD_SECONDS
 from weft.runtime.generating.processes import this_process
+from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.nodes import source_row
-from weft.runtime.scope import Scope
+from weft.runtime.operations.permissions import Actor, require_permission
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.leases import LeaseRow, drop_lease, lease_at, put_lease, sweep_leases
 from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
@@ -50,7 +50,7 @@ class Batch:
         return cls(tuple(commands), done)
 
 
-def _scope(gate: Gate, actor: Actor, transaction: Transaction) -> Scope:
+def _scope(gate: Executor, actor: Actor, transaction: Transaction) -> Scope:
     """What an operation would work with, for work that is none."""
     return Scope(
         transaction,
@@ -67,7 +67,7 @@ def _scope(gate: Gate, actor: Actor, transaction: Transaction) -> Scope:
 class Journal:
     """One run, as it is written down."""
 
-    gate: Gate
+    gate: Executor
     actor: Actor
     """Who asked."""
     row: RunRow
@@ -75,7 +75,9 @@ class Journal:
     batch: Batch = Batch()
 
     @classmethod
-    def begin(cls, gate: Gate, actor: Actor, place: tuple[str, str], *, agent: int, run: str) -> "Journal":
+    def begin(
+        cls, gate: Executor, actor: Actor, place: tuple[str, str], *, agent: int, run: str
+    ) -> "Journal":
         """Take the place that is going to be extended, and let the agent stand there."""
         tree, node = place
 
@@ -230,7 +232,7 @@ def end_run(transaction: Transaction, state: TreeState, run: str, now: int) -> b
     return drop_run(transaction, state.key, run)
 
 
-def _end(tree: int, run: str, gate: Gate, transaction: Transaction) -> None:
+def _end(tree: int, run: str, gate: Executor, transaction: Transaction) -> None:
     end_run(transaction, transaction.tree_state(tree), run, gate.clock())
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from weft.errors import InvalidInputError
-from weft.runtime.wishing import shown
+from weft.runtime.contexts.option_checks import shown
 
 __all__ = ["SECONDS", "TOKENS", "TURNS", "Limits"]
 

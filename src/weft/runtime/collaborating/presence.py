@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import update
 
-from weft.runtime.actor import require_access
 from weft.runtime.heartbeat import beating
+from weft.runtime.operations.permissions import require_access
 from weft.store import schema
 from weft.store.references import find_tree
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
 __all__ = ["being_present", "show_presence", "touch_cursor"]
 

@@ -18,7 +18,7 @@ from weft.store.statements import CONTINUATION, LIVE
 from weft.tree.node import Status
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
 __all__ = ["Unfinished", "unfinished_run"]
 

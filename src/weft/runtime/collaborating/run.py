@@ -50,7 +50,7 @@ from weft.tree.node import Node, Status
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
 __all__ = ["Collaboration", "Errand"]
 

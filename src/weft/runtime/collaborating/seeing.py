@@ -16,16 +16,16 @@ from weft.context.loomaware.planned import LoomPlan
 from weft.context.loomaware.pruning import plan_loomaware
 from weft.context.result import AssembledContext
 from weft.context.select import Candidate
-from weft.runtime.actor import Actor, permissions_of
 from weft.runtime.commanding.crossing import may_cross
 from weft.runtime.commanding.remembered import Remembered
 from weft.runtime.commanding.seeing import Seeing
 from weft.runtime.commanding.threshold import inline_tokens
-from weft.runtime.contexts import Contexts
+from weft.runtime.contexts.assembler import Contexts
+from weft.runtime.contexts.path_reader import PathReader
+from weft.runtime.contexts.prepared_request import prepare
 from weft.runtime.generating.assembly import Ask, Assembled, options_of
 from weft.runtime.generating.layers import assembled_from
-from weft.runtime.outlines import PathReader
-from weft.runtime.preparing import prepare
+from weft.runtime.operations.permissions import Actor, permissions_of
 from weft.runtime.summarising.extracting import EXTRACT, extract
 from weft.store import schema
 from weft.store.memory import MemoryKind, live_memory
@@ -37,7 +37,7 @@ from weft.tree.wire import from_microseconds
 
 if TYPE_CHECKING:
     from weft.runtime.commanding.session import Session
-    from weft.runtime.layering import Assembly, Gathered
+    from weft.runtime.contexts.layers import Assembly, Gathered
 
 __all__ = ["InRun", "assemble_for_run", "assemble_loom_aware", "lay_out", "see"]
 

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
-from weft.runtime.actor import agent_row
 from weft.runtime.collaborating.limits import Limits
 from weft.runtime.collaborating.run import Errand
 from weft.runtime.generating.choosing import DEFAULT_AGENT, model_agent
 from weft.runtime.generating.settings import kept_settings
 from weft.runtime.generating.starting import Starts
 from weft.runtime.generating.wishes import Wishes
+from weft.runtime.operations.cursors import CommitBuffer
+from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.nodes import Append
-from weft.runtime.operations.places import CommitBuffer
-from weft.runtime.values import agent_value
+from weft.runtime.operations.permissions import agent_row
 from weft.store import schema
 from weft.store.rows import AGENT_TYPES
 from weft.store.session import Session
@@ -22,7 +22,7 @@ from weft.tree.agent import Agent, AgentType
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
 __all__ = ["collaborator", "errand_for"]
 

@@ -14,7 +14,7 @@ from weft.runtime.collaborating.journal import Batch, Journal, end_run
 from weft.runtime.collaborating.telling import Commanded, RunEvent, Said
 from weft.runtime.generating.hearing import Heard, clean_text
 from weft.runtime.generating.settling import Continuation
-from weft.runtime.scope import Scope
+from weft.runtime.operations.scope import Scope
 from weft.store.rows import NodeRow, TreeState
 from weft.tree.content import Text
 from weft.tree.edge import EdgeType

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from weft.errors import WeftError
-from weft.runtime.actor import Actor
 from weft.runtime.commanding.seeing import words_of
+from weft.runtime.operations.permissions import Actor
 from weft.runtime.summarising.extracting import EXTRACT, extract
 from weft.runtime.summarising.making import Making
 from weft.runtime.summarising.thread import is_wanted

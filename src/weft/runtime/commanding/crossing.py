@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from weft.commands import actions as v
 from weft.errors import InvalidSyntaxError, NotFoundError, PermissionDeniedError
-from weft.runtime.actor import Actor, agent_row
 from weft.runtime.commanding.hinting import there_are
-from weft.runtime.shelf import shelved_trees
-from weft.runtime.values import agent_value
+from weft.runtime.operations.node_values import agent_value
+from weft.runtime.operations.permissions import Actor, agent_row
+from weft.runtime.views.tree_list import shelved_trees
 from weft.store.session import Session as Reader
 from weft.tree.agent import AgentType
 

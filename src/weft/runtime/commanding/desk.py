@@ -22,9 +22,9 @@ from weft.tree.node import Node
 from weft.tree.wire import from_microseconds
 
 if TYPE_CHECKING:
+    from weft.grove.grove import Grove
     from weft.runtime.commanding.session import Session
-    from weft.runtime.grove import Grove
-    from weft.runtime.operations.base import Operation
+    from weft.runtime.operations.executor import Operation
     from weft.tree.document import Document
 
 __all__ = ["Desk", "Outcome", "as_it_was"]
@@ -75,7 +75,7 @@ class Desk:
 
     def perform(self, operation: "Operation[R]") -> tuple[R, bool]:
         """Do it; whether that changed anything."""
-        return self.session.gate.perform_told(self.loom.read.actor, operation)
+        return self.session.gate.perform_if_changed(self.loom.read.actor, operation)
 
     def row(self, reference: str | None) -> NodeRow:
         """The node that a reference names; without one, or with a dot, where the agent is."""

@@ -7,14 +7,14 @@ from weft.commands.results import Result
 from weft.commands.scanner import ARROW, Found, scan
 from weft.errors import InvalidInputError, InvalidSyntaxError, WeftError
 from weft.ids import new_ulid
-from weft.runtime.actor import agent_row
 from weft.runtime.commanding.session import Session
-from weft.runtime.values import agent_value
+from weft.runtime.operations.node_values import agent_value
+from weft.runtime.operations.permissions import agent_row
 from weft.store.references import find_agent
 from weft.tree.content import check_text
 
 if TYPE_CHECKING:
-    from weft.runtime.grove import Grove
+    from weft.grove.grove import Grove
 
 __all__ = ["Done", "do", "read_commands", "session_for"]
 

@@ -14,10 +14,10 @@ from weft.runtime.commanding.briefing import brief_node, in_brief
 from weft.runtime.commanding.desk import Desk, Outcome
 from weft.runtime.commanding.naming import names_of
 from weft.runtime.commanding.seeing import words_of
-from weft.runtime.hits import Hit, HitKind
-from weft.runtime.operations.places import Direction, Switch
+from weft.runtime.operations.cursors import Direction, Switch
+from weft.runtime.operations.references import TargetRef
+from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.summarising.extracting import EXTRACT
-from weft.runtime.targets import TargetRef
 from weft.tree.agent import AgentType
 from weft.tree.node import Node
 from weft.tree.reference import Target, TargetKind

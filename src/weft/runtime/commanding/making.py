@@ -5,12 +5,11 @@ from typing import TypeAlias, assert_never
 from weft.commands import actions as v
 from weft.commands import reply
 from weft.context.layers.items import node as node_item
-from weft.runtime.attaching import AttachAll, attach_all
 from weft.runtime.commanding.desk import Desk, Outcome, as_it_was
 from weft.runtime.commanding.stepping import joined_with
-from weft.runtime.operations.editing import Edit, Join, Split
+from weft.runtime.contexts.items import AttachAll, attach_all, item_of
+from weft.runtime.operations.edits import Edit, Join, Split
 from weft.runtime.operations.nodes import Annotate, Append, Merge
-from weft.runtime.vaults import item_of
 from weft.tree.edge import Source, SourceRole
 from weft.tree.node import Node
 
@@ -74,7 +73,7 @@ def _attach(desk: Desk, reference: str, item: str) -> Outcome:
     kind, _, title = text.partition(":")
     if kind in {"doc", "document"}:
         found = desk.document(title.strip().strip('"“”'))
-        attach_all(desk.loom, desk.tree, to.ulid, [f"doc:{found.id}"])
+        attach_all(desk.loom.caller, desk.tree, to.ulid, [f"doc:{found.id}"])
         shown = reply.called("doc", found.title)
     elif text.startswith("[") and text.endswith("]"):
         # A node of this tree is nothing that would have to be read elsewhere.
@@ -84,6 +83,6 @@ def _attach(desk: Desk, reference: str, item: str) -> Outcome:
         shown = f"[{said.local_id}]"
     else:
         shown = reply.quoted(item)
-        if not attach_all(desk.loom, desk.tree, to.ulid, [text]):
+        if not attach_all(desk.loom.caller, desk.tree, to.ulid, [text]):
             return as_it_was(f"all of {shown} is attached to [{to.local_id}] already")
     return Outcome(text=reply.attached(to.local_id, shown))

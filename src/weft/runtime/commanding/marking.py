@@ -8,10 +8,10 @@ from weft.errors import NotFoundError
 from weft.runtime.commanding.crossing import tree_named
 from weft.runtime.commanding.desk import Desk, Outcome, as_it_was
 from weft.runtime.commanding.stepping import last_step
+from weft.runtime.operations.collapsed_ranges import Collapse, Expand
 from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
-from weft.runtime.operations.references import Collapse, Expand, LinkTogether, TagTarget, Unlink, Untag
-from weft.runtime.targets import TargetRef
+from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
 from weft.tree.history import Stepped
 from weft.tree.reference import TargetKind
 

@@ -6,8 +6,8 @@ from typing import assert_never
 from sqlalchemy import select
 
 from weft.commands.reply import called
-from weft.runtime.actor import trees_allowed
 from weft.runtime.commanding.seeing import Seeing
+from weft.runtime.operations.permissions import trees_allowed
 from weft.store import schema
 from weft.tree.reference import Target, TargetKind
 

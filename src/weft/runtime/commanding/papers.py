@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from sqlalchemy import and_, or_, select
 
 from weft.errors import NotFoundError
-from weft.runtime.actor import require_access
 from weft.runtime.commanding.crossing import may_cross, not_crossing
 from weft.runtime.commanding.hinting import there_are
 from weft.runtime.operations.documents import load_document
-from weft.runtime.reading import Reading
-from weft.runtime.targets import KINDS
+from weft.runtime.operations.permissions import require_access
+from weft.runtime.operations.references import KINDS
+from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.references import find_document
 from weft.store.session import Session
@@ -30,7 +30,7 @@ _DOCUMENT = KINDS.index(TargetKind.DOCUMENT)
 
 
 @dataclass(frozen=True, slots=True)
-class Papers(Reading):
+class Papers(Reader):
     """Documents, for an agent at work in a tree. Reading one needs `doc_read`, and nothing of the tree's."""
 
     def document_here(self, tree: str, reference: str) -> tuple[Document, bool]:

@@ -13,10 +13,10 @@ from weft.context.loomaware.trace import Action
 from weft.errors import NotFoundError, PermissionDeniedError
 from weft.runtime.commanding.papers import Papers
 from weft.runtime.commanding.seeing import words_of
-from weft.runtime.gate import Gate
-from weft.runtime.reading import Opened, Reading
-from weft.runtime.scope import dump_json
-from weft.runtime.values import contents_of
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.node_values import contents_of
+from weft.runtime.operations.scope import dump_json
+from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
 from weft.store.memory import (
     MemoryKind,
@@ -47,7 +47,7 @@ _nodes = schema.nodes
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered(Reading):
+class Remembered(Reader):
     """The acting agent's own memory. Nobody else's can be asked for."""
 
     def memory(self, tree: str, *, turn: int, crossing: bool) -> Memory:
@@ -138,7 +138,7 @@ class BegunRun(NamedTuple):
     """The highest handle that still stands for something: those of this run come after it."""
 
 
-def begin_run(gate: Gate, place: tuple[int, int], run: str) -> BegunRun:
+def begin_run(gate: Executor, place: tuple[int, int], run: str) -> BegunRun:
     """Count a run of (tree, agent), unless it is the last one that was counted. Bookkeeping: without an event."""
 
     def work(transaction: Transaction) -> BegunRun:
@@ -174,7 +174,7 @@ class Came(NamedTuple):
 
 
 def note_actions(
-    gate: Gate, place: tuple[int, int], actions: Sequence[Action], came: Came | None = None
+    gate: Executor, place: tuple[int, int], actions: Sequence[Action], came: Came | None = None
 ) -> None:
     """Add to the trace, and to the results that have a handle.
 

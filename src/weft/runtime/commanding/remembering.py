@@ -13,7 +13,14 @@ from weft.runtime.commanding.looking import no_result, summed_up
 from weft.runtime.commanding.remembered import Remembered
 from weft.runtime.commanding.seeing import words_of
 from weft.runtime.commanding.threshold import inline_tokens
-from weft.runtime.operations.memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash, Unpin
+from weft.runtime.operations.agent_memory import (
+    DropStash,
+    KeepPin,
+    KeepStash,
+    KeepThought,
+    RecallStash,
+    Unpin,
+)
 from weft.tree.agent import Permission
 from weft.tree.document import section_of
 from weft.tree.document import slug as slug_of

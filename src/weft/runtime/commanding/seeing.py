@@ -10,11 +10,11 @@ from weft.commands.views import TreeRow
 from weft.context.loomaware.headings import NodeFacts
 from weft.context.loomaware.place import Place, Presence
 from weft.ids import PRIME, base_of, is_ulid
-from weft.runtime.actor import agent_row
-from weft.runtime.reading import Opened, Reading
+from weft.runtime.operations.node_values import TREE_ROWS, contents_of, tree_value
+from weft.runtime.operations.permissions import agent_row
+from weft.runtime.operations.references import KINDS
 from weft.runtime.summarising.extracting import EXTRACT, extract
-from weft.runtime.targets import KINDS
-from weft.runtime.values import TREE_ROWS, contents_of, tree_value
+from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
 from weft.store.counting import count_continuations, count_notes
 from weft.store.queries import node_row, node_rows, walk_up
@@ -54,7 +54,7 @@ def words_of(content: Content) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Seeing(Reading):
+class Seeing(Reader):
     """A tree as an agent sees it through commands."""
 
     def row(self, tree: str, reference: str | None) -> NodeRow:

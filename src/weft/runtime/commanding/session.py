@@ -34,7 +34,6 @@ from weft.errors import (
     WeftError,
 )
 from weft.ids import is_ulid
-from weft.runtime.actor import agent_row, permissions_of, require_access, require_permission
 from weft.runtime.commanding.carrying import carry_out
 from weft.runtime.commanding.crossing import may_cross, reached_tree
 from weft.runtime.commanding.desk import Desk, Outcome
@@ -42,8 +41,9 @@ from weft.runtime.commanding.hinting import for_models
 from weft.runtime.commanding.remembered import BegunRun, Came, Remembered, begin_run, note_actions
 from weft.runtime.commanding.seeing import Seeing
 from weft.runtime.commanding.threshold import inline_tokens
-from weft.runtime.operations.memory import KeepThought
-from weft.runtime.values import heading_of
+from weft.runtime.operations.agent_memory import KeepThought
+from weft.runtime.operations.node_values import heading_of
+from weft.runtime.operations.permissions import agent_row, permissions_of, require_access, require_permission
 from weft.store.references import find_tree
 from weft.store.rows import AGENT_TYPES
 from weft.store.transaction import Transaction
@@ -51,10 +51,10 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Permission, parse_permissions
 
 if TYPE_CHECKING:
-    from weft.runtime.gate import Gate
+    from weft.grove.grove import Grove
     from weft.runtime.generate import Stream
     from weft.runtime.generating.telling import GenerationEvent
-    from weft.runtime.grove import Grove
+    from weft.runtime.operations.executor import Executor
 
 __all__ = ["Session"]
 
@@ -87,7 +87,7 @@ class Session:
         within = None if caller is None else parse_permissions(caller)
         self.loom = loom.calling(agent.id, within=within, run=run)
         """The grove as this agent may see and change it."""
-        self.gate: Gate = self.loom.leases.gate
+        self.gate: Executor = self.loom.leases.gate
         self.see = Seeing(self.gate.store, self.loom.read.actor)
         self.agent = agent
         self.run_id = run

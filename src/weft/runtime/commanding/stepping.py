@@ -8,11 +8,9 @@ from weft.store.queries import find_node
 from weft.store.references import find_tree
 from weft.store.session import Session
 from weft.store.transaction import GROVE
+from weft.tree.event_kinds import EventKind
 
 __all__ = ["joined_with", "last_step"]
-
-_WRITTEN = frozenset({"save"})
-"""What commands do that is recorded in the grove's own chain."""
 
 
 def last_step(desk: Desk, direction: str) -> str | None:
@@ -24,7 +22,8 @@ def last_step(desk: Desk, direction: str) -> str | None:
         if beside is None or (here is not None and here.created_at >= beside.created_at):
             return desk.tree
         kind = beside.payload.get("kind") if direction == "redo" else beside.kind
-        return None if kind in _WRITTEN else desk.tree
+        # Saving is all that a command does in the grove's own chain.
+        return None if kind == EventKind.SAVE else desk.tree
 
 
 def _step(session: Session, chain: int, agent: int, direction: str) -> Recorded | None:

@@ -8,7 +8,7 @@ from weft.commands import reply
 from weft.commands.views import document_read
 from weft.runtime.commanding.briefing import brief_document
 from weft.runtime.commanding.desk import Desk, Outcome
-from weft.runtime.operations.writing import WriteInDocument
+from weft.runtime.operations.documents import WriteInDocument
 from weft.runtime.summarising.extracting import EXTRACT, extract
 from weft.tree.document import (
     lines_of,

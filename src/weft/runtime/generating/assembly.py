@@ -13,10 +13,9 @@ import orjson
 
 from weft.context.assemble import Profile as ContextProfile
 from weft.providers.base import NO_CACHE, CacheControls, Parameters, Profile, Request
-from weft.runtime.contexts import ContextOptions, Contexts
-from weft.runtime.gate import Gate
+from weft.runtime.contexts.assembler import ContextOptions, Contexts
 from weft.runtime.generating.wishes import Wishes
-from weft.runtime.operations.base import Operation
+from weft.runtime.operations.executor import Executor, Operation
 from weft.store.blobs import BlobStore
 from weft.tree.agent import Agent
 from weft.tree.content import blob_refs
@@ -44,7 +43,7 @@ __all__ = [
 class Ask:
     """What is to be assembled: for whom, from where, how."""
 
-    gate: Gate
+    gate: Executor
     contexts: Contexts
     tree: str
     node: str

@@ -9,9 +9,9 @@ from sqlalchemy import select, update
 
 from weft.errors import NotFoundError
 from weft.provenance.facts import attempt_fact
-from weft.runtime.answers import Answer, add_response
-from weft.runtime.operations.base import Editing
-from weft.runtime.scope import Scope
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.responses import Answer, add_response
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import save_manifest, save_segments
 from weft.store.rows import OUTCOMES, NodeRow, TreeState

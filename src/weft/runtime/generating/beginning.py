@@ -10,7 +10,7 @@ from weft.provenance.facts import attempt_fact
 from weft.runtime.generating.attempts import Generating, agent_key, new_attempt
 from weft.runtime.generating.caps import Spender, require_room
 from weft.runtime.operations.nodes import source_row
-from weft.runtime.scope import Scope
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import save_manifest
 from weft.store.calls import CallRow

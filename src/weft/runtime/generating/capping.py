@@ -7,11 +7,11 @@ from typing import ClassVar
 from sqlalchemy import select
 
 from weft.errors import InvalidInputError
+from weft.runtime.contexts.option_checks import shown
 from weft.runtime.generating.caps import CAPS, Period, changed_caps
 from weft.runtime.generating.settings import Set, kept_settings
-from weft.runtime.operations.base import Editing
-from weft.runtime.scope import Scope
-from weft.runtime.wishing import shown
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.references import find_agent, find_tree
 from weft.tree.access import MemberRole

@@ -9,8 +9,8 @@ from typing import Any
 
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import Prices, Profile
+from weft.runtime.contexts.option_checks import shown
 from weft.runtime.generating.settings import kept_settings
-from weft.runtime.wishing import shown
 from weft.store.session import Session
 from weft.store.spending import MICROS, Spent, spent_by
 from weft.tree.json import JsonObject

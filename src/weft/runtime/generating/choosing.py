@@ -5,11 +5,11 @@ from sqlalchemy import select
 from weft.errors import InvalidInputError
 from weft.providers.base import ModelName
 from weft.providers.registry import Registry
-from weft.runtime.actor import Actor, agent_row
-from weft.runtime.gate import Gate
 from weft.runtime.generating.settings import kept_settings
 from weft.runtime.operations.agents import AddAgent
-from weft.runtime.values import agent_value
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.node_values import agent_value
+from weft.runtime.operations.permissions import Actor, agent_row
 from weft.store import schema
 from weft.store.references import find_agent
 from weft.store.rows import AGENT_TYPES, AgentRow
@@ -26,7 +26,7 @@ _agents = schema.agents
 
 
 def choose_agents(
-    gate: Gate, actor: Actor, registry: Registry, named: tuple[str, ...]
+    gate: Executor, actor: Actor, registry: Registry, named: tuple[str, ...]
 ) -> list[tuple[Agent, int]]:
     """Those named; else the grove's default; else the model agent that came last; else the embedded model.
 

@@ -6,13 +6,13 @@ import orjson
 
 from weft.errors import ConflictError, NotFoundError, WeftError
 from weft.providers.collecting import Choice
-from weft.runtime.actor import Actor, agent_row
 from weft.runtime.collaborating.closing import broken_turn
-from weft.runtime.gate import Gate
 from weft.runtime.generating.hearing import choices_from, keepable, said_aloud
 from weft.runtime.generating.processes import is_dead
 from weft.runtime.generating.settling import Continuation, SettleCall
-from weft.runtime.values import agent_value
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.node_values import agent_value
+from weft.runtime.operations.permissions import Actor, agent_row
 from weft.store.calls import OpenCall, calls_under_way, pieces_of
 from weft.store.references import find_agent
 from weft.tree.attempt import Outcome, RawResponse
@@ -25,7 +25,7 @@ __all__ = ["close_dead_calls"]
 _DIED = "its process ended before the answer did"
 
 
-def close_dead_calls(gate: Gate, actor: Actor) -> int:
+def close_dead_calls(gate: Executor, actor: Actor) -> int:
     """End every call that nobody listens to any more, as interrupted; returns how many."""
     with gate.store.read() as session:
         now = gate.clock()
@@ -47,7 +47,7 @@ def close_dead_calls(gate: Gate, actor: Actor) -> int:
     return closed
 
 
-def _close(gate: Gate, actor: Actor, dead: OpenCall) -> None:
+def _close(gate: Executor, actor: Actor, dead: OpenCall) -> None:
     call = dead.call
     with gate.store.read() as session:
         pieces = pieces_of(session, call.tree, call.attempt)

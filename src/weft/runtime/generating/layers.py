@@ -2,7 +2,10 @@
 
 from functools import partial
 
-from weft.runtime.contexts import NO_TURNS, require_no_tools
+from weft.runtime.contexts.assembler import NO_TURNS, require_no_tools
+from weft.runtime.contexts.layers import Layers
+from weft.runtime.contexts.options import LayerOptions
+from weft.runtime.contexts.prepared_request import Prepared, keeping, record
 from weft.runtime.generating.assembly import (
     Ask,
     Assembled,
@@ -11,17 +14,14 @@ from weft.runtime.generating.assembly import (
     options_of,
     with_prefill,
 )
-from weft.runtime.layer_options import LayerOptions
-from weft.runtime.preparing import Prepared, keeping, record
+from weft.runtime.operations.executor import Caller
 
 __all__ = ["assemble_in_layers", "assembled_from", "assembly_for"]
 
 
 def assemble_in_layers(ask: Ask) -> Assembled:
     """The same place, laid out from what changes least to what changes most."""
-    from weft.runtime.grove import Grove  # noqa: PLC0415 - the grove's handle stands on this package
-
-    layers = Grove(ask.gate, ask.contexts.actor).layers
+    layers = Layers.of(Caller(ask.gate, ask.contexts.actor))
     options = LayerOptions(context=options_of(ask), subject=True, way=ask.profile.cache.value)
     prepared = layers.prepare(ask.tree, ask.node, options)
     return assembled_from(ask, prepared)

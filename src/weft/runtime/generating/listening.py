@@ -6,7 +6,7 @@ from typing import Protocol
 from weft.providers.base import Request
 from weft.runtime.generating.hearing import Heard
 from weft.runtime.generating.settling import Continuation
-from weft.runtime.scope import Scope
+from weft.runtime.operations.scope import Scope
 from weft.store.rows import NodeRow, TreeState
 
 __all__ = ["Listener"]

@@ -9,9 +9,7 @@ import orjson
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import ModelName, Parameters, Profile, Provider, Request
 from weft.providers.registry import Registry
-from weft.runtime.actor import Actor
-from weft.runtime.contexts import Contexts
-from weft.runtime.gate import Gate
+from weft.runtime.contexts.assembler import Contexts
 from weft.runtime.generating.assembly import (
     Ask,
     Assembled,
@@ -41,8 +39,9 @@ from weft.runtime.generating.settings import kept_settings
 from weft.runtime.generating.starting import Here, Starts
 from weft.runtime.generating.telling import Slot
 from weft.runtime.generating.wishes import Wishes, parameters_for
-from weft.runtime.operations.base import Operation
-from weft.runtime.operations.places import CommitBuffer
+from weft.runtime.operations.cursors import CommitBuffer
+from weft.runtime.operations.executor import Executor, Operation
+from weft.runtime.operations.permissions import Actor
 from weft.store.spending import MICROS
 from weft.tree.agent import Agent
 from weft.tree.edge import Source, SourceRole
@@ -122,7 +121,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Preparing:
-    gate: Gate
+    gate: Executor
     actor: Actor
     registry: Registry
     wishes: Wishes
@@ -202,7 +201,7 @@ class _Preparing:
 
 
 def preflight(
-    gate: Gate, actor: Actor, registry: Registry, place: tuple[str, str | None], wishes: Wishes
+    gate: Executor, actor: Actor, registry: Registry, place: tuple[str, str | None], wishes: Wishes
 ) -> Preflight:
     """What it would mean; nothing is written (but the embedded model's agent, if there is none at all)."""
     here = Starts(gate.store, actor).here(*place, gate.clock())
@@ -231,7 +230,7 @@ def _preflight(asked: list[_Asked], n: int) -> Preflight:
 
 
 def prepare(
-    gate: Gate, actor: Actor, registry: Registry, place: tuple[str, str | None], wishes: Wishes
+    gate: Executor, actor: Actor, registry: Registry, place: tuple[str, str | None], wishes: Wishes
 ) -> Prepared:
     """Check, commit what was typed, assemble, and write down what is going to be asked."""
     places = Starts(gate.store, actor)
@@ -288,7 +287,7 @@ def prepare(
     )
 
 
-def _commit(gate: Gate, actor: Actor, places: Starts, here: Here) -> Here:
+def _commit(gate: Executor, actor: Actor, places: Starts, here: Here) -> Here:
     """What was typed is kept whatever becomes of the generation; if it ends this path, it goes on from there."""
     node = gate.perform(actor, CommitBuffer(tree=here.tree_id))
     end = here.node_id if node is None or not here.typed_here else node.id

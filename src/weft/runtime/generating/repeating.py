@@ -7,11 +7,11 @@ from typing import Any, cast
 from sqlalchemy import and_, select
 
 from weft.errors import ConflictError
-from weft.runtime.actor import Actor
-from weft.runtime.gate import Gate
 from weft.runtime.generating.telling import Channel, Ended, Failed, GenerationEvent
 from weft.runtime.idempotency import Outcome, OutcomeState, error_from_wire
-from weft.runtime.reading import Reading
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
+from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.references import find_tree
 
@@ -27,10 +27,10 @@ class FirstCall:
 
 
 def answer_again(
-    gate: Gate, actor: Actor, channel: Channel[GenerationEvent], outcome: Outcome, first: FirstCall
+    gate: Executor, actor: Actor, channel: Channel[GenerationEvent], outcome: Outcome, first: FirstCall
 ) -> None:
     """What the first call came to; of one whose process died, what was kept of it."""
-    read = Reading(gate.store, actor)
+    read = Reader(gate.store, actor)
     if outcome.state is OutcomeState.INTERRUPTED or not isinstance(outcome.result, dict):
         from weft.runtime.generating.closing import close_dead_calls  # noqa: PLC0415 - it stands on this package
 
@@ -51,7 +51,7 @@ def answer_again(
         channel.put(Failed(tuple(failed["slots"]), error_from_wire(failed["error"])))
 
 
-def _nodes_of(gate: Gate, first: FirstCall, since: int) -> list[tuple[str, str]]:
+def _nodes_of(gate: Executor, first: FirstCall, since: int) -> list[tuple[str, str]]:
     """Made in that tree under that key, by nobody who used it before."""
     attempts, choices, nodes, trees = (
         schema.attempts,

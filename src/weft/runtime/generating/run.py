@@ -18,8 +18,6 @@ from weft.errors import (
 from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled
 from weft.providers.registry import Registry
 from weft.providers.retrying import stream_retrying
-from weft.runtime.actor import Actor
-from weft.runtime.gate import Gate
 from weft.runtime.generating.caps import micros_of
 from weft.runtime.generating.hearing import Heard, News
 from weft.runtime.generating.listening import Listener
@@ -40,7 +38,9 @@ from weft.runtime.generating.telling import (
 )
 from weft.runtime.generating.wishes import Wishes
 from weft.runtime.idempotency import Idempotency, error_to_wire
-from weft.runtime.operations.memory import KeepThought
+from weft.runtime.operations.agent_memory import KeepThought
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
 from weft.runtime.redaction import redact
 from weft.store.calls import PieceRow, hold_calls, put_piece
 from weft.store.leases import lease_at, put_lease
@@ -80,7 +80,7 @@ class Run:
 
     def __init__(
         self,
-        gate: Gate,
+        gate: Executor,
         actor: Actor,
         registry: Registry,
         place: Place,

@@ -13,10 +13,8 @@ from weft.errors import NotFoundError, UnavailableError, WeftError
 from weft.providers.base import CacheKind, ModelName, Profile, Request
 from weft.providers.composing import composed
 from weft.providers.registry import Registry
-from weft.runtime.actor import Actor
-from weft.runtime.contexts import Contexts
+from weft.runtime.contexts.assembler import Contexts
 from weft.runtime.evidence import Evidence
-from weft.runtime.gate import Gate
 from weft.runtime.generating.assembly import (
     Ask,
     Assembly,
@@ -28,7 +26,9 @@ from weft.runtime.generating.assembly import (
 from weft.runtime.generating.layers import assemble_in_layers
 from weft.runtime.generating.loop import hearing
 from weft.runtime.generating.wishes import Wishes, parameters_for
-from weft.runtime.reading import Reading
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
+from weft.runtime.views.reader import Reader
 from weft.tree.edge import SourceRole
 from weft.tree.json import JsonObject
 from weft.tree.node import Node
@@ -72,9 +72,9 @@ class Checked:
     why: str = ""
 
 
-def sent_for(gate: Gate, actor: Actor, tree: str, node: str) -> Sent:
+def sent_for(gate: Executor, actor: Actor, tree: str, node: str) -> Sent:
     evidence = Evidence(gate.store, actor)
-    value = Reading(gate.store, actor).node(tree, node)
+    value = Reader(gate.store, actor).node(tree, node)
     manifest, body = evidence.manifest(tree, node), evidence.request(tree, node)
     if manifest is None or body is None:
         raise NotFoundError(
@@ -91,14 +91,14 @@ def sent_for(gate: Gate, actor: Actor, tree: str, node: str) -> Sent:
     )
 
 
-def check_sent(gate: Gate, actor: Actor, registry: Registry, sent: Sent) -> Checked:
+def check_sent(gate: Executor, actor: Actor, registry: Registry, sent: Sent) -> Checked:
     """Rebuild the body byte for byte from what was kept; and, where nothing has changed, by assembling it anew."""
     rebuilt = hashlib.sha256(sent.body).hexdigest()
     again, why = _again(gate, actor, registry, sent)
     return Checked(sha256=sent.sha256, rebuilt=rebuilt, is_whole=rebuilt == sent.sha256, again=again, why=why)
 
 
-def _again(gate: Gate, actor: Actor, registry: Registry, sent: Sent) -> tuple[Again, str]:
+def _again(gate: Executor, actor: Actor, registry: Registry, sent: Sent) -> tuple[Again, str]:
     told = cast("Mapping[str, Any]", sent.generation)
     if not told:
         return Again.UNKNOWN, "it is not known how it was asked for"
@@ -134,7 +134,9 @@ def _composed(registry: Registry, told: Mapping[str, Any], request: Request) -> 
     return hearing().submit(composed(provider, asked)).result().body
 
 
-def _assemble(gate: Gate, actor: Actor, sent: Sent, told: Mapping[str, Any], assembly: Assembly) -> Request:
+def _assemble(
+    gate: Executor, actor: Actor, sent: Sent, told: Mapping[str, Any], assembly: Assembly
+) -> Request:
     edge = sent.node.edge
     if edge is None:
         raise NotFoundError("a root has no request")
@@ -148,7 +150,7 @@ def _assemble(gate: Gate, actor: Actor, sent: Sent, told: Mapping[str, Any], ass
         context=tuple(told["context"]),
         instructions=tuple(told["instructions"]),
     )
-    agent = Reading(gate.store, actor).agent(told["agent"])
+    agent = Reader(gate.store, actor).agent(told["agent"])
     profile = Profile(
         cache=CacheKind.PREFIX if told["prefixCache"] else CacheKind.NONE, prefill=told["prefill"]
     )

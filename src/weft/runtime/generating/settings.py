@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import orjson
 from sqlalchemy import select
 
-from weft.runtime.operations.base import Editing
-from weft.runtime.operations.preferences import put_preferences
-from weft.runtime.scope import Scope
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.scope import Scope
+from weft.runtime.operations.settings import put_preferences
 from weft.store import schema
 from weft.store.session import Session
 from weft.tree.access import MemberRole

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.errors import ConflictError
-from weft.runtime.answers import Answer, add_response
-from weft.runtime.drafting import Draft, write_node
 from weft.runtime.generating.attempts import (
     EndedCall,
     Generating,
@@ -20,8 +18,10 @@ from weft.runtime.generating.attempts import (
     running_attempt,
     update_attempt,
 )
-from weft.runtime.places import move_cursor, undo_cursor
-from weft.runtime.scope import Scope
+from weft.runtime.operations.cursors import move_cursor, undo_cursor
+from weft.runtime.operations.node_writer import Draft, write_node
+from weft.runtime.operations.responses import Answer, add_response
+from weft.runtime.operations.scope import Scope
 from weft.store.bodies import save_manifest
 from weft.store.calls import PieceRow, drop_call, put_piece
 from weft.store.leases import drop_lease, lease_at

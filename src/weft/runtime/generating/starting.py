@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from sqlalchemy import and_, select
 
 from weft.errors import ConflictError
-from weft.runtime.actor import agent_row, require_access, require_permission
-from weft.runtime.reading import Opened, Reading
+from weft.runtime.operations.permissions import agent_row, require_access, require_permission
+from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
 from weft.store.leases import lease_at
 from weft.tree.access import MemberRole
@@ -34,7 +34,7 @@ class Here:
 
 
 @dataclass(frozen=True, slots=True)
-class Starts(Reading):
+class Starts(Reader):
     """Where generating starts, looked at with the rights that it needs."""
 
     def here(self, tree: str, node: str | None, now: int) -> Here:

@@ -9,14 +9,14 @@ from weft.context.layers.blocks import ToolOutput
 from weft.context.tokens import EstimatorLike
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import Parameters
+from weft.runtime.contexts.option_checks import check_generation, check_known, listed, node_references
 from weft.runtime.generating.caps import dollars_from
-from weft.runtime.wishing import check_generation, check_known, listed, node_references
 from weft.tree.agent import Agent
 from weft.tree.json import JsonObject, JsonValue
 
 if TYPE_CHECKING:
+    from weft.grove.node import NodeHandle
     from weft.runtime.generating.assembly import Assembly
-    from weft.runtime.handles import NodeHandle
 
 __all__ = ["MOST_AT_ONCE", "GenerateWishes", "Wishes", "parameters_for", "wishes_from"]
 

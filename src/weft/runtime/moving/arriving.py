@@ -15,9 +15,9 @@ from weft.runtime.moving.landing import Landing
 from weft.runtime.moving.pieces import Blobs
 from weft.runtime.moving.records import group_entry_row, record_row
 from weft.runtime.moving.section import Chain, Section, timestamp_row
-from weft.runtime.scope import dump_json
-from weft.runtime.targets import KINDS as TARGET_KINDS
-from weft.runtime.targets import Address
+from weft.runtime.operations.references import KINDS as TARGET_KINDS
+from weft.runtime.operations.references import Address
+from weft.runtime.operations.scope import dump_json
 from weft.store import schema
 from weft.store.rows import AGENT_TYPES, permission_bits
 from weft.store.schema_records import PLACE

@@ -10,11 +10,11 @@ from pathlib import Path
 from sqlalchemy import select
 
 from weft.errors import InvalidInputError, LimitExceededError, StorageError
-from weft.runtime.actor import Actor, require_access
-from weft.runtime.gate import Gate
 from weft.runtime.moving.checks import broken_chains, check_all
 from weft.runtime.moving.copying import copy_grove
 from weft.runtime.moving.files import refuse_existing, sync_folder
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor, require_access
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside
@@ -41,7 +41,7 @@ class BackedUp:
 
 
 def back_up(
-    gate: Gate,
+    gate: Executor,
     actor: Actor,
     path: Path,
     *,

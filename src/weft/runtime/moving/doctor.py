@@ -9,9 +9,9 @@ from pathlib import Path
 from sqlalchemy import Select, func, select, update
 
 from weft.errors import StorageError, WeftError
-from weft.runtime.clock import Clock, system_clock
 from weft.runtime.moving.checks import broken_chains, wrong_counters
 from weft.runtime.moving.exporting import OUTCOMES
+from weft.runtime.operations.clock import Clock, system_clock
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore

@@ -24,9 +24,9 @@ from weft.runtime.moving.notation import (
     time_of,
     unpack,
 )
-from weft.runtime.targets import KINDS as TARGET_KINDS
-from weft.runtime.targets import Address, targets_of
-from weft.runtime.values import load_content
+from weft.runtime.operations.node_values import load_content
+from weft.runtime.operations.references import KINDS as TARGET_KINDS
+from weft.runtime.operations.references import Address, targets_of
 from weft.store import schema
 from weft.store.blobs import BlobStore
 from weft.store.media import media_of_tree

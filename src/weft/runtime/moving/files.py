@@ -14,13 +14,12 @@ from sqlalchemy import func, select
 
 from weft.errors import ConflictError, NotFoundError, StorageError
 from weft.interop.weft_json import Writer
-from weft.runtime.actor import Actor, require_access, require_permission
-from weft.runtime.gate import Gate
 from weft.runtime.moving.arriving import Imported, read_records
 from weft.runtime.moving.exporting import Export
 from weft.runtime.moving.landing import Ground, Nowhere
-from weft.runtime.operations.base import Editing
-from weft.runtime.scope import Scope
+from weft.runtime.operations.executor import Editing, Executor
+from weft.runtime.operations.permissions import Actor, require_access, require_permission
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.references import find_tree
 from weft.store.session import Session
@@ -44,7 +43,7 @@ class Exported:
 
 
 def export_file(
-    gate: Gate,
+    gate: Executor,
     actor: Actor,
     target: Path | BinaryIO,
     trees: Sequence[str] | None = None,
@@ -151,7 +150,7 @@ class ImportFile(Editing):
 
 
 def import_file(
-    gate: Gate, actor: Actor, source: Path | BinaryIO, *, progress: Progress = silent
+    gate: Executor, actor: Actor, source: Path | BinaryIO, *, progress: Progress = silent
 ) -> Imported:
     """Check a file from beginning to end, then take it in, in one transaction.
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, cast
 
 from weft.errors import LimitExceededError
 from weft.provenance.chain import NodeFacts, content_hash
-from weft.runtime.drafting import dump_content
 from weft.runtime.moving.differing import differing_input
 from weft.runtime.moving.fields import Fields
+from weft.runtime.operations.node_writer import dump_content
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, KINDS, ROLES, SOURCE_ROLES, STATUSES, Flag, NodeRow
 from weft.tree.agent import AgentType
 from weft.tree.content import (

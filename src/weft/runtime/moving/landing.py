@@ -7,9 +7,9 @@ from sqlalchemy import Table, and_, delete, func, or_, select, update
 from weft.errors import ConflictError, InvalidInputError
 from weft.provenance.facts import Fact, agent_fact, link_fact, record_fact, summary_fact, tag_fact
 from weft.provenance.revised import DOCUMENT, PROJECT, Revised
-from weft.runtime.actor import require_access
-from weft.runtime.scope import Scope
-from weft.runtime.targets import Address
+from weft.runtime.operations.permissions import require_access
+from weft.runtime.operations.references import Address
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.blobs import BlobStore, IncomingBlob
 from weft.store.schema_records import PLACE

@@ -13,7 +13,7 @@ from weft.runtime.moving.fields import Fields
 from weft.runtime.moving.growth import Growth, KnownAgent, item_rows
 from weft.runtime.moving.landing import Landing
 from weft.runtime.moving.pieces import Pieces
-from weft.runtime.scope import dump_json
+from weft.runtime.operations.scope import dump_json
 from weft.store import schema
 from weft.store.rows import MODES
 from weft.tree.wire import from_microseconds, iso

@@ -8,11 +8,11 @@ from sqlalchemy import func, select, update
 
 from weft.errors import ConflictError, PermissionDeniedError
 from weft.provenance.facts import agent_fact
-from weft.runtime.actor import Actor
-from weft.runtime.operations.base import Editing
-from weft.runtime.operations.revising import put_away
-from weft.runtime.scope import Scope, digest_of, dump_json
-from weft.runtime.values import agent_value
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.node_values import agent_value
+from weft.runtime.operations.permissions import Actor
+from weft.runtime.operations.revisions import put_away
+from weft.runtime.operations.scope import Scope, digest_of, dump_json
 from weft.store import schema
 from weft.store.references import find_agent
 from weft.store.rows import AGENT_TYPES, AgentRow, permission_bits

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.provenance.facts import attempt_fact
-from weft.runtime.answers import Answer, add_response
-from weft.runtime.operations.base import Editing
-from weft.runtime.scope import Scope
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.responses import Answer, add_response
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import save_request
 from weft.store.references import find_agent

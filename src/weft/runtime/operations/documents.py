@@ -1,5 +1,6 @@
 """Documents: every save names the revision it started from, so nothing is overwritten unseen."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -7,12 +8,12 @@ from sqlalchemy import delete, func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.provenance.revised import DOCUMENT
-from weft.runtime.deletions import announce_deletion
-from weft.runtime.operations.base import Destroying
-from weft.runtime.operations.revising import next_revision, note_revised, put_away
-from weft.runtime.scope import Scope
-from weft.runtime.targets import KINDS
-from weft.runtime.values import document_value
+from weft.runtime.operations.deletion import announce_deletion
+from weft.runtime.operations.executor import Destroying
+from weft.runtime.operations.node_values import document_value
+from weft.runtime.operations.references import KINDS
+from weft.runtime.operations.revisions import next_revision, note_revised, put_away
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.references import find_document
 from weft.store.search import forget_document
@@ -30,6 +31,7 @@ __all__ = [
     "CreateDocument",
     "DeleteDocument",
     "SaveDocument",
+    "WriteInDocument",
     "load_document",
     "load_documents",
     "load_revisions",
@@ -272,3 +274,29 @@ def require_free_title(scope: Scope, title: str) -> None:
     ).first()
     if taken is not None:
         raise ConflictError(f"there is a document {title!r} already", hint="choose another title")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteInDocument:
+    """A new revision with one part changed, from whatever the document says now.
+
+    With `revision` it must still be at that one: line numbers mean the text that was read.
+    """
+
+    verb: ClassVar[str] = "write"
+    permission: ClassVar[Permission] = Permission.DOC_WRITE
+    access: ClassVar[MemberRole] = MemberRole.EDITOR
+    document: str
+    change: Callable[[str], str]
+    revision: int | None = None
+
+    def apply(self, scope: Scope) -> Document:
+        scope.open_grove()
+        before = load_document(scope.transaction, self.document)
+        if self.revision is not None and self.revision != before.revision:
+            raise ConflictError(
+                f'doc:"{before.title}" is at revision {before.revision}, you have read {self.revision}',
+                hint="read it again: its lines may be others now",
+            )
+        content = self.change(before.content)
+        return SaveDocument(document=before.id, revision=before.revision, content=content).apply(scope)

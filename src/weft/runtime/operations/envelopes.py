@@ -10,8 +10,8 @@ from weft.context.layers.envelope import sha256_of
 from weft.errors import InvalidInputError, NotFoundError
 from weft.ids import is_ulid
 from weft.provenance.facts import envelope_fact
-from weft.runtime.operations.base import Editing
-from weft.runtime.scope import Scope
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.envelopes import add_snapshots, next_ordinal, packed_record
 from weft.store.references import find_agent

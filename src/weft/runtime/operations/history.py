@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
-from weft.runtime.actor import require_access, require_permission
-from weft.runtime.scope import Scope
-from weft.runtime.undoing.kinds import FINAL, REVERSALS_IN_GROVE, REVERSALS_IN_TREE
-from weft.runtime.undoing.stack import REDO, UNDO, Recorded, event_at, tops_before, tops_now
+from weft.runtime.operations.permissions import require_access, require_permission
+from weft.runtime.operations.scope import Scope
+from weft.runtime.undoing.kinds import REVERSALS
+from weft.runtime.undoing.stack import Recorded, event_at, tops_before, tops_now
 from weft.runtime.undoing.step import Reversal, Step, Told
 from weft.runtime.undoing.vouching import vouch_for
 from weft.store.rows import TreeState
@@ -16,6 +16,7 @@ from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue
+from weft.tree.event_kinds import EventKind, Trait
 from weft.tree.history import Stepped
 from weft.tree.marks import counted
 
@@ -66,12 +67,12 @@ class Undo(_Stepping):
         key, transaction = _key(chain), scope.transaction
         tops = tops_now(transaction, key, scope.actor.agent)
         event = None if tops.undo is None else event_at(transaction, key, tops.undo)
-        if event is None or event.kind == "found" or (chain is not None and event.kind == "plant"):
+        if event is None or _begins(chain, event):
             hint = None if chain is None else "planting it is undone in the grove"
             raise NotFoundError(_too_few("undo", number), hint=None if event is None else hint)
         below = tops_before(transaction, key, scope.actor.agent, event.ordinal).undo
         reversal = _reversal(scope, chain, event)
-        step = _begin(scope, chain, event, UNDO)
+        step = _begin(scope, chain, event, EventKind.UNDO)
         forth = reversal.undo(step)
         return _record(step, {"undoes": event.ordinal, "below": below, "above": tops.redo}, forth)
 
@@ -87,7 +88,7 @@ class Redo(_Stepping):
         top = tops_now(transaction, key, scope.actor.agent).redo
         if top is None:
             return None
-        undone = Told(UNDO, event_at(transaction, key, top).payload)["undoes"]
+        undone = Told(EventKind.UNDO, event_at(transaction, key, top).payload)["undoes"]
         return _run_of(event_at(transaction, key, _number(undone)))
 
     def _step(self, scope: Scope, chain: TreeState | None, number: int) -> Stepped:
@@ -101,7 +102,7 @@ class Redo(_Stepping):
         told = Told(undo.kind, undo.payload)
         event = event_at(transaction, key, _number(told["undoes"]))
         reversal = _reversal(scope, chain, event)
-        step = _begin(scope, chain, event, REDO)
+        step = _begin(scope, chain, event, EventKind.REDO)
         reversal.redo(step, Told(event.kind, undo.inverse))
         return _record(step, {"redoes": event.ordinal, "above": told["above"]}, {})
 
@@ -119,9 +120,10 @@ def _open(scope: Scope, tree: str | None, steps: int) -> TreeState | None:
 
 def _reversal(scope: Scope, chain: TreeState | None, event: Recorded) -> Reversal:
     """How the event is taken back, if it can be and the acting agent may."""
-    if event.kind in FINAL:
-        raise ConflictError(FINAL[event.kind])
-    reversal = (REVERSALS_IN_GROVE if chain is None else REVERSALS_IN_TREE).get(event.kind)
+    kind = EventKind.of(event.kind)
+    if kind is not None and kind.final is not None:
+        raise ConflictError(kind.final)
+    reversal = None if kind is None else REVERSALS.get(kind)
     if reversal is None:
         raise ConflictError(f"{event.kind!r} cannot be undone")
     require_permission(scope.transaction, scope.actor, reversal.permission, f"step over {event.kind}")
@@ -153,9 +155,17 @@ def _record(step: Step, payload: dict[str, JsonValue], inverse: JsonObject) -> S
     )
 
 
+def _begins(chain: TreeState | None, event: Recorded) -> bool:
+    """True for the first event of the grove, or of a tree, whose planting is undone in the grove."""
+    kind = EventKind.of(event.kind)
+    if kind is EventKind.PLANT:
+        return chain is not None
+    return kind is not None and Trait.BEGINNING in kind.traits
+
+
 def _run_of(event: Recorded) -> str | None:
     """The generation that an event is a part of."""
-    return cast("str | None", event.payload.get("run")) if event.kind == "generate" else None
+    return cast("str | None", event.payload.get("run")) if event.kind == EventKind.GENERATE.value else None
 
 
 def _key(chain: TreeState | None) -> int:

@@ -6,10 +6,10 @@ from typing import ClassVar
 from sqlalchemy import bindparam, select, update
 
 from weft.errors import ConflictError, InvalidInputError
-from weft.runtime.operations.base import Editing
-from weft.runtime.places import move_cursor, selected_version, undo_cursor
-from weft.runtime.scope import Scope
-from weft.runtime.values import metadata_of
+from weft.runtime.operations.cursors import move_cursor, selected_version, undo_cursor
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.node_values import metadata_of
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.queries import node_row
 from weft.store.rows import Flag, NodeRow, TreeState

@@ -6,15 +6,10 @@ from typing import ClassVar
 
 from weft.errors import ConflictError, CrossTreeError, InvalidInputError, NotFoundError, PermissionDeniedError
 from weft.ids import is_ulid
-from weft.runtime.drafting import Draft, write_node
-from weft.runtime.operations.base import Editing
-from weft.runtime.places import (
-    commit_buffer,
-    cursor_row,
-    move_cursor,
-    undo_cursor,
-)
-from weft.runtime.scope import Scope
+from weft.runtime.operations.cursors import commit_buffer, cursor_row, move_cursor, undo_cursor
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.node_writer import Draft, write_node
+from weft.runtime.operations.scope import Scope
 from weft.store.queries import (
     find_nodes_anywhere,
 )
@@ -27,7 +22,16 @@ from weft.tree.edge import EdgeType, Source, SourceRole
 from weft.tree.item import Item
 from weft.tree.node import Node, Role, Status, role_of
 
-__all__ = ["Annotate", "Append", "Merge", "Rows", "extra_sources", "made_nodes", "source_row"]
+__all__ = [
+    "Annotate",
+    "Append",
+    "AppendHistory",
+    "Merge",
+    "Rows",
+    "extra_sources",
+    "made_nodes",
+    "source_row",
+]
 
 Rows = Sequence[tuple[NodeRow, SourceRole]]
 
@@ -213,3 +217,14 @@ class Merge(Editing):
             {"hide": made, "cursor": before, "buffer": None if committed is None else committed.id},
         )
         return node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendHistory(Append):
+    """A new node as an imported or proxied history has it: the role may be system's or a tool's.
+
+    Recorded as any append, so that it is undone like one.
+    """
+
+    def _check_role(self, author: AgentRow) -> None:
+        """Whatever the history says."""

@@ -13,10 +13,10 @@ from sqlalchemy import func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.provenance.revised import PROJECT
-from weft.runtime.operations.base import Editing
-from weft.runtime.operations.revising import next_revision, note_revised, put_away
-from weft.runtime.scope import Scope
-from weft.runtime.values import TREE_ROWS, tree_value
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.node_values import TREE_ROWS, tree_value
+from weft.runtime.operations.revisions import next_revision, note_revised, put_away
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.references import find_document, find_project
 from weft.store.session import Session

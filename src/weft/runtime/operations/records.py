@@ -8,9 +8,9 @@ from sqlalchemy import delete, update
 
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.provenance.facts import Fact, record_fact
-from weft.runtime.deletions import announce_deletion
-from weft.runtime.operations.base import Destroying, Editing
-from weft.runtime.scope import Scope
+from weft.runtime.operations.deletion import announce_deletion
+from weft.runtime.operations.executor import Destroying, Editing
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.records import choose_records, clear_entries, known_records, record_value
 from weft.store.schema_records import PLACE

@@ -1,41 +1,129 @@
-"""Links, tags, and ranges folded in context."""
+"""What links and tags can point at, as the database addresses it."""
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import select, true, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
-from weft.provenance.facts import Fact, group_fact, link_fact, tag_fact
-from weft.runtime.folding import describe_range
-from weft.runtime.operations.base import Editing
-from weft.runtime.scope import Scope
-from weft.runtime.targets import Address, TargetRef, locate, open_chain, targets_of
+from weft.provenance.facts import link_fact, tag_fact
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.permissions import require_access
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.queries import ancestor_at_depth
+from weft.store.queries import find_node
+from weft.store.references import find_document, find_tree
 from weft.store.rows import TreeState
 from weft.store.session import Session
-from weft.tree.content import JsonObject, can_be_kept, check_text
-from weft.tree.reference import Group, Link, Tag, check_tag
+from weft.store.transaction import GROVE
+from weft.tree.access import MemberRole
+from weft.tree.content import check_text
+from weft.tree.reference import Link, Tag, Target, TargetKind, check_tag
 from weft.tree.wire import from_microseconds
 
 __all__ = [
-    "Collapse",
-    "Expand",
+    "KINDS",
+    "Address",
     "LinkTogether",
     "TagTarget",
-    "Uncollapse",
+    "TargetRef",
     "Unlink",
     "Untag",
-    "group_fields",
     "label_digest",
     "link_between",
+    "locate",
+    "open_chain",
+    "targets_of",
 ]
+
+KINDS = (TargetKind.NODE, TargetKind.TREE, TargetKind.DOCUMENT)
+"""Stored as their index."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRef:
+    """A node (of a tree), a tree or a document, by whatever names it."""
+
+    kind: TargetKind
+    name: str
+    tree: str | None = None
+
+
+class Address(NamedTuple):
+    """Where a target is kept. A document is in no tree."""
+
+    tree: int
+    kind: int
+    key: int
+
+
+def locate(session: Session, reference: TargetRef) -> Address:
+    kind = KINDS.index(reference.kind)
+    match reference.kind:
+        case TargetKind.DOCUMENT:
+            return Address(GROVE, kind, find_document(session, reference.name))
+        case TargetKind.TREE:
+            key = find_tree(session, reference.name)
+            return Address(key, kind, key)
+        case TargetKind.NODE:
+            tree = find_tree(session, reference.tree or "")
+            return Address(tree, kind, find_node(session, tree, reference.name).key)
+
+
+def open_chain(scope: Scope, *addresses: Address) -> TreeState | None:
+    """The tree whose chain records a change to these: the first that is in one; else the grove.
+
+    An archived tree stays as it was put away: none of its things are linked, unlinked or tagged,
+    whatever is at the other end.
+    """
+    inside = [address.tree for address in addresses if address.tree != GROVE]
+    if len(inside) < len(addresses):
+        scope.transaction.grove_state()
+    states = [scope.transaction.tree_state(tree) for tree in sorted(set(inside))]
+    for tree in inside:
+        require_access(scope.transaction, scope.actor, MemberRole.READER, tree)
+    if any(state.archived_at is not None for state in states):
+        raise ConflictError("the tree is archived", hint="unarchive it first")
+    if not inside:
+        scope.open_grove()
+        return None
+    trees = schema.trees
+    chosen = select(trees.c.ulid).where(trees.c.key == inside[0])
+    return scope.open_tree(scope.transaction.execute(chosen).scalar_one())
+
+
+def targets_of(session: Session, addresses: set[Address]) -> dict[Address, Target]:
+    """The ids of what addresses stand for: a query for each tree that has nodes among them, and two more."""
+    found: dict[Address, Target] = {}
+    for (tree, number), listed in _by_place(addresses).items():
+        kind = KINDS[number]
+        match kind:
+            case TargetKind.NODE:
+                table, inside = schema.nodes, schema.nodes.c.tree == tree
+            case TargetKind.TREE:
+                table, inside = schema.trees, true()
+            case TargetKind.DOCUMENT:
+                table, inside = schema.documents, true()
+        keys = [address.key for address in listed]
+        statement = select(table.c.key, table.c.ulid).where(inside, session.dialect.among(table.c.key, keys))
+        names = {row.key: row.ulid for row in session.execute(statement)}
+        found.update(
+            {address: Target(kind, names[address.key]) for address in listed if address.key in names}
+        )
+    return found
+
+
+def _by_place(addresses: set[Address]) -> dict[tuple[int, int], list[Address]]:
+    places: dict[tuple[int, int], list[Address]] = {}
+    for address in addresses:
+        tree = address.tree if KINDS[address.kind] is TargetKind.NODE else GROVE
+        places.setdefault((tree, address.kind), []).append(address)
+    return places
+
 
 _links = schema.links
 _tags = schema.tags
-_groups = schema.groups
 
 
 def _values(row: Any) -> dict[str, Any]:
@@ -193,129 +281,3 @@ def _where_tag(address: Address, label: str) -> tuple[object, ...]:
         _tags.c.target == address.key,
         _tags.c.label == label,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collapse(Editing):
-    """Fold a range of a path in context, under a name; the tree keeps every node.
-
-    Without a description of yours it is described by how it begins and ends.
-    """
-
-    verb: ClassVar[str] = "collapse"
-    tree: str
-    first: str
-    last: str
-    name: str
-    description: str = ""
-
-    def apply(self, scope: Scope) -> Group:
-        tree = scope.open_tree(self.tree)
-        name = check_text(self.name, what="name", limit=200).strip()
-        if not name:
-            raise InvalidInputError("a folded range needs a name")
-        description = check_text(self.description, what="description", limit=100_000)
-        first = scope.live_node(tree, self.first, "collapse")
-        last = scope.live_node(tree, self.last, "collapse")
-        transaction = scope.transaction
-        if (
-            first.depth > last.depth
-            or ancestor_at_depth(transaction, tree.key, last.position, first.depth) != first.position
-        ):
-            raise InvalidInputError(
-                f"[{first.local_id}] is not on the path to [{last.local_id}]",
-                hint="name the upper end first; both lie on one path",
-            )
-        known = transaction.execute(
-            select(_groups).where(_groups.c.tree == tree.key, _groups.c.name == name)
-        ).one_or_none()
-        if known is not None and (known.first, known.last) != (first.key, last.key):
-            raise ConflictError(
-                f"{name!r} folds another range", hint="choose another name, or remove it first"
-            )
-        ulid = scope.new_ulid() if known is None else known.ulid
-        if not description:
-            own = "" if known is None else known.description
-            description = own or describe_range(transaction, tree.key, first, last)
-        group = {
-            "tree": tree.key,
-            "name": name,
-            "ulid": ulid,
-            "description": description,
-            "first": first.key,
-            "last": last.key,
-            "expanded": False,
-            "created_at": scope.now,
-        }
-        transaction.replace(_groups, ("tree", "name"), group)
-        scope.note(group_fact(group, first.ulid, last.ulid))
-        scope.record(
-            tree,
-            self.verb,
-            {"group": ulid, "first": first.ulid, "last": last.ulid},
-            {"group": name, "was": None if known is None else group_fields(scope, tree, known)},
-        )
-        return Group(id=ulid, name=name, description=description, first=first.ulid, last=last.ulid)
-
-
-def _group(scope: Scope, tree: TreeState, name: str) -> Any:
-    statement = select(_groups).where(_groups.c.tree == tree.key, _groups.c.name == name)
-    known = scope.transaction.execute(statement).one_or_none() if can_be_kept(name) else None
-    if known is None:
-        raise NotFoundError(f"no folded range {name!r}")
-    return known
-
-
-def group_fields(scope: Scope, tree: TreeState, row: Any) -> JsonObject:
-    """A folded range's row as an inverse holds it."""
-    return {
-        "id": row.ulid,
-        "description": row.description,
-        "first": scope.ulid_of(tree, row.first),
-        "last": scope.ulid_of(tree, row.last),
-        "expanded": row.expanded,
-        "createdAt": row.created_at,
-    }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expand(Editing):
-    """Show a folded range in context again; the fold can be closed again by its name."""
-
-    verb: ClassVar[str] = "expand"
-    tree: str
-    name: str
-
-    def apply(self, scope: Scope) -> None:
-        tree = scope.open_tree(self.tree)
-        known = _group(scope, tree, self.name)
-        if not known.expanded:
-            here = _groups.c.tree == tree.key, _groups.c.name == self.name
-            scope.transaction.execute(update(_groups).where(*here).values(expanded=True))
-            first, last = scope.ulid_of(tree, known.first), scope.ulid_of(tree, known.last)
-            scope.note(group_fact({**_values(known), "expanded": True}, first, last))
-            was = group_fields(scope, tree, known)
-            scope.record(tree, self.verb, {"group": known.ulid}, {"group": self.name, "was": was})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Uncollapse(Editing):
-    """Forget a folded range."""
-
-    verb: ClassVar[str] = "uncollapse"
-    tree: str
-    name: str
-
-    def apply(self, scope: Scope) -> None:
-        tree = scope.open_tree(self.tree)
-        known = _group(scope, tree, self.name)
-        scope.transaction.execute(
-            delete(_groups).where(_groups.c.tree == tree.key, _groups.c.name == self.name)
-        )
-        scope.note(Fact(f"group:{known.ulid}", None))
-        scope.record(
-            tree,
-            self.verb,
-            {"group": known.ulid},
-            {"group": self.name, "was": group_fields(scope, tree, known)},
-        )

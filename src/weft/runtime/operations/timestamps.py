@@ -13,9 +13,9 @@ from weft.provenance.authority import Token, check_authority, load_anchors
 from weft.provenance.facts import timestamp_fact
 from weft.provenance.stamps import STAMP_STATES, StampStatus, heads_statement
 from weft.runtime.operations.agents import require_person
-from weft.runtime.operations.base import Editing
-from weft.runtime.operations.preferences import put_preferences
-from weft.runtime.scope import Scope
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.scope import Scope
+from weft.runtime.operations.settings import put_preferences
 from weft.store import schema
 from weft.store.jobs import TIMESTAMP_JOB, enqueue
 from weft.store.session import Session

@@ -8,13 +8,13 @@ from sqlalchemy import delete, or_, update
 
 from weft.errors import InvalidInputError
 from weft.provenance.facts import tree_facts
-from weft.runtime.deletions import announce_deletion
-from weft.runtime.drafting import Draft, write_node
-from weft.runtime.operations.base import Destroying, Editing
+from weft.runtime.operations.cursors import move_cursor
+from weft.runtime.operations.deletion import announce_deletion
+from weft.runtime.operations.executor import Destroying, Editing
+from weft.runtime.operations.node_values import TREE_ROWS, tree_value
+from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.projects import open_project
-from weft.runtime.places import move_cursor
-from weft.runtime.scope import Scope, digest_of, dump_json
-from weft.runtime.values import TREE_ROWS, tree_value
+from weft.runtime.operations.scope import Scope, digest_of, dump_json
 from weft.store import schema
 from weft.store.rows import MODES, TreeState
 from weft.store.search import forget_tree
@@ -37,7 +37,7 @@ def _check_title(title: str) -> str:
 
 def _check_preferences(given: Mapping[str, JsonValue] | None) -> None:
     if given:
-        from weft.runtime.operations.preferring import check_preferences  # noqa: PLC0415 - the engine
+        from weft.runtime.operations.preference_checks import check_preferences  # noqa: PLC0415 - the engine
 
         check_preferences(given)
 

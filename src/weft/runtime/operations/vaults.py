@@ -10,8 +10,8 @@ from weft.errors import ConflictError, InvalidInputError, LimitExceededError, No
 from weft.knowledge.folder import Folder
 from weft.provenance.facts import vault_fact
 from weft.runtime.operations.agents import require_person
-from weft.runtime.operations.base import Editing
-from weft.runtime.scope import Scope
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.session import Session
 from weft.tree.access import MemberRole

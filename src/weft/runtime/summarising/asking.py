@@ -21,7 +21,6 @@ from weft.providers.collecting import Answer
 from weft.providers.registry import Registry, installed_providers
 from weft.providers.retrying import stream_retrying
 from weft.providers.wire import Exchange
-from weft.runtime.gate import Gate
 from weft.runtime.generating.attempts import EndedCall
 from weft.runtime.generating.caps import (
     Spender,
@@ -36,6 +35,7 @@ from weft.runtime.generating.caps import (
 from weft.runtime.generating.hearing import told_error
 from weft.runtime.generating.loop import hearing
 from weft.runtime.generating.settings import kept_settings
+from weft.runtime.operations.executor import Executor
 from weft.runtime.summarising.extracting import extract
 from weft.runtime.summarising.models import models_to_ask
 from weft.store import schema
@@ -59,7 +59,7 @@ _TIMEOUT = 60.0
 _AGAIN = ProviderError(Trouble.UNKNOWN, "answered with an error, and asked again")
 
 
-def registry_of(gate: Gate) -> Registry:
+def registry_of(gate: Executor) -> Registry:
     return gate.providers or installed_providers()
 
 
@@ -72,7 +72,7 @@ class Summarised:
 
 
 def ask_for_summary(
-    gate: Gate, prompt: str, text: str, *, tree: int, agent: int, unattended: bool, last_try: bool = True
+    gate: Executor, prompt: str, text: str, *, tree: int, agent: int, unattended: bool, last_try: bool = True
 ) -> Summarised:
     """What the first model says that can be asked; else one sentence of the text, marked as extracted.
 
@@ -104,7 +104,7 @@ def ask_for_summary(
 class _Asking:
     """One model asked for one summary."""
 
-    gate: Gate
+    gate: Executor
     registry: Registry
     name: ModelName
     prompt: str

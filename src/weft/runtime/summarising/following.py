@@ -5,20 +5,20 @@ from collections.abc import Callable
 from sqlalchemy import func, select
 
 from weft.errors import InvalidInputError, NotFoundError
-from weft.runtime.actor import Actor
 from weft.runtime.events import EventBatch, EventLog
-from weft.runtime.gate import Gate
 from weft.runtime.jobs import JobKind, Running
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
 from weft.runtime.summarising.making import Making, node_named
 from weft.runtime.summarising.thread import FOLLOWER
 from weft.store import schema
 from weft.store.jobs import enqueue
 from weft.store.transaction import Transaction
+from weft.tree.event_kinds import CREATING_KINDS
 
 __all__ = ["DOCUMENT_JOB", "NODE_JOB", "TREE_JOB", "job_kinds", "plan_summaries"]
 
 NODE_JOB, TREE_JOB, DOCUMENT_JOB = "summarise-node", "summarise-tree", "summarise-document"
-_MAKING = frozenset({"append", "generate", "merge", "edit", "erase", "split", "join", "commit", "annotate"})
 _EVERY = 10
 """A tree is summarised anew after so many new nodes."""
 _BACKLOG = 1_000
@@ -27,7 +27,7 @@ _BATCH = 500
 _TRIES = 4
 
 
-def plan_summaries(gate: Gate, actor: Actor) -> bool:
+def plan_summaries(gate: Executor, actor: Actor) -> bool:
     """Put what was written since the last look on the list of jobs; whether there may be more.
 
     The place in the event log moves in the same transaction, so that nothing is left out and nothing
@@ -57,7 +57,7 @@ def _plan(transaction: Transaction, now: int, before: str | None, batch: EventBa
     made: dict[str, list[str]] = {}
     for event in batch.events:
         nodes = event.payload.get("nodes")
-        if event.tree_id is not None and event.kind in _MAKING and isinstance(nodes, list):
+        if event.tree_id is not None and event.kind in CREATING_KINDS and isinstance(nodes, list) and nodes:
             made.setdefault(event.tree_id, []).extend(str(node) for node in nodes)
     for tree_id, ids in made.items():
         _plan_tree(transaction, now, tree_id, ids)
@@ -70,8 +70,10 @@ def _plan_tree(transaction: Transaction, now: int, tree_id: str, ids: list[str])
     ).one_or_none()
     if tree is None:
         return
+    # A root is often empty: then there is nothing to summarise.
+    has_text = nodes.c.narrow + nodes.c.wide > 0
     keys = transaction.execute(
-        select(nodes.c.key).where(nodes.c.tree == tree.key, nodes.c.ulid.in_(ids))
+        select(nodes.c.key).where(nodes.c.tree == tree.key, nodes.c.ulid.in_(ids), has_text)
     ).scalars()
     waiting = select(func.count()).select_from(schema.jobs).where(schema.jobs.c.kind == NODE_JOB)
     room = _BACKLOG - transaction.execute(waiting).scalar_one()
@@ -81,7 +83,7 @@ def _plan_tree(transaction: Transaction, now: int, tree_id: str, ids: list[str])
         enqueue(transaction, TREE_JOB, now=now, tree=tree.key)
 
 
-def job_kinds(gate: Gate, actor: Actor) -> dict[str, JobKind]:
+def job_kinds(gate: Executor, actor: Actor) -> dict[str, JobKind]:
     """How each is done. What was summarised meanwhile, or is gone, is done."""
 
     def making(running: Running) -> Making:

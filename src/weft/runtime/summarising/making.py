@@ -11,15 +11,15 @@ from sqlalchemy import func, select
 from weft.context.manifest import NO_LIMIT, Facts, Kind, Manifest, Outcome, Run
 from weft.context.tokens import DEFAULT
 from weft.errors import NotFoundError
-from weft.runtime.actor import Actor
-from weft.runtime.gate import Gate
 from weft.runtime.generating.settings import kept_settings
-from weft.runtime.reading import Reading
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
 from weft.runtime.summarising.asking import Summarised, ask_for_summary, registry_of
 from weft.runtime.summarising.extracting import EXTRACT, extract, is_extract
 from weft.runtime.summarising.models import models_to_ask
 from weft.runtime.summarising.operations import SummariseDocument, SummariseNode, SummariseTree
 from weft.runtime.summarising.templates import document_prompt, node_prompt, tree_prompt
+from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.queries import node_rows
 from weft.store.references import find_tree
@@ -45,7 +45,7 @@ _SLOT = 4_000
 class Making:
     """Makes and keeps summaries, for whoever acts."""
 
-    gate: Gate
+    gate: Executor
     actor: Actor
     unattended: bool = False
     last_try: bool = True
@@ -53,8 +53,8 @@ class Making:
     """Whether whoever runs this is about to end: no more is made than what is under way."""
 
     @property
-    def _read(self) -> Reading:
-        return Reading(self.gate.store, self.actor)
+    def _read(self) -> Reader:
+        return Reader(self.gate.store, self.actor)
 
     def node(self, tree: str, node: str, *, anew: bool = False) -> str:
         """The summary of a node; made and kept, if there is none."""
@@ -187,7 +187,7 @@ def _brief(node: Node) -> str:
     return summary.removeprefix(EXTRACT)
 
 
-def node_named(gate: Gate, tree: int, key: int) -> tuple[str, str]:
+def node_named(gate: Executor, tree: int, key: int) -> tuple[str, str]:
     """The ids of a node that a job names by its keys."""
     trees, nodes = schema.trees, schema.nodes
     statement = (

@@ -8,8 +8,8 @@ from sqlalchemy import select, update
 
 from weft.provenance.facts import summary_fact
 from weft.runtime.generating.attempts import EndedCall, keep_ended
-from weft.runtime.operations.base import Editing
-from weft.runtime.scope import Scope
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.references import find_document
 from weft.store.rows import NodeRow, TreeState

@@ -9,9 +9,9 @@ import orjson
 from sqlalchemy import select
 
 from weft.errors import WeftError
-from weft.runtime.actor import Actor
 from weft.runtime.attending import Attendant, attend
-from weft.runtime.gate import Gate
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
 from weft.store import schema
 from weft.store.base import Store
 
@@ -33,7 +33,7 @@ class _Summariser(Attendant):
     gather: ClassVar[float] = 2.0
     patience: ClassVar[float] = 2.0
 
-    def __init__(self, gate: Gate, owner: int) -> None:
+    def __init__(self, gate: Executor, owner: int) -> None:
         super().__init__(gate.store)
         self._settings = gate.clock, gate.entropy, gate.accept_clock
         self._providers = gate.providers
@@ -45,7 +45,7 @@ class _Summariser(Attendant):
         from weft.runtime.jobs import JobRunner  # noqa: PLC0415 - opening a grove does without all this
         from weft.runtime.summarising.following import job_kinds, plan_summaries  # noqa: PLC0415
 
-        gate, actor = Gate(store, *self._settings, providers=self._providers), Actor(self._owner)
+        gate, actor = Executor(store, *self._settings, providers=self._providers), Actor(self._owner)
         while plan_summaries(gate, actor) and not self.stopping.is_set():
             pass
         runner = JobRunner(gate, job_kinds(gate, actor), stopping=self.stopping)
@@ -65,7 +65,7 @@ def is_wanted(store: Store) -> bool:
     return orjson.loads(kept).get(SUMMARIES) is not False
 
 
-def follow_summaries(gate: Gate, owner: int) -> None:
+def follow_summaries(gate: Executor, owner: int) -> None:
     """Summarise what is written from now on, until the grove is closed."""
     followers = schema.followers
     with gate.store.read() as session:

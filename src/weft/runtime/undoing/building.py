@@ -6,11 +6,11 @@ from typing import Any
 from sqlalchemy import and_, or_, select
 
 from weft.runtime.operations.metadata import lives
-from weft.runtime.scope import digest_of
-from weft.runtime.targets import KINDS
+from weft.runtime.operations.node_values import sources_of
+from weft.runtime.operations.references import KINDS
+from weft.runtime.operations.scope import digest_of
 from weft.runtime.undoing.stack import event_at
 from weft.runtime.undoing.step import Step, refuse
-from weft.runtime.values import sources_of
 from weft.store import schema
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, Flag, NodeRow
 from weft.tree.agent import AgentType

@@ -5,7 +5,7 @@ from collections import Counter
 from sqlalchemy import func, select
 
 from weft.runtime.operations.metadata import lives, recount
-from weft.runtime.scope import Scope
+from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.rows import NodeRow, TreeState
 from weft.store.statements import CONTINUATION, LIVE

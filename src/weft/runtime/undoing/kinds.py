@@ -22,60 +22,38 @@ from weft.runtime.undoing.wholes import (
     Saving,
     StartingDocument,
 )
+from weft.tree.event_kinds import EventKind, Subject
 
-__all__ = ["FINAL", "REVERSALS_IN_GROVE", "REVERSALS_IN_TREE"]
+__all__ = ["REVERSALS"]
 
-_REFERRING: Mapping[str, Reversal] = {
-    **dict.fromkeys(("link", "unlink"), Linking()),
-    **dict.fromkeys(("tag", "untag"), Tagging()),
+REVERSALS: Mapping[EventKind, Reversal] = {
+    **dict.fromkeys((kind for kind in EventKind if kind.subject is Subject.NODE), Making()),
+    EventKind.SWITCH: Moving(),
+    EventKind.TYPE: Typing(),
+    **dict.fromkeys((EventKind.EXCLUDE, EventKind.INCLUDE), Excluding()),
+    **dict.fromkeys((EventKind.BOOKMARK, EventKind.UNBOOKMARK), Bookmarking()),
+    EventKind.PRUNE: Pruning(),
+    EventKind.RESTORE: Restoring(),
+    **dict.fromkeys((EventKind.ATTACH, EventKind.DETACH), Itemising()),
+    **dict.fromkeys((EventKind.COLLAPSE, EventKind.EXPAND, EventKind.UNCOLLAPSE), Folding()),
+    **dict.fromkeys((EventKind.LINK, EventKind.UNLINK), Linking()),
+    **dict.fromkeys((EventKind.TAG, EventKind.UNTAG), Tagging()),
+    EventKind.DESCRIBE: Describing(),
+    EventKind.ASSIGN: Assigning(),
+    **dict.fromkeys((EventKind.ARCHIVE, EventKind.UNARCHIVE), PuttingAway()),
+    **dict.fromkeys((EventKind.PIN, EventKind.UNPIN, EventKind.STASH, EventKind.UNSTASH), Remembering()),
+    EventKind.PLANT: Planting(),
+    EventKind.DOCUMENT: StartingDocument(),
+    EventKind.SAVE: Saving(),
+    **dict.fromkeys((EventKind.ARCHIVE_DOCUMENT, EventKind.RESTORE_DOCUMENT), ArchivingDocument()),
+    EventKind.PROJECT: StartingProject(),
+    EventKind.CHANGE_PROJECT: ChangingProject(),
+    **dict.fromkeys((EventKind.ARCHIVE_PROJECT, EventKind.RESTORE_PROJECT), ArchivingProject()),
+    EventKind.PREFER_IN_GROVE: Preferring(),
+    **dict.fromkeys((EventKind.MOUNT, EventKind.UNMOUNT), Mounting()),
+    EventKind.RECORD: Recording(),
+    EventKind.AGENT: AddingAgent(),
+    EventKind.CHANGE_AGENT: ChangingAgent(),
+    **dict.fromkeys((EventKind.ARCHIVE_AGENT, EventKind.RESTORE_AGENT), ArchivingAgent()),
 }
-
-REVERSALS_IN_TREE: Mapping[str, Reversal] = {
-    **dict.fromkeys(
-        ("append", "generate", "annotate", "merge", "edit", "erase", "split", "join", "commit"), Making()
-    ),
-    "switch": Moving(),
-    "type": Typing(),
-    **dict.fromkeys(("exclude", "include"), Excluding()),
-    **dict.fromkeys(("bookmark", "unbookmark"), Bookmarking()),
-    "prune": Pruning(),
-    "restore": Restoring(),
-    **dict.fromkeys(("attach", "detach"), Itemising()),
-    **dict.fromkeys(("collapse", "expand", "uncollapse"), Folding()),
-    **_REFERRING,
-    "describe": Describing(),
-    "assign": Assigning(),
-    **dict.fromkeys(("archive", "unarchive"), PuttingAway()),
-    **dict.fromkeys(("pin", "unpin", "stash", "unstash"), Remembering()),
-}
-"""What is recorded in a tree's chain."""
-
-REVERSALS_IN_GROVE: Mapping[str, Reversal] = {
-    "plant": Planting(),
-    "document": StartingDocument(),
-    "save": Saving(),
-    **dict.fromkeys(("archive-document", "restore-document"), ArchivingDocument()),
-    "project": StartingProject(),
-    "change-project": ChangingProject(),
-    **dict.fromkeys(("archive-project", "restore-project"), ArchivingProject()),
-    "prefer-in-grove": Preferring(),
-    **dict.fromkeys(("mount", "unmount"), Mounting()),
-    "record": Recording(),
-    "agent": AddingAgent(),
-    "change-agent": ChangingAgent(),
-    **dict.fromkeys(("archive-agent", "restore-agent"), ArchivingAgent()),
-    **_REFERRING,
-}
-"""What is recorded in the grove's."""
-
-FINAL: Mapping[str, str] = {
-    "delete": "deleting a tree cannot be undone: it is gone for good, and undo stops there",
-    "import": "an import cannot be undone: archive or delete what came with it; undo stops there",
-    "delete-document": "deleting a document cannot be undone: it is gone for good, and undo stops there",
-    **dict.fromkeys(
-        ("user", "archive-user", "restore-user", "set-role", "add-token", "revoke-token"),
-        "who may enter is not a matter of undo: change it with weft users; undo stops there",
-    ),
-    "delete-records": "deleting records cannot be undone: they are gone for good, and undo stops there",
-}
-"""Kinds that nothing brings back, and how that is said."""
+"""How each kind that is reversible is taken back and done again."""

@@ -5,8 +5,9 @@ from typing import Any, ClassVar
 from sqlalchemy import delete, select, update
 
 from weft.errors import ConflictError
-from weft.runtime.actor import require_access, require_permission
-from weft.runtime.places import set_working_buffer, working_buffer
+from weft.runtime.operations.cursors import set_working_buffer, working_buffer
+from weft.runtime.operations.node_values import contents_of
+from weft.runtime.operations.permissions import require_access, require_permission
 from weft.runtime.undoing.building import items_seen, require_ground, require_unbuilt
 from weft.runtime.undoing.counting import Counting
 from weft.runtime.undoing.step import (
@@ -18,7 +19,6 @@ from weft.runtime.undoing.step import (
     too_old,
     visible_node,
 )
-from weft.runtime.values import contents_of
 from weft.store import schema
 from weft.store.queries import selections_of
 from weft.store.rows import NodeRow

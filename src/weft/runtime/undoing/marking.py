@@ -4,7 +4,7 @@ from typing import Any, ClassVar, cast
 
 from sqlalchemy import select, update
 
-from weft.runtime.operations.items import open_turn
+from weft.runtime.operations.attachments import open_turn
 from weft.runtime.operations.metadata import prune_from, restore_pruned
 from weft.runtime.undoing.step import Step, cursor_now, node_named, put_cursor, refuse, visible_node
 from weft.store import schema

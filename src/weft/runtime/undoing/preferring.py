@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import orjson
 from sqlalchemy import select
 
-from weft.runtime.operations.preferences import put_preferences
+from weft.runtime.operations.settings import put_preferences
 from weft.runtime.undoing.step import Step, refuse
 from weft.store import schema
 from weft.tree.access import MemberRole

@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 from sqlalchemy import delete, select, update
 
-from weft.runtime.operations.references import group_fields, label_digest, link_between
-from weft.runtime.targets import KINDS, Address
+from weft.runtime.operations.collapsed_ranges import group_fields
+from weft.runtime.operations.references import KINDS, Address, label_digest, link_between
 from weft.runtime.undoing.step import Step, node_named, refuse, visible_node
 from weft.store import schema
 from weft.store.references import find_document

@@ -14,15 +14,10 @@ from sqlalchemy import Select, select
 from weft.store import schema
 from weft.store.session import Session
 from weft.tree.content import JsonObject
+from weft.tree.event_kinds import EVIDENCE_KINDS, EventKind
 
-__all__ = ["EVIDENCE", "REDO", "UNDO", "Recorded", "Tops", "event_at", "tops_before", "tops_now"]
+__all__ = ["Recorded", "Tops", "event_at", "tops_before", "tops_now"]
 
-UNDO, REDO = "undo", "redo"
-EVIDENCE = (
-    *("attempt", "envelope", "timestamp", "certify", "prefer", "summarise", "recall", "think"),
-    *("index-groups", "open-group", "forget-groups"),
-)
-"""Kinds that are no step of an agent's work: a call that was made stays made. Undo passes over them."""
 _events = schema.events
 
 
@@ -62,7 +57,7 @@ def tops_before(session: Session, chain: int, agent: int, ordinal: int) -> Tops:
 
 def _own(chain: int, agent: int) -> Select[Any]:
     return select(_events).where(
-        _events.c.tree == chain, _events.c.agent == agent, _events.c.kind.not_in(EVIDENCE)
+        _events.c.tree == chain, _events.c.agent == agent, _events.c.kind.not_in(sorted(EVIDENCE_KINDS))
     )
 
 
@@ -72,9 +67,9 @@ def _tops(session: Session, own: Select[Any]) -> Tops:
         return Tops(None, None)
     last = _recorded(row)
     match last.kind:
-        case "undo":
+        case EventKind.UNDO:
             return Tops(_number(last.payload, "below"), last.ordinal)
-        case "redo":
+        case EventKind.REDO:
             return Tops(_number(last.payload, "redoes"), _number(last.payload, "above"))
         case _:
             return Tops(last.ordinal, None)

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, NoReturn, Protocol
 from sqlalchemy import delete, select
 
 from weft.errors import ConflictError
-from weft.runtime.places import move_cursor
-from weft.runtime.scope import Scope
+from weft.runtime.operations.cursors import move_cursor
+from weft.runtime.operations.scope import Scope
 from weft.runtime.undoing.stack import Recorded
 from weft.store import schema
 from weft.store.queries import find_node

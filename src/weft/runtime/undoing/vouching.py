@@ -14,58 +14,62 @@ from weft.provenance.facts import (
     tree_facts,
 )
 from weft.provenance.revised import DOCUMENT, PROJECT
-from weft.runtime.operations.references import label_digest
-from weft.runtime.operations.revising import note_revised
-from weft.runtime.targets import Address, targets_of
+from weft.runtime.operations.references import Address, label_digest, targets_of
+from weft.runtime.operations.revisions import note_revised
 from weft.runtime.undoing.step import Step, node_named
 from weft.store import schema
 from weft.store.records import record_rows
 from weft.store.rows import Flag
 from weft.store.transaction import GROVE
 from weft.tree.content import JsonValue
+from weft.tree.event_kinds import EventKind, Subject
 
 __all__ = ["vouch_for"]
 
 
 def vouch_for(step: Step) -> dict[str, JsonValue]:
     """Note the facts, and return what the event has to say outright of marks, prunes and items."""
-    match step.event.kind:
-        case "exclude" | "include" | "bookmark" | "unbookmark":
+    kind = EventKind(step.event.kind)
+    match kind.subject:
+        case Subject.EXCLUSION | Subject.BOOKMARK:
             return {"marks": _marks(step)}
-        case "prune" | "restore":
+        case Subject.PRUNE:
             return _prune(step)
-        case "attach" | "detach":
+        case Subject.ITEM:
             return {"item": _item(step)}
-        case "archive" | "unarchive":
+        case _:
+            pass
+    match kind:
+        case EventKind.ARCHIVE | EventKind.UNARCHIVE:
             return {"archivedAt": step.tree.archived_at}
-        case "assign":
+        case EventKind.ASSIGN:
             told = step.payload if step.direction == "redo" else step.inverse
             return {"project": told["project"]}
-        case "plant":
+        case EventKind.PLANT:
             return {"tree": step.payload["tree"]}
         case _:
-            _note(step)
+            _note(step, kind)
             return {}
 
 
-def _note(step: Step) -> None:
-    match step.event.kind:
-        case "describe":
+def _note(step: Step, kind: EventKind) -> None:
+    match kind.subject:
+        case Subject.TREE:
             step.scope.note(*tree_facts(_row(step, schema.trees, step.tree.ulid)._asdict()))
-        case "link" | "unlink":
+        case Subject.LINK:
             _note_link(step)
-        case "tag" | "untag":
+        case Subject.TAG:
             _note_tag(step)
-        case "collapse" | "expand" | "uncollapse":
+        case Subject.RANGE:
             _note_group(step)
-        case "agent" | "change-agent" | "archive-agent" | "restore-agent":
+        case Subject.AGENT:
             step.scope.note(agent_fact(_row(step, schema.agents, step.payload["agent"])._asdict()))
-        case "document" | "save" | "archive-document" | "restore-document":
+        case Subject.DOCUMENT:
             note_revised(step.scope, DOCUMENT, step.payload["document"], step.payload.get("revision"))
-        case "record":
+        case Subject.RECORD:
             rows = record_rows(step.scope.transaction, step.payload["records"])
             step.scope.note(*(record_fact(row._asdict()) for row in rows))
-        case "project" | "change-project" | "archive-project" | "restore-project":
+        case Subject.PROJECT:
             note_revised(step.scope, PROJECT, step.payload["project"], step.payload.get("revision"))
         case _:
             pass

@@ -7,8 +7,8 @@ from sqlalchemy import Table, or_, select, update
 from weft.runtime.operations.agents import agent_digest, require_free_name, require_person
 from weft.runtime.operations.documents import require_free_title
 from weft.runtime.operations.projects import require_free_name as require_free_project
+from weft.runtime.operations.scope import digest_of
 from weft.runtime.operations.trees import set_archived
-from weft.runtime.scope import digest_of
 from weft.runtime.undoing.building import require_no_references
 from weft.runtime.undoing.stack import tops_now
 from weft.runtime.undoing.step import Step, refuse

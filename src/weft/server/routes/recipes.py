@@ -9,7 +9,7 @@ from starlette.requests import Request
 from weft.context.filters.running import FilterError
 from weft.context.group_index import read_removal_request
 from weft.errors import WeftError
-from weft.runtime.groups import GroupIndex
+from weft.runtime.records.group_index import GroupIndex
 from weft.server.asking import ERRORS, Asking, answer_of, answered, body_of
 from weft.server.wire import JsonAnswer, answer_error, error_body, read_object
 from weft.tree.json import JsonObject, JsonValue

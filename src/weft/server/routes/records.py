@@ -7,8 +7,8 @@ from starlette.requests import Request
 
 from weft.errors import InvalidInputError, PermissionDeniedError
 from weft.runtime.operations.records import APPEND_LIMIT
-from weft.runtime.records import LIST_LIMIT
-from weft.server.admitting import Caller
+from weft.runtime.records.streams import LIST_LIMIT
+from weft.server.admitting import Client
 from weft.server.asking import ERRORS, Asking, answer_of, answered, body_of
 from weft.server.wire import JsonAnswer, read_object
 from weft.tree.json import JsonObject
@@ -51,7 +51,7 @@ _EXAMPLE = {
 }
 
 
-def _drafts(caller: Caller, body: JsonObject) -> list[RecordDraft]:
+def _drafts(caller: Client, body: JsonObject) -> list[RecordDraft]:
     listed = body.get("records")
     if not isinstance(listed, list | tuple) or not listed:
         raise InvalidInputError("records must be an array of at least one record", path="records")

@@ -1,0 +1,79 @@
+"""A document that one can act on."""
+
+from typing import TYPE_CHECKING
+
+from weft.runtime.operations.documents import ArchiveDocument, DeleteDocument, SaveDocument
+from weft.tree.document import Document, Revision, section_of, with_section
+
+if TYPE_CHECKING:
+    from weft.grove.grove import Grove
+
+__all__ = ["DocumentHandle"]
+
+
+class DocumentHandle:
+    """One document at one revision."""
+
+    __slots__ = ("_grove", "value")
+
+    def __init__(self, grove: "Grove", value: Document) -> None:
+        self._grove = grove
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"<Document {self.title!r} revision {self.revision}>"
+
+    @property
+    def id(self) -> str:
+        return self.value.id
+
+    @property
+    def title(self) -> str:
+        return self.value.title
+
+    @property
+    def text(self) -> str:
+        return self.value.content
+
+    @property
+    def revision(self) -> int:
+        return self.value.revision
+
+    def section(self, name: str) -> str:
+        """A heading with what follows it, by slug or heading."""
+        found = section_of(self.text, name)
+        return self.text[found.start : found.end]
+
+    def save(self, content: str | None = None, *, title: str | None = None) -> "DocumentHandle":
+        """A new revision; a conflict if somebody saved since this one."""
+        operation = SaveDocument(document=self.id, revision=self.revision, content=content, title=title)
+        return DocumentHandle(self._grove, self._grove.perform(operation))
+
+    def save_section(self, name: str, content: str) -> "DocumentHandle":
+        """Write one section anew; its heading stays, unless the text brings one."""
+        return self.save(with_section(self.text, name, content))
+
+    def revisions(self) -> list[Revision]:
+        """Every save, the latest first."""
+        return self._grove.read.revisions(self.id)
+
+    def at(self, revision: int) -> "DocumentHandle":
+        """As it was at a revision; saving from there is a conflict, unless it is the latest."""
+        return DocumentHandle(self._grove, self._grove.read.document(self.id, revision))
+
+    def archive(self) -> None:
+        self._grove.perform(ArchiveDocument(document=self.id))
+
+    def unarchive(self) -> None:
+        self._grove.perform(ArchiveDocument(document=self.id, restore=True))
+
+    def delete(self, *, confirm: str) -> None:
+        self._grove.perform(DeleteDocument(document=self.id, confirm=confirm))
+
+    def summarise(self, *, anew: bool = False) -> str:
+        """One sentence; made and kept, where there is none yet."""
+        return self._grove.summaries.document(self.value.id, anew=anew)
+
+    def close(self) -> None:
+        """You are done editing: it is summarised anew in the background."""
+        self._grove.summaries.close_document(self.value.id)

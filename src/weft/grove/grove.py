@@ -1,0 +1,620 @@
+"""A grove: one database, everything a person or team owns."""
+
+import atexit
+import weakref
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path as FilePath
+from types import TracebackType
+from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
+
+from sqlalchemy import select
+
+from weft.errors import InvalidInputError
+from weft.grove.document import DocumentHandle
+from weft.grove.node import NodeHandle
+from weft.grove.project import ProjectHandle, items_of
+from weft.grove.tree import TreeHandle
+from weft.ids import Entropy, random_bytes
+from weft.runtime.attending import dismiss
+from weft.runtime.errands import run_errands
+from weft.runtime.events import EventBatch, EventLog
+from weft.runtime.following import Subscription, follow, stop_following
+from weft.runtime.idempotency import Idempotency
+from weft.runtime.jobs import JobBoard
+from weft.runtime.leases import Leases
+from weft.runtime.operations.agents import AddAgent
+from weft.runtime.operations.bootstrap import owner_of
+from weft.runtime.operations.clock import Clock, system_clock
+from weft.runtime.operations.documents import CreateDocument
+from weft.runtime.operations.executor import Caller, Executor, Operation
+from weft.runtime.operations.history import Redo, Undo
+from weft.runtime.operations.permissions import Actor, require_access
+from weft.runtime.operations.projects import CreateProject
+from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
+from weft.runtime.operations.trees import Plant
+from weft.runtime.running import close_left_behind, stop_runs
+from weft.runtime.search.filters import Moment, Search
+from weft.runtime.search.indexer import follow_index, reindex
+from weft.runtime.search.results import HitKind, Hits
+from weft.runtime.search.search import search
+from weft.runtime.summarising.thread import follow_summaries
+from weft.runtime.views.reader import Reader
+from weft.store import schema
+from weft.store.base import Store
+from weft.store.opening import open_store
+from weft.tree.access import MemberRole
+from weft.tree.agent import Agent, AgentType, Configuration, Permission
+from weft.tree.content import Content, JsonValue
+from weft.tree.history import Happening, Stepped
+from weft.tree.progress import Progress, silent
+from weft.tree.project import ProjectItem
+from weft.tree.reference import Link, Tag, TargetKind
+from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.context.tokens import Calibration
+    from weft.grove.vault import Vaults
+    from weft.provenance.report import Report
+    from weft.providers.registry import Registry
+    from weft.runtime.collaborating.handles import AgentHandle
+    from weft.runtime.commanding.doing import Done
+    from weft.runtime.contexts.assembler import Contexts
+    from weft.runtime.contexts.layers import Layers
+    from weft.runtime.contexts.turn_tools import Tools
+    from weft.runtime.evidence import Evidence
+    from weft.runtime.generate import Generations
+    from weft.runtime.moving.backup import BackedUp
+    from weft.runtime.moving.files import Exported, Imported
+    from weft.runtime.operations.access import Users
+    from weft.runtime.records.group_index import GroupIndex
+    from weft.runtime.records.recipes import Recipes
+    from weft.runtime.records.streams import Records
+    from weft.runtime.stamping import Stamped
+    from weft.runtime.summaries import Summaries
+
+__all__ = ["Grove", "open_grove"]
+
+R = TypeVar("R")
+
+
+def open_grove(
+    address: str | FilePath | None = None,
+    *,
+    timeout: float = 30.0,
+    create: bool = True,
+    clock: Clock = system_clock,
+    entropy: Entropy = random_bytes,
+    accept_clock: bool = False,
+    background: bool = True,
+    providers: "Registry | None" = None,
+) -> "Grove":
+    """Open a grove: a path, or postgresql://…; the default one if nothing is named.
+
+    It is created on first use, with one owner, and nothing leaves the machine. Without
+    `background` no thread indexes what is written (searching catches up by itself), and
+    timestamps that were asked for are fetched only by `fetch_timestamps`. `providers` are
+    whom models are asked of, where not all that is installed.
+    """
+    store = open_store(address, timeout=timeout, create=create)
+    store.background = background
+    try:
+        gate = Executor(store, clock, entropy, accept_clock, providers=providers)
+        owner = owner_of(gate)
+        close_left_behind(gate, Actor(owner))
+        if background:
+            follow_index(store)
+            run_errands(gate, owner)
+            follow_summaries(gate, owner)
+        return Grove(Caller(gate, Actor(owner)))
+    except BaseException:
+        _close(store)
+        raise
+
+
+class Grove:
+    """Trees, documents and agents, as seen and changed by one agent."""
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+        self._read = Reader.of(caller)
+        _open_stores.add(caller.store)
+
+    def __repr__(self) -> str:
+        return f"<Grove {self.caller.store.name}>"
+
+    def _repr_html_(self) -> str:
+        from weft.runtime.views.html import trees_html  # noqa: PLC0415 - only notebooks need it
+
+        return trees_html(self._read.trees(limit=50))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the database go. What was acknowledged is safe with or without this."""
+        _close(self.caller.store)
+
+    @property
+    def name(self) -> str:
+        return self.caller.store.name
+
+    @property
+    def read(self) -> Reader:
+        """Everything that can be looked at."""
+        return self._read
+
+    @property
+    def contexts(self) -> "Contexts":
+        """What models would see."""
+        from weft.runtime.contexts.assembler import (  # noqa: PLC0415 - the engine is loaded by who asks it
+            Contexts,
+        )
+
+        return Contexts.of(self.caller)
+
+    @property
+    def vaults(self) -> "Vaults":
+        """Folders of notes: `loom.vaults.mount(path)`, `loom.vaults.note("Ideas/Snow.md")`."""
+        from weft.grove.vault import Vaults  # noqa: PLC0415 - few calls read notes
+
+        return Vaults(self)
+
+    @property
+    def tools(self) -> "Tools":
+        """What can be looked up for a turn: `loom.tools.run("localSearch", query="the lamp")`."""
+        from weft.runtime.contexts.turn_tools import Tools  # noqa: PLC0415 - few calls look things up
+
+        return Tools(self.caller)
+
+    @property
+    def layers(self) -> "Layers":
+        """Requests in layers: what models would be sent, what they were, and what a cache made of it."""
+        from weft.runtime.contexts.layers import Layers  # noqa: PLC0415 - the engine is loaded by who asks it
+
+        return Layers.of(self.caller)
+
+    @property
+    def evidence(self) -> "Evidence":
+        """Verifying, provenance, timestamps, bundles."""
+        from weft.runtime.evidence import Evidence  # noqa: PLC0415 - brings cryptography along
+
+        return Evidence(self.caller.store, self.caller.actor)
+
+    @property
+    def preferences(self) -> Mapping[str, JsonValue]:
+        """What was set for the whole grove; a tree and a call may say otherwise."""
+        return self.contexts.preferences()
+
+    def prefer(self, **settings: JsonValue) -> None:
+        """Set preferences for the whole grove (`truncation_strategy`, …); None takes one back."""
+        from weft.runtime.operations.settings import Prefer  # noqa: PLC0415
+
+        self.perform(Prefer(settings=settings))
+
+    def calibrate(self, model: str) -> "Calibration | None":
+        """Learn a model's tokens from its recorded usage, as a new version; None while there is too little."""
+        from weft.runtime.operations.settings import Calibrate  # noqa: PLC0415
+
+        return self.perform(Calibrate(model=model))
+
+    def verify(self, progress: "Progress | None" = None) -> "Report":
+        """Whether everything in this grove is as it was written."""
+        return self.evidence.verify_grove(progress)
+
+    def timestamp(self, *authorities: str) -> list[str]:
+        """Ask for the heads of all chains to be certified, by all authorities or by these."""
+        from weft.runtime.operations.timestamps import RequestTimestamp  # noqa: PLC0415
+
+        return self.perform(RequestTimestamp(authorities=authorities))
+
+    def set_authorities(self, certificates: Mapping[str, str]) -> None:
+        """Choose who certifies times: address → the PEM certificates its answers are checked against."""
+        from weft.runtime.operations.timestamps import Authority, SetAuthorities  # noqa: PLC0415
+
+        self.perform(SetAuthorities(authorities=[Authority(*each) for each in certificates.items()]))
+
+    def fetch_timestamps(self, *, everything: bool = False, timeout: float = 10.0) -> "Stamped":
+        """Ask the authorities for what is due; with `everything`, for all that is pending."""
+        from weft.runtime.stamping import Stamped, plan_next, stamp_pending  # noqa: PLC0415
+
+        gate = self.caller.executor
+        now = gate.clock()
+        done = stamp_pending(gate, self.caller.actor, now, everything=everything, timeout=timeout)
+        if done != Stamped():
+            gate.store.write(lambda transaction: plan_next(transaction, now))
+        return done
+
+    @property
+    def me(self) -> Agent:
+        """The agent that acts through this object."""
+        with self.caller.store.read() as session:
+            key = schema.agents.c.key == self.caller.actor.agent
+            ulid = session.execute(select(schema.agents.c.ulid).where(key)).scalar_one()
+        return self._read.agent(ulid)
+
+    def acting_as(self, agent: str) -> "Grove":
+        """The same grove through another agent's eyes and rights."""
+        return Grove(self.caller.acting_as(agent))
+
+    def perform(self, operation: Operation[R]) -> R:
+        """Do one operation: checked, in one transaction, recorded."""
+        return self.caller.perform(operation)
+
+    def plant(
+        self,
+        title: str | None = None,
+        text: str | Content = "",
+        *,
+        mode: Mode | str = Mode.DIALOGUE,
+        system_context: str = "",
+        description: str = "",
+        buffer_mode_system_context: bool = False,
+        preferences: Mapping[str, JsonValue] | None = None,
+        project: str | None = None,
+    ) -> TreeHandle:
+        """Plant a tree. `text` is its root's; without it the root is empty."""
+        return TreeHandle(
+            self,
+            self.perform(
+                Plant(
+                    title=title,
+                    mode=_mode(mode),
+                    content=text,
+                    description=description,
+                    system_context=system_context,
+                    buffer_mode_system_context=buffer_mode_system_context,
+                    preferences=preferences,
+                    project=project,
+                )
+            ),
+        )
+
+    def trees(self, *, archived: bool = False) -> list[TreeHandle]:
+        """All trees, the most recently changed first."""
+        return [TreeHandle(self, tree) for tree in self._read.trees(archived=archived)]
+
+    def tree(self, reference: str) -> TreeHandle:
+        """A tree by id or title."""
+        return TreeHandle(self, self._read.tree(reference))
+
+    def node(self, reference: str) -> NodeHandle:
+        """A node of any tree, by ULID or by a local id that only one tree has."""
+        return NodeHandle(self, self._read.find(reference))
+
+    def add_agent(
+        self,
+        name: str,
+        *,
+        type: AgentType | str = AgentType.MODEL,  # noqa: A002 - the spec's word
+        model_ref: str | None = None,
+        permissions: Sequence[str] | None = None,
+        system_prompt: str | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        stop_sequences: Sequence[str] = (),
+        custom: Mapping[str, JsonValue] | None = None,
+    ) -> Agent:
+        """A new participant."""
+        return self.perform(
+            AddAgent(
+                name=name,
+                type=AgentType(type),
+                model_ref=model_ref,
+                permissions=permissions,
+                configuration=Configuration(
+                    system_prompt=system_prompt,
+                    temperature=temperature,
+                    max_tokens=max_tokens,
+                    stop_sequences=tuple(stop_sequences),
+                    custom=custom or {},
+                ),
+            )
+        )
+
+    def agents(self) -> list[Agent]:
+        return self._read.agents()
+
+    def document(self, reference: str) -> DocumentHandle:
+        """A document by title or id."""
+        return DocumentHandle(self, self._read.document(reference))
+
+    def documents(self) -> list[DocumentHandle]:
+        return [DocumentHandle(self, document) for document in self._read.documents()]
+
+    def write_document(self, title: str, content: str = "") -> DocumentHandle:
+        """A new document."""
+        return DocumentHandle(self, self.perform(CreateDocument(title=title, content=content)))
+
+    def remember(self, text: str) -> DocumentHandle:
+        """One more line of the user's memory, which stands at the beginning of every request in layers."""
+        from weft.runtime.contexts.user_memory import remember  # noqa: PLC0415 - few calls remember
+
+        return remember(self, text)
+
+    def create_project(
+        self, name: str, *, system_prompt: str = "", context: Sequence[ProjectItem | str] = ()
+    ) -> ProjectHandle:
+        """A system prompt and context for trees to share: `doc:TITLE`, `folder:VAULT/PATH`, urls."""
+        operation = CreateProject(name=name, system_prompt=system_prompt, context=items_of(context))
+        return ProjectHandle(self, self.perform(operation))
+
+    def project(self, reference: str) -> ProjectHandle:
+        """A project by name or id."""
+        return ProjectHandle(self, self._read.project(reference))
+
+    def projects(self, *, archived: bool = False) -> list[ProjectHandle]:
+        return [ProjectHandle(self, project) for project in self._read.projects(archived=archived)]
+
+    @property
+    def jobs(self) -> JobBoard:
+        """What is to be done in the background, and what could not be."""
+        return JobBoard(self.caller.executor, self.caller.actor)
+
+    @property
+    def leases(self) -> Leases:
+        """The right to extend a position, for a while."""
+        return Leases(self.caller.executor, self.caller.actor)
+
+    @property
+    def idempotency(self) -> Idempotency:
+        """Calls that do their work once, however often they are made."""
+        return Idempotency(self.caller.executor, self.caller.actor)
+
+    def search(
+        self,
+        query: str,
+        *,
+        tree: str | None = None,
+        author: str | None = None,
+        author_type: AgentType | str | None = None,
+        model: str | None = None,
+        after: Moment | None = None,
+        before: Moment | None = None,
+        bookmarked: bool = False,
+        kinds: Collection[HitKind | str] | None = None,
+        mode: Mode | str | None = None,
+        everything: bool = False,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> Hits:
+        """Find nodes, trees, documents and tags by their words: all of them, "a phrase", a beginn*, -not, or."""
+        return search(
+            self.caller.store,
+            self.caller.actor,
+            Search(
+                query=query,
+                tree=tree,
+                author=author,
+                author_type=author_type,
+                model=model,
+                after=after,
+                before=before,
+                bookmarked=bookmarked,
+                kinds=kinds,
+                mode=mode,
+                everything=everything,
+                limit=limit,
+                offset=offset,
+            ),
+        )
+
+    def reindex(self, progress: Progress | None = None) -> None:
+        """Make the search index anew, which is never needed unless something is wrong with it."""
+        with self.caller.store.read() as session:
+            require_access(session, self.caller.actor, MemberRole.OWNER)
+        reindex(self.caller.store, progress)
+
+    def put_blob(self, data: bytes) -> str:
+        """Keep media bytes; the result is the `ref` of an image or audio block."""
+        return self.caller.store.blobs.put(data)
+
+    def blob(self, ref: str) -> bytes:
+        return self.caller.store.blobs.get(ref)
+
+    def export(
+        self,
+        target: FilePath | str | BinaryIO,
+        trees: Sequence[TreeHandle | str] | None = None,
+        *,
+        overwrite: bool = False,
+        progress: Progress = silent,
+    ) -> "Exported":
+        """Write trees, or the whole grove, to a file in Weft's own JSON; `.gz` is compressed."""
+        from weft.runtime.moving.files import export_file  # noqa: PLC0415 - few calls move a grove
+
+        named = None if trees is None else [tree if isinstance(tree, str) else tree.id for tree in trees]
+        place = FilePath(target) if isinstance(target, str) else target
+        return export_file(
+            self.caller.executor, self.caller.actor, place, named, overwrite=overwrite, progress=progress
+        )
+
+    def import_(self, source: FilePath | str | BinaryIO, *, progress: Progress = silent) -> "Imported":
+        """Take in a file in Weft's own JSON: all of it, checked against its hashes, or nothing."""
+        from weft.runtime.moving.files import import_file  # noqa: PLC0415 - few calls move a grove
+
+        place = FilePath(source) if isinstance(source, str) else source
+        return import_file(self.caller.executor, self.caller.actor, place, progress=progress)
+
+    def backup(
+        self,
+        path: FilePath | str,
+        *,
+        overwrite: bool = False,
+        verify: bool = False,
+        progress: Progress = silent,
+    ) -> "BackedUp":
+        """Copy the grove to a file while others write; to restore it, open the file."""
+        from weft.runtime.moving.backup import back_up  # noqa: PLC0415 - few calls move a grove
+
+        place = FilePath(path)
+        return back_up(
+            self.caller.executor,
+            self.caller.actor,
+            place,
+            overwrite=overwrite,
+            verify=verify,
+            progress=progress,
+        )
+
+    def events(
+        self, *, after: str | None = None, trees: Sequence[str] | None = None, limit: int = 1_000
+    ) -> EventBatch:
+        """What happened behind a cursor (from the beginning, without one), and the cursor to go on from."""
+        return EventLog(self.caller.store, self.caller.actor).read(after=after, trees=trees, limit=limit)
+
+    def follow(
+        self,
+        *,
+        after: str | None = None,
+        trees: Sequence[str] | None = None,
+        timeout: float | None = None,
+    ) -> Subscription:
+        """The same as it happens: iterate over it, and close it. `after="now"` leaves out the past."""
+        log = EventLog(self.caller.store, self.caller.actor)
+        return follow(log, after=after, trees=trees, timeout=timeout)
+
+    def link(
+        self,
+        one: TreeHandle | NodeHandle | DocumentHandle,
+        other: TreeHandle | NodeHandle | DocumentHandle,
+        note: str = "",
+    ) -> Link:
+        """Link any two of node, tree and document."""
+        return self.perform(LinkTogether(one=target_of(one), other=target_of(other), note=note))
+
+    def unlink(
+        self,
+        one: TreeHandle | NodeHandle | DocumentHandle,
+        other: TreeHandle | NodeHandle | DocumentHandle,
+    ) -> None:
+        self.perform(Unlink(one=target_of(one), other=target_of(other)))
+
+    def links(self, target: TreeHandle | NodeHandle | DocumentHandle) -> list[Link]:
+        return self._read.links(target_of(target))
+
+    def tag(self, target: TreeHandle | NodeHandle | DocumentHandle, label: str) -> Tag:
+        return self.perform(TagTarget(target=target_of(target), label=label))
+
+    def untag(self, target: TreeHandle | NodeHandle | DocumentHandle, label: str) -> None:
+        self.perform(Untag(target=target_of(target), label=label))
+
+    def tags(self, target: TreeHandle | NodeHandle | DocumentHandle) -> list[str]:
+        return [tag.label for tag in self._read.tags(target_of(target))]
+
+    @property
+    def generations(self) -> "Generations":
+        """Asking models: who answers by default, what may be spent."""
+        from weft.runtime.generate import Generations  # noqa: PLC0415 - few calls ask a model
+
+        return Generations(self, self.caller.executor, self.caller.actor)
+
+    def do(self, text: str, *, tree: str | None = None, agent: str | None = None) -> "Done":
+        """Carry out commands: `loom.do("→ help")`, in a tree, or in the one you were last in."""
+        from weft.runtime.commanding.doing import do  # noqa: PLC0415 - few calls speak in commands
+
+        return do(self, self.read.latest_tree() if tree is None else tree, text, agent)
+
+    def calling(
+        self, agent: str, *, within: frozenset[Permission] | None = None, run: str | None = None
+    ) -> "Grove":
+        """The same grove through another agent that acts for you: the intersection of both agents' rights.
+
+        `within` narrows them further; leases held by `run` do not block it.
+        """
+        return Grove(self.caller.calling(agent, within=within, run=run))
+
+    def agent(self, reference: str) -> "AgentHandle":
+        """An agent by name or id, to be asked: `loom.agent("Muse").run("Look around.", tree=tree)`."""
+        from weft.runtime.collaborating.handles import AgentHandle  # noqa: PLC0415 - few calls ask a model
+
+        return AgentHandle(self, self.read.agent(reference))
+
+    @property
+    def summaries(self) -> "Summaries":
+        """One sentence for a node or a document, two for a tree; how they are made."""
+        from weft.runtime.summaries import Summaries  # noqa: PLC0415 - brings providers along
+
+        return Summaries(self.caller.executor, self.caller.actor)
+
+    @property
+    def records(self) -> "Records":
+        """What outside programs keep here, in streams."""
+        from weft.runtime.records.streams import Records  # noqa: PLC0415
+
+        return Records(self.caller.executor, self.caller.actor)
+
+    @property
+    def groups(self) -> "GroupIndex":
+        """Which of a session's messages are collapsed into groups."""
+        from weft.runtime.records.group_index import GroupIndex  # noqa: PLC0415
+
+        return GroupIndex(self.caller.executor, self.caller.actor)
+
+    @property
+    def recipes(self) -> "Recipes":
+        """Recipes over its records and trees."""
+        from weft.runtime.records.recipes import Recipes  # noqa: PLC0415
+
+        return Recipes(self.caller)
+
+    @property
+    def users(self) -> "Users":
+        """Who may enter."""
+        from weft.runtime.operations.access import Users  # noqa: PLC0415
+
+        return Users(self.caller.executor, self.caller.actor)
+
+    def undo(self, steps: int = 1) -> list[Stepped]:
+        """Take back your own last operations on documents, agents and the planting of trees."""
+        return self.perform(Undo(steps=steps))
+
+    def redo(self, steps: int = 1) -> list[Stepped]:
+        """Do again what you have undone in the grove itself since your last operation there."""
+        return self.perform(Redo(steps=steps))
+
+    def history(
+        self, limit: int = 50, *, before: int | None = None, agent: str | None = None
+    ) -> list[Happening]:
+        """What was done in the grove itself, oldest first; a tree has a history of its own."""
+        return self._read.history(None, limit=limit, before=before, agent=agent)
+
+
+def target_of(thing: TreeHandle | NodeHandle | DocumentHandle) -> TargetRef:
+    match thing:
+        case TreeHandle():
+            return TargetRef(TargetKind.TREE, thing.id)
+        case NodeHandle():
+            return TargetRef(TargetKind.NODE, thing.id, thing.value.tree_id)
+        case DocumentHandle():
+            return TargetRef(TargetKind.DOCUMENT, thing.id)
+
+
+def _mode(mode: Mode | str) -> Mode:
+    try:
+        return Mode(mode)
+    except ValueError:
+        raise InvalidInputError(f"{mode!r} is not a mode", hint="use dialogue or buffer") from None
+
+
+_open_stores: "weakref.WeakSet[Store]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for store in list(_open_stores):
+        _close(store)
+
+
+def _close(store: Store) -> None:
+    stop_runs(store)
+    dismiss(store)
+    stop_following(store)
+    store.close()

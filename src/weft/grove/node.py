@@ -1,0 +1,359 @@
+"""A node that one can act on."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
+
+from weft.errors import InvalidInputError
+from weft.runtime.operations.attachments import Detach
+from weft.runtime.operations.cursors import Switch
+from weft.runtime.operations.edits import Edit, Join, Split
+from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
+from weft.runtime.operations.nodes import Annotate, Append, Merge
+from weft.tree.attempt import RawResponse
+from weft.tree.authorship import Span
+from weft.tree.content import Content
+from weft.tree.edge import Source, SourceRole
+from weft.tree.item import Item
+from weft.tree.node import Metadata, Node, Role, Status
+from weft.tree.path import Path
+
+if TYPE_CHECKING:
+    from weft.context.layers.envelope import Envelope
+    from weft.context.manifest import Manifest
+    from weft.context.result import AssembledContext
+    from weft.grove.grove import Grove
+    from weft.grove.tree import TreeHandle
+    from weft.provenance.report import Report
+    from weft.runtime.contexts.assembler import ContextWishes
+    from weft.runtime.contexts.options import LayerWishes
+    from weft.runtime.contexts.prepared_request import Prepared
+    from weft.runtime.evidence import ProvenanceHandle
+    from weft.runtime.generate import Generated, Stream
+    from weft.runtime.generating.preflight import Preflight
+    from weft.runtime.generating.wishes import GenerateWishes
+    from weft.tree.difference import Difference
+    from weft.tree.progress import Progress
+
+__all__ = ["NodeHandle", "node_reference", "sources_of"]
+
+
+class NodeHandle:
+    """One node of a tree. The content never changes; metadata is as it was when looked at."""
+
+    __slots__ = ("_grove", "value")
+
+    def __init__(self, grove: "Grove", value: Node) -> None:
+        self._grove = grove
+        self.value = value
+
+    def __repr__(self) -> str:
+        text = " ".join(self.text.split())
+        shown = text if len(text) <= 50 else text[:49] + "…"
+        marks = "".join(
+            f" {mark}"
+            for mark in ("excluded", "pruned", "bookmarked", "hidden")
+            if getattr(self.metadata, mark)
+        )
+        return f"<Node [{self.local_id}] {self.value.author_type}{marks} {shown!r}>"
+
+    def _repr_html_(self) -> str:
+        from weft.runtime.views.html import node_html  # noqa: PLC0415 - only notebooks need it
+
+        return node_html(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NodeHandle) and other.id == self.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    @property
+    def id(self) -> str:
+        return self.value.id
+
+    @property
+    def local_id(self) -> str:
+        return self.value.local_id
+
+    @property
+    def text(self) -> str:
+        return self.value.text
+
+    @property
+    def content(self) -> Content:
+        return self.value.content
+
+    @property
+    def role(self) -> Role:
+        return self.value.role
+
+    @property
+    def depth(self) -> int:
+        return self.value.depth
+
+    @property
+    def metadata(self) -> Metadata:
+        return self.value.metadata
+
+    @property
+    def tree(self) -> "TreeHandle":
+        return self._grove.tree(self.value.tree_id)
+
+    @property
+    def path(self) -> Path:
+        """Root to here."""
+        return self._grove.read.path(self.value.tree_id, self.id)
+
+    def head(self, count: int) -> Path:
+        """The first nodes of the path to here."""
+        return self._grove.read.path(self.value.tree_id, self.id, head=count)
+
+    def tail(self, count: int) -> Path:
+        """The last nodes of the path to here."""
+        return self._grove.read.path(self.value.tree_id, self.id, tail=count)
+
+    @property
+    def children(self) -> list["NodeHandle"]:
+        return self._wrap(self._grove.read.children(self.value.tree_id, self.id))
+
+    @property
+    def siblings(self) -> list["NodeHandle"]:
+        """The continuations of the parent, this one among them."""
+        return self._wrap(self._grove.read.siblings(self.value.tree_id, self.id))
+
+    @property
+    def annotations(self) -> list["NodeHandle"]:
+        return self._wrap(self._grove.read.children(self.value.tree_id, self.id, annotations=True))
+
+    @property
+    def versions(self) -> list["NodeHandle"]:
+        """All nodes at this position; in dialogue only this one."""
+        return self._wrap(self._grove.read.versions(self.value.tree_id, self.id))
+
+    @property
+    def authorship(self) -> tuple[Span, ...]:
+        """Who wrote which characters, through all edits."""
+        return self._grove.read.authorship(self.value.tree_id, self.id)
+
+    def refresh(self) -> "NodeHandle":
+        """The node with its metadata as it is now."""
+        return NodeHandle(self._grove, self._grove.read.node(self.value.tree_id, self.id))
+
+    def say(
+        self,
+        content: str | Content,
+        *,
+        context: Sequence["NodeHandle | str"] = (),
+        instructions: Sequence["NodeHandle | str"] = (),
+        attachments: Sequence[Item] = (),
+        author: str | None = None,
+        role: Role | None = None,
+        status: Status = Status.COMPLETE,
+        response: RawResponse | None = None,
+    ) -> "NodeHandle":
+        """A new node under this one."""
+        operation = Append(
+            tree=self.value.tree_id,
+            parent=self.id,
+            content=content,
+            sources=sources_of(context, instructions),
+            attachments=attachments,
+            author=author,
+            role=role,
+            status=status,
+            response=response,
+        )
+        return NodeHandle(self._grove, self._grove.perform(operation))
+
+    def edit(self, content: str | Content) -> "NodeHandle":
+        """A new text: a branch in dialogue, a version in place in a buffer."""
+        operation = Edit(tree=self.value.tree_id, node=self.id, content=content)
+        return NodeHandle(self._grove, self._grove.perform(operation))
+
+    def annotate(self, content: str | Content) -> "NodeHandle":
+        operation = Annotate(tree=self.value.tree_id, node=self.id, content=content)
+        return NodeHandle(self._grove, self._grove.perform(operation))
+
+    def merge(self, *others: "NodeHandle | str", content: str | Content) -> "NodeHandle":
+        """A new node that comes from this and others."""
+        nodes = [self.id, *(node_reference(other) for other in others)]
+        operation = Merge(tree=self.value.tree_id, nodes=nodes, content=content)
+        return NodeHandle(self._grove, self._grove.perform(operation))
+
+    def split(self, at: int | str) -> tuple["NodeHandle", "NodeHandle"]:
+        """Two halves as a branch beside this node; `at` is an offset or the second half's first words."""
+        first, second = self._grove.perform(Split(tree=self.value.tree_id, node=self.id, at=at))
+        return NodeHandle(self._grove, first), NodeHandle(self._grove, second)
+
+    def join(self, following: "NodeHandle | str | None" = None) -> "NodeHandle":
+        """One node of this and the one that follows it, beside it."""
+        reference = None if following is None else node_reference(following)
+        operation = Join(tree=self.value.tree_id, node=self.id, following=reference)
+        return NodeHandle(self._grove, self._grove.perform(operation))
+
+    def exclude(self) -> "NodeHandle":
+        self._grove.perform(Exclude(tree=self.value.tree_id, node=self.id))
+        return self.refresh()
+
+    def include(self) -> "NodeHandle":
+        self._grove.perform(Include(tree=self.value.tree_id, node=self.id))
+        return self.refresh()
+
+    def bookmark(self, label: str | None = None) -> "NodeHandle":
+        self._grove.perform(Bookmark(tree=self.value.tree_id, node=self.id, label=label))
+        return self.refresh()
+
+    def unbookmark(self) -> "NodeHandle":
+        self._grove.perform(Unbookmark(tree=self.value.tree_id, node=self.id))
+        return self.refresh()
+
+    def prune(self) -> int:
+        """Hide this node and all below it; how many went."""
+        return self._grove.perform(Prune(tree=self.value.tree_id, node=self.id))
+
+    def restore(self) -> int:
+        """Bring back exactly what one prune hid; how many came."""
+        return self._grove.perform(Restore(tree=self.value.tree_id, node=self.id))
+
+    def verify(self, *, path: bool = False, progress: "Progress | None" = None) -> "Report":
+        """Whether this node (with `path`: and all it was written from) is as it was written."""
+        return self._grove.evidence.verify_node(self.value.tree_id, self.id, path=path, progress=progress)
+
+    def provenance(self) -> "ProvenanceHandle":
+        """Where this node comes from, with the evidence."""
+        from weft.runtime.evidence import ProvenanceHandle  # noqa: PLC0415 - only who asks needs it
+
+        evidence = self._grove.evidence
+        return ProvenanceHandle(evidence, evidence.provenance(self.value.tree_id, self.id))
+
+    def timestamp(self, *authorities: str) -> list[str]:
+        """Ask for this node's hash to be certified, by all of the grove's authorities or by these."""
+        from weft.runtime.operations.timestamps import RequestTimestamp  # noqa: PLC0415
+
+        operation = RequestTimestamp(tree=self.value.tree_id, node=self.id, authorities=authorities)
+        return self._grove.perform(operation)
+
+    def context(self, **wishes: "Unpack[ContextWishes]") -> "AssembledContext":
+        """Exactly what a model would see here, with a reason for everything that it would not.
+
+        `limit` (tokens) or `window` and `max_tokens`, `strategy`, `step`, `agent` (who would
+        answer), `text` (not a node yet), `context` and `instructions` (further sources),
+        `annotations`, `estimator`, `preferences`; see `ContextWishes`.
+        """
+        from weft.runtime.contexts.assembler import (  # noqa: PLC0415 - the engine is loaded by who asks it
+            options_from,
+        )
+
+        return self._grove.contexts.at(self.value.tree_id, self.id, options_from(wishes))
+
+    def manifest(self, **wishes: "Unpack[ContextWishes]") -> "Manifest":
+        """What a model would and would not see here; the same wishes as for `context`, but no texts are read."""
+        from weft.runtime.contexts.assembler import options_from  # noqa: PLC0415
+
+        return self._grove.contexts.manifest(self.value.tree_id, self.id, options_from(wishes))
+
+    def diff(self, other: "NodeHandle | str", *, paths: bool = False) -> "Difference":
+        """Where the two paths part, and what the texts do not share; with `paths`, of all that follows."""
+        from weft.runtime.views.comparison import Comparing  # noqa: PLC0415 - few calls compare
+
+        read = self._grove.read
+        return Comparing(read.store, read.actor).nodes(
+            self.value.tree_id, self.id, node_reference(other), paths=paths
+        )
+
+    def switch(self) -> "NodeHandle":
+        """Stand here."""
+        self._grove.perform(Switch(tree=self.value.tree_id, to=self.id))
+        return self
+
+    def _wrap(self, nodes: Sequence[Node]) -> list["NodeHandle"]:
+        return [NodeHandle(self._grove, node) for node in nodes]
+
+    def attach(self, *items: Item | str) -> "NodeHandle":
+        """Hang items on this turn, all or none: made by hand, or named as `read_items` reads them."""
+        from weft.runtime.contexts.items import attach_all  # noqa: PLC0415 - few calls attach
+
+        attach_all(self._grove.caller, self.value.tree_id, self.value.id, items)
+        return self._as_it_is()
+
+    def detach(self, item_id: str) -> "NodeHandle":
+        self._grove.perform(Detach(tree=self.value.tree_id, node=self.value.id, item_id=item_id))
+        return self._as_it_is()
+
+    def _as_it_is(self) -> "NodeHandle":
+        return self._grove.tree(self.value.tree_id).node(self.value.id)
+
+    def envelope(self, **wishes: "Unpack[LayerWishes]") -> "Envelope":
+        """The request from here in layers, with all that its turns attached.
+
+        Takes what `context` takes, and `library` (system or inline), `changed` (refresh or
+        append), `strip` and `summary`, `items` of input that is not a node yet, and what tools gave.
+        """
+        from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - the engine
+
+        return self._grove.layers.at(self.value.tree_id, self.value.id, layer_options_from(wishes))
+
+    def prepare(self, **wishes: "Unpack[LayerWishes]") -> "Prepared":
+        """The same made ready for sending: cache controls, what will be found cached, and what is odd about it."""
+        from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - the engine
+
+        return self._grove.layers.prepare(self.value.tree_id, self.value.id, layer_options_from(wishes))
+
+    def sent(self, ordinal: int | None = None) -> "Envelope":
+        """What was sent from here, byte for byte: the last request, or one by its number."""
+        return self._grove.layers.sent(self.value.tree_id, self.value.id, ordinal)
+
+    @property
+    def processed_text(self) -> str:
+        """What was sent for this message; its own words, if it was saved without an envelope."""
+        return self._grove.layers.processed_text(self.value.tree_id, self.value.id)
+
+    def chat(self) -> str:
+        """The path to here as a Markdown chat: what people see, and what was attached."""
+        from weft.runtime.chats import chat_text  # noqa: PLC0415 - few calls write chats
+
+        return chat_text(self._grove, self.value.tree_id, self.value.id)
+
+    def generate(self, **wishes: "Unpack[GenerateWishes]") -> "Generated":
+        """Continue from here: n nodes by one model agent, or n by each of several; wait for them.
+
+        `n`, `agent` or `agents` (else the default one), `context` and `instructions` (further
+        sources), `temperature`, `max_tokens`, `stop`, `seed`, `logprobs`, `limit`, `idempotency_key`,
+        `max_price`; see `GenerateWishes`. What had come before an error is kept as interrupted; the
+        error is raised only if nothing came to its end.
+        """
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415 - few calls ask a model
+
+        return self._grove.generations.generate(self.value.tree_id, self.value.id, wishes_from(wishes))
+
+    def stream(self, **wishes: "Unpack[GenerateWishes]") -> "Stream":
+        """The same as it comes: `with node.stream(n=3) as stream: for event in stream: …`, or async."""
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+
+        return self._grove.generations.stream(self.value.tree_id, self.value.id, wishes_from(wishes))
+
+    def preflight(self, **wishes: "Unpack[GenerateWishes]") -> "Preflight":
+        """What generating here would mean: tokens, cached share, price. Nothing is asked."""
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+
+        return self._grove.generations.preflight(self.value.tree_id, self.value.id, wishes_from(wishes))
+
+    def summarise(self, *, anew: bool = False) -> str:
+        """One sentence; made by a model and kept, where there is none yet."""
+        return self._grove.summaries.node(self.value.tree_id, self.value.id, anew=anew)
+
+
+def node_reference(node: NodeHandle | str) -> str:
+    return node.id if isinstance(node, NodeHandle) else node
+
+
+def sources_of(
+    context: Sequence[NodeHandle | str], instructions: Sequence[NodeHandle | str]
+) -> tuple[Source, ...]:
+    for given in (context, instructions):
+        if isinstance(given, str):
+            raise InvalidInputError("sources are given as a list of nodes")
+    return (
+        *(Source(node_reference(node), SourceRole.CONTEXT) for node in context),
+        *(Source(node_reference(node), SourceRole.INSTRUCTION) for node in instructions),
+    )

@@ -1,0 +1,349 @@
+"""A tree that one can act on."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NoReturn, Unpack
+
+from weft.grove.node import NodeHandle, node_reference, sources_of
+from weft.runtime.operations.collapsed_ranges import Collapse, Expand, Uncollapse
+from weft.runtime.operations.cursors import CommitBuffer, Direction, Switch, TypeText
+from weft.runtime.operations.edits import Erase
+from weft.runtime.operations.history import Redo, Undo
+from weft.runtime.operations.nodes import Append, Merge
+from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchive
+from weft.tree.attempt import RawResponse
+from weft.tree.content import Content, JsonValue
+from weft.tree.history import Happening, Stepped
+from weft.tree.item import Item
+from weft.tree.path import Path
+from weft.tree.reference import Group
+from weft.tree.tree import Counters, Mode, Tree
+
+if TYPE_CHECKING:
+    from weft.context.layers.envelope import Envelope
+    from weft.context.result import AssembledContext
+    from weft.grove.grove import Grove
+    from weft.provenance.report import Report
+    from weft.runtime.collaborating.handles import Collaborated, RunWishes
+    from weft.runtime.commanding.doing import Done
+    from weft.runtime.contexts.assembler import ContextWishes
+    from weft.runtime.contexts.options import LayerWishes
+    from weft.runtime.contexts.statistics import TreeStats
+    from weft.runtime.generate import Generated, Stream
+    from weft.runtime.generating.wishes import GenerateWishes
+    from weft.runtime.search.results import Hits
+    from weft.tree.progress import Progress
+
+__all__ = ["TreeHandle"]
+
+
+class TreeHandle:
+    """One tree. Numbers and titles are as they were when it was looked at."""
+
+    __slots__ = ("_grove", "value")
+
+    def __init__(self, grove: "Grove", value: Tree) -> None:
+        self._grove = grove
+        self.value = value
+
+    def __repr__(self) -> str:
+        counters = self.counters
+        return (
+            f"<Tree {self.title!r} ({self.mode} mode) {counters.nodes} nodes · "
+            f"{counters.branches} branches · depth {counters.depth}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from weft.runtime.views.html import outline_html  # noqa: PLC0415 - only notebooks need it
+
+        return outline_html(self.value, self._grove.read.outline(self.id, limit=500))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TreeHandle) and other.id == self.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    @property
+    def id(self) -> str:
+        return self.value.id
+
+    @property
+    def title(self) -> str:
+        return self.value.title
+
+    @property
+    def mode(self) -> Mode:
+        return self.value.mode
+
+    @property
+    def counters(self) -> Counters:
+        return self.value.counters
+
+    @property
+    def root(self) -> NodeHandle:
+        return self.node(self.value.root)
+
+    @property
+    def cursor(self) -> NodeHandle:
+        """The node you stand at."""
+        return self.node(self._grove.read.cursor(self.id).node_id)
+
+    @property
+    def path(self) -> Path:
+        """Root to where you stand."""
+        return self._grove.read.path(self.id)
+
+    @property
+    def leaves(self) -> list[NodeHandle]:
+        return [NodeHandle(self._grove, node) for node in self._grove.read.leaves(self.id)]
+
+    @property
+    def branch_points(self) -> list[NodeHandle]:
+        return [NodeHandle(self._grove, node) for node in self._grove.read.branch_points(self.id)]
+
+    @property
+    def groups(self) -> list[Group]:
+        return self._grove.read.groups(self.id)
+
+    @property
+    def working_buffer(self) -> str:
+        """Your uncommitted text at the document's end."""
+        return self._grove.read.working_buffer(self.id)
+
+    @property
+    def text(self) -> str:
+        """The document to where you stand, uncommitted text included."""
+        return self.path.text + self.working_buffer
+
+    def node(self, reference: str) -> NodeHandle:
+        """A node by local id, ULID or unambiguous prefix."""
+        return NodeHandle(self._grove, self._grove.read.node(self.id, reference))
+
+    def __getitem__(self, reference: str) -> NodeHandle:
+        return self.node(reference)
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("a tree is not a sequence: use .path, .leaves or .node(…)")
+
+    def refresh(self) -> "TreeHandle":
+        return self._grove.tree(self.id)
+
+    def say(
+        self,
+        content: str | Content,
+        *,
+        context: Sequence[NodeHandle | str] = (),
+        instructions: Sequence[NodeHandle | str] = (),
+        attachments: Sequence[Item] = (),
+        author: str | None = None,
+        response: RawResponse | None = None,
+    ) -> NodeHandle:
+        """A new node where you stand; you stand at it afterwards."""
+        operation = Append(
+            tree=self.id,
+            content=content,
+            sources=sources_of(context, instructions),
+            attachments=attachments,
+            author=author,
+            response=response,
+        )
+        return NodeHandle(self._grove, self._grove.perform(operation))
+
+    def context(self, **wishes: "Unpack[ContextWishes]") -> "AssembledContext":
+        """What a model would see where you stand, uncommitted text included."""
+        from weft.runtime.contexts.assembler import (  # noqa: PLC0415 - the engine is loaded by who asks it
+            options_from,
+        )
+
+        return self._grove.contexts.at(self.id, None, options_from(wishes))
+
+    def prefer(self, **settings: "JsonValue") -> "TreeHandle":
+        """Set this tree's preferences (`truncation_strategy`, …); None leaves one to the grove again."""
+        from weft.runtime.operations.settings import PreferInTree  # noqa: PLC0415
+
+        self._grove.perform(PreferInTree(tree=self.id, settings=settings))
+        return self.refresh()
+
+    def merge(self, nodes: Sequence[NodeHandle | str], content: str | Content) -> NodeHandle:
+        operation = Merge(tree=self.id, nodes=[node_reference(node) for node in nodes], content=content)
+        return NodeHandle(self._grove, self._grove.perform(operation))
+
+    def switch(self, to: "NodeHandle | Direction | str") -> NodeHandle:
+        """Stand at a node, or go one step: next, previous, parent, child, leaf."""
+        target = to.id if isinstance(to, NodeHandle) else str(to)
+        directions = {direction.value: direction for direction in Direction}
+        return self.node(self._grove.perform(Switch(tree=self.id, to=directions.get(target, target))))
+
+    def type(self, text: str) -> None:
+        """Keep uncommitted text at the document's end."""
+        self._grove.perform(TypeText(tree=self.id, text=text))
+
+    def erase(self, start: int, end: int) -> list[NodeHandle]:
+        """Delete characters start to end of the document, by editing each node they lie in."""
+        nodes = self._grove.perform(Erase(tree=self.id, start=start, end=end))
+        return [NodeHandle(self._grove, node) for node in nodes]
+
+    def commit(self) -> NodeHandle | None:
+        """Make a node of the uncommitted text."""
+        node = self._grove.perform(CommitBuffer(tree=self.id))
+        return None if node is None else NodeHandle(self._grove, node)
+
+    def collapse(
+        self, first: NodeHandle | str, last: NodeHandle | str, name: str, description: str = ""
+    ) -> Group:
+        operation = Collapse(
+            tree=self.id,
+            first=node_reference(first),
+            last=node_reference(last),
+            name=name,
+            description=description,
+        )
+        return self._grove.perform(operation)
+
+    def expand(self, name: str) -> None:
+        self._grove.perform(Expand(tree=self.id, name=name))
+
+    def uncollapse(self, name: str) -> None:
+        self._grove.perform(Uncollapse(tree=self.id, name=name))
+
+    def describe(
+        self,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        system_context: str | None = None,
+        buffer_mode_system_context: bool | None = None,
+        preferences: Mapping[str, JsonValue] | None = None,
+    ) -> "TreeHandle":
+        """Change what is said about the tree; what is not given stays."""
+        described = Describe(
+            tree=self.id,
+            title=title,
+            description=description,
+            system_context=system_context,
+            buffer_mode_system_context=buffer_mode_system_context,
+            preferences=preferences,
+        )
+        return TreeHandle(self._grove, self._grove.perform(described))
+
+    def verify(self, progress: "Progress | None" = None) -> "Report":
+        """Whether all of this tree is as it was written."""
+        return self._grove.evidence.verify_tree(self.id, progress)
+
+    def search(
+        self,
+        query: str,
+        *,
+        author: str | None = None,
+        bookmarked: bool = False,
+        everything: bool = False,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> "Hits":
+        """Find what has these words in this tree; the grove's search can be narrowed further."""
+        return self._grove.search(
+            query,
+            tree=self.id,
+            author=author,
+            bookmarked=bookmarked,
+            everything=everything,
+            limit=limit,
+            offset=offset,
+        )
+
+    def archive(self) -> None:
+        self._grove.perform(Archive(tree=self.id))
+
+    def unarchive(self) -> None:
+        self._grove.perform(Unarchive(tree=self.id))
+
+    def undo(self, steps: int = 1) -> list[Stepped]:
+        """Take back your own last operations in this tree; a conflict if others have built on them."""
+        return self._grove.perform(Undo(tree=self.id, steps=steps))
+
+    def redo(self, steps: int = 1) -> list[Stepped]:
+        """Do again what you have undone since your last operation here."""
+        return self._grove.perform(Redo(tree=self.id, steps=steps))
+
+    def history(
+        self, limit: int = 50, *, before: int | None = None, agent: str | None = None
+    ) -> list[Happening]:
+        """What was done here, by whom and when, oldest first; undone operations are marked."""
+        return self._grove.read.history(self.id, limit=limit, before=before, agent=agent)
+
+    @property
+    def hidden(self) -> list[NodeHandle]:
+        """Nodes whose making was undone: not lost, and in no other reading."""
+        return [NodeHandle(self._grove, node) for node in self._grove.read.hidden(self.id)]
+
+    def delete(self, *, confirm: str) -> int:
+        """Destroy the tree for good; `confirm` must be its id."""
+        return self._grove.perform(DeleteTree(tree=self.id, confirm=confirm))
+
+    def envelope(self, **wishes: "Unpack[LayerWishes]") -> "Envelope":
+        """The request from where you stand in layers."""
+        from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - the engine
+
+        return self._grove.layers.at(self.value.id, None, layer_options_from(wishes))
+
+    def chat(self) -> str:
+        """The path to where you stand as a Markdown chat."""
+        from weft.runtime.chats import chat_text  # noqa: PLC0415 - few calls write chats
+
+        return chat_text(self._grove, self.value.id, None)
+
+    def stats(self, **wishes: "Unpack[LayerWishes]") -> "TreeStats":
+        """What its requests were made of, and what a provider's cache made of them."""
+        from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - the engine
+        from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415
+
+        return tree_stats(self._grove.layers, self.value.id, layer_options_from(wishes))
+
+    def generate(self, **wishes: "Unpack[GenerateWishes]") -> "Generated":
+        """Continue from where you stand; uncommitted text is committed first."""
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+
+        return self._grove.generations.generate(self.value.id, None, wishes_from(wishes))
+
+    def stream(self, **wishes: "Unpack[GenerateWishes]") -> "Stream":
+        """The same as it comes."""
+        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+
+        return self._grove.generations.stream(self.value.id, None, wishes_from(wishes))
+
+    def collaborate(
+        self, agent: str | None = None, text: str | None = None, **wishes: "Unpack[RunWishes]"
+    ) -> "Collaborated":
+        """Say something and let a loom-aware agent work on it, with commands; wait for its reply.
+
+        Without a name it is the default agent, or the one that came last, among the loom-aware.
+        `turns`, `tokens`, `seconds` and `dollars` limit it; see `RunWishes`. `loom.agent(…).run(…)`
+        tells what happens while it happens.
+        """
+        from weft.runtime.collaborating.handles import start_run  # noqa: PLC0415 - few calls ask a model
+
+        with start_run(self._grove, agent, text, tree=self.value.id, wishes=wishes) as run:
+            return run.result()
+
+    def be_present(self) -> None:
+        """Give a sign of life where you stand: others see it for two minutes."""
+        from weft.runtime.collaborating.presence import show_presence  # noqa: PLC0415 - few calls do
+
+        show_presence(self._grove, self.value.id)
+
+    def summarise(self, *, anew: bool = False) -> str:
+        """Two sentences on what it is about; made and kept, where there are none yet."""
+        return self._grove.summaries.tree(self.value.id, anew=anew)
+
+    def do(self, text: str, *, agent: str | None = None) -> "Done":
+        """Carry out commands here, each on a line: `tree.do("→ view a7x2")`; as you, or as an agent of yours.
+
+        A failure does not stop the rest; each result has the text of its answer, and its error.
+        """
+        from weft.runtime.commanding.doing import do  # noqa: PLC0415
+
+        return do(self._grove, self.value.id, text, agent)
+
+    def close(self) -> None:
+        """You are done with it for now: it is summarised anew in the background."""
+        self._grove.summaries.close_tree(self.value.id)

@@ -1,0 +1,109 @@
+"""Vaults that one can act on: mount, list, read notes as items to attach."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from weft.errors import NotFoundError
+from weft.knowledge.folder import Listing
+from weft.knowledge.notes import Mounted
+from weft.runtime.contexts.items import item_of, mounted_in, read_items
+from weft.runtime.operations.vaults import MountVault, UnmountVault
+from weft.tree.item import Item
+from weft.tree.vault import Vault
+
+if TYPE_CHECKING:
+    from weft.grove.grove import Grove
+
+__all__ = ["VaultHandle", "Vaults"]
+
+
+@dataclass(frozen=True, slots=True)
+class VaultHandle:
+    """One mounted folder."""
+
+    _grove: "Grove"
+    value: Vault
+
+    def __repr__(self) -> str:
+        return f"<Vault {self.name!r} {self.path}>"
+
+    @property
+    def id(self) -> str:
+        return self.value.id
+
+    @property
+    def name(self) -> str:
+        return self.value.name
+
+    @property
+    def path(self) -> str:
+        return self.value.path
+
+    def notes(self, folder: str = "") -> Listing:
+        """The notes in it, or in one of its folders, by path."""
+        return mounted_in(self._grove.caller).folder(self.value).notes(folder)
+
+    def unmount(self) -> None:
+        """Let it go; what was attached from it stays as it was attached."""
+        self._grove.perform(UnmountVault(vault=self.id))
+
+
+class Vaults:
+    """The folders of notes that a grove may read. Iterate it, or ask it for one by name."""
+
+    __slots__ = ("_grove",)
+
+    def __init__(self, grove: "Grove") -> None:
+        self._grove = grove
+
+    def __repr__(self) -> str:
+        return f"<Vaults {', '.join(each.name for each in self) or 'none'}>"
+
+    def __iter__(self) -> Iterator[VaultHandle]:
+        return iter(self.all())
+
+    def __len__(self) -> int:
+        return len(self.all())
+
+    def __getitem__(self, name: str) -> VaultHandle:
+        for each in self.all():
+            if name == each.id or name.lower() == each.name.lower():
+                return each
+        raise NotFoundError(f"no vault {name[:60]!r}", hint="weft vault ls shows those that are mounted")
+
+    def all(self) -> list[VaultHandle]:
+        """In the order in which they were mounted."""
+        return [VaultHandle(self._grove, each) for each in self._mounted().vaults]
+
+    def mount(self, path: str | Path, name: str | None = None) -> VaultHandle:
+        """Mount a folder read-only. It is called as the folder is, unless you say otherwise."""
+        return VaultHandle(self._grove, self._grove.perform(MountVault(path=path, name=name)))
+
+    def note(self, reference: str) -> Item:
+        """A note, read now, ready to be attached: a path within a vault, or `VAULT:PATH`."""
+        return item_of(self._mounted().note(reference))
+
+    def active_note(self, reference: str) -> Item:
+        """The note that is open, with the pictures that it embeds."""
+        return item_of(self._mounted().active_note(reference, self._grove.put_blob))
+
+    def selection(self, reference: str) -> Item:
+        """Lines of a note: `PATH#L3-L9`."""
+        return item_of(self._mounted().selection(reference))
+
+    def folder(self, reference: str) -> list[Item]:
+        """All notes in a folder: `VAULT/PATH`, or a path within a vault."""
+        return [item_of(each) for each in self._mounted().in_folder(reference)]
+
+    def tag(self, tag: str) -> list[Item]:
+        """All notes that bear a tag, or one below it."""
+        return [item_of(each) for each in self._mounted().with_tag(tag)]
+
+    def items(self, *references: str) -> "Sequence[Item]":
+        """What references stand for, each thing once: see `read_items`."""
+        return read_items(self._grove.caller, references).items
+
+    def _mounted(self) -> Mounted:
+        return mounted_in(self._grove.caller)

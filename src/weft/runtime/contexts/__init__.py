@@ -1,0 +1,1 @@
+"""Contexts over a store: read a path, choose settings and items, and run the engine on them."""

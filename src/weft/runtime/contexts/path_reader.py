@@ -1,0 +1,398 @@
+"""A path as the context engine plans with it: read from both ends, never further than the budget."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from weft.context.assemble import ContextRequest
+from weft.context.fit import Stretch
+from weft.context.manifest import NO_LIMIT
+from weft.context.pairing import paired_rows, tools_of
+from weft.context.select import (
+    SPOKEN,
+    Annotations,
+    Candidate,
+    ExtraSource,
+    Instead,
+    Outline,
+    Reason,
+    Tools,
+    answers_of,
+    bound_of,
+    left_out_of,
+    reason_to_leave_out,
+)
+from weft.context.sizes import least_of_content, tokens_of_content
+from weft.context.strategy import Strategy
+from weft.context.system import Instruction
+from weft.context.tokens import Estimator
+from weft.runtime.contexts.collapsed_path import PathFolds
+from weft.runtime.operations.content_cache import ContentCache
+from weft.runtime.operations.node_values import metadata_of, sources_of
+from weft.runtime.operations.permissions import agent_row
+from weft.runtime.views.reader import Opened
+from weft.store.levels import first_beyond, instructing, instructing_versions, notes_on, tail_to
+from weft.store.queries import Selections, ancestor_at_depth, node_row, node_rows, resolve, walk_up
+from weft.store.rows import EDGE_TYPES, KINDS, ROLES, Flag, NodeRow
+from weft.tree.content import Content, Mixed, Text, holds_results, makes_calls, plain_text, spoken_text
+from weft.tree.edge import EdgeType, SourceRole
+from weft.tree.measure import MEDIA_TOKENS
+from weft.tree.node import Role
+from weft.tree.tree import Mode
+
+__all__ = ["PathReader"]
+
+_ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
+_SYSTEM = ROLES.index(Role.SYSTEM)
+_ROLE_NAMES = tuple((Role.USER if role is Role.SYSTEM else role).value for role in ROLES)
+_UNMARKED = (0, None, None, EDGE_TYPES.index(EdgeType.CONTINUATION))
+"""What nearly all rows are: in, with nothing to look up."""
+_AT_ONCE = 20_000
+"""Levels read by one query: paths of empty nodes do not move the ruler."""
+_FOR_A_USER = 4_096
+"""How many levels further to look for a user's message, after a long run of tools."""
+_MEDIA = frozenset({"image", "audio"})
+_TOOLS = frozenset({"tool_call", "tool_result"})
+_TOOLS_AT_ONCE = 500
+"""Of a long path's tools never more than this many are held at a time."""
+
+
+@dataclass(slots=True, kw_only=True)
+class PathReader:
+    """Reads the path to one node, as one agent sees it."""
+
+    tree: Opened
+    end: NodeRow
+    selections: Selections
+    cache: ContentCache
+    estimator: Estimator
+    annotations: Annotations = False
+    folds: PathFolds = field(default_factory=PathFolds)
+    seen: dict[str, NodeRow] = field(default_factory=dict[str, NodeRow])
+    """What was read, by id: contents are asked for by rows."""
+
+    @property
+    def dialogue(self) -> bool:
+        return self.tree.mode is Mode.DIALOGUE
+
+    def outline(self, request: ContextRequest) -> Outline:
+        """The levels that a request can keep. The request's own outline is empty."""
+        room = request.budget - request.system_context().tokens
+        strategy = request.preferences.truncation_strategy
+        if strategy is Strategy.STOP_AT_LIMIT and self.end.ruler > room:
+            # It may refuse, and then says which nodes weigh most: so all of them are looked at.
+            rows = walk_up(self.tree.session, self.tree.key, self.end.position)
+            return Outline(tail=_plain(self._levels(rows)), start=0)
+        tail = self._tail(room, request.preferences.minimum_recent_nodes)
+        start = tail[0].row
+        if start.parent is None:
+            return Outline(tail=_plain(tail), start=0)
+        head = self._head(*request.head_reach())
+        last = head[-1].row.depth if head else -1
+        if last >= start.depth - 1:
+            levels = [*head, *(level for level in tail if level.row.depth > last)]
+            return Outline(tail=_plain(levels), start=0)
+        between, below = self._between(last, start)
+        return Outline(head=_plain(head, below), tail=_plain(tail), between=between)
+
+    def instructions(self) -> tuple[Instruction, ...]:
+        """What instructs along the path: sources of its edges, and the system messages of histories."""
+        rows = instructing(self.tree.session, self.tree.key, self.end.position)
+        if not self.dialogue:
+            rows = self._resolved([*rows, *self._instructed_by_versions({row.key for row in rows})])
+            rows.sort(key=lambda row: row.depth)
+        edges = sources_of(self.tree.session, self.tree.key, rows)
+        pairs = [
+            (key, row.ulid) for row in rows for key in self._instructing_keys(row, edges.get(row.key, ()))
+        ]
+        return self.instructions_from(pairs)
+
+    def _instructing_keys(self, row: NodeRow, sources: Iterable[tuple[int, SourceRole]]) -> list[int]:
+        keys = [key for key, role in sources if role is SourceRole.INSTRUCTION]
+        own = self.dialogue and row.role == _SYSTEM
+        return [*keys, row.key] if own else keys
+
+    def _instructed_by_versions(self, known: set[int]) -> list[NodeRow]:
+        """Places on the path whose later versions brought instructions that the first had not."""
+        session, tree, end = self.tree.session, self.tree.key, self.end
+        positions = [
+            position
+            for position, depth in instructing_versions(session, tree)
+            if position not in known
+            and depth <= end.depth
+            and ancestor_at_depth(session, tree, end.position, depth) == position
+        ]
+        return list(node_rows(session, tree, positions).values())
+
+    def instructions_from(self, pairs: Sequence[tuple[int, str]]) -> tuple[Instruction, ...]:
+        """(key of an instructing node, id of the edge it instructs) with their texts."""
+        session, tree = self.tree.session, self.tree.key
+        rows = node_rows(session, tree, [key for key, _ in pairs])
+        contents = self.cache.contents(session, tree, rows.values())
+        return tuple(
+            Instruction(
+                id=rows[key].ulid,
+                local_id=rows[key].local_id,
+                text=plain_text(contents[key]),
+                edge=edge,
+                left_out=self._reason(rows[key]),
+            )
+            for key, edge in pairs
+        )
+
+    def extra_sources(self, pairs: Sequence[tuple[int, SourceRole]]) -> tuple[ExtraSource, ...]:
+        """Nodes beside the path, as planning sees them."""
+        rows = node_rows(self.tree.session, self.tree.key, [key for key, _ in pairs])
+        sizes = self._sizes(list(rows.values()))
+        return tuple(self._extra(rows[key], role, sizes[key]) for key, role in pairs)
+
+    def _extra(self, row: NodeRow, role: SourceRole, size: "_Size") -> ExtraSource:
+        self.seen[row.ulid] = row
+        return ExtraSource(
+            row.ulid, row.local_id, role, size.tokens, KINDS[row.kind], self._reason(row), size.least
+        )
+
+    def _tail(self, room: int, least: int) -> list["_Level"]:
+        """Back from the end until the budget is spent, in one query unless much of it is left out."""
+        # One beyond the room, so that it is seen to be full.
+        position, floor, most = self.end.position, self.end.ruler - room - 1, room
+        found: list[_Level] = []
+        while True:
+            rows = tail_to(
+                self.tree.session,
+                self.tree.key,
+                position,
+                floor=max(-1, floor),
+                least=min(least + 2, _AT_ONCE),
+                limit=_AT_ONCE,
+            )
+            found = self._levels(rows) + found
+            top = found[0].row
+            if top.parent is None or self._reaches(found, room, least):
+                return found
+            position, most = top.parent, 2 * max(most, 1)
+            floor = top.ruler - most
+
+    def _reaches(self, levels: Sequence["_Level"], room: int, least: int) -> bool:
+        rows = paired_rows(_plain(levels), self.estimator)
+        bound = bound_of(rows)
+        live = [index for index, reason in enumerate(left_out_of(rows, bound)) if reason is None]
+        # The first is only there to tell whether the next one is joined to it.
+        if sum(rows[index].tokens for index in live[1:]) <= room or len(live) <= least:
+            return False
+        if not self.dialogue:
+            return True
+        if answers_of(rows[0]):
+            return False
+        asked = (rows[index].role == "user" and not bound[index] for index in live[1:])
+        return len(levels) > _FOR_A_USER or any(asked)
+
+    def _head(self, reach: int, on_ruler: bool) -> list["_Level"]:  # noqa: FBT001 - a pair from head_reach
+        """From the root to one level past the reach, and to one that counts: a request begins with its role."""
+        session, tree = self.tree.session, self.tree.key
+        # Of what is read the last group is not known whole: a little more, or it would take another query.
+        amount = reach if on_ruler else reach + reach // 8
+        while True:
+            beyond = first_beyond(session, tree, self.end.position, min(amount, NO_LIMIT))
+            rows = walk_up(session, tree, self.end.position if beyond is None else beyond)
+            levels = self._levels(rows)
+            live = sum(each.tokens for each in _live(self._sendable(_plain(levels))))
+            if beyond is None or (live and (on_ruler or live > reach)):
+                return levels
+            amount = max(1, 2 * amount)
+
+    def _sendable(self, rows: Sequence[Candidate]) -> Sequence[Candidate]:
+        """What of the path's beginning can be sent, as far as what was read tells."""
+        return paired_rows(_whole_groups(rows), self.estimator)
+
+    def _between(self, last: int, start: NodeRow) -> tuple[Stretch, str]:
+        """What lies between the level `last` and the tail: a count, two ids, two marks on the ruler.
+
+        With it the id of the first node there.
+        """
+        session, tree = self.tree.session, self.tree.key
+        below = ancestor_at_depth(session, tree, self.end.position, last + 1)
+        ends = node_rows(session, tree, [below, start.parent or below])
+        first, final = self._resolved([ends[below], ends[start.parent or below]])
+        before = 0 if first.parent is None else node_row(session, tree, first.parent).ruler
+        stretch = Stretch(
+            levels=start.depth - last - 1,
+            first=first.local_id,
+            last=final.local_id,
+            start=before,
+            end=final.ruler,
+        )
+        return stretch, first.ulid
+
+    def _resolved(self, rows: list[NodeRow]) -> list[NodeRow]:
+        """Positions as the versions that are seen; the end as the one that was asked for."""
+        if self.dialogue:
+            return rows
+        seen = resolve(self.tree.session, self.tree.key, rows, self.selections)
+        return [self.end if row.position == self.end.position else row for row in seen]
+
+    def _levels(self, rows: list[NodeRow]) -> list["_Level"]:
+        session, tree = self.tree.session, self.tree.key
+        seen = self._resolved(rows)
+        beside = (
+            sources_of(session, tree, [row for row in seen if row.flags & Flag.HAS_SOURCES])
+            if self.dialogue
+            else {}
+        )
+        extras = {key: _extra_keys(listed) for key, listed in beside.items()}
+        others = node_rows(session, tree, [key for listed in extras.values() for key, _ in listed])
+        notes = notes_on(session, tree, [row.position for row in seen]) if self.dialogue else {}
+        others |= {note.key: note for listed in notes.values() for note in listed}
+        sizes = self._sizes([*seen, *others.values()])
+        self.seen.update((row.ulid, row) for row in seen)
+        authors = {key: agent_row(session, key).ulid for key in {row.author for row in seen}}
+        levels = [
+            _Level(
+                row,
+                Candidate(
+                    row.ulid,
+                    row.local_id,
+                    _ROLE_NAMES[row.role],
+                    sizes[row.key].tokens,
+                    row.ruler,
+                    kind=KINDS[row.kind],
+                    author=authors[row.author],
+                    left_out=self._reason(row) or self._of_no_use(row),
+                    sources=tuple(
+                        self._extra(others[key], role, sizes[key]) for key, role in extras.get(row.key, ())
+                    ),
+                    notes=tuple(
+                        self._extra(note, SourceRole.CONTEXT, sizes[note.key])
+                        for note in notes.get(row.position, ())
+                    ),
+                    least=sizes[row.key].least,
+                    asks=sizes[row.key].asks,
+                    answers=sizes[row.key].answers,
+                    tools=sizes[row.key].tools,
+                ),
+            )
+            for row in seen
+        ]
+        return [self._folded(level) for level in levels] if self.folds.ranges else levels
+
+    def _folded(self, level: "_Level") -> "_Level":
+        """A level of a folded range: one of them speaks for all, the others are left out."""
+        fold = self.folds.at(level.row.depth)
+        if fold is None:
+            return level
+        text = self.folds.stand_in(level.row, fold, self.tree.mode)
+        tokens = level.candidate.tokens if text is None else self.estimator.of_text(text)
+        found = level.candidate._replace(
+            role=Role.USER.value,
+            kind="text",
+            tokens=tokens,
+            left_out=Reason.COLLAPSED if text is None else None,
+            sources=(),
+            notes=(),
+            least=None,
+            instead=None if text is None else Instead(fold.name, level.candidate.tokens),
+            tools=None,
+        )
+        return _Level(level.row, found)
+
+    def _of_no_use(self, row: NodeRow) -> Reason | None:
+        """Why what is there is not said as a part of the path."""
+        if self.dialogue:
+            return Reason.IN_SYSTEM if row.role == _SYSTEM else None
+        return Reason.NO_WORDS if KINDS[row.kind] not in SPOKEN else None
+
+    def _reason(self, row: NodeRow) -> Reason | None:
+        if (row.flags & Flag.EXCLUDED, row.pruned, row.hidden, row.edge_type) == _UNMARKED:
+            return None
+        return reason_to_leave_out(
+            metadata_of(row),
+            annotation=row.edge_type == _ANNOTATION,
+            node=row.ulid,
+            annotations=self.annotations,
+        )
+
+    def _sizes(self, rows: Sequence[NodeRow]) -> dict[int, "_Size"]:
+        """From the counts that nodes carry; contents are read only for what counts cannot say."""
+        of_counts, dialogue = self.estimator.of_counts, self.dialogue
+        found: dict[int, _Size] = {}
+        unsaid: list[NodeRow] = []
+        for row in rows:
+            kind = KINDS[row.kind]
+            if (dialogue and row.flags & Flag.BLANK) or not (dialogue or kind in SPOKEN):
+                found[row.key] = _Size(0)
+            elif of_counts is None or kind == "mixed":
+                unsaid.append(row)
+            else:
+                tokens = max(1, of_counts(row.narrow, row.wide)) if row.narrow or row.wide else 0
+                found[row.key] = _Size(tokens + (MEDIA_TOKENS if kind in _MEDIA else 0))
+        if unsaid:
+            contents = self.cache.contents(self.tree.session, self.tree.key, unsaid)
+            found |= {key: self._size(content) for key, content in contents.items()}
+        return found | self._with_tools(rows, found)
+
+    def _with_tools(self, rows: Sequence[NodeRow], sizes: Mapping[int, "_Size"]) -> dict[int, "_Size"]:
+        """Calls and results with their ids: only contents tell which belong together, so these are read."""
+        if not self.dialogue:
+            return {}
+        found: dict[int, _Size] = {}
+        tools = [row for row in rows if KINDS[row.kind] in _TOOLS and sizes[row.key].tools is None]
+        for start in range(0, len(tools), _TOOLS_AT_ONCE):
+            part = tools[start : start + _TOOLS_AT_ONCE]
+            for key, content in self.cache.contents(self.tree.session, self.tree.key, part).items():
+                found[key] = sizes[key]._replace(tools=tools_of(content))
+        return found
+
+    def _size(self, content: Content) -> "_Size":
+        if not self.dialogue:
+            return _Size(tokens_of_content(Text(spoken_text(content)), self.estimator))
+        tokens = tokens_of_content(content, self.estimator)
+        if not isinstance(content, Mixed):
+            return _Size(tokens, tools=tools_of(content))
+        least = least_of_content(content, self.estimator)
+        return _Size(tokens, least, makes_calls(content), holds_results(content), tools_of(content))
+
+
+class _Size(NamedTuple):
+    tokens: int
+    least: int | None = None
+    """What a content of several parts can be brought down to."""
+    asks: bool | None = None
+    answers: bool | None = None
+    tools: Tools | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    row: NodeRow
+    candidate: Candidate
+
+
+def _plain(levels: Sequence[_Level], below: str = "") -> list[Candidate]:
+    """The candidates, each with the notes that are beside the path. `below` is the id of what follows them."""
+    found = [level.candidate for level in levels]
+    after = [*(row.id for row in found[1:]), below]
+    for index, (row, next_id) in enumerate(zip(found, after, strict=True) if found else ()):
+        if row.notes and any(note.id == next_id for note in row.notes):
+            found[index] = row._replace(notes=tuple(note for note in row.notes if note.id != next_id))
+    return found
+
+
+def _live(rows: Sequence[Candidate]) -> list[Candidate]:
+    """Those that nothing leaves out, neither a mark of their own nor one on their tool's call."""
+    reasons = left_out_of(rows, bound_of(rows))
+    return [row for row, reason in zip(rows, reasons, strict=True) if reason is None]
+
+
+def _whole_groups(rows: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Without the last group, which what was not read may belong to."""
+    bound, last = bound_of(rows), len(rows) - 1
+    while last > 0 and bound[last]:
+        last -= 1
+    return rows[: max(0, last)]
+
+
+def _extra_keys(sources: Sequence[tuple[int, SourceRole]]) -> list[tuple[int, SourceRole]]:
+    """Context, then the primaries of a merge beyond the first, each in the order they were given."""
+    context = [pair for pair in sources if pair[1] is SourceRole.CONTEXT]
+    primaries = [pair for pair in sources if pair[1] is SourceRole.PRIMARY]
+    return context + primaries[1:]

@@ -1,0 +1,22 @@
+"""Profiles of models: what each can do, from the providers that are installed."""
+
+from collections.abc import Callable
+
+from weft.errors import WeftError
+from weft.providers.base import Profile
+from weft.providers.registry import Registry, installed_providers
+
+__all__ = ["profiles_of"]
+
+
+def profiles_of(providers: Registry | None) -> Callable[[str], Profile | None]:
+    """Profiles by `provider:model`; None for a model that no provider here knows. No request is made."""
+
+    def profile(name: str) -> Profile | None:
+        try:
+            provider, model = (providers or installed_providers()).model(name)
+        except WeftError:
+            return None
+        return provider.profile(model)
+
+    return profile

@@ -1,0 +1,191 @@
+"""What stands in L1 besides the system context: the user's memory, and the blocks of the tree's project."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlalchemy import bindparam, select
+
+from weft.context.layers.blocks import Form, render_item
+from weft.context.layers.items import ContextItem, document, url
+from weft.context.layers.settings import LayerSettings, resolve_layer_settings
+from weft.context.layers.standing import Standing
+from weft.context.marker import JOINT
+from weft.errors import PermissionDeniedError, WeftError
+from weft.knowledge.notes import Mounted
+from weft.runtime.operations.documents import load_document
+from weft.runtime.operations.node_values import agent_value
+from weft.runtime.operations.permissions import Actor, agent_row, require_access
+from weft.runtime.operations.projects import load_project
+from weft.runtime.views.reader import Opened
+from weft.store import schema
+from weft.store.attachments import attaching, attachments_on
+from weft.store.rows import Flag, NodeRow
+from weft.store.session import Session
+from weft.tree.access import MemberRole
+from weft.tree.agent import AgentType
+from weft.tree.document import Document
+from weft.tree.json import JsonValue
+from weft.tree.project import Project, ProjectItem, ProjectItemKind
+
+__all__ = ["USER_MEMORY", "Stood", "calls_for_layers", "memory_name", "preferences_of", "standing_of"]
+
+USER_MEMORY = "userMemory"
+"""The setting, in preferences and among a person's own."""
+
+
+_trees, _envelopes = schema.trees, schema.envelopes
+_LEGACY = select(_envelopes.c.node).where(_envelopes.c.tree == _trees.c.key, _envelopes.c.legacy.is_(True))
+_STANDING = select(
+    select(schema.grove.c.preferences).scalar_subquery(),
+    _trees.c.preferences,
+    _trees.c.project.is_not(None),
+    _LEGACY.exists(),
+).where(_trees.c.key == bindparam("the_tree"))
+
+
+@dataclass(slots=True)
+class Stood:
+    """The blocks, and what could not be read of them."""
+
+    standing: Standing
+    documents: set[str] = field(default_factory=set[str])
+    """Ids of the documents that are part of them, or would be."""
+    project: str | None = None
+    warnings: list[str] = field(default_factory=list[str])
+
+
+def standing_of(
+    opened: Opened, actor: Actor, settings: LayerSettings, mounted: Mounted, addendum: str | None
+) -> Stood:
+    """An absent block is left out; one that cannot be read is left out too, and told about."""
+    stood = Stood(Standing(addendum=addendum))
+    try:
+        # Whoever may enter one tree alone does not see what the grove holds.
+        require_access(opened.session, actor, MemberRole.READER)
+    except PermissionDeniedError:
+        stood.warnings.append("memory and project are left out: they belong to the grove, not to this tree")
+        return stood
+    memory = _memory(opened.session, actor, settings, stood)
+    project = _project_of(opened)
+    stood.project = None if project is None else project.id
+    context = None if project is None else _project_context(opened.session, project, mounted, stood)
+    stood.standing = Standing(
+        memory=memory,
+        project_prompt=None if project is None else project.system_prompt,
+        project_context=context,
+        addendum=addendum,
+    )
+    return stood
+
+
+def memory_name(session: Session, actor: Actor, settings: LayerSettings) -> str | None:
+    """The memory of the person who acts, or on whose behalf a model does; else the one that is preferred."""
+    for link in actor.chain():
+        agent = agent_value(agent_row(session, link.agent))
+        own = agent.configuration.custom.get(USER_MEMORY)
+        if agent.type is AgentType.HUMAN and isinstance(own, str) and own.strip():
+            return own
+    return settings.user_memory
+
+
+def _memory(session: Session, actor: Actor, settings: LayerSettings, stood: Stood) -> str | None:
+    name = memory_name(session, actor, settings)
+    if name is None:
+        return None
+    found = _document(session, name, "the user's memory", stood)
+    if found is None:
+        return None
+    return found.content
+
+
+def _document(session: Session, name: str, what: str, stood: Stood) -> Document | None:
+    try:
+        found = load_document(session, name)
+    except WeftError as error:
+        stood.warnings.append(f"{what} is left out: {error.message}")
+        return None
+    stood.documents.add(found.id)
+    if found.archived_at is not None:
+        stood.warnings.append(f"{what} is left out: {found.title!r} is archived")
+        return None
+    return found
+
+
+def _project_of(opened: Opened) -> Project | None:
+    trees, projects = schema.trees, schema.projects
+    named = select(projects.c.ulid).join(trees, trees.c.project == projects.c.key)
+    ulid = opened.session.execute(named.where(trees.c.key == opened.key)).scalar_one_or_none()
+    return None if ulid is None else load_project(opened.session, ulid)
+
+
+def _project_context(session: Session, project: Project, mounted: Mounted, stood: Stood) -> str | None:
+    texts: list[str] = []
+    for item in project.context:
+        try:
+            texts += _rendered(session, item, mounted, stood)
+        except WeftError as error:
+            stood.warnings.append(
+                f"{item.reference} of project {project.name!r} is left out: {error.message}"
+            )
+    return JOINT.join(texts) or None
+
+
+def _rendered(session: Session, item: ProjectItem, mounted: Mounted, stood: Stood) -> list[str]:
+    match item.kind:
+        case ProjectItemKind.DOCUMENT:
+            found = _document(session, item.reference, "a document of the project", stood)
+            if found is None:
+                return []
+            return [render_item(_as_item(found))]
+        case ProjectItemKind.FOLDER:
+            # Times would change L1 whenever a file is touched.
+            notes = mounted.in_folder(item.reference)
+            return [render_item(_timeless(each)) for each in notes]
+        case ProjectItemKind.URL:
+            return [render_item(url(item.reference, ""), form=Form.STUB)]
+
+
+def _as_item(found: Document) -> ContextItem:
+    return document(found.id, found.content, title=found.title)
+
+
+def _timeless(item: ContextItem) -> ContextItem:
+    return ContextItem(item=item.item, title=item.title)
+
+
+def calls_for_layers(
+    opened: Opened, end: NodeRow, actor: Actor, wished: Mapping[str, JsonValue] | None = None
+) -> bool:
+    """Whether a request from a node has anything that only layers lay out.
+
+    Items on its path, a project, a memory, a strip, or messages that were saved elsewhere as
+    they had been sent. Without any of these the request is the same either way.
+    """
+    there = opened.session.rows(_STANDING, {"the_tree": opened.key})[0]
+    if there[2] or there[3] or (end.near_attachments is not None and _has_items(opened, end)):
+        return True
+    levels = (json.loads(there[0]), json.loads(there[1]), wished or {})
+    settings = resolve_layer_settings(*levels)
+    if settings.strip_turns is not None:
+        return True
+    return memory_name(opened.session, actor, settings) is not None
+
+
+def _has_items(opened: Opened, end: NodeRow) -> bool:
+    rows = attaching(opened.session, opened.key, end.position)
+    held = attachments_on(
+        opened.session, opened.key, [row.key for row in rows if row.flags & Flag.HAS_ATTACHMENTS]
+    )
+    return any(held.values())
+
+
+def preferences_of(opened: Opened) -> tuple[dict[str, object], dict[str, object]]:
+    """The grove's and the tree's, as they are kept."""
+    trees, grove = schema.trees, schema.grove
+    row = opened.session.execute(
+        select(trees.c.preferences, select(grove.c.preferences).scalar_subquery().label("app")).where(
+            trees.c.key == opened.key
+        )
+    ).one()
+    return json.loads(row.app), json.loads(row.preferences)

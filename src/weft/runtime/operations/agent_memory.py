@@ -1,0 +1,182 @@
+"""What an agent keeps in mind in a tree: pins, stashes, what it recalls and thinks. Events hold no words of it."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
+from weft.runtime.operations.scope import Scope, dump_json
+from weft.store.memory import MemoryKind, MemoryRow, add_memory, live_memory, mark_memory
+from weft.store.rows import TreeState
+from weft.tree.access import MemberRole
+from weft.tree.agent import Permission
+from weft.tree.content import JsonObject, check_text
+
+__all__ = ["DropStash", "KeepPin", "KeepStash", "KeepThought", "RecallStash", "Unpin", "check_label"]
+
+_MOST = 1_000
+"""Pins, and stashes, of one agent in one tree."""
+_LABEL_LIMIT = 200
+
+
+class _Remembering:
+    """One's own memory: who may look may keep in mind what it saw."""
+
+    permission: ClassVar[Permission] = Permission.LOOM_AWARE
+    access: ClassVar[MemberRole] = MemberRole.READER
+
+
+def check_label(label: str) -> str:
+    cleaned = check_text(label, what="label", limit=_LABEL_LIMIT).strip()
+    if not cleaned:
+        raise InvalidInputError("a stash needs a label", hint='→ stash "label" "text"')
+    return cleaned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepPin(_Remembering):
+    """Keep something in the memory block, whatever is pruned. A second time brings it up to date."""
+
+    verb: ClassVar[str] = "pin"
+    tree: str
+    label: str
+    """What is pinned: `node:a7x2`, `doc:ULID§motivation`, `result:3`."""
+    body: JsonObject
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree, archived=True)
+        before = _one(scope, tree, MemoryKind.PIN, self.label)
+        if before is not None:
+            if before.body == dump_json(self.body):
+                return
+            mark_memory(scope.transaction, before, scope.now)
+        else:
+            _require_room(scope, tree, MemoryKind.PIN, "pins", "→ drop pin:… lets one go")
+        ordinal = _add(scope, tree, MemoryKind.PIN, self.label, self.body)
+        scope.record(
+            tree,
+            self.verb,
+            {"memory": ordinal},
+            {"remove": ordinal, "restore": None if before is None else before.ordinal},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpin(_Remembering):
+    """Let a pin go."""
+
+    verb: ClassVar[str] = "unpin"
+    tree: str
+    label: str
+    shown: str
+    """What to call it where it is not pinned."""
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree, archived=True)
+        row = _one(scope, tree, MemoryKind.PIN, self.label)
+        if row is None:
+            raise NotFoundError(f"{self.shown} is not pinned", hint="→ memory shows your pins")
+        _let_go(scope, tree, self.verb, row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepStash(_Remembering):
+    """Keep a text for later, out of the context. A label names one stash."""
+
+    verb: ClassVar[str] = "stash"
+    tree: str
+    label: str
+    text: str
+    source: str = ""
+    """`content-of:a7x2`, `summary-of:r001-a7x2`; empty for a text of the agent's own."""
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree, archived=True)
+        label, text = check_label(self.label), check_text(self.text)
+        if not text.strip():
+            raise InvalidInputError("stash what?", hint='→ stash "label" "text"')
+        if _one(scope, tree, MemoryKind.STASH, label) is not None:
+            # Another text under the same label would lose the first.
+            raise ConflictError(f'there is a stash "{label}" already', hint=f'→ drop stash:"{label}" first')
+        _require_room(scope, tree, MemoryKind.STASH, "stashes", '→ drop stash:"…" lets one go')
+        ordinal = _add(scope, tree, MemoryKind.STASH, label, {"text": text, "source": self.source})
+        scope.record(tree, self.verb, {"memory": ordinal}, {"remove": ordinal, "restore": None})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropStash(_Remembering):
+    """Let a stash go."""
+
+    verb: ClassVar[str] = "unstash"
+    tree: str
+    label: str
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree, archived=True)
+        _let_go(scope, tree, self.verb, _stash(scope, tree, self.label))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallStash(_Remembering):
+    """Bring a stash into the memory block, for the rest of a run and the next one. No step that undo knows."""
+
+    verb: ClassVar[str] = "recall"
+    tree: str
+    label: str
+    turn: int
+    """The number of the run."""
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree, archived=True)
+        stash = _stash(scope, tree, self.label)
+        for before in live_memory(
+            scope.transaction, tree.key, scope.actor.agent, [MemoryKind.RECALL], stash.label
+        ):
+            mark_memory(scope.transaction, before, scope.now)
+        ordinal = _add(scope, tree, MemoryKind.RECALL, stash.label, {"turn": self.turn})
+        scope.record(tree, self.verb, {"memory": ordinal}, {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepThought(_Remembering):
+    """Keep a private thought. No step that undo knows."""
+
+    verb: ClassVar[str] = "think"
+    tree: str
+    text: str
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree, archived=True)
+        ordinal = _add(scope, tree, MemoryKind.THOUGHT, None, {"text": check_text(self.text)})
+        scope.record(tree, self.verb, {"memory": ordinal}, {})
+
+
+def _add(scope: Scope, tree: TreeState, kind: MemoryKind, label: str | None, body: JsonObject) -> int:
+    place = tree.key, scope.actor.agent
+    return add_memory(scope.transaction, place, kind, dump_json(body), now=scope.now, label=label)
+
+
+def _one(scope: Scope, tree: TreeState, kind: MemoryKind, label: str) -> MemoryRow | None:
+    found = live_memory(scope.transaction, tree.key, scope.actor.agent, [kind], label)
+    return found[-1] if found else None
+
+
+def _stash(scope: Scope, tree: TreeState, label: str) -> MemoryRow:
+    row = _one(scope, tree, MemoryKind.STASH, check_label(label))
+    if row is None:
+        known = live_memory(scope.transaction, tree.key, scope.actor.agent, [MemoryKind.STASH])
+        names = ", ".join(f'"{each.label}"' for each in known[:20])
+        raise NotFoundError(
+            f'stash "{label.strip()[:_LABEL_LIMIT]}" does not exist',
+            hint=f"there are {names}" if names else "nothing is stashed",
+        )
+    return row
+
+
+def _let_go(scope: Scope, tree: TreeState, verb: str, row: MemoryRow) -> None:
+    mark_memory(scope.transaction, row, scope.now)
+    scope.record(tree, verb, {"memory": row.ordinal}, {"remove": None, "restore": row.ordinal})
+
+
+def _require_room(scope: Scope, tree: TreeState, kind: MemoryKind, what: str, hint: str) -> None:
+    if len(live_memory(scope.transaction, tree.key, scope.actor.agent, [kind])) >= _MOST:
+        raise LimitExceededError(f"max {what} in one tree is {_MOST:,}", hint=hint)

@@ -1,0 +1,76 @@
+"""A grove's first row and its owner, made by whoever opens it first."""
+
+from sqlalchemy import select, update
+
+from weft.ids import new_ulid
+from weft.provenance.facts import agent_fact, grove_fact
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
+from weft.runtime.operations.scope import Scope
+from weft.store import schema
+from weft.store.rows import AGENT_TYPES, permission_bits
+from weft.store.transaction import GROVE, Transaction
+from weft.tree.access import MemberRole
+from weft.tree.agent import ALL_PERMISSIONS, AgentType
+
+__all__ = ["owner_of"]
+
+_OWNER = "human"
+
+
+def owner_of(gate: Executor) -> int:
+    """The key of the grove's owner; the grove is made if it is not there."""
+    with gate.store.read() as session:
+        found = session.execute(select(schema.grove.c.owner, schema.grove.c.ulid)).one_or_none()
+    if found is None or found.owner is None:
+        return gate.store.write(lambda transaction: _found(gate, transaction))
+    gate.store.blobs.grove = found.ulid
+    return found.owner
+
+
+def _found(gate: Executor, transaction: Transaction) -> int:
+    """Make the grove's row and its owner, once, whoever comes first."""
+    now = gate.clock()
+    transaction.add_missing(
+        schema.grove,
+        ("key",),
+        {
+            "key": GROVE,
+            "ulid": new_ulid(now, gate.entropy),
+            "owner": None,
+            "preferences": "{}",
+            "created_at": now,
+            "updated_at": now,
+            "events": 0,
+            "head": None,
+        },
+    )
+    # Waits for whoever made the row, should that be somebody else at this moment.
+    owner = transaction.grove_state().owner
+    gate.store.blobs.grove = transaction.grove_state().ulid
+    if owner is not None:
+        return owner
+    ulid = new_ulid(now, gate.entropy)
+    owner = transaction.insert(
+        schema.agents,
+        {
+            "ulid": ulid,
+            "name": _OWNER,
+            "type": AGENT_TYPES.index(AgentType.HUMAN),
+            "model_ref": None,
+            "configuration": "{}",
+            "permissions": permission_bits(ALL_PERMISSIONS),
+            "created_at": now,
+            "archived_at": None,
+        },
+    )
+    transaction.execute(update(schema.grove).values(owner=owner))
+    transaction.grove_state().owner = owner
+    scope = Scope(
+        transaction, Actor(owner), MemberRole.OWNER, gate.clock, gate.entropy, gate.store.blobs, True
+    )
+    scope.open_grove()
+    founded = transaction.execute(select(schema.grove)).mappings().one()
+    scope.note(grove_fact(founded, ulid), agent_fact(transaction.agent(owner)._asdict()))
+    scope.record(None, "found", {"owner": ulid}, {})
+    return owner

@@ -1,0 +1,164 @@
+"""Collapsed ranges of a path: collapse, expand, remove."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sqlalchemy import delete, select, update
+
+from weft.errors import ConflictError, InvalidInputError, NotFoundError
+from weft.provenance.facts import Fact, group_fact
+from weft.runtime.operations.content_cache import ContentCache
+from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.scope import Scope
+from weft.store import schema
+from weft.store.queries import ancestor_at_depth
+from weft.store.rows import NodeRow, TreeState
+from weft.store.session import Session
+from weft.tree.content import JsonObject, can_be_kept, check_text, plain_text
+from weft.tree.extract import first_sentence
+from weft.tree.marks import counted
+from weft.tree.reference import Group
+
+__all__ = ["Collapse", "Expand", "Uncollapse", "describe_range", "group_fields"]
+
+_groups = schema.groups
+_QUOTED = 120
+
+
+def _values(row: Any) -> dict[str, Any]:
+    return row._asdict()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collapse(Editing):
+    """Fold a range of a path in context, under a name; the tree keeps every node.
+
+    Without a description of yours it is described by how it begins and ends.
+    """
+
+    verb: ClassVar[str] = "collapse"
+    tree: str
+    first: str
+    last: str
+    name: str
+    description: str = ""
+
+    def apply(self, scope: Scope) -> Group:
+        tree = scope.open_tree(self.tree)
+        name = check_text(self.name, what="name", limit=200).strip()
+        if not name:
+            raise InvalidInputError("a folded range needs a name")
+        description = check_text(self.description, what="description", limit=100_000)
+        first = scope.live_node(tree, self.first, "collapse")
+        last = scope.live_node(tree, self.last, "collapse")
+        transaction = scope.transaction
+        if (
+            first.depth > last.depth
+            or ancestor_at_depth(transaction, tree.key, last.position, first.depth) != first.position
+        ):
+            raise InvalidInputError(
+                f"[{first.local_id}] is not on the path to [{last.local_id}]",
+                hint="name the upper end first; both lie on one path",
+            )
+        known = transaction.execute(
+            select(_groups).where(_groups.c.tree == tree.key, _groups.c.name == name)
+        ).one_or_none()
+        if known is not None and (known.first, known.last) != (first.key, last.key):
+            raise ConflictError(
+                f"{name!r} folds another range", hint="choose another name, or remove it first"
+            )
+        ulid = scope.new_ulid() if known is None else known.ulid
+        if not description:
+            own = "" if known is None else known.description
+            description = own or describe_range(transaction, tree.key, first, last)
+        group = {
+            "tree": tree.key,
+            "name": name,
+            "ulid": ulid,
+            "description": description,
+            "first": first.key,
+            "last": last.key,
+            "expanded": False,
+            "created_at": scope.now,
+        }
+        transaction.replace(_groups, ("tree", "name"), group)
+        scope.note(group_fact(group, first.ulid, last.ulid))
+        scope.record(
+            tree,
+            self.verb,
+            {"group": ulid, "first": first.ulid, "last": last.ulid},
+            {"group": name, "was": None if known is None else group_fields(scope, tree, known)},
+        )
+        return Group(id=ulid, name=name, description=description, first=first.ulid, last=last.ulid)
+
+
+def _group(scope: Scope, tree: TreeState, name: str) -> Any:
+    statement = select(_groups).where(_groups.c.tree == tree.key, _groups.c.name == name)
+    known = scope.transaction.execute(statement).one_or_none() if can_be_kept(name) else None
+    if known is None:
+        raise NotFoundError(f"no folded range {name!r}")
+    return known
+
+
+def group_fields(scope: Scope, tree: TreeState, row: Any) -> JsonObject:
+    """A folded range's row as an inverse holds it."""
+    return {
+        "id": row.ulid,
+        "description": row.description,
+        "first": scope.ulid_of(tree, row.first),
+        "last": scope.ulid_of(tree, row.last),
+        "expanded": row.expanded,
+        "createdAt": row.created_at,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expand(Editing):
+    """Show a folded range in context again; the fold can be closed again by its name."""
+
+    verb: ClassVar[str] = "expand"
+    tree: str
+    name: str
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree)
+        known = _group(scope, tree, self.name)
+        if not known.expanded:
+            here = _groups.c.tree == tree.key, _groups.c.name == self.name
+            scope.transaction.execute(update(_groups).where(*here).values(expanded=True))
+            first, last = scope.ulid_of(tree, known.first), scope.ulid_of(tree, known.last)
+            scope.note(group_fact({**_values(known), "expanded": True}, first, last))
+            was = group_fields(scope, tree, known)
+            scope.record(tree, self.verb, {"group": known.ulid}, {"group": self.name, "was": was})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncollapse(Editing):
+    """Forget a folded range."""
+
+    verb: ClassVar[str] = "uncollapse"
+    tree: str
+    name: str
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree)
+        known = _group(scope, tree, self.name)
+        scope.transaction.execute(
+            delete(_groups).where(_groups.c.tree == tree.key, _groups.c.name == self.name)
+        )
+        scope.note(Fact(f"group:{known.ulid}", None))
+        scope.record(
+            tree,
+            self.verb,
+            {"group": known.ulid},
+            {"group": self.name, "was": group_fields(scope, tree, known)},
+        )
+
+
+def describe_range(session: Session, tree: int, first: NodeRow, last: NodeRow) -> str:
+    """What a range is about, in its own words: how it begins and how it ends."""
+    contents = ContentCache().contents(session, tree, [first, last])
+    count = last.depth - first.depth + 1
+    begins, ends = (first_sentence(plain_text(contents[row.key]), _QUOTED) for row in (first, last))
+    said = [f"“{each}”" for each in dict.fromkeys((begins, ends)) if each]
+    return counted(count, "node") + (": " + " … ".join(said) if said else "")

@@ -1,0 +1,275 @@
+"""From rows to the values people get."""
+
+import gzip
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+from sqlalchemy import and_, select
+
+from weft.runtime.operations.permissions import agent_row
+from weft.store import schema
+from weft.store.contents import load_content
+from weft.store.queries import node_rows, versions_at
+from weft.store.rows import (
+    AGENT_TYPES,
+    EDGE_TYPES,
+    MODES,
+    ROLES,
+    SOURCE_ROLES,
+    STATUSES,
+    AgentRow,
+    Flag,
+    NodeRow,
+    permissions_from,
+)
+from weft.store.session import Session
+from weft.store.statements import texts_by_keys
+from weft.tree.agent import Agent, Configuration
+from weft.tree.content import Content
+from weft.tree.document import Document
+from weft.tree.edge import Edge, EdgeType, Source, SourceRole
+from weft.tree.item import Item, about_item
+from weft.tree.node import Metadata, Node
+from weft.tree.tree import Counters, Mode, Tree
+from weft.tree.wire import from_microseconds
+
+__all__ = [
+    "TREE_ROWS",
+    "Heading",
+    "agent_value",
+    "contents_of",
+    "document_value",
+    "heading_of",
+    "items_of",
+    "metadata_of",
+    "node_values",
+    "sources_of",
+    "tree_value",
+]
+
+
+def metadata_of(row: NodeRow) -> Metadata:
+    return Metadata(
+        excluded=bool(row.flags & Flag.EXCLUDED),
+        pruned=row.pruned is not None,
+        bookmarked=bool(row.flags & Flag.BOOKMARKED),
+        bookmark_label=row.bookmark_label,
+        hidden=row.hidden is not None,
+    )
+
+
+def contents_of(
+    session: Session, tree: int, rows: Sequence[NodeRow]
+) -> dict[int, tuple[Content, str | None]]:
+    """Content and summary of many nodes, in one query."""
+    if not rows:
+        return {}
+    kinds = {row.key: row.kind for row in rows}
+    values = {"in_tree": tree, "wanted": session.dialect.keys(list(kinds))}
+    return {
+        node: (load_content(kinds[node], content), summary)
+        for node, content, summary in session.rows(texts_by_keys(session.dialect), values)
+    }
+
+
+def items_of(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, list[Item]]:
+    """What hangs on many nodes now, in order."""
+    wanted = [row.key for row in rows if row.flags & Flag.HAS_ATTACHMENTS]
+    if not wanted:
+        return {}
+    attachments, bodies = schema.attachments, schema.bodies
+    statement = (
+        select(attachments, bodies.c.gzip)
+        .join(bodies, and_(bodies.c.tree == attachments.c.tree, bodies.c.sha256 == attachments.c.sha256))
+        .where(
+            attachments.c.tree == tree,
+            session.dialect.among(attachments.c.node, wanted),
+            attachments.c.detached_by.is_(None),
+        )
+        .order_by(attachments.c.node, attachments.c.ordinal)
+    )
+    found: dict[int, list[Item]] = {}
+    for row in session.execute(statement):
+        item = Item(
+            id=row.id,
+            type=row.type,
+            content=gzip.decompress(row.gzip).decode(),
+            recoverable=row.recoverable,
+            **cast("dict[str, Any]", about_item(row.about)),
+        )
+        found.setdefault(row.node, []).append(item)
+    return found
+
+
+def sources_of(
+    session: Session, tree: int, rows: Sequence[NodeRow]
+) -> dict[int, list[tuple[int, SourceRole]]]:
+    """The sources of each node as they were written, in order."""
+    several = [row.key for row in rows if row.flags & Flag.HAS_SOURCES]
+    found = {
+        row.key: [(row.parent_node, SourceRole.PRIMARY)]
+        for row in rows
+        if row.parent_node is not None and not row.flags & Flag.HAS_SOURCES
+    }
+    if several:
+        sources = schema.sources
+        statement = (
+            select(sources)
+            .where(sources.c.tree == tree, session.dialect.among(sources.c.target, several))
+            .order_by(sources.c.target, sources.c.ordinal)
+        )
+        for row in session.execute(statement):
+            found.setdefault(row.target, []).append((int(row.source), SOURCE_ROLES[int(row.role)]))
+    return found
+
+
+class Heading(NamedTuple):
+    """What every node of a tree shares."""
+
+    ulid: str
+    mode: Mode
+
+
+def heading_of(session: Session, tree: int) -> Heading:
+    trees = schema.trees
+    row = session.execute(select(trees.c.ulid, trees.c.mode).where(trees.c.key == tree)).one()
+    return Heading(row.ulid, MODES[int(row.mode)])
+
+
+def node_values(session: Session, tree: int, rows: Sequence[NodeRow], head: Heading) -> list[Node]:
+    """Whole nodes for many rows: a fixed number of queries, however many rows."""
+    if not rows:
+        return []
+    contents = contents_of(session, tree, rows)
+    items = items_of(session, tree, rows)
+    sources = sources_of(session, tree, rows)
+    known = _neighbours(session, tree, rows, sources)
+    names = {key: row.ulid for key, row in known.items()}
+    parents: dict[int, list[str]] = {}
+    if head.mode is Mode.BUFFER:
+        places = {row.parent for row in rows if row.parent is not None}
+        later = versions_at(session, tree, sorted(places))
+        parents = {place: [names[place], *(v.ulid for v in later.get(place, ()))] for place in places}
+    authors = {key: agent_row(session, key) for key in {row.author for row in rows}}
+    values: list[Node] = []
+    for row in rows:
+        content, summary = contents[row.key]
+        author = authors[row.author]
+        edge_type = EDGE_TYPES[row.edge_type]
+        values.append(
+            Node(
+                id=row.ulid,
+                local_id=row.local_id,
+                tree_id=head.ulid,
+                content=content,
+                summary=summary,
+                author_id=author.ulid,
+                author_type=AGENT_TYPES[row.author_type],
+                role=ROLES[row.role],
+                status=STATUSES[row.status],
+                content_hash=row.hash.hex(),
+                created_at=from_microseconds(row.created_at),
+                edited_from=None if row.edited_from is None else names[row.edited_from],
+                attachments=tuple(items.get(row.key, ())),
+                edge=None
+                if row.parent is None
+                else Edge(
+                    row.ulid,
+                    edge_type,
+                    _edge_sources(row, edge_type, sources[row.key], names, parents),
+                ),
+                depth=row.depth,
+                metadata=metadata_of(row),
+            )
+        )
+    return values
+
+
+def _neighbours(
+    session: Session, tree: int, rows: Sequence[NodeRow], sources: dict[int, list[tuple[int, SourceRole]]]
+) -> dict[int, NodeRow]:
+    """Every node that the rows mention."""
+    here = {row.key: row for row in rows}
+    mentioned = {key for listed in sources.values() for key, _ in listed}
+    mentioned.update(row.edited_from for row in rows if row.edited_from is not None)
+    mentioned.update(row.parent for row in rows if row.parent is not None)
+    return here | node_rows(session, tree, sorted(mentioned - here.keys()))
+
+
+def _edge_sources(
+    row: NodeRow,
+    edge_type: EdgeType,
+    sources: list[tuple[int, SourceRole]],
+    names: dict[int, str],
+    parents: dict[int, list[str]],
+) -> tuple[Source, ...]:
+    """As written; in buffer mode the parent stands for every version of its position."""
+    listed: list[Source] = []
+    for key, role in sources:
+        versions = parents.get(row.parent or 0)
+        is_parent = key == row.parent_node and role is SourceRole.PRIMARY
+        if is_parent and versions and edge_type is EdgeType.CONTINUATION:
+            listed.extend(Source(ulid, role) for ulid in versions)
+        else:
+            listed.append(Source(names[key], role))
+    return tuple(listed)
+
+
+TREE_ROWS = select(schema.trees, schema.projects.c.name.label("project_name")).outerjoin(
+    schema.projects, schema.projects.c.key == schema.trees.c.project
+)
+"""Trees with the names of their projects: what makes a tree's value."""
+
+
+def tree_value(row: Any) -> Tree:
+    """A tree from one of `TREE_ROWS`."""
+    return Tree(
+        id=row.ulid,
+        title=row.title,
+        description=row.description,
+        summary=row.summary,
+        mode=MODES[int(row.mode)],
+        system_context=row.system_context,
+        buffer_mode_system_context=row.buffer_mode_system_context,
+        preferences=json.loads(row.preferences),
+        project=row.project_name,
+        created_at=from_microseconds(row.created_at),
+        updated_at=from_microseconds(row.updated_at),
+        archived_at=None if row.archived_at is None else from_microseconds(row.archived_at),
+        root=row.root_ulid,
+        counters=Counters(row.nodes, row.branches, row.depth),
+    )
+
+
+def agent_value(row: AgentRow) -> Agent:
+    settings = json.loads(row.configuration)
+    return Agent(
+        id=row.ulid,
+        name=row.name,
+        type=AGENT_TYPES[row.type],
+        model_ref=row.model_ref,
+        configuration=Configuration(
+            system_prompt=settings.get("systemPrompt"),
+            temperature=settings.get("temperature"),
+            max_tokens=settings.get("maxTokens"),
+            stop_sequences=tuple(settings.get("stopSequences", ())),
+            custom=settings.get("custom", {}),
+        ),
+        permissions=permissions_from(row.permissions),
+        created_at=from_microseconds(row.created_at),
+        archived_at=None if row.archived_at is None else from_microseconds(row.archived_at),
+    )
+
+
+def document_value(row: Any) -> Document:
+    return Document(
+        id=row.ulid,
+        title=row.title,
+        content=row.content,
+        summary=row.summary,
+        revision=row.revision,
+        created_at=from_microseconds(row.created_at),
+        updated_at=from_microseconds(row.updated_at),
+        archived_at=None if row.archived_at is None else from_microseconds(row.archived_at),
+    )

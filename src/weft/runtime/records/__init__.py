@@ -1,0 +1,1 @@
+"""Records that other programs store in a grove, their collapsed groups, and recipes over them."""

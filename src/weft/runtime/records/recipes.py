@@ -1,0 +1,276 @@
+"""Recipes over a grove: its records, its trees, its collapsed groups."""
+
+import json
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
+
+from weft.context.filters.registry import Registry
+from weft.context.following import Followed, follow_recipe
+from weft.context.groups import GroupReader
+from weft.context.layers.settings import resolve_layer_settings
+from weft.context.manifest import Manifest
+from weft.context.plain import plain_envelope, plain_messages_of, plain_request
+from weft.context.recipe import ASSEMBLED, PRESETS, Model, Recipe, decode_recipe
+from weft.context.records import Gathered, Record, RecordScope
+from weft.context.select import reason_to_leave_out
+from weft.context.settings import check_names, resolve_preferences
+from weft.context.slices import Path, Span, slice_of
+from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
+from weft.runtime.contexts.assembler import Contexts, options_from
+from weft.runtime.contexts.collapsed_path import TreeGroups
+from weft.runtime.contexts.layers import Layers
+from weft.runtime.contexts.options import LayerWishes, layer_options_from
+from weft.runtime.operations.collapsed_groups import StoredGroups
+from weft.runtime.operations.executor import Caller
+from weft.runtime.records.streams import require_records
+from weft.runtime.views.reader import Reader
+from weft.store.records import Window, nearest_place, read_window
+from weft.store.references import find_tree
+from weft.store.session import Session
+from weft.tree.json import JsonObject, JsonValue
+from weft.tree.node import Identified
+from weft.tree.record import RecordPlace
+from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.context.result import AssembledContext
+
+__all__ = ["ASSEMBLERS", "Assembler", "Recipes", "StoredRecords"]
+
+_MESSAGES = "messages"
+_MOST = 100_000
+_WISHES: Mapping[str, str] = {
+    "limit": "limit",
+    "window": "window",
+    "maxTokens": "max_tokens",
+    "agent": "agent",
+    "strategy": "strategy",
+    "step": "step",
+    "text": "text",
+    "annotations": "annotations",
+    "preferences": "preferences",
+    "library": "library",
+    "changed": "changed",
+    "strip": "strip",
+}
+_OF_LAYERS = frozenset({"library", "changed", "strip"})
+
+Assembler = Callable[[Caller, Path, LayerWishes], tuple[list[JsonObject], Manifest]]
+"""Makes the messages of a path to a budget, with the account of it."""
+
+
+def _assemble(mode: Mode) -> Assembler:
+    def assembled(caller: Caller, path: Path, wishes: LayerWishes) -> tuple[list[JsonObject], Manifest]:
+        for name in _OF_LAYERS & wishes.keys():
+            raise InvalidInputError(f"kala.{name} is a wish for layers", path=f"kala.{name}")
+        found = Contexts.of(caller).at(path.tree_id, path.node_id, options_from(wishes))
+        _require_mode(found, mode)
+        return list(plain_request(found)), found.manifest
+
+    return assembled
+
+
+def _in_layers(caller: Caller, path: Path, wishes: LayerWishes) -> tuple[list[JsonObject], Manifest]:
+    found = Layers.of(caller).at(path.tree_id, path.node_id, layer_options_from(wishes))
+    return list(plain_envelope(found)), found.manifest
+
+
+def _require_mode(found: "AssembledContext", mode: Mode) -> None:
+    is_buffer = found.document is not None
+    if is_buffer != (mode is Mode.BUFFER):
+        own = Mode.BUFFER if is_buffer else Mode.DIALOGUE
+        raise InvalidInputError(f"the tree is in {own} mode", hint=f"use the recipe {own}", path="presetId")
+
+
+ASSEMBLERS: dict[str, Assembler] = {
+    "dialogue": _assemble(Mode.DIALOGUE),
+    "buffer": _assemble(Mode.BUFFER),
+    "layered": _in_layers,
+}
+"""The built-in recipes of a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecords:
+    """Records of a grove as recipes read them, in one consistent view."""
+
+    session: Session
+    caller: Caller
+    room: list[int] = field(default_factory=lambda: [_MOST])
+    """How many more records one recipe may read, all its streams together."""
+
+    def span(self, scope: RecordScope, span: Span) -> Iterator[Record]:
+        place = RecordPlace(stream=span.stream, session=span.session_id)
+        return self._read(scope, place, Window(span.begin, span.end))
+
+    def topic(self, scope: RecordScope, topic_id: str, name: str) -> Iterator[Record]:
+        return self._read(scope, RecordPlace(stream=name, topic=topic_id), None)
+
+    def path(self, scope: RecordScope, path: Path, name: str) -> Gathered:
+        del scope
+        with _field("kala.treeId"):
+            find_tree(self.session, path.tree_id)
+        if name == _MESSAGES:
+            with _field("kala.nodeId"):
+                return Gathered(list(self._messages(path)))
+        if name not in ASSEMBLED:
+            return Gathered(())
+        wishes = _wishes(path.wishes)
+        with _field("kala.nodeId"):
+            messages, manifest = ASSEMBLERS[name](self.caller, path, wishes)
+        return Gathered([Record(id="", document={"value": message}) for message in messages], manifest)
+
+    def _read(self, scope: RecordScope, place: RecordPlace, window: Window | None) -> Iterator[Record]:
+        place = nearest_place(self.session, replace(place, user=scope.user_id, project=scope.project_id))
+        found = read_window(self.session, place, window, self.room[0] + 1)
+        self._take(len(found), f"{place.stream!r}: a recipe reads at most {_MOST:,} records")
+        return (Record(id=name, document=json.loads(document)) for name, document in found)
+
+    def _take(self, count: int, told: str) -> None:
+        self.room[0] -= count
+        if self.room[0] < 0:
+            hint = "choose a shorter window; of a path, the stream dialogue reads only what fits"
+            raise LimitExceededError(told, hint=hint)
+
+    def _messages(self, path: Path) -> Iterator[Record]:
+        nodes = Reader.of(self.caller).path(path.tree_id, path.node_id, tail=self.room[0] + 1)
+        self._take(len(nodes), f"the path: a recipe reads at most {_MOST:,} nodes")
+        for node in nodes:
+            if reason_to_leave_out(node.metadata, annotation=False, node=node.id, annotations=False) is None:
+                for message in plain_messages_of(node.role, node.content):
+                    if message.get("content") or "tool_calls" in message or "tool_call_id" in message:
+                        yield Record(id=node.id, document={"value": message})
+
+
+def _wishes(given: JsonObject) -> LayerWishes:
+    """How a context is wanted, as the wire says it."""
+    found: dict[str, JsonValue] = {}
+    for name, value in given.items():
+        if name not in _WISHES:
+            raise InvalidInputError(
+                f"kala.{name} is not known", hint=f"a path has {', '.join(_WISHES)}", path=f"kala.{name}"
+            )
+        if value is not None:
+            found[_WISHES[name]] = value
+    _check_wishes(found)
+    return cast("LayerWishes", found)
+
+
+@contextmanager
+def _field(path: str) -> Generator[None]:
+    """Whatever is wrong in here, and does not say with what, is wrong with that field."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(error.message, hint=error.hint, path=error.path or path) from None
+
+
+def _check_wishes(given: Mapping[str, JsonValue]) -> None:
+    kinds: Mapping[str, type | tuple[type, ...]] = {
+        **dict.fromkeys(("limit", "window", "max_tokens", "strip"), int),
+        **dict.fromkeys(("agent", "strategy", "text", "library", "changed"), str),
+        "step": (int, float),
+        "annotations": bool,
+        "preferences": Mapping,
+    }
+    wire = {inner: outer for outer, inner in _WISHES.items()}
+    for name, value in given.items():
+        path = f"kala.{wire[name]}"
+        if not isinstance(value, kinds[name]) or (isinstance(value, bool) and name != "annotations"):
+            raise InvalidInputError(f"{path} has the wrong kind of value: {value!r}", path=path)
+        if isinstance(value, Mapping):
+            for inner, wished in value.items():
+                _check_wish({name: {inner: wished}}, f"{path}.{inner}")
+        elif name == "agent" and not str(value).strip():
+            raise InvalidInputError(f"{path} must name an agent", path=path)
+        else:
+            _check_wish({name: value}, path)
+
+
+def _check_wish(wish: Mapping[str, JsonValue], path: str) -> None:
+    """Look at one wish by itself, as it would be looked at among the others."""
+    with _field(path):
+        preferences = layer_options_from(cast("LayerWishes", wish)).context.preferences
+        check_names(preferences)
+        resolve_preferences(preferences)
+        resolve_layer_settings(preferences)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipes:
+    """Recipes followed over what a grove holds, as one agent may see it."""
+
+    caller: Caller
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(PRESETS)
+
+    def preset(self, name: str) -> Model:
+        found = PRESETS.get(name)
+        if found is None:
+            raise NotFoundError(f"no recipe {name!r}", hint=f"recipes are {', '.join(self.names)}")
+        return found
+
+    def run(
+        self,
+        recipe: "JsonValue | Recipe",
+        *,
+        user: str | None = None,
+        project: str | None = None,
+        session: str | None = None,
+        registry: Registry | None = None,
+    ) -> Followed:
+        """The messages that a recipe makes for a user, with the account of how they came to be these.
+
+        Whose records they are, and of which project, may stand in the recipe: `userId`, `projectId`.
+        """
+        read = recipe if isinstance(recipe, Recipe) else decode_recipe(recipe)
+        scope = RecordScope(
+            user_id=user or _named(recipe, "userId"), project_id=project or _named(recipe, "projectId")
+        )
+        here = slice_of(read.kala)
+        with self.caller.store.read() as reading:
+            groups: GroupReader
+            hides = False
+            if isinstance(here, Path):
+                # Whose tree it is, reading the path asks.
+                groups, session = TreeGroups(reading, here.tree_id), session or here.tree_id
+                hides = _folds(read) and not read.include_doc_id
+                read = replace(read, include_doc_id=True) if hides else read
+            else:
+                require_records(reading, self.caller.actor)
+                groups = StoredGroups(reading)
+            records = StoredRecords(reading, self.caller)
+            found = follow_recipe(
+                read, records, scope=scope, session_id=session, groups=groups, registry=registry
+            )
+            return found.without_doc_ids() if hides else found
+
+    def at(
+        self, node: Identified, recipe: JsonValue = None, *, user: str | None = None, **wishes: JsonValue
+    ) -> Followed:
+        """A recipe at a node: a built-in's name, or a recipe without a kala; else the tree's own mode."""
+        read = Reader.of(self.caller)
+        tree_id = read.find(node.id).tree_id
+        body = read.tree(tree_id).mode.value if recipe is None else recipe
+        if isinstance(body, str):
+            body = {"presetId": body}
+        if not isinstance(body, Mapping):
+            raise InvalidInputError("a recipe is an object, or the name of a built-in one")
+        kala = {"kind": "Path", "treeId": tree_id, "nodeId": node.id, **wishes}
+        return self.run({**body, "kala": kala}, user=user)
+
+
+def _named(recipe: "JsonValue | Recipe", name: str) -> str | None:
+    value = recipe.get(name) if isinstance(recipe, Mapping) else None
+    if value is not None and not isinstance(value, str):
+        raise InvalidInputError(f"{name} must be a string", path=name)
+    return value or None
+
+
+def _folds(recipe: Recipe) -> bool:
+    """Messages of a path are known by their nodes wherever a filter asks for it."""
+    return any(entry.name == "collapseGroupReplacer" for entry in recipe.model.filters)

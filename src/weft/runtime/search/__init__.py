@@ -1,0 +1,1 @@
+"""Search: full text over nodes, documents, titles and tags."""
