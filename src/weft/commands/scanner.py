@@ -2,12 +2,15 @@
 
 A line whose first non-blank character is `→` is a command. Not in a code block, a quotation
 or a tag, not inside another command's string, not in what somebody else put in front: such
-arrows are listed with the reason why nothing happened. Each line is looked at once.
+arrows are listed with the reason why nothing happened. An arrow after a tag or a single quotation
+mark that may be closed later is held back until it is closed, which makes it a quotation, or until
+the output ends. Each line is looked at a fixed number of times.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -31,6 +34,24 @@ _WITHIN = re.compile(
 """What begins or ends a stretch of a line that is shown, and not said. A class of signs comes first: so whatever
 is none of them is passed over fast, and a `<` or `>` that is no tag counts as a mark too."""
 _QUOTES = {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』"}
+_VERBATIM = re.compile(
+    r"\\begin\{(verbatim\*?|lstlisting|minted|alltt|quote|quotation|comment)\}", re.IGNORECASE
+)
+"""LaTeX around what is shown."""
+_PAIRS = re.compile(
+    r"""[<'‘’](?:
+        (?<=<)(?P<closes>/?)(?P<name>[A-Za-z][\w.:-]{0,40})(?:\s[^<>]*+)?(?<!/)>
+        |(?P<opening>(?<=['‘])(?<![\w'’]['‘])(?=\S))
+        |(?P<closing>(?<=['’])(?<!\s['’])(?!\w))
+    )""",
+    re.VERBOSE,
+)
+"""What may begin or end a stretch that is shown: any tag, and single quotation marks. The class of signs comes
+first, so that all else is passed over fast."""
+_VOID = frozenset(
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
+)
+_SINGLE = "'"
 _MOST_MARKS = 10_000
 _CODE_INDENT = 4
 _TAB = 4
@@ -107,6 +128,12 @@ def scan(text: str, *, given: str = "") -> Scan:
     return scanner.finish()
 
 
+class _Line(NamedTuple):
+    text: str
+    place: int
+    bytes: int
+
+
 @dataclass(slots=True)
 class _Open:
     """A command that has begun: its parts so far, and what it waits for."""
@@ -146,6 +173,12 @@ class Scanner:
         self._spoken = self._blank = self._indented = self._answerable = self._removed = False
         self._inside = ""
         """What would end the quotation, or the code within a line, that is open."""
+        self._unpaired: Counter[str] = Counter()
+        """Tags, by name, and single quotation marks that are open and may never be closed."""
+        self._held: list[_Line] | None = None
+        """Lines from an arrow on, while such a pair is open."""
+        self._closers: dict[str, int] | None = None
+        """Once the output is over: where each pair is closed for the last time."""
         self._quoted = False
         """Whether the paragraph is a block quotation: Markdown lets its later lines go without their mark."""
         self._peeked = False
@@ -190,7 +223,7 @@ class Scanner:
         return "".join(lines)
 
     def _is_surely_prose(self) -> bool:
-        if self.cut is not None or self._open is not None or self._answerable:
+        if self.cut is not None or self._open is not None or self._answerable or self._held is not None:
             return False
         if self._told_pieces or self._fence is not None or self._tag:
             return True
@@ -206,6 +239,8 @@ class Scanner:
         """The output is over: an unclosed string makes its command void, an unclosed thought just ends."""
         if self.cut is None:
             self._end_line(newline=False)
+        if self._held is not None:
+            self._read_held(self._held)
         if self._open is not None:
             self._complete(self._open, self._place, self._bytes, closed=False)
         return Scan(
@@ -218,7 +253,7 @@ class Scanner:
 
     def _peek(self, piece: str) -> None:
         """See prose after a batch as soon as its first letter is there."""
-        waiting = self._open is not None or self._fence is not None or self._tag
+        waiting = self._open is not None or self._fence is not None or self._tag or self._held is not None
         if self._peeked or waiting or not self._answerable:
             return
         first = _first(piece)
@@ -241,7 +276,9 @@ class Scanner:
         self._bytes += _size(line) + newline
 
     def _line(self, line: str) -> None:
-        if self._open is not None:
+        if self._held is not None:
+            self._hold(self._held, line)
+        elif self._open is not None:
             self._go_on(self._open, line)
         elif self._fence is not None or self._tag:
             self._note_arrow(line, Why.CODE if self._fence is not None else Why.TAG)
@@ -265,8 +302,58 @@ class Scanner:
         if line[first] != ARROW or (why is not None and why is not Why.GIVEN):
             self._speak(line)
             return
+        if self._unpaired and why is None:
+            self._held = []
+            self._hold(self._held, line)
+            return
         self._blank = self._indented = False
         self._begin(line, first)
+
+    def _hold(self, held: list[_Line], line: str) -> None:
+        """Keep a line until it is known whether it is shown or said: it is shown if what is open is closed."""
+        held.append(_Line(line, self._place, self._bytes))
+        closed = [pair for pair, opens in _pairs(line) if not opens and self._unpaired[pair]]
+        if not closed:
+            return
+        self._held = None
+        here = self._place
+        for each in held:
+            self._place = each.place
+            self._note_arrow(each.text, Why.QUOTATION if closed[0] == _SINGLE else Why.TAG)
+            self._say(each.text)
+        self._place = here
+        self._close_pairs(closed)
+
+    def _read_held(self, held: list[_Line]) -> None:
+        """The output is over, and nothing closed the pair: it was none, and the lines are read as they are."""
+        self._held = None
+        self._unpaired.clear()
+        self._closers = {pair: line.place for line in held for pair, opens in _pairs(line.text) if not opens}
+        after = self._place, self._bytes
+        for each in held:
+            self._place, self._bytes = each.place, each.bytes
+            self._line(each.text)
+            if self.cut is not None:
+                break
+        self._place, self._bytes = after
+
+    def _open_pairs(self, line: str) -> None:
+        """Note the pairs that are open at the end of a line."""
+        if line.strip() == _SINGLE and not self._unpaired[_SINGLE]:
+            self._unpaired[_SINGLE] = 1
+            return
+        for pair, opens in _pairs(line):
+            if not opens:
+                self._close_pairs([pair])
+            elif self._closers is None or self._closers.get(pair, -1) > self._place:
+                self._unpaired[pair] = 1 if pair == _SINGLE else self._unpaired[pair] + 1
+
+    def _close_pairs(self, pairs: Iterable[str]) -> None:
+        for pair in pairs:
+            if self._unpaired[pair] > 1:
+                self._unpaired[pair] -= 1
+            else:
+                del self._unpaired[pair]
 
     def _why_not(self, line: str, first: int) -> Why | None:
         if self._place + first < self._own:
@@ -354,6 +441,8 @@ class Scanner:
         self._say(line)
         self._quoted = self._quoted or line.lstrip().startswith(">")
         self._open_block(line)
+        if self._fence is None and not self._tag and not self._inside:
+            self._open_pairs(line)
 
     def _starts_deep(self, line: str) -> bool:
         return len(line[: _first(line)].expandtabs(_TAB)) >= _CODE_INDENT
@@ -374,6 +463,12 @@ class Scanner:
             self._fence = (fence[2][0], len(fence[2]), len(fence[1].expandtabs(_TAB)))
             self._inside = ""
             return
+        verbatim = _VERBATIM.search(line)
+        if verbatim is not None:
+            closing = f"\\end{{{verbatim[1].lower()}}}"
+            if closing not in line[verbatim.end() :].lower():
+                self._tag = closing
+                return
         tag = _TAG.match(line)
         if tag is not None:
             closing = _closing(tag[1].lower())
@@ -422,6 +517,18 @@ def _marks(line: str) -> Iterator[tuple[str, int, int]]:
         if mark not in {"<", ">"}:
             after = found.end()
             yield mark, found.start(), after
+
+
+def _pairs(line: str) -> Iterator[tuple[str, bool]]:
+    """The pairs that a line opens (True) and closes, each by what names it."""
+    for number, each in enumerate(_PAIRS.finditer(line)):
+        name = each["name"]
+        if number == _MOST_MARKS:
+            return
+        if name is None:
+            yield _SINGLE, each["opening"] is not None
+        elif name.lower() not in _VOID:
+            yield f"<{name.lower()}", not each["closes"]
 
 
 def _opened(mark: str, before: str, following: str) -> str:

@@ -206,7 +206,25 @@ SIGNS = [
     "> ",
     "    ",
 ]
-MORE = ["a7x2", "word ", "<pre>", "</pre>", "<think>", "é", "日", "\u0338", "\r", "\t", "- ", 'note:"', "🙂"]
+MORE = [
+    "'",
+    "</x>",
+    "<x>",
+    "\\begin{quote}",
+    "a7x2",
+    "word ",
+    "<pre>",
+    "</pre>",
+    "<think>",
+    "é",
+    "日",
+    "\u0338",
+    "\r",
+    "\t",
+    "- ",
+    'note:"',
+    "🙂",
+]
 PIECES = st.lists(st.one_of(st.sampled_from([*SIGNS, *MORE]), st.text(max_size=6)), max_size=40)
 
 
@@ -352,6 +370,14 @@ def test_a_long_line_of_nothing_that_comes_in_letters_is_not_looked_at_again_and
         ("Er sagt: »so\n→ prune a7x2\n«", Why.QUOTATION),
         ("„so\n→ prune a7x2\n“", Why.QUOTATION),
         ("> quoted\n→ prune a7x2", Why.QUOTATION),
+        ("She wrote: 'first\n→ prune a7x2\nlast'", Why.QUOTATION),
+        ("'\n→ prune a7x2\n'", Why.QUOTATION),
+        ("She wrote ‘so\n\n→ prune a7x2\n\nit’s done’ and left.", Why.QUOTATION),
+        ("<letter>\n→ prune a7x2\n</letter>", Why.TAG),
+        ("Here is <x-y id=1> it\n→ prune a7x2\nprose\n</x-y> see?", Why.TAG),
+        ("<a><b>\n→ prune a7x2\n</b>\nmore</a>", Why.TAG),
+        ("\\begin{verbatim}\n→ prune a7x2\n\\end{verbatim}", Why.TAG),
+        ("See \\begin{lstlisting}[x]\n→ prune a7x2\n\\end{lstlisting}", Why.TAG),
     ],
 )
 def test_what_is_shown_and_not_said_is_not_executed_wherever_it_begins(output, why):
@@ -375,7 +401,26 @@ def test_what_is_shown_and_not_said_is_not_executed_wherever_it_begins(output, w
         "<code>x</code> and <!-- y --> and <think>z</think>",
         "“one\n\n“two”",
         "If x < y, a -> b.",
+        "'Tis late, and the boys' house is empty.",
+        "She said 'no' and left.",
+        "Rock 'n roll.",
+        "Use <id> for the node.",
+        "One<br>two <img src=x> <hr/>",
+        "<letter>Dear</letter>",
+        "\\begin{verbatim} x \\end{verbatim}",
     ],
 )
 def test_what_is_over_does_not_stand_in_the_way(said):
     assert [each.text for each in scan(f"{said}\n→ view a7x2").commands] == ["view a7x2"]
+
+
+@covers("command.never-from-other-text")
+def test_a_tag_that_is_never_closed_holds_a_command_back_only_until_the_end():
+    scanner = Scanner()
+    assert scanner.feed("Use <id> for it.\n→ view a7x2\nI wait.\n→ prune a7x2\n") == ()
+    assert scanner.cut is None
+    whole = scanner.finish()
+    assert [each.text for each in whole.commands] == ["view a7x2"]
+    assert whole.prose == "Use <id> for it."
+    assert whole.cut == len("Use <id> for it.\n→ view a7x2\n")
+    assert scan("Use <id> for it.\n→ view a7x2\nI wait.</id>").commands == ()
