@@ -91,6 +91,7 @@ _LINES = Slot(
     option="lines",
     names=words("lines line"),
     after=words("only number numbers between of"),
+    argument="lines",
     about="Only these, the first and the last.",
 )
 _RESULT = Slot(
@@ -200,6 +201,7 @@ _LOOKING = (
                 (_node(option="branch", bare=False, names="branch", after="at of to from up"),),
                 "viewed branch of",
                 shown=False,
+                tool=False,
             ),
             Form(a.ViewResult, (replace(_RESULT, also=frozenset()),), "viewed", noun="result"),
         ),
@@ -361,14 +363,22 @@ _LOOKING = (
             "find, grep, look for, look up, search for, query, locate, seek, hunt for, search tree for, find all, "
             "do search for, run search for, do full-text search for"
         ),
-        leaves=True,
+        everywhere=True,
         vocabulary=words(
             "mention mentions mentioned contain contains occur occurs appear appears anywhere where"
         ),
     ),
     Row(
         name="think",
-        forms=(Form(a.Think, (), "thought", noun="", words="… ←"),),
+        forms=(
+            Form(
+                a.Think,
+                (_text("text", hidden=True, about="Kept in your memory of this tree; nobody else sees it."),),
+                "thought",
+                noun="",
+                words="… ←",
+            ),
+        ),
         permission=_AWARE,
         help="a private scratchpad, up to the ←",
         tool="Keep a thought in your private memory of a tree; nobody else is shown it.",
@@ -438,6 +448,7 @@ _MEMORY = (
                 noun="pin",
             ),
         ),
+        everywhere=True,
         permission=_AWARE,
         help="keep in your memory block, whatever is pruned",
         tool="Keep a node, a document, a section or a result in your memory of a tree.",
@@ -712,7 +723,11 @@ _MAKING = (
                 a.Edit,
                 (
                     _node(after="text content contents wording of in"),
-                    _text("text", "to as with say saying so that it says reads read into text new wording"),
+                    _text(
+                        "text",
+                        "to as with say saying so that it says reads read into text new wording",
+                        about="All of the new text.",
+                    ),
                 ),
                 "edited",
             ),
@@ -740,6 +755,7 @@ _MAKING = (
                         least=2,
                         after=words("of both together"),
                         question="merge takes two nodes or more",
+                        about="The nodes it comes from.",
                     ),
                     _text("text", "into as to with saying one single new together text"),
                 ),
@@ -768,7 +784,7 @@ _MAKING = (
                         bare=False,
                         units="begins starts",
                         question='split where? at:"…" takes the words it is split before',
-                        about="The words before which it is split.",
+                        about="The words with which the second half begins.",
                     ),
                 ),
                 "split",
@@ -811,7 +827,7 @@ _MAKING = (
                         notation='"item"',
                         units="as attachment item",
                         question="attach what? its name must be in quotes",
-                        about="What is attached.",
+                        about='A note of a vault, doc:"Title", or a node as [a7x2].',
                     ),
                 ),
                 "attached to",
@@ -822,8 +838,10 @@ _MAKING = (
                 "attached to",
                 {"item": _document_item},
                 shown=False,
+                tool=False,
             ),
         ),
+        everywhere=True,
         permission=_WRITE,
         help="an item to a node",
         tool="Attach a note, a document or another node to a node, for models to see with it.",
@@ -834,10 +852,27 @@ _MAKING = (
 
 def _linked(after: str) -> tuple[Group, ...]:
     """A node, a document or another tree."""
-    document = replace(_DOCUMENT, path="to.title", after=words(after), argument="to_document")
-    tree = replace(document, option="tree", names=words("tree"), argument="to_tree", about="Another tree.")
+    document = replace(
+        _DOCUMENT,
+        path="to.title",
+        after=words(after),
+        argument="to_document",
+        about="Or a document, by its title.",
+    )
+    tree = replace(
+        document,
+        option="tree",
+        names=words("tree"),
+        argument="to_tree",
+        about="Or another tree, by its title.",
+    )
     node = _node(
-        "to.node", after, also="to", argument="to_node", question='to what: a node, doc:"…" or tree:"…"?'
+        "to.node",
+        after,
+        also="to",
+        argument="to_node",
+        about="A node of this tree.",
+        question='to what: a node, doc:"…" or tree:"…"?',
     )
     return (
         Group((node,), {"to": a.NodeTarget}),
@@ -875,6 +910,7 @@ _MARKING = (
                 "linked",
                 {"to": a.DocumentTarget},
                 shown=False,
+                tool=False,
             ),
         ),
         permission=_WRITE,
@@ -898,6 +934,7 @@ _MARKING = (
                 "unlinked",
                 {"to": a.DocumentTarget},
                 shown=False,
+                tool=False,
             ),
         ),
         permission=_WRITE,
@@ -1253,6 +1290,7 @@ _OTHERS = (
                 noun="document",
             ),
         ),
+        everywhere=True,
         permission=Permission.DOC_READ,
         help="a document that is linked to this tree or its nodes",
         tool="Read a document that is linked to the tree or its nodes, or part of it.",
@@ -1373,6 +1411,7 @@ _OTHERS = (
                 noun="document",
             ),
         ),
+        everywhere=True,
         permission=Permission.DOC_WRITE,
         help="change a document by line or section; at:12, at:motivation, replace:12-20",
         tool="Change a document that is linked to the tree: at its end, at a line or section, or in their place.",

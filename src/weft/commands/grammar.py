@@ -189,6 +189,8 @@ class Form:
     """Words written right after the verb."""
     shown: bool = True
     """Whether help shows it."""
+    tool: bool = True
+    """Whether it is a form of the MCP tool: not if it only says another form in a different order."""
 
     def notation(self, name: str) -> str:
         """The form as help and hints show it, without the arrow."""
@@ -210,7 +212,16 @@ class Form:
         for way in product(*ways):
             slots = tuple(slot for group in way for slot in group.slots)
             parts = {name: made for group in way for name, made in group.parts.items()}
-            yield Form(self.action, slots, self.past, {**self.parts, **parts}, self.noun, self.words)
+            yield Form(
+                self.action,
+                slots,
+                self.past,
+                {**self.parts, **parts},
+                self.noun,
+                self.words,
+                self.shown,
+                self.tool,
+            )
 
     @property
     def flat(self) -> tuple[Slot, ...]:
@@ -280,8 +291,8 @@ class Row:
     """What an MCP client reads of it; the help text if not given."""
     repeatable: bool = False
     """Doing it twice is doing it once."""
-    leaves: bool = False
-    """Has a form that searches or reads in the whole grove: `in:grove`."""
+    everywhere: bool = False
+    """Can leave the tree with `in:grove`."""
     variants: tuple[Form, ...] = field(init=False)
     """Its forms without alternatives."""
 
@@ -290,17 +301,23 @@ class Row:
 
     @property
     def looks(self) -> bool:
-        """Whether it changes nothing that anybody else sees."""
+        """Whether it changes nothing but where the agent is and what it has in mind."""
         return self.permission in {Permission.LOOM_AWARE, Permission.DOC_READ} and self.name not in _KEEPING
+
+    @property
+    def reads(self) -> bool:
+        """Whether it changes nothing at all."""
+        return self.looks and self.name not in _MOVING
 
     @property
     def notations(self) -> tuple[str, ...]:
         """The forms as help and hints show them."""
         shown = tuple(form.notation(self.name) for form in self.forms if form.shown)
-        return (*shown, f"{shown[0]} in:grove") if self.leaves else shown
+        return (*shown, f"{shown[0]} in:grove") if self.name == "search" else shown
 
 
 _KEEPING = frozenset({"pin", "stash", "drop"})
+_MOVING = frozenset({"switch", "think", "recall"})
 
 
 def short(text: str, most: int) -> str:

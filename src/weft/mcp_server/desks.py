@@ -11,8 +11,8 @@ import anyio
 import anyio.from_thread
 from sqlalchemy import select
 
-from weft.commands.results import Result
 from weft.commands.actions import Command, Continue
+from weft.commands.results import Result
 from weft.errors import WeftError
 from weft.grove.grove import Grove
 from weft.ids import new_ulid

@@ -17,7 +17,6 @@ from weft.ids import is_ulid
 from weft.mcp_server.answers import answered
 from weft.mcp_server.arguments import MOST, InTree, Node, Taken, Title
 from weft.mcp_server.desks import Calling
-from weft.mcp_server.looking import Wanted
 from weft.mcp_server.resources import document_uri, tree_uri
 from weft.runtime.commanding.crossing import may_cross
 from weft.runtime.operations.permissions import permissions_of
@@ -67,6 +66,10 @@ def _listing(name: str) -> dict[str, Any]:
         },
         "required": [name],
     }
+
+
+class _HelpArguments(Taken):
+    command: Annotated[str | None, Field(max_length=100, description="One tool; else all of them.")] = None
 
 
 class _Page(Taken):
@@ -252,7 +255,7 @@ def _account(manifest: Manifest) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-async def _help(given: Wanted, calling: Calling) -> CallToolResult:
+async def _help(given: _HelpArguments, calling: Calling) -> CallToolResult:
     """What would work: by the same rights that the operations ask for."""
     mine, crossing = await calling.in_thread(lambda: _rights(calling.grove))
     denied = refusal(CATALOG["help"], mine)
@@ -355,7 +358,7 @@ STARTING: tuple[Starting, ...] = (
         title="Help",
         description="What you may do here, and how.",
         permission=Permission.LOOM_AWARE,
-        taken=Wanted,
+        taken=_HelpArguments,
         output=_made("permissions"),
         run=_help,
     ),

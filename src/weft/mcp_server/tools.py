@@ -3,16 +3,17 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from mcp_types import CallToolResult, ListToolsResult, Tool, ToolAnnotations
 
-from weft.commands.catalog import CATALOG, ROWS
-from weft.commands.actions import Command
+from weft.commands.catalog import ROWS
+from weft.commands.grammar import Row
 from weft.errors import CrossTreeError, WeftError
-from weft.mcp_server import looking, making, starting
+from weft.mcp_server import starting
 from weft.mcp_server.answers import answered, refused
 from weft.mcp_server.arguments import InTree, Taken
+from weft.mcp_server.command_arguments import CommandArguments, arguments_of
 from weft.mcp_server.desks import Calling, carry_out
 from weft.tree.agent import Permission
 
@@ -20,80 +21,6 @@ __all__ = ["TOOLS", "Calling", "Offered", "list_tools"]
 
 Run: TypeAlias = Callable[[Any, Calling], Awaitable[CallToolResult]]
 
-COMMANDS: Mapping[str, type[InTree]] = MappingProxyType(
-    {
-        "view": looking.View,
-        "list": looking.Listed,
-        "tree": looking.Draw,
-        "switch": looking.Switch,
-        "search": looking.Search,
-        "think": looking.Think,
-        "pin": looking.Pin,
-        "stash": looking.Stash,
-        "recall": looking.Recall,
-        "drop": looking.Drop,
-        "memory": looking.Memory,
-        "respond": making.Respond,
-        "annotate": making.Annotate,
-        "edit": making.Edit,
-        "merge": making.Merge,
-        "split": making.Split,
-        "join": making.Join,
-        "attach": making.Attach,
-        "link": making.Link,
-        "unlink": making.Unlink,
-        "tag": making.Tag,
-        "untag": making.Untag,
-        "bookmark": making.Bookmark,
-        "unbookmark": making.Unbookmark,
-        "prune": making.Prune,
-        "restore": making.Restore,
-        "exclude": making.Exclude,
-        "include": making.Include,
-        "collapse": making.Collapse,
-        "expand": making.Expand,
-        "undo": making.Undo,
-        "redo": making.Redo,
-        "continue": making.Continue,
-        "read": making.Read,
-        "write": making.Write,
-    }
-)
-"""Every command of the catalog but `help`, which needs no tree."""
-_TOLD: Mapping[str, str] = MappingProxyType(
-    {
-        "view": "See one node (in short, or with `full`), a branch from the root to a node, or an earlier result.",
-        "list": "List the continuations, annotations, links or versions of a node.",
-        "tree": "Draw a tree by indentation, with the local id of each node; * is where you are.",
-        "switch": "Move to another node of the tree: by its id, or to a sibling, the parent or the end.",
-        "search": "Search the full text of a tree.",
-        "think": "Keep a thought in your private memory of a tree; nobody else is shown it.",
-        "pin": "Keep a node, a document, a section or a result in your memory of a tree.",
-        "stash": "Keep a text under a label for later.",
-        "recall": "Bring a stash back into your memory.",
-        "drop": "Let a pin or a stash go.",
-        "memory": "What you pinned, stashed and did in a tree.",
-        "respond": "Say something below a node, as a new node; you move to it.",
-        "annotate": "Put a note beside a node, outside of the conversation.",
-        "edit": "Write a node anew: as a branch beside it in a dialogue, as a version in a buffer. The old text stays.",
-        "merge": "Write one node that comes from several, such as the best of two branches.",
-        "split": "Make two nodes out of one, as a branch beside it.",
-        "join": "Make one node out of a node and the one after it, as a branch beside it.",
-        "attach": "Attach a note, a document or another node to a node, for models to see with it.",
-        "link": "Make a reference from a node to a node, a document or another tree.",
-        "tag": "Tag a node with a word to find it by.",
-        "prune": "Fold a node and all below it out of sight. Nothing is destroyed: `restore` brings it back.",
-        "exclude": "Leave a node out of what models are shown; it stays in the tree.",
-        "collapse": "Fold a range of a path under a name: models are shown a placeholder.",
-        "undo": "Take back your own last operation in a tree.",
-        "continue": "Have a model agent of the grove write what comes next, as one or more new nodes. May cost money.",
-        "read": "Read a document that is linked to the tree or its nodes, or part of it.",
-        "write": "Change a document that is linked to the tree: at its end, at a line or section, or in their place.",
-    }
-)
-"""What a model is told of a tool, where the catalog's words are about the language."""
-_LOOKING = frozenset({"view", "list", "tree", "search", "memory", "read"})
-_REPEATABLE = frozenset({"switch", "tag", "untag", "bookmark", "unbookmark", "exclude", "include", "pin"})
 _LINE = 200
 _FLAGGED = "call it again with everywhere: true"
 _REPLY: dict[str, Any] = {
@@ -142,10 +69,8 @@ def list_tools() -> ListToolsResult:
     return ListToolsResult(tools=[each.listed() for each in TOOLS.values()])
 
 
-async def _command(taken: InTree, calling: Calling, name: str) -> CallToolResult:
-    action = cast("looking.View", taken).action()
-    everywhere = bool(getattr(taken, "everywhere", False))
-    done = await carry_out(calling, taken.tree, Command(name, action, grove=everywhere))
+async def _command(taken: CommandArguments, calling: Calling, row: Row) -> CallToolResult:
+    done = await carry_out(calling, taken.tree, taken.command(row))
     if done.result.error is not None:
         return refused(_as_arguments(done.result.error, taken))
     facts: dict[str, object] = {
@@ -176,25 +101,23 @@ def _as_arguments(error: WeftError, taken: InTree) -> WeftError:
     return error
 
 
-def _as_tool(name: str, taken: type[InTree]) -> Offered:
-    row = CATALOG[name]
-
-    async def run(given: InTree, calling: Calling) -> CallToolResult:
-        return await _command(given, calling, name)
+def _as_tool(row: Row) -> Offered:
+    async def run(given: CommandArguments, calling: Calling) -> CallToolResult:
+        return await _command(given, calling, row)
 
     return Offered(
-        name=name,
-        title=name.capitalize(),
-        description=_TOLD.get(name) or f"{row.help[:1].upper()}{row.help[1:]}.",
+        name=row.name,
+        title=row.name.capitalize(),
+        description=row.tool or f"{row.help[:1].upper()}{row.help[1:]}.",
         permission=row.permission,
-        taken=taken,
+        taken=arguments_of(row),
         output=_REPLY,
         run=run,
         hints=ToolAnnotations(
-            read_only_hint=name in _LOOKING,
-            destructive_hint=name == "write",
-            idempotent_hint=name in _LOOKING or name in _REPEATABLE,
-            open_world_hint=name == "continue",
+            read_only_hint=row.reads,
+            destructive_hint=row.name == "write",
+            idempotent_hint=row.reads or row.repeatable,
+            open_world_hint=row.permission is Permission.LOOM_GENERATE,
         ),
     )
 
@@ -219,5 +142,5 @@ def _to_start(each: starting.Starting) -> Offered:
 
 TOOLS: Mapping[str, Offered] = MappingProxyType(
     {each.name: _to_start(each) for each in starting.STARTING}
-    | {row.name: _as_tool(row.name, COMMANDS[row.name]) for row in ROWS if row.name in COMMANDS}
+    | {row.name: _as_tool(row) for row in ROWS if row.name != "help"}
 )
