@@ -13,7 +13,7 @@ from weft.context.loomaware.addendum import addendum
 from weft.context.manifest import Kind, Outcome
 from weft.errors import ContextLimitError
 from weft.providers.base import CacheKind
-from weft.runtime.commanding.doing import session_for
+from weft.runtime.collaboration.commands.session import session_for
 from weft.testing import START, SteppingClock, grove
 from weft.tree.agent import ALL_PERMISSIONS, Permission
 from weft.tree.item import Item

@@ -6,7 +6,7 @@ from tests.commands.test_parse import FORMS
 from weft.commands.actions import Think
 from weft.commands.formatter import describe
 from weft.commands.parse import parse
-from weft.commands.views import (
+from weft.commands.reply import (
     Shown,
     TreeRow,
     branch_as_nodes,

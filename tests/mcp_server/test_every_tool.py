@@ -12,7 +12,7 @@ import weft
 from weft.commands.catalog import CATALOG
 from weft.mcp_server.face import Face
 from weft.mcp_server.tools import TOOLS
-from weft.runtime.commanding import crossing
+from weft.runtime.collaboration.commands import context as crossing
 from weft.tree.agent import AgentType
 
 

@@ -21,7 +21,7 @@ from weft.tree.node import Status
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.commands.results import Result
+    from weft.commands.reply import Result
     from weft.grove.tree import TreeHandle
     from weft.runtime.collaborating.handles import Collaborated, CollaboratorRun, RunWishes
     from weft.runtime.collaborating.telling import RunEvent

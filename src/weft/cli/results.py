@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from weft.tree.json import JsonObject, JsonValue
 
 if TYPE_CHECKING:
-    from weft.commands.results import Result
+    from weft.commands.reply import Result
 
 __all__ = ["result_to_wire"]
 

@@ -6,8 +6,9 @@ from typing import NamedTuple, cast
 
 from weft.commands.actions import Action, Command, Lines, Think
 from weft.commands.catalog import ROWS
-from weft.commands.grammar import Form, Kind, Slot, short
+from weft.commands.grammar import Form, Kind, Slot
 from weft.commands.lexer import quote
+from weft.commands.reply import short
 
 __all__ = ["Described", "describe", "write_command"]
 

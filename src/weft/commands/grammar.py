@@ -16,7 +16,7 @@ from weft.commands.lexer import Option, as_reference, quote
 from weft.commands.vocabulary import FILLER, GUARDED, NUMBERS, Item, Sort, ordinal, range_of, words
 from weft.tree.agent import Permission
 
-__all__ = ["Either", "Form", "Kind", "Misfit", "Row", "Slot", "read_form", "short"]
+__all__ = ["Either", "Form", "Kind", "Misfit", "Row", "Slot", "read_form"]
 
 _MOST_STEPS = 4_000
 _MANY = 10**18
@@ -318,12 +318,6 @@ class Row:
 
 _KEEPING = frozenset({"pin", "stash", "drop"})
 _MOVING = frozenset({"switch", "think", "recall"})
-
-
-def short(text: str, most: int) -> str:
-    """A text on one line, no longer than this."""
-    line = " ".join(text[: 4 * most].split())
-    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 @dataclass(slots=True)

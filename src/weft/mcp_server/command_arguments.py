@@ -11,7 +11,7 @@ from weft.commands.actions import Command, Lines
 from weft.commands.grammar import Form, Kind, Row, Slot
 from weft.errors import InvalidInputError
 from weft.mcp_server.arguments import InTree, Node
-from weft.runtime.commanding.looking import DEEPEST
+from weft.runtime.collaboration.commands.queries import DEEPEST
 from weft.tree.wire import camel
 
 __all__ = ["CommandArguments", "arguments_of"]
@@ -108,7 +108,7 @@ def _required(form: Form) -> set[str]:
 def _form(row: Row, given: set[str]) -> Form:
     """The form that these arguments are of. What only some forms need says which it is."""
     forms = _forms(row)
-    always = set.intersection(*map(_required, forms))
+    always = set[str].intersection(*map(_required, forms))
     telling = [name for name in dict.fromkeys(name for name, _ in _arguments(row)) if name not in always]
     telling = [name for name in telling if any(name in _required(form) for form in forms)]
     told = [name for name in telling if name in given]

@@ -12,11 +12,11 @@ import anyio.from_thread
 from sqlalchemy import select
 
 from weft.commands.actions import Command, Continue
-from weft.commands.results import Result
+from weft.commands.reply import Result
 from weft.errors import WeftError
 from weft.grove.grove import Grove
 from weft.ids import new_ulid
-from weft.runtime.commanding.session import Session
+from weft.runtime.collaboration.commands.session import Session
 from weft.runtime.generating.telling import Ended, GenerationEvent, Said
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row

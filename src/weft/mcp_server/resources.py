@@ -14,13 +14,13 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from weft.commands.views import tree_drawn
+from weft.commands.reply import tree_drawn
 from weft.context.loomaware.headings import absolute_heading, escape_look_alikes
 from weft.errors import InvalidInputError, PermissionDeniedError
 from weft.grove.grove import Grove
 from weft.ids import is_ulid
-from weft.runtime.commanding.papers import Papers
-from weft.runtime.commanding.seeing import Seeing, words_of
+from weft.runtime.contexts.linked_documents import LinkedDocuments
+from weft.runtime.contexts.loom_view import LoomView, words_of
 from weft.runtime.views.tree_list import Shelved, shelved_documents, shelved_trees
 from weft.tree.document import Document
 from weft.tree.node import Node
@@ -178,14 +178,14 @@ def read_resource(grove: Grove, uri: str) -> ReadResourceResult:
 
 def document_at(grove: Grove, reference: str) -> Document:
     """A document, if whoever is connected may read it from outside of its trees."""
-    return Papers(grove.read.store, grove.read.actor).document_anywhere(reference)
+    return LinkedDocuments(grove.read.store, grove.read.actor).document_anywhere(reference)
 
 
 def tree_text(grove: Grove, reference: str) -> str:
     """A tree's facts, and how it is grown."""
     tree = grove.read.tree(reference)
     counters = tree.counters
-    drawn = Seeing(grove.read.store, grove.read.actor).drawn(tree.id, None, depth=_DEPTH, summary=True)
+    drawn = LoomView(grove.read.store, grove.read.actor).drawn(tree.id, None, depth=_DEPTH, summary=True)
     facts = (
         f'Tree: "{tree.title}" ({tree.mode} mode)',
         f"{counters.nodes:,} nodes · {counters.branches:,} branches · depth: {counters.depth:,}",
@@ -208,7 +208,7 @@ def branch_text(grove: Grove, tree: str, reference: str) -> str:
 
 def _written(grove: Grove, nodes: list[Node]) -> str:
     """Each under its heading; no text can pass for one."""
-    seeing = Seeing(grove.read.store, grove.read.actor)
+    seeing = LoomView(grove.read.store, grove.read.actor)
     facts = seeing.facts(nodes[0].tree_id, [node.id for node in nodes])
     return "\n\n".join(
         f"{absolute_heading(facts[node.id])}\n{escape_look_alikes(words_of(node.content))}" for node in nodes

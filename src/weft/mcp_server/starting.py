@@ -18,7 +18,7 @@ from weft.mcp_server.answers import answered
 from weft.mcp_server.arguments import MOST, InTree, Node, Taken, Title
 from weft.mcp_server.desks import Calling
 from weft.mcp_server.resources import document_uri, tree_uri
-from weft.runtime.commanding.crossing import may_cross
+from weft.runtime.contexts.linked_documents import may_cross
 from weft.runtime.operations.permissions import permissions_of
 from weft.runtime.views.tree_list import Shelved, shelved_documents, shelved_trees
 from weft.tree.agent import AgentType, Permission

@@ -15,7 +15,7 @@ from weft.providers.collecting import Choice
 from weft.runtime.collaborating.concluding import Conclude, edge_in
 from weft.runtime.collaborating.journal import Batch, end_run
 from weft.runtime.collaborating.turn import joined_prose
-from weft.runtime.commanding.remembered import note_actions
+from weft.runtime.contexts.agent_memory import note_actions
 from weft.runtime.generating.hearing import keepable
 from weft.runtime.generating.processes import is_dead
 from weft.runtime.generating.settling import Continuation

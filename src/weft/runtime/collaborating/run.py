@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from weft.commands.hints import not_run_note
-from weft.commands.reply import failed
-from weft.commands.results import Result, results_message
+from weft.commands.reply import Result, failed, results_message
 from weft.context.loomaware.assembly import Exchange
 from weft.context.tokens import DEFAULT
 from weft.errors import (
@@ -38,7 +37,7 @@ from weft.runtime.collaborating.telling import (
     Turned,
 )
 from weft.runtime.collaborating.turn import Turn
-from weft.runtime.commanding.session import Session
+from weft.runtime.collaboration.commands.session import Session
 from weft.runtime.generating.preparing import HOLD_SECONDS
 from weft.runtime.generating.run import Place, Run
 from weft.runtime.generating.telling import Channel, Ended, Failed, Started

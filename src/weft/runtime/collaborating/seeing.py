@@ -16,11 +16,10 @@ from weft.context.loomaware.planned import LoomPlan
 from weft.context.loomaware.pruning import plan_loomaware
 from weft.context.result import AssembledContext
 from weft.context.select import Candidate
-from weft.runtime.commanding.crossing import may_cross
-from weft.runtime.commanding.remembered import Remembered
-from weft.runtime.commanding.seeing import Seeing
-from weft.runtime.commanding.threshold import inline_tokens
+from weft.runtime.contexts.agent_memory import AgentMemory
 from weft.runtime.contexts.assembler import Contexts
+from weft.runtime.contexts.linked_documents import may_cross
+from weft.runtime.contexts.loom_view import LoomView, inline_tokens
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.prepared_request import prepare
 from weft.runtime.generating.assembly import Ask, Assembled, options_of
@@ -36,7 +35,7 @@ from weft.tree.content import Content, plain_text
 from weft.tree.wire import from_microseconds
 
 if TYPE_CHECKING:
-    from weft.runtime.commanding.session import Session
+    from weft.runtime.collaboration.commands.session import Session
     from weft.runtime.contexts.layers import Assembly, Gathered
 
 __all__ = ["InRun", "assemble_for_run", "assemble_loom_aware", "lay_out", "see"]
@@ -80,7 +79,7 @@ def _planned(
     tree, now = reader.tree.ulid, contexts.clock()
     rows = [*layered.context.outline.head, *layered.context.outline.tail]
     found = run or _outside(contexts, agent, reader, rows)
-    facts = Seeing(contexts.store, found.actor).facts(tree, [row.id for row in rows])
+    facts = LoomView(contexts.store, found.actor).facts(tree, [row.id for row in rows])
     with contexts.opened(tree) as opened:
         # Nodes never change: what was read of the path before holds here too.
         reader.tree = opened
@@ -114,8 +113,8 @@ def _outside(contexts: Contexts, agent: Agent, reader: PathReader, rows: Sequenc
         key = find_agent(session, agent.id)
         actor = me if key == me.agent else Actor(key, me.user, me)
         turn, crossing = _next_run(session, tree.key, key), may_cross(session, actor)
-    place = Seeing(contexts.store, actor).place(tree.ulid, contexts.clock())
-    memory = Remembered(contexts.store, actor).memory(tree.ulid, turn=turn, crossing=crossing)
+    place = LoomView(contexts.store, actor).place(tree.ulid, contexts.clock())
+    memory = AgentMemory(contexts.store, actor).memory(tree.ulid, turn=turn, crossing=crossing)
     # It would stand where it is asked.
     path = [row.local_id for row in rows[-_NAMED:]]
     return InRun(
