@@ -49,7 +49,6 @@ _OUTER = [
     "commanding/test_fuzz.py",
     "generating",
     "mcp_server",
-    "moving",
     "provenance/test_bundle.py",
     "provenance/test_every_byte.py",
     "provenance/test_timestamps.py",
@@ -61,6 +60,7 @@ _OUTER = [
     "store/test_kill.py",
     "store/test_trouble.py",
     "test_imports.py",
+    "transfer",
 ]
 collect_ignore = _OUTER if _INNER else []  # not even loaded
 _FIGURE = "figure: "

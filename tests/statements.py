@@ -16,7 +16,8 @@ def statements(store: Store, *, mine: bool = False) -> Generator[list[str]]:
     """What is said meanwhile, by way of SQLAlchemy or straight to the driver; `mine`: by this thread only."""
     heard: list[str] = []
     me = threading.get_ident()
-    dialect: Any = type(store._dialect)
+    with store.read() as session:
+        dialect: Any = type(session.dialect)
     fetch, send = dialect.fetch, dialect.send
 
     def note(statement: str) -> None:
@@ -49,5 +50,5 @@ def statements(store: Store, *, mine: bool = False) -> Generator[list[str]]:
 def _engines(store: Any) -> list[Any]:
     """Those who read, and the one who writes."""
     if isinstance(store, SqliteStore):
-        return [store._readers, store._file._connection.engine]
+        return [store._file._readers, store._file._connection.engine]
     return [store._engine]

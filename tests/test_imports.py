@@ -14,7 +14,7 @@ HEAVY = {"sqlalchemy", "alembic", "psycopg", "typer", "rich", "sqlite3"}
         "weft",
         "weft.context",
         "weft.context.filters",
-        "weft.context.following",
+        "weft.context.recipe_run",
         "weft.context.layers.chats",
         "weft.context.layers.conversation",
         "weft.context.render",

@@ -153,7 +153,7 @@ _PASSING = frozenset({Trouble.RATE_LIMITED, Trouble.SERVER_ERROR, Trouble.NETWOR
 
 
 class ProviderError(ModelError):
-    """A provider refused, failed or fell silent."""
+    """A provider refused, failed or timed out."""
 
     def __init__(
         self,

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.grove.grove import Grove, open_grove
-from weft.providers.gate import Gate
 from weft.providers.registry import Registry
-from weft.providers.scripted import Reply, Scripted
+from weft.providers.scripted import Gate, Reply, Scripted
 
 __all__ = ["START", "Gate", "Reply", "Scripted", "SteppingClock", "grove"]
 

@@ -90,7 +90,7 @@ def test_json_beyond_all_depth_is_refused_and_no_crash(desk):
 def test_a_recipe_that_cannot_be_read_is_named_with_its_line(desk, marie):
     for text, said in [
         ("kala: [", "line 1:"),
-        ("a: &x 1\nb: *x", "line 2: aliases are not taken here"),
+        ("a: &x 1\nb: *x", "line 2: aliases are not supported"),
         ("- 1", "a recipe is an object"),
         ("kala: !!python/object:os.system {}", "line 1:"),
         ("kala: {kind: 2020-01-01}\npresetId: none", "Unknown presetId: none"),

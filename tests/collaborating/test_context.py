@@ -9,7 +9,7 @@ from tests.statements import statements
 
 import weft
 from weft.commands.scanner import scan
-from weft.context.loomaware.addendum import addendum
+from weft.context.agent_view.addendum import addendum
 from weft.context.manifest import Kind, Outcome
 from weft.errors import ContextLimitError
 from weft.providers.base import CacheKind

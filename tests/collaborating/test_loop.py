@@ -11,7 +11,7 @@ from tests.generating.stage import attempts, count
 from tests.generating.test_generate import PAID, profile_with
 from tests.soundness import check_sound
 
-from weft.context.loomaware.addendum import addendum
+from weft.context.agent_view.addendum import addendum
 from weft.errors import (
     InvalidInputError,
     LimitExceededError,

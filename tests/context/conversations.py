@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from weft.context.shapes import Measurer, carries_result
+from weft.context.message_dict import Measurer, carries_result
 from weft.context.tokens import DEFAULT
 
 SYSTEM = {"system", "developer"}

@@ -19,7 +19,7 @@ from tests.covers import covers
 
 from weft.context import fit_messages
 from weft.context.manifest import Outcome
-from weft.context.shapes import carries_result
+from weft.context.message_dict import carries_result
 from weft.errors import ContextLimitError, InvalidInputError
 
 CUTTING = st.sampled_from(["truncateMiddle", "rollingWindow"])

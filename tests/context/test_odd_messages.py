@@ -6,7 +6,7 @@ import pytest
 from tests.covers import covers
 
 from weft.context import fit_messages
-from weft.context.ledger import Speakers
+from weft.context.message_index import Speakers
 from weft.errors import ContextLimitError, InvalidInputError
 
 

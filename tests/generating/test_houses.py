@@ -9,7 +9,7 @@ import traceback
 import pytest
 from tests.covers import covers
 from tests.finding import columns_with, files_with
-from tests.providers.houses import CANARY, HOUSES, connect
+from tests.providers.houses import CANARY, HOUSES, MARK, connect
 from tests.providers.loopback import Loopback, plain, streamed
 from tests.soundness import check_sound
 
@@ -17,6 +17,7 @@ import weft
 from weft.errors import ProviderError
 from weft.providers.registry import Registry
 from weft.runtime.generating.loop import hearing
+from weft.runtime.generating.telling import Said
 
 WORDS = ["Hel", "lo ", "thére ", "— 🌊"]
 
@@ -77,13 +78,17 @@ def test_what_came_is_kept_to_the_byte_and_what_was_sent_is_found_again(file_add
         check_sound(grove)
 
 
-@covers("security.canary-key")
+@covers("security.canary-key", "response.own-key-replaced")
 def test_a_key_is_in_no_database_log_export_error_or_trace(address, house, tmp_path, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     echoes = house.error(401, f"Incorrect API key provided: {CANARY}, Authorization: Bearer {CANARY}")
     traces = []
+    spread = [CANARY[:2], CANARY[2:20], CANARY[20:]]
     with (
-        serving(plain(401, echoes), streamed(*house.text([*WORDS, CANARY]), key=CANARY)) as server,
+        serving(
+            plain(401, echoes, reason=f"Bad key {CANARY}"),
+            streamed(*house.text([*WORDS, CANARY, " ", *spread]), key=CANARY),
+        ) as server,
         grove_of(address, house, server) as grove,
     ):
         asked = grove.plant("Tea").say("Which pot?")
@@ -91,7 +96,14 @@ def test_a_key_is_in_no_database_log_export_error_or_trace(address, house, tmp_p
             asked.generate()
         traces += traceback.format_exception(refused.value)
         traces += [repr(refused.value), str(refused.value.hint)]
-        (node,) = asked.generate()
+        stream = asked.stream()
+        shown = "".join(event.text for event in stream if isinstance(event, Said))
+        (node,) = stream.nodes
+        assert node.text == shown == f"{''.join(WORDS)}{MARK} {MARK}"
+        raw = node.provenance().raw_response
+        where = node.provenance().replaced_keys
+        assert len(where) >= 3
+        assert where[0] == raw.index(b"[redacted key]")
         assert any(CANARY in value for heard in server.heard for _, value in heard.headers)
         grove.export(tmp_path / "all.json")
         node.provenance().save_bundle(tmp_path / "node.weft")
@@ -100,12 +112,13 @@ def test_a_key_is_in_no_database_log_export_error_or_trace(address, house, tmp_p
         if "postgres" not in address:
             grove.backup(tmp_path / "copy.db")
         # What the model itself says is kept as it was said, but for the key.
-        assert columns_with(grove, CANARY) == []
-        assert files_with(grove, CANARY) == []
+        traces += [str(columns_with(grove, part)) for part in (CANARY, *spread[1:])]
+        assert traces[-3:] == ["[]"] * 3
+        assert files_with(grove, CANARY) == files_with(grove, spread[2]) == []
     for path in tmp_path.rglob("*"):
-        assert not path.is_file() or CANARY.encode() not in path.read_bytes(), path
+        assert not path.is_file() or spread[2].encode() not in path.read_bytes(), path
     out, err = capfd.readouterr()
-    assert CANARY not in "".join([*traces, caplog.text, out, err])
+    assert spread[2] not in "".join([*traces, caplog.text, out, err])
 
 
 @covers("generate.spend-caps")

@@ -122,12 +122,12 @@ class Beginning(Scripted):
     """Tells what it has used before its first word, as Anthropic does."""
 
     async def stream(self, request):
-        from weft.providers.events import Introduced, Spent
+        from weft.providers.events import ModelReported, UsageReported
 
         async for event in super().stream(request):
             yield event
-            if isinstance(event, Introduced):
-                yield Spent(Usage(prompt=10, completion=1))
+            if isinstance(event, ModelReported):
+                yield UsageReported(Usage(prompt=10, completion=1))
 
 
 @covers("idempotency.repeat-returns-first")

@@ -13,8 +13,8 @@ from weft.errors import InvalidInputError, NotFoundError, UnavailableError
 from weft.knowledge.folder import Folder
 from weft.knowledge.notes import Mounted
 from weft.knowledge.tools.base import Arguments, Desk, Found, Tool, WebPage
-from weft.knowledge.tools.composing import say
 from weft.knowledge.tools.registry import GROUP, Registry, installed_tools
+from weft.knowledge.tools.tool_output import say
 from weft.tree.vault import Vault
 
 NOW = datetime(2026, 3, 31, 15, 30, tzinfo=UTC)

@@ -14,11 +14,11 @@ from weft.runtime.operations.attachments import Attach, Detach
 from weft.runtime.operations.collapsed_ranges import Collapse, Expand, Uncollapse
 from weft.runtime.operations.cursors import CommitBuffer, Direction, Switch, TypeText
 from weft.runtime.operations.edits import Edit, Erase, Join, Split
-from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, AppendHistory, Merge
 from weft.runtime.operations.references import LinkTogether, TagTarget, Unlink, Untag
 from weft.runtime.operations.trees import Archive, Describe, Unarchive
+from weft.runtime.undo.undo import Redo, Undo
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Content
 from weft.tree.edge import Source, SourceRole

@@ -17,9 +17,9 @@ from tests.properties.workshop import PEOPLE, Workshop
 import weft
 from weft.errors import InvalidInputError, WeftError
 from weft.runtime.operations.executor import Operation
-from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.references import TargetRef
 from weft.runtime.operations.trees import DeleteTree, Plant, Unarchive
+from weft.runtime.undo.undo import Redo, Undo
 from weft.tree.item import Item
 from weft.tree.node import Metadata, Node
 from weft.tree.tree import Mode

@@ -15,7 +15,7 @@ from weft.store import schema
 
 SPARED_TABLES = {
     *("cursors", "selections", "buffers"),  # where people stand, and what they have not said yet
-    *("leases", "idempotency", "jobs", "memory", "group_index"),  # bookkeeping, not history
+    *("leases", "idempotency", "jobs", "group_index"),  # bookkeeping, not history
     *("calls", "pieces", "runs", "followers", "spending"),  # of the moment, and what was paid
 }
 SPARED = {
@@ -58,18 +58,23 @@ class Place:
 
 def places(grove: Any) -> Iterator[Place]:
     """Every byte of every value that verify answers for."""
+    for table in schema.metadata.sorted_tables:
+        if table.name in SPARED_TABLES:
+            continue
+        for key, row in rows_of(grove, table):
+            for column in table.columns:
+                if (table.name, column.name) not in SPARED:
+                    value = getattr(row, column.name)
+                    for byte in range(length_of(column, value)):
+                        yield Place(table, key, column.name, value, byte)
+
+
+def rows_of(grove: Any, table: Table) -> list[tuple[tuple[Any, ...], Any]]:
+    """The rows of a table, each with its key."""
+    names = [column.name for column in table.primary_key.columns]
     with grove.caller.executor.store.read() as session:
-        for table in schema.metadata.sorted_tables:
-            if table.name in SPARED_TABLES:
-                continue
-            names = [column.name for column in table.primary_key.columns]
-            for row in session.execute(table.select()):
-                key = tuple(getattr(row, name) for name in names)
-                for column in table.columns:
-                    if (table.name, column.name) not in SPARED:
-                        value = getattr(row, column.name)
-                        for byte in range(length_of(column, value)):
-                            yield Place(table, key, column.name, value, byte)
+        rows = list(session.execute(table.select()))
+    return [(tuple(getattr(row, name) for name in names), row) for row in rows]
 
 
 def length_of(column: Any, value: Any) -> int:
@@ -125,6 +130,25 @@ class Vandal:
     def close(self) -> None:
         self._connection.close()
 
+    def drop_constraints(self) -> None:
+        """Let every column hold nothing, and every value that its type allows."""
+        if self.postgres:
+            for table in schema.metadata.sorted_tables:
+                for column in table.columns:
+                    if not column.nullable and not column.primary_key:
+                        self._connection.execute(
+                            sql.SQL("ALTER TABLE {} ALTER COLUMN {} DROP NOT NULL").format(
+                                sql.Identifier(table.name), sql.Identifier(column.name)
+                            )
+                        )
+            return
+        self._connection.execute("PRAGMA ignore_check_constraints = ON")
+        self._connection.execute("PRAGMA writable_schema = ON")
+        self._connection.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, ' NOT NULL', '') WHERE type = 'table'"
+        )
+        self._connection.execute("PRAGMA writable_schema = RESET")
+
     @contextlib.contextmanager
     def change(self, place: Place, value: Any) -> Generator[bool]:
         """The value in place of the true one for a while; False where the database refuses it."""
@@ -144,7 +168,10 @@ class Vandal:
         names = [column.name for column in place.table.primary_key.columns]
         text = not isinstance(place.table.c[place.column].type, LargeBinary) and isinstance(value, bytes)
         if self.postgres:
-            if text or (isinstance(value, str) and "\0" in value):
+            blob = not isinstance(place.table.c[place.column].type, LargeBinary) and isinstance(
+                value, bytearray
+            )
+            if text or blob or (isinstance(value, str) and "\0" in value):
                 return False
             where = sql.SQL(" AND ").join(sql.SQL("{} = %s").format(sql.Identifier(name)) for name in names)
             statement: Any = sql.SQL("UPDATE {} SET {} = %s WHERE {}").format(
@@ -152,11 +179,11 @@ class Vandal:
             )
         else:
             shown = "CAST(? AS TEXT)" if text else "?"
-            where = " AND ".join(f'"{name}" = {self._mark(place, name, key)}' for name in names)
+            where = " AND ".join(f'"{name}" IS {self._mark(place, name, key)}' for name in names)
             statement = f'UPDATE "{place.table.name}" SET "{place.column}" = {shown} WHERE {where}'
         try:
             return self._connection.execute(statement, [value, *key]).rowcount == 1
-        except (sqlite3.IntegrityError, psycopg.IntegrityError, psycopg.DataError):
+        except (sqlite3.IntegrityError, psycopg.IntegrityError, psycopg.DataError, psycopg.ProgrammingError):
             return False
 
     @staticmethod

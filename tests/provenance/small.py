@@ -3,11 +3,15 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.moving.rich import Summarise
+from tests.transfer.rich import Summarise
 
 import weft
+from weft.context.agent_view.action_trace import Action
+from weft.runtime.contexts.agent_memory import CommandResult, begin_run, note_actions
+from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
 from weft.runtime.operations.agents import ArchiveAgent, ChangeAgent
 from weft.runtime.operations.attempts import RecordAttempt
+from weft.store import schema
 from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import Image, Mixed, Text, ToolCall
 from weft.tree.item import Item
@@ -93,6 +97,26 @@ def plant_text(grove: weft.Grove) -> weft.grove.tree.TreeHandle:
     return tree
 
 
+def remember(grove: weft.Grove, tree: str) -> None:
+    """An agent's memory of every kind, with something that it let go of and took up again."""
+    for operation in (
+        KeepPin(tree=tree, label="node:a", body={"node": "a"}),
+        KeepStash(tree=tree, label="theme", text="Loss,\nand the sea."),
+        KeepStash(tree=tree, label="gone", text="Nothing."),
+        DropStash(tree=tree, label="gone"),
+        RecallStash(tree=tree, label="theme", turn=1),
+        KeepThought(tree=tree, text="What does she want?"),
+    ):
+        grove.perform(operation)
+    grove.tree(tree).undo()
+    with grove.caller.executor.store.read() as session:
+        place = session.execute(schema.trees.select().where(schema.trees.c.ulid == tree)).one().key, 1
+    for run in ("r1", "r2"):
+        begin_run(grove.caller.executor, place, run)
+    came = CommandResult(run="r2", number=1, command="look", text="A text.")
+    note_actions(grove.caller.executor, place, [Action(verb="viewed", target="a7x2", noun="node")], came)
+
+
 def fill(grove: weft.Grove) -> None:
     """One of everything."""
     grove.vaults.mount(Path(__file__).parent, "tests")
@@ -126,4 +150,5 @@ def fill(grove: weft.Grove) -> None:
     grove.users.issue("ada", label="door", service=True)
     grove.users.revoke(grove.users.issue("ada")[1].id)
     grove.users.archive(grove.users.add("gone").id)
+    remember(grove, talk.id)
     grove.perform(Summarise(tree=text.id, node=text.root.id, text="Two times"))

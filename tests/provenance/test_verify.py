@@ -1,17 +1,22 @@
 """Verifying: what is found, how it is named, and what each scope looks at."""
 
+import contextlib
 import hashlib
+import shutil
 import sqlite3
+from pathlib import Path
 
 import psycopg
 import pytest
+from tests.cli.desk import Desk
 from tests.covers import covers
 from tests.growing import grow
-from tests.provenance.small import answer, fill, plant_dialogue
+from tests.provenance.small import answer, fill, plant_dialogue, remember
 
 import weft
 from weft.provenance.report import Problem, Report, Verdict
 from weft.store import schema
+from weft.store.memory import MemoryKind
 from weft.store.packing import pack
 from weft.tree.item import Item
 
@@ -172,6 +177,68 @@ def test_every_operation_leaves_a_valid_grove_that_can_be_damaged_in_compressed_
     packed[4] ^= 1
     damage(fresh_loom, address, "UPDATE bodies SET gzip = ?", bytes(packed))
     assert any("gzip header" in line for line in tell(tree.verify()))
+
+
+@covers("verify.finds-any-change")
+def test_a_change_of_what_an_agent_remembers_or_did_is_found(fresh_loom: weft.Grove, address: str) -> None:
+    tree = fresh_loom.plant("T", "one")
+    remember(fresh_loom, tree.id)
+    assert tree.verify().findings == ()
+    for kind in MemoryKind:
+        row = f"kind = {kind.value} AND ordinal = (SELECT max(ordinal) FROM memory WHERE kind = {kind.value})"
+        damage(fresh_loom, address, f"UPDATE memory SET body = replace(body, '{{', '{{ ') WHERE {row}")
+        assert any(line.startswith("memory") for line in tell(tree.verify())), kind
+        damage(fresh_loom, address, f"UPDATE memory SET body = replace(body, '{{ ', '{{') WHERE {row}")
+    assert tree.verify().valid
+    damage(fresh_loom, address, "DELETE FROM memory WHERE kind = 1")
+    assert any("the row that an event vouches for is missing" in line for line in tell(tree.verify()))
+
+
+@covers("verify.indexes-agree-with-tables")
+def test_an_index_that_disagrees_with_its_table_is_found_unless_quick_skips_it(
+    tmp_path: Path, empty_tables: Path
+) -> None:
+    path = shutil.copy(empty_tables, tmp_path / "grove.db")
+    with weft.open(path) as grove:
+        grove.write_document("Notes", "text")
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute(
+                "INSERT INTO documents SELECT 99, 'x', title, summary, revision, created_at, updated_at,"
+                " archived_at, hidden FROM documents"
+            )
+            # With the index out of sight the table loses the row, and the index keeps an entry for it.
+            connection.execute("PRAGMA writable_schema = ON")
+            named = "type = 'index' AND name = 'ix_documents_title'"
+            definition = connection.execute(f"SELECT * FROM sqlite_master WHERE {named}").fetchone()
+            connection.execute(f"DELETE FROM sqlite_master WHERE {named}")
+            connection.execute("PRAGMA writable_schema = RESET")
+            connection.execute("DELETE FROM documents WHERE key = 99")
+            connection.execute("PRAGMA writable_schema = ON")
+            connection.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", definition)
+            connection.execute("PRAGMA writable_schema = RESET")
+        quick, whole = grove.verify(quick=True), grove.verify()
+    assert (quick.findings, quick.unchecked) == ((), ("indexes against tables: skipped by quick",))
+    assert (whole.verdict, whole.unchecked) == (Verdict.INVALID, ())
+    assert any("ix_documents_title" in line for line in tell(whole))
+    desk = Desk(str(path))
+    assert desk("verify", "--quick").err == "not checked: indexes against tables: skipped by quick\n"
+    assert "ix_documents_title" in desk("verify").out
+
+
+@covers("verify.indexes-agree-with-tables")
+def test_postgresql_checks_indexes_where_amcheck_is_installed(fresh_loom: weft.Grove, address: str) -> None:
+    if not address.startswith("postgresql"):
+        assert fresh_loom.verify().unchecked == ()
+        return
+    said = ("indexes against tables: the extension amcheck is not installed",)
+    assert fresh_loom.verify().unchecked == said
+    with psycopg.connect(address, autocommit=True) as connection:
+        try:
+            connection.execute("CREATE EXTENSION amcheck")
+        except psycopg.Error:
+            return
+        assert fresh_loom.verify().unchecked == ()
+        connection.execute("DROP EXTENSION amcheck")
 
 
 def test_who_may_not_look_may_not_verify(fresh_loom: weft.Grove) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 
 from weft.providers.base import Parameters, Provider, Request
-from weft.providers.collecting import Answer
+from weft.providers.events import Answer
 from weft.tree.content import Text
 from weft.tree.message import Message
 from weft.tree.node import Role

@@ -4,15 +4,16 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from weft.providers.adapter import Connection
 from weft.providers.anthropic import Anthropic
 from weft.providers.compatible import Compatible
-from weft.providers.connection import Connection
 from weft.providers.endpoint import Endpoint
 from weft.providers.google import Google
 from weft.providers.keys import Keys
 from weft.providers.openai import OpenAI
 
 CANARY = "sk-canary-0123456789abcdefghijklmnopqrstuvwxyz"
+MARK = "[redacted key]".ljust(len(CANARY), "*")
 
 
 def sse(value: object, event: str | None = None) -> bytes:
@@ -21,7 +22,8 @@ def sse(value: object, event: str | None = None) -> bytes:
 
 
 def connect(url: str, name: str, *, key: str | None = CANARY, **settings) -> Connection:
-    environment = {} if key is None else {f"WEFT_KEY_{name.upper()}": key}
+    variable = f"WEFT_KEY_{name.upper()}"
+    environment = {} if key is None else {variable: key, f"{variable}_FOR": url}
     keys = Keys(environment=environment, ring=lambda: None, file=_no_file)
     return Connection(endpoint=Endpoint(url), key_name=name, keys=keys, **settings)
 

@@ -100,18 +100,19 @@ async def _hear(reader: asyncio.StreamReader) -> Heard | None:
     return Heard(method, target, headers, await reader.readexactly(length), head)
 
 
-def _head(status: int, headers: dict[str, str]) -> bytes:
-    lines = [f"HTTP/1.1 {status} {REASONS.get(status, 'Error')}", *(f"{k}: {v}" for k, v in headers.items())]
+def _head(status: int, headers: dict[str, str], reason: str | None = None) -> bytes:
+    said = reason or REASONS.get(status, "Error")
+    lines = [f"HTTP/1.1 {status} {said}", *(f"{k}: {v}" for k, v in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-def plain(status: int, body: bytes, **headers: str) -> Saying:
+def plain(status: int, body: bytes, *, reason: str | None = None, **headers: str) -> Saying:
     """A whole answer with its length."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
 
     async def say(heard: Heard, writer) -> None:
         told = {"content-type": "application/json", **named, "content-length": str(len(body))}
-        writer.write(_head(status, told) + body)
+        writer.write(_head(status, told, reason) + body)
         await writer.drain()
 
     return say
@@ -141,28 +142,6 @@ def streamed(*pieces: bytes, cut: bool = False, gate=None, packed: bool = False,
             writer.write_chunk(rest)
         writer.end_chunks()
         await writer.drain()
-
-    return say
-
-
-def bomb(size: int) -> Saying:
-    """A small packed answer that unpacks to very much."""
-
-    async def say(heard: Heard, writer) -> None:
-        pack = zlib.compressobj(9, wbits=31)
-        writer.write(
-            _head(
-                200, {"content-type": "text/event-stream", "content-encoding": "gzip", "connection": "close"}
-            )
-        )
-        block, left = bytes(1024 * 1024), size
-        while left > 0:
-            writer.write(pack.compress(block))
-            await writer.drain()
-            left -= len(block)
-        writer.write(pack.flush())
-        await writer.drain()
-        writer.close()
 
     return say
 

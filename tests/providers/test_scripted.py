@@ -9,8 +9,7 @@ from tests.providers.asking import ask, chat, gather
 from weft import testing
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble
 from weft.providers.base import ModelName, Parameters, Request
-from weft.providers.collecting import Answer
-from weft.providers.events import Ending, TextDelta
+from weft.providers.events import Answer, Ending, TextDelta
 from weft.providers.registry import Registry, installed_providers
 from weft.providers.scripted import Scripted
 from weft.testing import Gate, Reply

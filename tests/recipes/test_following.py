@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
+from weft.context.collapsed_groups import DocumentReader
 from weft.context.filters import Registry
-from weft.context.following import follow_recipe, follow_recipe_async
-from weft.context.groups import DocumentReader
 from weft.context.manifest import Kind, Outcome
 from weft.context.recipe import decode_recipe
-from weft.context.records import DocumentRecords, RecordScope
-from weft.context.slices import (
+from weft.context.recipe_run import follow_recipe, follow_recipe_async
+from weft.context.record_streams import DocumentRecords, RecordScope
+from weft.context.time_slices import (
     Other,
     Segment,
     Session,

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
+from weft.context.collapsed_groups import GroupReader, GroupScope, Shelf, group_name
 from weft.context.filters import apply_filters
 from weft.context.group_index import (
     BATCH,
@@ -18,7 +19,6 @@ from weft.context.group_index import (
     read_index_request,
     read_state_request,
 )
-from weft.context.groups import GroupReader, GroupScope, Shelf, group_name
 from weft.errors import InvalidInputError
 
 SCOPE = GroupScope(session_id="s", user_id="u")

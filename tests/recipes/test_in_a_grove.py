@@ -11,8 +11,8 @@ from tests.soundness import check_sound
 from tests.statements import statements
 
 import weft
-from weft.context.groups import Shelf
-from weft.context.slices import week_end
+from weft.context.collapsed_groups import Shelf
+from weft.context.time_slices import week_end
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.runtime.operations import collapsed_groups as operations
 from weft.runtime.operations.collapsed_groups import StoredGroups
@@ -325,7 +325,7 @@ def test_groups_are_made_opened_and_taken_away_by_their_responses(loom, user):
     more = [{"name": "the fog", "items": items[:1]}, {"name": "other", "items": items[1:]}]
     loom.groups.index({"sessionId": "s", "responseId": "r2", "groups": more}, user=user)
     with loom.read.store.read() as session:
-        from weft.context.groups import GroupScope
+        from weft.context.collapsed_groups import GroupScope
 
         scope = GroupScope(session_id="s", user_id=user)
         owner = StoredGroups(session).shelved(scope, Shelf.GROUP_TO_RESPONSE, ["THE_FOG"])
@@ -419,6 +419,6 @@ def test_records_join_another_grove_with_a_file(tmp_path):
         two.records.append("notes", "other", user="ada", id="1", create_time=3)
         one.export(tmp_path / "all.json")
         came = two.import_(tmp_path / "all.json")
-        assert "1 records are there already, and stayed as they are" in came.notes
+        assert "1 records are there already, and were not changed" in came.notes
         assert [each.value for each in two.records.list("notes", user="ada")] == ["b", "other"]
         check_sound(two)

@@ -6,7 +6,7 @@ import pytest
 from tests.covers import covers
 from tests.recorded import label, rows
 
-from weft.context.following import follow_recipe
+from weft.context.collapsed_groups import DocumentReader, GroupScope
 from weft.context.group_index import (
     MemoryIndex,
     plan_index,
@@ -14,10 +14,10 @@ from weft.context.group_index import (
     read_index_request,
     read_state_request,
 )
-from weft.context.groups import DocumentReader, GroupScope
 from weft.context.recipe import RecipeError, decode_recipe
-from weft.context.records import DocumentRecords, RecordScope, messages_of_stream
-from weft.context.slices import LABELS, promoted, slice_of, week_end
+from weft.context.recipe_run import follow_recipe
+from weft.context.record_streams import DocumentRecords, RecordScope, messages_of_stream
+from weft.context.time_slices import LABELS, promoted, slice_of, week_end
 from weft.errors import InvalidInputError
 
 

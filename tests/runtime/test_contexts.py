@@ -7,7 +7,6 @@ import pytest
 from tests.covers import covers
 
 from weft.context.assemble import ContextRequest, Pending, Profile, assemble
-from weft.context.pairing import tools_of
 from weft.context.result import AssembledContext
 from weft.context.select import (
     Candidate,
@@ -20,6 +19,7 @@ from weft.context.settings import resolve_preferences
 from weft.context.sizes import least_of_content, tokens_of_content
 from weft.context.system import Instruction, SystemParts
 from weft.context.tokens import estimator_of
+from weft.context.tool_pairs import tools_of
 from weft.errors import InvalidInputError, NotFoundError, WeftError
 from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.nodes import AppendHistory

@@ -13,7 +13,8 @@ import weft
 from weft.errors import NotFoundError, StorageError
 from weft.runtime.operations.deletion import finish_deletions, unreferenced_blobs
 from weft.runtime.operations.trees import DeleteTree
-from weft.store.sqlite import SqliteStore, _driver
+from weft.store.sqlite import SqliteStore
+from weft.store.sqlite_file import driver_of
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Image, Mixed, Text
 from weft.tree.item import Item
@@ -60,7 +61,7 @@ def fill(grove, tree) -> None:
 def test_a_deleted_tree_leaves_nothing_in_tables_files_and_log(grove):
     if isinstance(grove.caller.executor.store, SqliteStore):
         # Some builds of SQLite zero what they free; nobody should depend on it.
-        _driver(grove.caller.executor.store._file._connection).execute("PRAGMA secure_delete = OFF")
+        driver_of(grove.caller.executor.store._file._connection).execute("PRAGMA secure_delete = OFF")
     kept = grove.plant("Kept")
     for number in range(30):
         kept.say(f"in between {number} " * 30)

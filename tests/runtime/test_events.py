@@ -18,9 +18,8 @@ from tests.runtime.listening import (
 
 import weft
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
-from weft.runtime import following
-from weft.runtime.event_cursors import read_cursor, write_cursor
-from weft.runtime.events import EventLog
+from weft.runtime.events import subscription
+from weft.runtime.events.log import EventLog, read_cursor, write_cursor
 from weft.store import schema
 from weft.store.events import Place
 from weft.tree.access import MemberRole
@@ -162,7 +161,7 @@ def test_events_of_trees_one_may_not_read_are_left_out(loom):
     assert {event.tree_id for event in log.read().events} == {mine.id}
     with pytest.raises(PermissionDeniedError):
         log.read(trees=[theirs.id])
-    with following.follow(log, after=start, timeout=0.2) as live:
+    with subscription.follow(log, after=start, timeout=0.2) as live:
         assert [event.tree_id for event in live] == [mine.id, mine.id]
     stranger = member(loom, MemberRole.READER)
     with pytest.raises(PermissionDeniedError):
@@ -175,7 +174,9 @@ def test_whoever_loses_the_right_gets_no_more(loom):
     spare = loom.plant("Spare")
     actor = member(loom, MemberRole.READER, tree.id, spare.id)
     settle(loom)
-    with following.follow(EventLog(loom.caller.executor.store, actor), after="now", timeout=PATIENCE) as live:
+    with subscription.follow(
+        EventLog(loom.caller.executor.store, actor), after="now", timeout=PATIENCE
+    ) as live:
         tree.say("one")
         assert next(iter(live)).tree_id == tree.id
         memberships = schema.memberships

@@ -6,10 +6,10 @@ import re
 import pytest
 from tests import recorded
 from tests.covers import covers
-from tests.moving.rich import Summarise
 from tests.runtime.listening import member
 from tests.runtime.shelves import PNG, Desk, in_full, library, referenced
 from tests.soundness import check_sound
+from tests.transfer.rich import Summarise
 
 import weft
 from weft.context.layers.items import query

@@ -17,7 +17,6 @@ from weft.runtime.operations import (
     cursors,
     documents,
     edits,
-    history,
     metadata,
     nodes,
     projects,
@@ -25,6 +24,7 @@ from weft.runtime.operations import (
     trees,
 )
 from weft.runtime.operations.permissions import Actor
+from weft.runtime.undo import undo as history
 from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.tree.access import MemberRole

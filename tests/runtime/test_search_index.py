@@ -1,6 +1,5 @@
 """The index follows what is written, whoever writes, whoever dies, whatever is deleted."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -23,7 +22,7 @@ from weft.store.opening import open_store
 from weft.store.queries import node_row
 from weft.store.references import find_tree
 from weft.store.search import clear_index, key_of
-from weft.store.sqlite import _driver
+from weft.store.sqlite_file import driver_of
 
 ALL = Size(10_000, 10_000_000)
 
@@ -85,25 +84,6 @@ def test_the_thread_ends_with_its_grove(address):
     with weft.open(address) as again:
         assert len(again.search("marie")) == 1
     assert len(indexers()) == before
-
-
-def test_a_forked_process_indexes_for_itself(fresh_loom):
-    tree = fresh_loom.plant("Marie")
-    tree.say("before the fork")
-    ours, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            tree.say("after the fork")
-            found = len(fresh_loom.search("fork"))
-            os.write(theirs, str(found).encode())
-        finally:
-            os._exit(0)
-    os.close(theirs)
-    assert os.read(ours, 10) == b"2"
-    os.close(ours)
-    os.waitpid(child, 0)
-    assert len(fresh_loom.search("fork")) == 2
 
 
 @covers("search.own-writes", "search.shared-work")
@@ -323,7 +303,7 @@ def test_a_search_says_why_it_could_not_look_at_what_is_new(tmp_path):
         tree = grove.plant("Marie", "a loom")
         assert len(grove.search("loom")) == 1
         tree.say("another loom")
-        writer = _driver(grove.caller.executor.store._file._connection)
+        writer = driver_of(grove.caller.executor.store._file._connection)
         writer.execute("PRAGMA query_only = 1")
         found = grove.search("loom")
         assert (len(found), found.complete) == (1, False)

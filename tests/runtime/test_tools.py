@@ -145,9 +145,9 @@ def test_what_is_wrong_with_one_tool_keeps_no_others(desk, monkeypatch):
     off = {each.name: each.off for each in tools if each.off}
     assert list(off) == ["broken", "webSearch"]
     assert "cannot be loaded" in off["broken"]
-    assert "names no provider of searches: 'altavista'" in off["webSearch"]
+    assert "unknown search engine 'altavista'" in off["webSearch"]
     assert tools.run("getTimeInfo").name == "getTimeInfo"
-    with pytest.raises(UnavailableError, match="webSearch is off: WEFT_WEB_SEARCH names no provider"):
+    with pytest.raises(UnavailableError, match="webSearch is off: WEFT_WEB_SEARCH: unknown search engine"):
         tools.run("webSearch", query="lamp")
 
 

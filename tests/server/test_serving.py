@@ -16,7 +16,7 @@ from tests.server.served import Served
 
 import weft
 from weft.errors import UnavailableError
-from weft.server.serving import Address, serve
+from weft.server.lifecycle import Address, serve
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_the_loop_goes_on_while_the_store_is_busy(tmp_path):
         addresses.append(address)
         ready.set()
 
-    from weft.server import serving
+    from weft.server import lifecycle as serving
 
     with weft.open(tmp_path / "grove.db") as grove:
         stop: list = []

@@ -1,4 +1,8 @@
-"""A process that writes with several threads until it is killed, and says what was acknowledged."""
+"""A process that writes with several threads until it is killed, and says what was acknowledged.
+
+One of its threads opens the grove again and again while the others write, and what it
+writes is acknowledged too; now and then it leaves a grove unclosed, as notebooks do.
+"""
 
 import os
 import random
@@ -32,6 +36,20 @@ def write(grove: weft.Grove, tree_id: str, name: str, seed: int) -> None:
         os.write(1, f"{node.id} {text}\n".encode())
 
 
+def reopen(address: str, tree_id: str, name: str, seed: int) -> None:
+    """Open the grove a second time, write, and close it or drop it."""
+    chance = random.Random(seed)
+    number = 0
+    while True:
+        number += 1
+        text = f"{name} {number}"
+        grove = weft.open(address, timeout=chance.choice([20, 30]), background=chance.random() < 0.3)
+        node = grove.tree(tree_id).root.say(text)
+        os.write(1, f"{node.id} {text}\n".encode())
+        if chance.random() < 0.7:
+            grove.close()
+
+
 def main() -> None:
     address, tree_id, name, threads = sys.argv[1:5]
     with weft.open(address) as grove:
@@ -41,6 +59,9 @@ def main() -> None:
             )
             for number in range(int(threads))
         ]
+        writers.append(
+            threading.Thread(target=reopen, args=(address, tree_id, f"{name}.again", hash(name) & 0xFFFF))
+        )
         for writer in writers:
             writer.start()
         for writer in writers:

@@ -15,7 +15,8 @@ from weft.store import schema
 from weft.store.ancestry import origins_of
 from weft.store.levels import _FIRST_BEYOND, _TAIL_TO, first_beyond, instructing, tail_to
 from weft.store.queries import ancestor_at_depth, children, node_row, versions_at, walk_up
-from weft.store.sqlite import SqliteStore, _driver
+from weft.store.sqlite import SqliteStore
+from weft.store.sqlite_file import driver_of
 
 DEPTH = 100_000
 
@@ -41,7 +42,7 @@ class Deep:
                 self.places[depth, zigzag] = tree.id, leaf.ulid
 
     def engine(self):
-        return self.store._readers if isinstance(self.store, SqliteStore) else self.store._engine
+        return self.store._file._readers if isinstance(self.store, SqliteStore) else self.store._engine
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +147,7 @@ def _sqlite_steps(deep, tree, leaf):
     """Thousands of virtual machine instructions are reported by the progress handler, one by one."""
     with deep.store.read() as session:
         key, position = _place(session, tree, leaf)
-        driver = _driver(session._connection)
+        driver = driver_of(session._connection)
         found = {}
         for name in ("tail", "head", "context"):
             steps = [0]

@@ -12,7 +12,7 @@ from tests.soundness import check_sound
 import weft
 from weft.errors import StorageError, UnavailableError
 from weft.store import schema
-from weft.store.sqlite import _CHECKPOINT_BYTES, _driver
+from weft.store.sqlite_file import CHECKPOINT_BYTES, driver_of
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def in_one_group(grove, *actions):
 def test_a_disk_that_fills_inside_a_group_loses_nothing_that_was_acknowledged(grove):
     tree = grove.plant("Marie")
     node = tree.say("Why?")
-    driver = _driver(grove.caller.executor.store._file._connection)
+    driver = driver_of(grove.caller.executor.store._file._connection)
     pages = driver.execute("PRAGMA page_count").fetchone()[0]
     driver.execute(f"PRAGMA max_page_count = {pages + 6}")
     outcomes = in_one_group(
@@ -106,7 +106,7 @@ def test_a_reader_in_the_way_of_a_checkpoint_is_not_waited_for(grove, tmp_path):
     store._file._checkpoint_at = 100_000
     tree.say("y")
     store.write(lambda transaction: None)
-    assert store._file._checkpoint_at == _CHECKPOINT_BYTES
+    assert store._file._checkpoint_at == CHECKPOINT_BYTES
     assert (tmp_path / "grove.db-wal").stat().st_size < 200_000
 
 

@@ -1,10 +1,15 @@
-"""`kill -9` of sixteen writers at random moments: nothing acknowledged is lost, the file stays sound."""
+"""`kill -9` of sixteen writers at random moments: nothing acknowledged is lost, the file stays sound.
+
+In each process a further thread opens the grove again and again, and programs that list the trees
+open and close it meanwhile: each of them would be the last to close it, as far as it can see.
+"""
 
 import os
 import random
 import signal
 import subprocess
 import sys
+from io import BufferedReader
 from pathlib import Path
 
 import pytest
@@ -16,6 +21,7 @@ import weft
 
 ROUNDS = 100 if os.environ.get("WEFT_PROVE") else 4
 SCRIPT = Path(__file__).with_name("killed.py")
+LIST = [sys.executable, "-m", "weft.cli", "ls", "--grove"]
 
 
 def a_round(address: str, tree_id: str, name: str, chance: random.Random) -> list[tuple[str, str]]:
@@ -33,20 +39,33 @@ def a_round(address: str, tree_id: str, name: str, chance: random.Random) -> lis
         for number in range(processes)
     ]
     acknowledged: list[tuple[str, str]] = []
-    for writer in writers:
-        lines = [writer.stdout.readline() for _ in range(chance.randrange(1, 8))]
+    for number, writer in enumerate(writers):
+        said = writer.stdout.readline()
+        if number % 4 == 0:
+            subprocess.run([*LIST, address], check=True, capture_output=True)
+            said += drained(writer.stdout)
+        for _ in range(chance.randrange(1, 8)):
+            said += writer.stdout.readline()
         os.kill(writer.pid, signal.SIGKILL)
-        lines += writer.stdout.read().splitlines(keepends=True)
+        said += writer.stdout.read()
         writer.stdout.close()
         assert writer.wait() == -signal.SIGKILL
-        for line in lines:
+        for line in said.splitlines(keepends=True):
             if line.endswith(b"\n"):
                 node, _, text = line.decode().rstrip("\n").partition(" ")
                 acknowledged.append((node, text))
     return acknowledged
 
 
-@covers("proof.writers-killed")
+def drained(pipe: BufferedReader) -> bytes:
+    """All that was said so far, so that what is read next was said later."""
+    os.set_blocking(pipe.fileno(), False)
+    said = pipe.read() or b""
+    os.set_blocking(pipe.fileno(), True)
+    return said
+
+
+@covers("proof.writers-killed", "proof.reopened-while-killed")
 @pytest.mark.long
 def test_nothing_acknowledged_is_lost_when_writers_are_killed(address, figure):
     chance = random.Random(address.startswith("postgresql"))

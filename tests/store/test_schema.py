@@ -6,20 +6,23 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine, insert, text
+from sqlalchemy import create_engine, text
 from tests import postgres
 from tests.covers import covers
+from tests.soundness import check_sound
 
 import weft
 from weft.errors import StorageError
-from weft.store import migrate, schema
+from weft.runtime.moving.doctor import examine
+from weft.store import schema
+from weft.store.health import Level
 from weft.store.migrate import HEAD
-from weft.store.sqlite import APPLICATION_ID
+from weft.store.sqlite_file import APPLICATION_ID
 
+SCHEMA_OF_THE_STEPS = Path(__file__).parent.parent / "data" / "schema-0012.sql"
+"""What the twelve steps that are now one file made in SQLite."""
 TREE_TABLES = [table for table in schema.metadata.sorted_tables if "tree" in table.primary_key.columns]
 
 
@@ -139,36 +142,32 @@ def test_the_server_is_a_real_one(postgres_server):
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-@pytest.mark.outer
-def test_the_events_of_an_older_grove_are_kept_in_the_order_they_were_written(tmp_path):
-    path = tmp_path / "old.db"
-    engine = create_engine(f"sqlite:///{path}")
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
-    with engine.connect() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
-        connection.commit()
-        for number, tree in enumerate((2, 1, 2), start=1):
-            connection.execute(
-                insert(schema.events).values(
-                    tree=tree,
-                    ordinal=number,
-                    number=number,
-                    transaction=0,
-                    kind="switch",
-                    agent=1,
-                    payload="{}",
-                    inverse="{}",
-                    created_at=number,
-                    hash=bytes(32),
-                )
-            )
-        connection.execute(text(f"PRAGMA application_id = {APPLICATION_ID}"))
-        connection.commit()
+def test_a_grove_that_the_replaced_steps_made_opens(tmp_path):
+    path = tmp_path / "grove.db"
+    engine = engine_of(str(path))
+    with engine.begin() as connection:
+        for statement in SCHEMA_OF_THE_STEPS.read_text().split(";\n"):
+            connection.exec_driver_sql(statement)
+        connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
     engine.dispose()
-    weft.open(path).close()
-    with sqlite3.connect(path) as file:
-        found = file.execute("SELECT tree, ordinal, number FROM events WHERE agent = 1 ORDER BY rowid")
-        assert found.fetchall()[:3] == [(2, 1, 1), (1, 2, 2), (2, 3, 3)]
-        assert file.execute("PRAGMA foreign_key_check").fetchall() == []
+    with weft.open(path) as grove:
+        grove.plant("Marie").say("the lamp")
+        check_sound(grove)
+        assert len(grove.search("lamp").hits) == 1
+    test_migrations_make_exactly_the_schema(str(path))
+
+
+@pytest.mark.parametrize("version", ["0001", "0011"])
+def test_a_grove_from_before_the_first_schema_is_refused(address, version):
+    weft.open(address).close()
+    engine = engine_of(address)
+    with engine.begin() as connection:
+        connection.execute(text(f"UPDATE alembic_version SET version_num = '{version}'"))
+    engine.dispose()
+    with pytest.raises(StorageError, match="from before the first release") as caught:
+        weft.open(address)
+    assert "weft export" in caught.value.hint
+    if not address.startswith("postgresql"):
+        assert [finding.about for finding in examine(address).findings if finding.level is Level.WRONG] == [
+            "schema"
+        ]

@@ -14,7 +14,7 @@ from tests.covers import covers
 import weft
 from weft.errors import ConflictError, UnavailableError, WeftError
 from weft.store.lock import GroveLock
-from weft.store.sqlite import _driver
+from weft.store.sqlite_file import driver_of
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_every_connection_is_durable_and_never_checkpoints_by_itself(grove):
     store = grove.caller.executor.store
     grove.plant("Marie")
     with store.read() as session:
-        drivers = [_driver(session._connection), _driver(store._file._connection)]
+        drivers = [driver_of(session._connection), driver_of(store._file._connection)]
         for driver in drivers:
             assert pragma(driver, "journal_mode") == "wal"
             assert pragma(driver, "synchronous") == 2
@@ -229,15 +229,23 @@ def test_two_processes_write_one_grove_and_both_make_progress(tmp_path):
 
 
 @pytest.mark.long
-def test_a_forked_child_writes_through_connections_of_its_own(tmp_path):
+@covers("store.fork-is-refused")
+def test_a_grove_that_was_opened_before_a_fork_is_refused_in_the_child(tmp_path):
     script = """
         import os, sys, weft
         grove = weft.open(sys.argv[1])
         tree = grove.plant("Marie")
         child = os.fork()
         if child == 0:
-            tree.say("child")
+            for action in (lambda: tree.say("child"), grove.trees, lambda: weft.open(sys.argv[1])):
+                try:
+                    action()
+                    os._exit(1)
+                except weft.WeftError as error:
+                    print(error.message, flush=True)
             grove.close()
+            with weft.open(sys.argv[1] + ".child") as mine:
+                mine.plant("Jonas").say("own")
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
         tree.root.say("parent")
@@ -250,7 +258,8 @@ def test_a_forked_child_writes_through_connections_of_its_own(tmp_path):
         timeout=60,
         check=False,
     )
-    assert (done.stdout.strip(), done.stderr) == ("['child', 'parent']", "")
+    refused = f"{tmp_path / 'grove.db'} was opened before this process was forked"
+    assert (done.stdout.splitlines(), done.stderr) == ([refused] * 3 + ["['parent']"], "")
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ from tests.covers import covers
 
 import weft
 from weft.errors import StorageError, UnavailableError
-from weft.store.sqlite import _driver
+from weft.store.sqlite_file import driver_of
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def in_a_child(action):
 def test_a_full_disk_is_said_and_passes(grove):
     tree = grove.plant("Marie")
     node = tree.say("before")
-    driver = _driver(grove.caller.executor.store._file._connection)
+    driver = driver_of(grove.caller.executor.store._file._connection)
     pages = driver.execute("PRAGMA page_count").fetchone()[0]
     driver.execute(f"PRAGMA max_page_count = {pages + 2}")
     with pytest.raises(StorageError, match="is full") as caught:
@@ -124,7 +124,7 @@ def test_a_read_only_file_is_said_and_passes():
 @covers("proof.storage-trouble")
 def test_a_database_locked_by_another_program_is_said_and_passes(grove, tmp_path):
     tree = grove.plant("Marie")
-    _driver(grove.caller.executor.store._file._connection).execute("PRAGMA busy_timeout = 50")
+    driver_of(grove.caller.executor.store._file._connection).execute("PRAGMA busy_timeout = 50")
     stranger = sqlite3.connect(tmp_path / "grove.db", isolation_level=None)
     stranger.execute("BEGIN IMMEDIATE")
     with pytest.raises(StorageError, match="is locked by another program"):
@@ -265,6 +265,39 @@ def test_a_commit_whose_answer_was_lost_is_looked_up(postgres_server):
         assert tree.refresh().counters.nodes == 2
 
 
+@covers("postgres.commit-looked-up")
+def test_a_commit_that_was_lost_is_not_taken_for_that_of_a_tree_it_only_read(postgres_server):
+    from sqlalchemy import event, update
+    from sqlalchemy.exc import OperationalError
+
+    from weft.store import schema
+
+    with postgres.database(postgres_server) as address, weft.open(address) as grove:
+        read, written = grove.plant("Marie"), grove.plant("Jonas")
+        read.say("before")
+        store = grove.caller.executor.store
+
+        def lose_the_commit(connection):
+            connection.connection.driver_connection.rollback()
+            raise OperationalError(
+                "COMMIT", {}, psycopg.OperationalError("gone"), connection_invalidated=True
+            )
+
+        def work(transaction):
+            transaction.tree_state(1)
+            transaction.execute(
+                update(schema.trees).where(schema.trees.c.ulid == written.id).values(title="x")
+            )
+
+        event.listen(store._engine, "commit", lose_the_commit)
+        with pytest.raises(UnavailableError, match="does not answer"):
+            store.write(work)
+        with pytest.raises(UnavailableError, match="does not answer"):
+            written.say("never")
+        event.remove(store._engine, "commit", lose_the_commit)
+        assert (written.refresh().title, written.refresh().counters.nodes) == ("Jonas", 1)
+
+
 def test_connections_that_are_out_when_a_grove_is_closed_are_closed_when_they_come_back(postgres_server):
     with postgres.database(postgres_server) as address:
         grove = weft.open(address, background=False)
@@ -274,6 +307,23 @@ def test_connections_that_are_out_when_a_grove_is_closed_are_closed_when_they_co
             grove.close()
             assert not driver.closed
         assert driver.closed
+
+
+@covers("store.fork-is-refused")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_grove_that_was_opened_before_a_fork_is_refused_in_the_child(address):
+    with weft.open(address) as grove:
+        tree = grove.plant("Marie")
+
+        def use():
+            with pytest.raises(UnavailableError, match="was opened before this process was forked"):
+                tree.say("never")
+            grove.close()
+            grove.trees()
+            return "was read"
+
+        assert in_a_child(use).startswith("UnavailableError: the grove is closed")
+        assert tree.say("parent").path.text == "parent"
 
 
 def test_a_closed_grove_says_so(address):

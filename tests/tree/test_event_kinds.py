@@ -7,7 +7,7 @@ import pytest
 from tests.covers import covers
 
 import weft
-from weft.runtime.undoing.kinds import REVERSALS
+from weft.runtime.undo.registry import REVERSALS
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.event_kinds import CREATING_KINDS, EVIDENCE_KINDS, LISTING_KINDS, STEP_KINDS, EventKind, Trait

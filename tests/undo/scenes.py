@@ -24,7 +24,7 @@ from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRe
 from weft.runtime.operations.settings import Prefer, PreferInTree
 from weft.runtime.operations.trees import Archive, Describe, Plant, Unarchive
 from weft.runtime.operations.vaults import MountVault, UnmountVault
-from weft.runtime.undoing.stack import tops_now
+from weft.runtime.undo.step import tops_now
 from weft.store.references import find_agent, find_tree
 from weft.tree.agent import AgentType, Configuration
 from weft.tree.attempt import RawResponse

@@ -52,9 +52,9 @@ OTHERS = {
     "link": (lambda grove, node: grove.link(node, node.tree), "was linked by 'mira'"),
     "fold": (
         lambda grove, node: node.tree.collapse(node.tree.root, node, "opening"),
-        "was folded into 'opening' by 'mira'",
+        "was collapsed into 'opening' by 'mira'",
     ),
-    "stand": (lambda grove, node: node.switch(), r"is stood at by 'mira'"),
+    "stand": (lambda grove, node: node.switch(), r"is used as cursor by 'mira'"),
 }
 
 

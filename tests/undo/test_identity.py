@@ -17,11 +17,11 @@ from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.collapsed_groups import ForgetGroups, IndexGroups, OpenGroup
 from weft.runtime.operations.documents import DeleteDocument
 from weft.runtime.operations.envelopes import KeepEnvelope, KeepLegacyText, ReportCached
-from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.records import DeleteRecords
 from weft.runtime.operations.settings import Calibrate
 from weft.runtime.operations.timestamps import Certify, RequestTimestamp, SetAuthorities
 from weft.runtime.operations.trees import DeleteTree
+from weft.runtime.undo.undo import Redo, Undo
 from weft.tree.attempt import Outcome
 from weft.tree.tree import Mode
 
@@ -46,8 +46,8 @@ An index is made again by indexing again.
 
 def all_operations():
     """Every class in the operations' modules that can be performed."""
-    for found in pkgutil.iter_modules(operations.__path__):
-        module = importlib.import_module(f"{operations.__name__}.{found.name}")
+    names = [f"{operations.__name__}.{found.name}" for found in pkgutil.iter_modules(operations.__path__)]
+    for module in map(importlib.import_module, [*names, Undo.__module__]):
         for name, each in inspect.getmembers(module, inspect.isclass):
             if each.__module__ == module.__name__ and hasattr(each, "apply") and not name.startswith("_"):
                 yield each

@@ -39,9 +39,11 @@ def export_chat(call: Call, names: Sequence[str], out: str, *, force: bool) -> N
 
 def import_chat(call: Call, file: str, agent: str | None) -> None:
     """A new tree from a chat; what could not be found is told."""
-    from weft.runtime.chats import load_chat  # noqa: PLC0415 - the runtime loads when it is used
+    from weft.runtime.transfer.markdown_chats import (  # noqa: PLC0415 - the runtime loads when it is used
+        load_chat,
+    )
 
-    done = load_chat(call.grove, _read(file), agent=agent)
+    done = load_chat(call.grove.caller, _read(file), agent=agent)
     for warning in done.warnings:
         call.out.talk(f"note: {warning}")
     told = f"imported {quoted(done.tree.title)} with {counted(done.messages, 'message')}"

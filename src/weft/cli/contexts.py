@@ -15,10 +15,10 @@ from weft.cli.wording import quoted
 from weft.errors import InvalidInputError, StorageError
 
 if TYPE_CHECKING:
-    from weft.context.comparing import Changes
     from weft.context.layers.envelope import Envelope
     from weft.context.manifest import Manifest
-    from weft.context.picture import Segment
+    from weft.context.manifest_diff import Changes
+    from weft.context.manifest_view import Segment
     from weft.context.result import AssembledContext
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
@@ -233,7 +233,7 @@ def _other(
 
 
 def _compare(call: Call, one: "AssembledContext | Envelope", two: "AssembledContext | Envelope") -> None:
-    from weft.context.picture import told_changes  # noqa: PLC0415
+    from weft.context.manifest_view import told_changes  # noqa: PLC0415
 
     changes: Changes = one.manifest.diff(two.manifest)
     if call.out.as_json:
@@ -286,7 +286,7 @@ def print_entries(call: Call, manifest: "Manifest") -> None:
 def draw_manifest(call: Call, place: str, manifest: "Manifest") -> None:
     """The window as a bar, then what became of everything, and why."""
     from weft.context.manifest import NO_LIMIT  # noqa: PLC0415 - the engine is loaded by who asks it
-    from weft.context.picture import lines_of, segments_of  # noqa: PLC0415
+    from weft.context.manifest_view import lines_of, segments_of  # noqa: PLC0415
 
     budget = manifest.facts.budget
     limit = f" of {budget:,}" if budget < NO_LIMIT else ""
@@ -321,7 +321,7 @@ def draw_manifest(call: Call, place: str, manifest: "Manifest") -> None:
 
 def _summed(segments: "Sequence[Segment]") -> "list[Segment]":
     """Each name once, in the order in which it first comes."""
-    from weft.context.picture import Segment  # noqa: PLC0415
+    from weft.context.manifest_view import Segment  # noqa: PLC0415
 
     totals: dict[str, int] = {}
     for each in segments:

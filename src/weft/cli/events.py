@@ -15,7 +15,7 @@ from weft.errors import NotFoundError
 from weft.tree.wire import iso
 
 if TYPE_CHECKING:
-    from weft.runtime.events import Event
+    from weft.runtime.events.log import Event
 
 __all__ = ["add_to"]
 

@@ -49,7 +49,7 @@ def index(
 
 
 def _groups(file: str) -> object:
-    from weft.context.javascript import parse_json  # noqa: PLC0415 - loads when it is used
+    from weft.context.js_compat import parse_json  # noqa: PLC0415 - loads when it is used
 
     try:
         value = parse_json(read_text(file))

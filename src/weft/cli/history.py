@@ -11,7 +11,7 @@ from weft.cli.drawing import first_words
 from weft.cli.output import Column
 from weft.cli.trees import TreeName
 from weft.cli.wording import ago, where
-from weft.tree.history import Happening, Stepped
+from weft.tree.history import HistoryEntry, HistoryStep
 from weft.tree.wire import iso
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _tree(call: Call, reference: str | None, *, of_grove: bool) -> "TreeHandle |
     return call.tree if reference is None else call.grove.tree(reference)
 
 
-def _tell(call: Call, tree: "TreeHandle | None", steps: Sequence[Stepped]) -> None:
+def _tell(call: Call, tree: "TreeHandle | None", steps: Sequence[HistoryStep]) -> None:
     """One line for each step: what it was for a script, what was done for a person."""
     here = "in the grove" if tree is None else where(tree.title)
     plain: list[str] = []
@@ -105,7 +105,7 @@ def _tell(call: Call, tree: "TreeHandle | None", steps: Sequence[Stepped]) -> No
     call.out.answer(steps, "\n".join(plain), "\n".join(told))
 
 
-def _local_ids(call: Call, tree: "TreeHandle", step: Stepped) -> list[str]:
+def _local_ids(call: Call, tree: "TreeHandle", step: HistoryStep) -> list[str]:
     return [call.grove.read.node(tree.id, node, hidden=True).local_id for node in step.nodes]
 
 
@@ -121,7 +121,7 @@ def _tell_hidden(call: Call, tree: "TreeHandle") -> None:
     call.out.table((Column(""), Column("text", gives=True)), rows, rows)
 
 
-def _about(event: Happening) -> str:
+def _about(event: HistoryEntry) -> str:
     """What an event says of itself that a person may want to see."""
     payload = event.payload
     if event.kind in {"undo", "redo"}:

@@ -42,6 +42,9 @@ def verify(
     ] = None,
     *,
     only: Annotated[bool, flag("--node", help="Just that node.")] = False,
+    quick: Annotated[
+        bool, flag("--quick", help="Skip the database's check of indexes against tables (whole grove).")
+    ] = False,
     bundle: Annotated[
         Path | None, typer.Option("--bundle", metavar="FILE", help="A bundle from anywhere; needs no grove.")
     ] = None,
@@ -60,8 +63,8 @@ def verify(
     if bundle is not None:
         from weft.provenance.bundle import verify_bundle  # noqa: PLC0415 - brings cryptography along
 
-        if reference is not None or only:
-            raise InvalidInputError("--bundle takes no node or tree")
+        if reference is not None or only or quick:
+            raise InvalidInputError("--bundle takes no node or tree, and no --quick")
         certificates = None if trust is None else _certificates(trust).encode()
         with progress_bar("verifying") as progress:
             report = verify_bundle(bundle, progress, trust=certificates)
@@ -75,7 +78,7 @@ def verify(
         )
     with progress_bar("verifying") as progress:
         if reference is None and call.choices.tree is None:
-            report, place = call.grove.verify(progress), "in the grove"
+            report, place = call.grove.verify(progress, quick=quick), "in the grove"
         else:
             tree, node = call.place(reference)
             place = where(tree.title)
@@ -104,6 +107,8 @@ def _tell(call: Call, report: "Report", place: str) -> None:
         )
         for finding in report.findings[:_SHOWN]:
             call.out.text(f"  {finding}")
+        for line in report.unchecked:
+            call.out.talk(f"not checked: {line}")
         rest = len(report.findings) - _SHOWN + report.more
         if rest > 0:
             call.out.text(f"  … and {rest:,} more; --json lists them", "dim")

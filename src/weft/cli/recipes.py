@@ -17,7 +17,7 @@ from weft.errors import InvalidInputError
 from weft.tree.marks import counted
 
 if TYPE_CHECKING:
-    from weft.context.following import Followed
+    from weft.context.recipe_run import Followed
     from weft.tree.json import JsonObject, JsonValue
 
 __all__ = ["add_to"]

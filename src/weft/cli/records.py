@@ -143,7 +143,7 @@ def _drafts(
 
 def _values(text: str) -> "list[JsonValue]":
     """The values of one array, or of one line each."""
-    from weft.context.javascript import parse_json  # noqa: PLC0415 - loads when it is used
+    from weft.context.js_compat import parse_json  # noqa: PLC0415 - loads when it is used
 
     try:
         found = parse_json(text)
@@ -156,7 +156,7 @@ def _values(text: str) -> "list[JsonValue]":
 
 
 def _line(number: int, line: str) -> "JsonValue":
-    from weft.context.javascript import parse_json  # noqa: PLC0415
+    from weft.context.js_compat import parse_json  # noqa: PLC0415
 
     try:
         return parse_json(line)

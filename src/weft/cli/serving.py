@@ -8,7 +8,7 @@ from weft.cli.call import Call
 from weft.cli.command import command
 
 if TYPE_CHECKING:
-    from weft.server.serving import Address
+    from weft.server.lifecycle import Address
 
 __all__ = ["AnswersTo", "ListeningAt", "add_to"]
 
@@ -45,7 +45,7 @@ def serve(
     users have their own: weft users.
     """
     from weft.grove.grove import open_grove  # noqa: PLC0415 - help and completion do without
-    from weft.server.serving import serve as serve_grove  # noqa: PLC0415
+    from weft.server.lifecycle import serve as serve_grove  # noqa: PLC0415
     from weft.server.settings import ServerSettings  # noqa: PLC0415
 
     chosen = ServerSettings(origins=origins or ())

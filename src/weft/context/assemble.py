@@ -7,7 +7,6 @@ from functools import partial
 from weft.context.dialogue import CLOSING, OPENING, heading_of
 from weft.context.fit import Columns, Fit, Room, Rules, Sketch, fit, head_reach, water_level
 from weft.context.marker import JOINT, Marker
-from weft.context.pairing import settled
 from weft.context.reference import frame_tokens
 from weft.context.result import AssembledContext
 from weft.context.select import (
@@ -26,6 +25,7 @@ from weft.context.settings import Preferences
 from weft.context.strategy import Strategy
 from weft.context.system import Instruction, SystemContext, SystemParts, build_system
 from weft.context.tokens import DEFAULT, Estimator
+from weft.context.tool_pairs import settled
 from weft.errors import InvalidInputError
 from weft.tree.content import Content
 from weft.tree.tree import Mode

@@ -14,7 +14,7 @@ from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 
 if TYPE_CHECKING:
-    from weft.context.comparing import Changes
+    from weft.context.manifest_diff import Changes
 
 __all__ = [
     "ABSENT",
@@ -277,12 +277,12 @@ class Manifest:
 
     def diff(self, other: "Manifest") -> "Changes":
         """What would be otherwise with the other: "what would rollingWindow drop?"."""
-        from weft.context.comparing import changes_between  # noqa: PLC0415 - it stands on this module
+        from weft.context.manifest_diff import changes_between  # noqa: PLC0415 - it stands on this module
 
         return changes_between(self.pieces, other.pieces)
 
     def _repr_html_(self) -> str:
-        from weft.context.picture import manifest_html  # noqa: PLC0415 - only notebooks need it
+        from weft.context.manifest_view import manifest_html  # noqa: PLC0415 - only notebooks need it
 
         return manifest_html(self)
 

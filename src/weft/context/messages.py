@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from weft.context.checks import checked_count, checked_share
 from weft.context.fit import Fit, Room, Rules, fit, head_reach
-from weft.context.ledger import Ledger, as_list
 from weft.context.limits import system_over
 from weft.context.marker import JOINT, Marker
-from weft.context.shapes import (
+from weft.context.message_dict import (
     SYSTEM_ROLES,
     Measurer,
     PlainMessage,
@@ -20,14 +19,15 @@ from weft.context.shapes import (
     merged,
     speaker_of,
 )
+from weft.context.message_index import Ledger, as_list
 from weft.context.strategy import Strategy
 from weft.context.tokens import DEFAULT, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
 from weft.tree.measure import MEDIA_TOKENS
 
 if TYPE_CHECKING:
-    from weft.context.comparing import Changes
     from weft.context.manifest import Manifest
+    from weft.context.manifest_diff import Changes
 
 __all__ = ["Context", "fit_messages"]
 
@@ -204,7 +204,7 @@ class Context:
     def manifest(self) -> "Manifest":
         """What became of every message, and why. Made when it is first read."""
         if self._manifest is None:
-            from weft.context.listed import Listed, manifest_of  # noqa: PLC0415 - most are never read
+            from weft.context.list_manifest import Listed, manifest_of  # noqa: PLC0415 - most are never read
 
             settings = self._settings
             listed = Listed(

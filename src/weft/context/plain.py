@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from weft.context.javascript import compact_json
+from weft.context.js_compat import compact_json
 from weft.context.layers.envelope import Envelope
 from weft.context.result import AssembledContext
 from weft.tree.content import (

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from weft.context.filters.base import FilterEntry, entry_of
-from weft.context.filters.running import OnFilterError
-from weft.context.javascript import is_truthy, string_of
+from weft.context.filters.pipeline import OnFilterError
+from weft.context.js_compat import is_truthy, string_of
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 

@@ -5,17 +5,17 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from weft.context.account import Level, Reference, account_for, settings_of
 from weft.context.assemble import INPUT, Plan, plan_context
 from weft.context.buffer import document_of
 from weft.context.dialogue import Composed, Part, compose, pair_up
 from weft.context.manifest import Facts, Gap, Manifest
-from weft.context.pairing import without_unpaired
+from weft.context.manifest_build import Level, Reference, account_for, settings_of
 from weft.context.reference import frame_tokens, reference_blocks
 from weft.context.result import AssembledContext
 from weft.context.select import Candidate, ExtraSource
 from weft.context.sizes import shortened_content, tokens_of_content
 from weft.context.tokens import Estimator
+from weft.context.tool_pairs import without_unpaired
 from weft.errors import InvalidInputError
 from weft.tree.content import Block, Content, JsonValue, Text, blocks_of, spoken_text
 from weft.tree.message import Message, message_to_wire

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from weft.context.comparing import Changes
 from weft.context.manifest import NO_LIMIT, Manifest
+from weft.context.manifest_diff import Changes
 from weft.context.tokens import DEFAULT, Estimator
 from weft.tree.content import JsonObject
 from weft.tree.message import Message, message_to_wire
@@ -42,7 +42,9 @@ class AssembledContext:
     @property
     def layers(self) -> "tuple[Layer, ...]":
         """L1 to L5. Where nothing had to be laid out they are what stands in their places."""
-        from weft.context.layers.whole import layers_in  # noqa: PLC0415 - few who assemble look at layers
+        from weft.context.layers.layered_context import (  # noqa: PLC0415 - few who assemble look at layers
+            layers_in,
+        )
 
         return self.laid_out or layers_in(self)
 

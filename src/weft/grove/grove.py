@@ -17,8 +17,8 @@ from weft.grove.tree import TreeHandle
 from weft.ids import Entropy, random_bytes
 from weft.runtime.attending import dismiss
 from weft.runtime.errands import run_errands
-from weft.runtime.events import EventBatch, EventLog
-from weft.runtime.following import Subscription, follow, stop_following
+from weft.runtime.events.log import EventBatch, EventLog
+from weft.runtime.events.subscription import Subscription, follow, stop_following
 from weft.runtime.idempotency import Idempotency
 from weft.runtime.jobs import JobBoard
 from weft.runtime.leases import Leases
@@ -27,7 +27,6 @@ from weft.runtime.operations.bootstrap import owner_of
 from weft.runtime.operations.clock import Clock, system_clock
 from weft.runtime.operations.documents import CreateDocument
 from weft.runtime.operations.executor import Caller, Executor, Operation
-from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.permissions import Actor, require_access
 from weft.runtime.operations.projects import CreateProject
 from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
@@ -38,6 +37,7 @@ from weft.runtime.search.indexer import follow_index, reindex
 from weft.runtime.search.results import HitKind, Hits
 from weft.runtime.search.search import search
 from weft.runtime.summarising.thread import follow_summaries
+from weft.runtime.undo.undo import Redo, Undo
 from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.base import Store
@@ -45,7 +45,7 @@ from weft.store.opening import open_store
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Configuration, Permission
 from weft.tree.content import Content, JsonValue
-from weft.tree.history import Happening, Stepped
+from weft.tree.history import HistoryEntry, HistoryStep
 from weft.tree.progress import Progress, silent
 from weft.tree.project import ProjectItem
 from weft.tree.reference import Link, Tag, TargetKind
@@ -64,13 +64,13 @@ if TYPE_CHECKING:
     from weft.runtime.evidence import Evidence
     from weft.runtime.generate import Generations
     from weft.runtime.moving.backup import BackedUp
-    from weft.runtime.moving.files import Exported, Imported
     from weft.runtime.operations.access import Users
     from weft.runtime.records.group_index import GroupIndex
     from weft.runtime.records.recipes import Recipes
     from weft.runtime.records.streams import Records
     from weft.runtime.stamping import Stamped
     from weft.runtime.summaries import Summaries
+    from weft.runtime.transfer.files import Exported, Imported
 
 __all__ = ["Grove", "open_grove"]
 
@@ -101,7 +101,7 @@ def open_grove(
         gate = Executor(store, clock, entropy, accept_clock, providers=providers)
         owner = owner_of(gate)
         close_left_behind(gate, Actor(owner))
-        if background:
+        if background and not store.read_only:
             follow_index(store)
             run_errands(gate, owner)
             follow_summaries(gate, owner)
@@ -205,9 +205,12 @@ class Grove:
 
         return self.perform(Calibrate(model=model))
 
-    def verify(self, progress: "Progress | None" = None) -> "Report":
-        """Whether everything in this grove is as it was written."""
-        return self.evidence.verify_grove(progress)
+    def verify(self, progress: "Progress | None" = None, *, quick: bool = False) -> "Report":
+        """Check that everything in this grove is as it was written.
+
+        `quick` skips the database's own check of indexes against tables; the report says so.
+        """
+        return self.evidence.verify_grove(progress, quick=quick)
 
     def timestamp(self, *authorities: str) -> list[str]:
         """Ask for the heads of all chains to be certified, by all authorities or by these."""
@@ -428,7 +431,7 @@ class Grove:
         progress: Progress = silent,
     ) -> "Exported":
         """Write trees, or the whole grove, to a file in Weft's own JSON; `.gz` is compressed."""
-        from weft.runtime.moving.files import export_file  # noqa: PLC0415 - few calls move a grove
+        from weft.runtime.transfer.files import export_file  # noqa: PLC0415 - few calls move a grove
 
         named = None if trees is None else [tree if isinstance(tree, str) else tree.id for tree in trees]
         place = FilePath(target) if isinstance(target, str) else target
@@ -438,7 +441,7 @@ class Grove:
 
     def import_(self, source: FilePath | str | BinaryIO, *, progress: Progress = silent) -> "Imported":
         """Take in a file in Weft's own JSON: all of it, checked against its hashes, or nothing."""
-        from weft.runtime.moving.files import import_file  # noqa: PLC0415 - few calls move a grove
+        from weft.runtime.transfer.files import import_file  # noqa: PLC0415 - few calls move a grove
 
         place = FilePath(source) if isinstance(source, str) else source
         return import_file(self.caller.executor, self.caller.actor, place, progress=progress)
@@ -574,17 +577,17 @@ class Grove:
 
         return Users(self.caller.executor, self.caller.actor)
 
-    def undo(self, steps: int = 1) -> list[Stepped]:
+    def undo(self, steps: int = 1) -> list[HistoryStep]:
         """Take back your own last operations on documents, agents and the planting of trees."""
         return self.perform(Undo(steps=steps))
 
-    def redo(self, steps: int = 1) -> list[Stepped]:
+    def redo(self, steps: int = 1) -> list[HistoryStep]:
         """Do again what you have undone in the grove itself since your last operation there."""
         return self.perform(Redo(steps=steps))
 
     def history(
         self, limit: int = 50, *, before: int | None = None, agent: str | None = None
-    ) -> list[Happening]:
+    ) -> list[HistoryEntry]:
         """What was done in the grove itself, oldest first; a tree has a history of its own."""
         return self._read.history(None, limit=limit, before=before, agent=agent)
 

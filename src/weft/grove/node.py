@@ -310,9 +310,9 @@ class NodeHandle:
 
     def chat(self) -> str:
         """The path to here as a Markdown chat: what people see, and what was attached."""
-        from weft.runtime.chats import chat_text  # noqa: PLC0415 - few calls write chats
+        from weft.runtime.transfer.markdown_chats import chat_text  # noqa: PLC0415 - few calls write chats
 
-        return chat_text(self._grove, self.value.tree_id, self.value.id)
+        return chat_text(self._grove.caller, self.value.tree_id, self.value.id)
 
     def generate(self, **wishes: "Unpack[GenerateWishes]") -> "Generated":
         """Continue from here: n nodes by one model agent, or n by each of several; wait for them.

@@ -7,12 +7,12 @@ from weft.grove.node import NodeHandle, node_reference, sources_of
 from weft.runtime.operations.collapsed_ranges import Collapse, Expand, Uncollapse
 from weft.runtime.operations.cursors import CommitBuffer, Direction, Switch, TypeText
 from weft.runtime.operations.edits import Erase
-from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.nodes import Append, Merge
 from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchive
+from weft.runtime.undo.undo import Redo, Undo
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Content, JsonValue
-from weft.tree.history import Happening, Stepped
+from weft.tree.history import HistoryEntry, HistoryStep
 from weft.tree.item import Item
 from weft.tree.path import Path
 from weft.tree.reference import Group
@@ -257,17 +257,17 @@ class TreeHandle:
     def unarchive(self) -> None:
         self._grove.perform(Unarchive(tree=self.id))
 
-    def undo(self, steps: int = 1) -> list[Stepped]:
+    def undo(self, steps: int = 1) -> list[HistoryStep]:
         """Take back your own last operations in this tree; a conflict if others have built on them."""
         return self._grove.perform(Undo(tree=self.id, steps=steps))
 
-    def redo(self, steps: int = 1) -> list[Stepped]:
+    def redo(self, steps: int = 1) -> list[HistoryStep]:
         """Do again what you have undone since your last operation here."""
         return self._grove.perform(Redo(tree=self.id, steps=steps))
 
     def history(
         self, limit: int = 50, *, before: int | None = None, agent: str | None = None
-    ) -> list[Happening]:
+    ) -> list[HistoryEntry]:
         """What was done here, by whom and when, oldest first; undone operations are marked."""
         return self._grove.read.history(self.id, limit=limit, before=before, agent=agent)
 
@@ -288,9 +288,9 @@ class TreeHandle:
 
     def chat(self) -> str:
         """The path to where you stand as a Markdown chat."""
-        from weft.runtime.chats import chat_text  # noqa: PLC0415 - few calls write chats
+        from weft.runtime.transfer.markdown_chats import chat_text  # noqa: PLC0415 - few calls write chats
 
-        return chat_text(self._grove, self.value.id, None)
+        return chat_text(self._grove.caller, self.value.id, None)
 
     def stats(self, **wishes: "Unpack[LayerWishes]") -> "TreeStats":
         """What its requests were made of, and what a provider's cache made of them."""

@@ -1,4 +1,4 @@
-"""A recipe as people write it: JSON or YAML."""
+"""Recipe files: JSON or YAML."""
 
 import json
 import re
@@ -13,38 +13,38 @@ from weft.tree.json import JsonValue
 __all__ = ["LIMIT", "read_recipe_text"]
 
 LIMIT = 4 * 1024 * 1024
-"""Characters: a recipe says where things are, it does not hold them."""
+"""Characters. A recipe names its sources, it does not contain them."""
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
 _FLOAT = "tag:yaml.org,2002:float"
 _WITH_EXPONENT = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+\Z")
 
 
-class _Plain(yaml.SafeLoader):
-    """YAML that means JSON: no aliases, which could stand for endless text, and no dates."""
+class _JsonLoader(yaml.SafeLoader):
+    """YAML with the types of JSON: no aliases, which could expand without end, and no dates."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         events = cast("Any", self)
         if events.check_event(yaml.AliasEvent):
             line = events.peek_event().start_mark.line + 1
-            raise InvalidInputError(f"line {line}: aliases are not taken here")
+            raise InvalidInputError(f"line {line}: aliases are not supported")
         return super().compose_node(parent, index)
 
 
-_Plain.yaml_implicit_resolvers = {
+_JsonLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-# The loader is of a YAML in which 1e9 was a word; to everybody else it is a number.
+# The loader implements YAML 1.1, where 1e9 is a string; in JSON and YAML 1.2 it is a number.
 for _first in "+-.0123456789":
-    _Plain.yaml_implicit_resolvers.setdefault(_first, []).append((_FLOAT, _WITH_EXPONENT))
+    _JsonLoader.yaml_implicit_resolvers.setdefault(_first, []).append((_FLOAT, _WITH_EXPONENT))
 
 
 def read_recipe_text(text: str) -> JsonValue:
-    """The value that a text writes in JSON or YAML; a mistake is named with its line."""
+    """Parse JSON or YAML. Errors name the line."""
     if len(text) > LIMIT:
         raise LimitExceededError(f"the recipe has {len(text):,} characters, the limit is {LIMIT:,}")
     try:
-        # JSON is not quite YAML: tabs, halves of characters and 1e9 are read otherwise there, or not at all.
+        # JSON is not quite a subset of YAML: tabs, lone surrogates and 1e9 differ.
         return cast("JsonValue", json.loads(text.removeprefix("\ufeff"), parse_constant=_refuse))
     except (ValueError, RecursionError):
         return _read_yaml(text)
@@ -56,7 +56,7 @@ def _refuse(word: str) -> NoReturn:
 
 def _read_yaml(text: str) -> JsonValue:
     try:
-        return _json(cast("object", yaml.load(text, Loader=_Plain)))  # noqa: S506 - a safe loader, and safer
+        return _json(cast("object", yaml.load(text, Loader=_JsonLoader)))  # noqa: S506 - a safe loader, and safer
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = "" if mark is None else f"line {mark.line + 1}: "
@@ -75,7 +75,7 @@ def _json(value: object) -> JsonValue:
             fields = cast("Mapping[object, object]", value)
             return {_name(name): _json(inner) for name, inner in fields.items()}
         case _:
-            raise InvalidInputError(f"{type(value).__name__} has no place in a recipe")
+            raise InvalidInputError(f"{type(value).__name__} is not allowed in a recipe")
 
 
 def _name(name: object) -> str:

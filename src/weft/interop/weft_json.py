@@ -1,7 +1,7 @@
-"""Weft's own JSON: one document, one record a line, so that it is written and read as a stream.
+"""Weft's own JSON: one document with one record a line, written and read as a stream.
 
-The first line opens the document, the last one closes it with the number of records and
-the SHA-256 of everything before, so a file that was cut off or touched is known as such.
+The first line opens the document; the last one closes it with the number of records and
+the SHA-256 of everything before, so that a file that was cut or changed is detected.
 A reader holds one line at a time. The same records always give the same bytes.
 """
 
@@ -19,7 +19,7 @@ import orjson
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
 from weft.tree.content import JsonValue
 
-__all__ = ["FORMAT", "VERSION", "Line", "Reader", "Record", "Writer", "open_file"]
+__all__ = ["FORMAT", "VERSION", "JsonLine", "JsonReader", "JsonWriter", "Record", "open_file"]
 
 FORMAT = "weft"
 VERSION = 1
@@ -30,19 +30,19 @@ _LINE_LIMIT = 160 * 1024 * 1024
 _HEAD_LIMIT = 10_000
 _FREE_BYTES = 64 * 1024 * 1024
 _RATIO_LIMIT = 250
-"""What is unpacked may be so many times larger than what is packed, beyond the first free bytes."""
+"""How many times larger than its file the unpacked data may be, beyond the first `_FREE_BYTES`."""
 _GZIP = b"\x1f\x8b"
 _HINT = "export it again; Weft writes one record a line, and reads only what it wrote"
 
 
-class Line(NamedTuple):
-    """One record, and where it stands."""
+class JsonLine(NamedTuple):
+    """A record and the number of its line."""
 
     number: int
     record: Record
 
 
-class Writer:
+class JsonWriter:
     """Writes a document record by record."""
 
     def __init__(self, file: BinaryIO, scope: str) -> None:
@@ -60,7 +60,7 @@ class Writer:
         self.count += 1
 
     def close(self) -> None:
-        """End the document. Without this it is not one."""
+        """Write the last line, without which the document is not complete."""
         if self.count:
             self._put(b"\n")
         tail = {"count": self.count, "sha256": self._digest.hexdigest()}
@@ -72,22 +72,22 @@ class Writer:
         self._file.write(data)
 
 
-class Reader:
-    """Reads a document line by line; whatever is wrong is named with its line."""
+class JsonReader:
+    """Reads a document line by line. Errors name the line."""
 
-    def __init__(self, file: BinaryIO, below: BinaryIO | None = None) -> None:
+    def __init__(self, file: BinaryIO, compressed: BinaryIO | None = None) -> None:
         self._file = file
-        self._below = below or file
+        self._source = compressed or file
         self._digest = hashlib.sha256()
         self._number = 0
         self.scope = self._head()
 
     @property
     def position(self) -> int:
-        """How many bytes of the file have been read, as it lies on the disk."""
-        return self._below.tell()
+        """The number of bytes read of the file, compressed if it is."""
+        return self._source.tell()
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[JsonLine]:
         count, open_end = 0, False
         while True:
             raw = self._line()
@@ -101,7 +101,7 @@ class Reader:
                 raise self._wrong("the file ends in the middle of a record")
             body = raw[:-1]
             open_end = body.endswith(b",")
-            yield Line(self._number, self._record(body[:-1] if open_end else body))
+            yield JsonLine(self._number, self._record(body[:-1] if open_end else body))
             count += 1
 
     def _head(self) -> str:
@@ -115,15 +115,15 @@ class Reader:
             head = None
         if not isinstance(head, dict) or cast("Record", head).get("format") != FORMAT:
             raise InvalidInputError("line 1 does not begin a file in Weft's own JSON", hint=_HINT)
-        found = cast("Record", head)
-        version = found.get("version")
+        start = cast("Record", head)
+        version = start.get("version")
         if version != VERSION or isinstance(version, bool):
             raise InvalidInputError(
                 f"the file has version {str(version)[:20]} of the format, this Weft reads version {VERSION}",
                 hint="upgrade Weft, or export again with the version you have",
             )
-        scope = found.get("scope")
-        if set(found) != {"format", "version", "scope", "records"} or found["records"] != []:
+        scope = start.get("scope")
+        if set(start) != {"format", "version", "scope", "records"} or start["records"] != []:
             raise InvalidInputError("line 1 does not begin a file in Weft's own JSON", hint=_HINT)
         if scope not in {"grove", "trees"}:
             raise InvalidInputError("line 1: scope must be grove or trees")
@@ -138,11 +138,11 @@ class Reader:
             tail = None
         if not raw.startswith(b"],") or not isinstance(tail, dict):
             raise self._wrong("the file's last line is damaged")
-        wanted = {"count": count, "sha256": self._digest.hexdigest()}
-        for name, value in wanted.items():
+        expected = {"count": count, "sha256": self._digest.hexdigest()}
+        for name, value in expected.items():
             if cast("Record", tail).get(name) != value:
-                raise self._wrong(f"the file was changed or cut: its {name} is not what it should be")
-        if set(cast("Record", tail)) != set(wanted) or self._read(1):
+                raise self._wrong(f"the file was changed or cut: its {name} does not match")
+        if set(cast("Record", tail)) != set(expected) or self._read(1):
             raise self._wrong("there is something after the end")
 
     def _record(self, body: bytes) -> Record:
@@ -188,8 +188,8 @@ class Reader:
 
 
 @contextlib.contextmanager
-def open_file(path: Path) -> Generator[Reader]:
-    """A file for reading, unpacked on the way if it is compressed."""
+def open_file(path: Path) -> Generator[JsonReader]:
+    """Open a file for reading, and unpack it if it is compressed."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -203,21 +203,21 @@ def open_file(path: Path) -> Generator[Reader]:
         except OSError as error:
             raise StorageError(f"cannot read {path}: {error.strerror}") from error
         if not packed:
-            yield Reader(file)
+            yield JsonReader(file)
             return
         with gzip.GzipFile(fileobj=file) as unpacking:
-            unpacked = io.BufferedReader(_Measured(unpacking, file), 1 << 18)
-            yield Reader(cast("BinaryIO", unpacked), file)
+            unpacked = io.BufferedReader(_LimitedUnpacker(unpacking, file), 1 << 18)
+            yield JsonReader(cast("BinaryIO", unpacked), file)
 
 
-class _Measured(io.RawIOBase):
-    """Unpacks, and stops where a small file turns out to be an endless one."""
+class _LimitedUnpacker(io.RawIOBase):
+    """Unpacks a file, and refuses one that unpacks to far more than its size."""
 
     def __init__(self, unpacking: gzip.GzipFile, packed: BinaryIO) -> None:
         super().__init__()
         self._unpacking = unpacking
         self._packed = packed
-        self._given = 0
+        self._unpacked = 0
 
     def readable(self) -> bool:
         return True
@@ -225,11 +225,11 @@ class _Measured(io.RawIOBase):
     def readinto(self, buffer: object, /) -> int:
         view = memoryview(buffer)  # pyright: ignore[reportArgumentType] - a writable buffer, says the caller
         data = self._unpacking.read(len(view))
-        self._given += len(data)
-        if self._given > _FREE_BYTES + _RATIO_LIMIT * self._packed.tell():
+        self._unpacked += len(data)
+        if self._unpacked > _FREE_BYTES + _RATIO_LIMIT * self._packed.tell():
             raise LimitExceededError(
                 f"the compressed file unpacks to more than {_RATIO_LIMIT} times its size",
-                hint="unpack it yourself if you trust it, and import that",
+                hint="unpack it yourself if you trust it, and import the result",
             )
         view[: len(data)] = data
         return len(data)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from weft.context.layers.items import ContextItem, active_note, image_embeds, note, selection
-from weft.context.layers.resolving import Listed, notes_in_folder, notes_with_tag
+from weft.context.layers.note_lookup import Listed, notes_in_folder, notes_with_tag
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError, WeftError
 from weft.knowledge.folder import PICTURE_LIMIT, File, Folder, is_note
 from weft.knowledge.pictures import measure_picture

@@ -19,9 +19,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from weft.grove.grove import Grove
 from weft.mcp_server.face import CALLER, Face
 from weft.runtime.operations.access import new_token
-from weft.server.admitting import Door, token_in
-from weft.server.guarding import Guard
-from weft.server.serving import run_app
+from weft.server.auth import Door, token_in
+from weft.server.lifecycle import run_app
+from weft.server.middleware import Guard
 from weft.server.settings import LOOPBACK, ServerSettings
 
 __all__ = ["PATH", "PORT", "HttpAddress", "create_mcp_app", "serve_http"]

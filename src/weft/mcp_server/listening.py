@@ -18,8 +18,8 @@ from weft.errors import LimitExceededError
 from weft.grove.grove import Grove
 from weft.mcp_server.answers import protocol_error
 from weft.mcp_server.resources import Address, document_at, parse_uri
-from weft.runtime.events import Event
-from weft.runtime.following import Subscription
+from weft.runtime.events.log import Event
+from weft.runtime.events.subscription import Subscription
 from weft.tree.event_kinds import LISTING_KINDS, STEP_KINDS
 
 __all__ = ["MOST_STREAMS", "Listening"]

@@ -1,10 +1,10 @@
 """A node and everything it was written from, over all its sources, up to the root."""
 
-from sqlalchemy import select
-
-from weft.errors import NotFoundError
+from weft.provenance.columns import readable_nodes
+from weft.provenance.report import Findings
+from weft.provenance.rows import fetch, is_readable
 from weft.store import schema
-from weft.store.queries import node_rows, walk_up
+from weft.store.queries import walk_up
 from weft.store.rows import NodeRow
 from weft.store.session import Session
 
@@ -14,8 +14,11 @@ _STRIDE = 2_000
 
 
 def ancestry(session: Session, tree: int, key: int) -> list[int]:
-    """Keys of the node and of all it comes from, ascending: one query for every two thousand of them."""
-    known: dict[int, NodeRow] = {}
+    """Keys of the node and of all it comes from, ascending: one query for every two thousand of them.
+
+    The keys of nodes that are missing or damaged are among them; nothing is known above those.
+    """
+    known: dict[int, NodeRow | None] = {}
     sources: dict[int, list[int]] = {}
     found: set[int] = set()
     waiting = [key]
@@ -25,12 +28,13 @@ def ancestry(session: Session, tree: int, key: int) -> list[int]:
             each = waiting.pop()
             if each in found:
                 continue
-            row = known.get(each)
-            if row is None:
+            if each not in known:
                 lacking.append(each)
                 continue
             found.add(each)
-            waiting.extend(sources.get(each) or ([] if row.parent_node is None else [row.parent_node]))
+            row = known[each]
+            if row is not None:
+                waiting.extend(sources.get(each) or ([] if row.parent_node is None else [row.parent_node]))
         if lacking:
             _learn(session, tree, lacking, known, sources)
             waiting = lacking
@@ -38,21 +42,34 @@ def ancestry(session: Session, tree: int, key: int) -> list[int]:
 
 
 def _learn(
-    session: Session, tree: int, keys: list[int], known: dict[int, NodeRow], sources: dict[int, list[int]]
+    session: Session,
+    tree: int,
+    keys: list[int],
+    known: dict[int, NodeRow | None],
+    sources: dict[int, list[int]],
 ) -> None:
     """Fetch these nodes, and the stretch of path above each that is not known yet."""
-    rows = node_rows(session, tree, keys)
-    if len(rows) < len(set(keys)):
-        raise NotFoundError("a node that others were written from is not there", hint="verify the tree")
-    fresh = dict(rows)
-    for row in rows.values():
+    fresh = readable_nodes(session, Findings(), tree, keys)
+    for row in list(fresh.values()):
         if row.parent is not None and row.parent not in known and row.parent not in fresh:
-            fresh.update((above.key, above) for above in walk_up(session, tree, row.parent, _STRIDE))
+            fresh.update((above.key, above) for above in _path_above(session, tree, row.parent))
+    known.update(dict.fromkeys(keys))
     known.update(fresh)
     table = schema.sources
     listed = list(fresh)
     for start in range(0, len(listed), _STRIDE):
         some = session.dialect.among(table.c.target, listed[start : start + _STRIDE])
-        chosen = select(table.c.target, table.c.source).where(table.c.tree == tree, some)
-        for row in session.execute(chosen.order_by(table.c.target, table.c.ordinal)):
+        for row in fetch(session, Findings(), table, table.c.tree == tree, some):
             sources.setdefault(row.target, []).append(row.source)
+
+
+def _path_above(session: Session, tree: int, position: int) -> list[NodeRow]:
+    """Readable nodes of the path, many at once; none where one of them cannot be decoded."""
+    try:
+        rows = walk_up(session, tree, position, _STRIDE)
+    except Exception as error:
+        # The driver's own error: each database has another class for it.
+        if not session.dialect.is_unreadable_text(error):
+            raise
+        return []
+    return [row for row in rows if is_readable(schema.nodes, row)]

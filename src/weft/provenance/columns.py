@@ -5,13 +5,12 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from weft.provenance.report import Findings
-from weft.provenance.rows import pages
+from weft.provenance.rows import fetch, pages
 from weft.store import schema
-from weft.store.queries import node_rows
 from weft.store.rows import NodeRow
 from weft.store.session import Session
 
-__all__ = ["Columns", "Light", "Neighbours", "light_of"]
+__all__ = ["Columns", "Light", "Neighbours", "light_of", "readable_nodes"]
 
 _NONE = -1
 
@@ -69,7 +68,7 @@ class Columns:
     @classmethod
     def load(cls, session: Session, findings: Findings, tree: int) -> "Columns":
         columns = cls()
-        for page in pages(session, findings, schema.nodes, tree, schema.nodes.c.key):
+        for page in pages(session, findings, schema.nodes, schema.nodes.c.key, schema.nodes.c.tree == tree):
             for row in page:
                 columns.append(NodeRow._make(row))
         return columns
@@ -120,6 +119,14 @@ class Columns:
         )
 
 
+def readable_nodes(session: Session, findings: Findings, tree: int, keys: list[int]) -> dict[int, NodeRow]:
+    """These nodes by their key, without those whose rows are damaged."""
+    nodes = schema.nodes
+    chosen = session.dialect.among(nodes.c.key, [key for key in keys if -(2**31) <= key < 2**31])
+    rows = fetch(session, findings, nodes, nodes.c.tree == tree, chosen)
+    return {row.key: NodeRow._make(row) for row in rows}
+
+
 class Neighbours:
     """The same for a few nodes: looked up when asked for."""
 
@@ -144,13 +151,14 @@ class Neighbours:
             first = self._known.get(row.parent) if row.parent is not None else None
             if first is not None:
                 wanted.add(first.jump)
-        missing = [key for key in wanted if key not in self._known and -(2**31) <= key < 2**31]
-        found = node_rows(self._session, self._tree, missing)
+        missing = [key for key in wanted if key not in self._known]
+        # Rows that cannot be read are reported where they are checked themselves.
+        found = readable_nodes(self._session, Findings(), self._tree, missing)
         for key in missing:
             self._known[key] = light_of(found[key]) if key in found else None
 
     def light(self, key: int) -> Light | None:
         if key not in self._known:
-            found = node_rows(self._session, self._tree, [key]) if -(2**31) <= key < 2**31 else {}
+            found = readable_nodes(self._session, Findings(), self._tree, [key])
             self._known[key] = light_of(found[key]) if key in found else None
         return self._known[key]

@@ -9,7 +9,7 @@ from weft.context.layers.stored import named_snapshots
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.provenance.facts import envelope_fact
 from weft.provenance.holdings import Inspection, check_packed, vouch
-from weft.provenance.rows import fetch
+from weft.provenance.rows import fetch, values_of
 from weft.store import schema
 from weft.store.packing import PackingError, unpack
 from weft.store.session import Session
@@ -24,16 +24,16 @@ def check_envelopes(inspection: Inspection, names: Mapping[int, str]) -> None:
     session, findings, tree = inspection.session, inspection.findings, inspection.tree
     agents = inspection.agents.ulids
     places = select(_envelopes.c.node).where(_envelopes.c.tree == tree).distinct().order_by(_envelopes.c.node)
-    for node in session.execute(places).scalars().all():
+    for node in values_of(session, places, int):
         for row in fetch(session, findings, _envelopes, _envelopes.c.tree == tree, _envelopes.c.node == node):
             name = f"{names.get(row.node, str(row.node))}/{row.ordinal}"
             fact = envelope_fact(
                 row._asdict(), names.get(row.node, str(row.node)), agents.get(row.agent, str(row.agent))
             )
             vouch(inspection, "envelope", name, "agent, provider, record, tokens or time", fact)
-            check_packed(findings, "envelope", name, row.gzip, row.sha256)
-            for digest in _missing(session, tree, row.gzip):
-                findings.missing("envelope", name, f"snapshot {digest}")
+            if check_packed(findings, "envelope", name, row.gzip, row.sha256):
+                for digest in _missing(session, tree, row.gzip):
+                    findings.missing("envelope", name, f"snapshot {digest}")
 
 
 def _missing(session: Session, tree: int, packed: bytes) -> Iterator[str]:
@@ -50,12 +50,11 @@ def _missing(session: Session, tree: int, packed: bytes) -> Iterator[str]:
 
 def _text(session: Session, tree: int, digest: str) -> str | None:
     bodies = schema.bodies
-    found = session.execute(
-        select(bodies.c.gzip).where(bodies.c.tree == tree, bodies.c.sha256 == bytes.fromhex(digest))
-    ).scalar_one_or_none()
-    if found is None:
+    body = select(bodies.c.gzip).where(bodies.c.tree == tree, bodies.c.sha256 == bytes.fromhex(digest))
+    packed = values_of(session, body, bytes)
+    if not packed:
         return None
     try:
-        return unpack(found).decode("utf-8", "surrogatepass")
+        return unpack(packed[0]).decode("utf-8", "surrogatepass")
     except (PackingError, LimitExceededError, UnicodeDecodeError):
         return ""

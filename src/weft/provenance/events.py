@@ -43,9 +43,9 @@ def read_chain(
     session: Session, findings: Findings, tree: int, chain: Chain, agents: dict[int, str]
 ) -> Iterator[EventRecord]:
     """Every event in order, each checked against its hash and the one before it."""
-    number = 0
-    findings.chain = chain.ulid
-    for page in pages(session, findings, schema.events, tree, schema.events.c.ordinal):
+    events, number = schema.events, 0
+    findings.chain, findings.chain_key = chain.ulid, tree
+    for page in pages(session, findings, events, events.c.ordinal, events.c.tree == tree):
         for row in page:
             name = f"{chain.ulid}/{row.ordinal}"
             chain.count += 1

@@ -14,6 +14,7 @@ import orjson
 from weft.tree.wire import camel
 
 __all__ = [
+    "SEAL",
     "TREE_FIELDS",
     "Fact",
     "Row",
@@ -28,6 +29,7 @@ __all__ = [
     "item_fact",
     "items_fact",
     "link_fact",
+    "memory_fact",
     "project_fact",
     "project_revision_fact",
     "record_fact",
@@ -39,6 +41,7 @@ __all__ = [
     "tag_fact",
     "timestamp_fact",
     "token_fact",
+    "trace_seal",
     "tree_facts",
     "typing_fact",
     "user_fact",
@@ -46,6 +49,9 @@ __all__ = [
 ]
 
 Row = Mapping[Any, Any]
+
+SEAL = "seal"
+"""Where the body of a row of an agent's trace has its hash."""
 
 TREE_FIELDS = (
     "title",
@@ -235,6 +241,20 @@ def vault_fact(row: Row) -> Fact:
     """A folder of this machine; where a grove is moved, its vaults stay behind."""
     fields = ("name", "path", "created_at", "removed")
     return Fact(f"vault:{row['ulid']}", fingerprint(*(row[name] for name in fields)))
+
+
+def memory_fact(row: Row, agent: str) -> Fact:
+    """A pin, a stash, a recall or a thought of an agent in a tree."""
+    fields = ("kind", "label", "body", "created_at", "removed")
+    return Fact(f"memory:{agent}:{row['ordinal']}", fingerprint(*(row[name] for name in fields)))
+
+
+def trace_seal(row: Row, tree: str, agent: str) -> str:
+    """The hash that a row of an agent's trace carries in its own body: no event tells of such a row."""
+    fields = ("ordinal", "kind", "label", "created_at", "removed")
+    body = {name: value for name, value in orjson.loads(row["body"]).items() if name != SEAL}
+    written = orjson.dumps(body, option=orjson.OPT_SORT_KEYS).decode()
+    return fingerprint(tree, agent, written, *(row[name] for name in fields))
 
 
 def timestamp_fact(row: Row) -> Fact:

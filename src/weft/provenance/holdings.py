@@ -1,7 +1,7 @@
 """What a tree holds beside its nodes: bodies, responses, attempts, links, tags, folded ranges."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from weft.provenance.facts import (
 )
 from weft.provenance.nodes import AgentFacts
 from weft.provenance.report import Findings
-from weft.provenance.rows import fetch, pages, text_of
+from weft.provenance.rows import fetch, pages, text_of, values_of
 from weft.store import schema
 from weft.store.packing import PackingError, unpack
 from weft.store.session import Session
@@ -107,28 +107,14 @@ def _exists(session: Session, ulid: str) -> bool:
     return session.execute(anywhere.limit(1)).first() is not None
 
 
-def _body_pages(session: Session, tree: int) -> Iterator[Sequence[Any]]:
-    bodies = schema.bodies
-    after = None
-    while True:
-        chosen = select(bodies).where(bodies.c.tree == tree).order_by(bodies.c.sha256).limit(_FEW)
-        if after is not None:
-            chosen = chosen.where(bodies.c.sha256 > after)
-        rows = session.execute(chosen).all()
-        if not rows:
-            return
-        after = rows[-1].sha256
-        yield rows
-
-
 def check_bodies(inspection: Inspection) -> None:
     """Every kept body is what its name says, and all that are spoken of are there."""
     session, findings, tree = inspection.session, inspection.findings, inspection.tree
-    for page in _body_pages(session, tree):
+    bodies = schema.bodies
+    for page in pages(session, findings, bodies, bodies.c.sha256, bodies.c.tree == tree, size=_FEW):
         for row in page:
             findings.bodies += 1
             check_packed(findings, "body", row.sha256.hex(), row.gzip, row.sha256)
-    bodies = schema.bodies
     for table, column, kind in (
         (schema.attachments, schema.attachments.c.sha256, "attachment"),
         (schema.responses, schema.responses.c.sha256, "response"),
@@ -136,24 +122,27 @@ def check_bodies(inspection: Inspection) -> None:
     ):
         there = and_(bodies.c.tree == table.c.tree, bodies.c.sha256 == column)
         lost = select(column).outerjoin(bodies, there).where(table.c.tree == tree, bodies.c.tree.is_(None))
-        for digest in session.execute(lost.distinct()).scalars():
+        for digest in values_of(session, lost.distinct(), bytes):
             findings.missing(kind, digest.hex(), "body")
 
 
-def check_packed(findings: Findings, kind: str, name: str, packed: bytes, digest: bytes) -> None:
+def check_packed(findings: Findings, kind: str, name: str, packed: bytes, digest: bytes) -> bool:
+    """True if the bytes are those that the hash was taken of."""
     try:
         computed = hashlib.sha256(unpack(packed)).digest()
     except (PackingError, LimitExceededError) as error:
         findings.differs_in(kind, name, "gzip", str(error))
-        return
-    findings.compare(kind, name, "sha256", digest.hex(), computed.hex())
+        return False
+    return findings.compare(kind, name, "sha256", digest.hex(), computed.hex())
 
 
 def check_responses(inspection: Inspection) -> dict[int, str]:
     """What is said about each raw response; returns their hashes by key."""
     session, findings, tree = inspection.session, inspection.findings, inspection.tree
     hashes: dict[int, str] = {}
-    for page in pages(session, findings, schema.responses, tree, schema.responses.c.key):
+    for page in pages(
+        session, findings, schema.responses, schema.responses.c.key, schema.responses.c.tree == tree
+    ):
         for row in page:
             hashes[row.key] = row.sha256.hex()
             told = "provider, model, request id, times or usage"
@@ -165,7 +154,9 @@ def check_attempts(inspection: Inspection, names: Mapping[int, str], responses: 
     """Calls of a model: what was asked is rebuilt from its segments, byte for byte."""
     session, findings, tree = inspection.session, inspection.findings, inspection.tree
     agents = inspection.agents.ulids
-    for page in pages(session, findings, schema.attempts, tree, schema.attempts.c.key):
+    for page in pages(
+        session, findings, schema.attempts, schema.attempts.c.key, schema.attempts.c.tree == tree
+    ):
         if not page:
             continue
         low, high = page[0].key, page[-1].key
@@ -204,24 +195,20 @@ def check_attempts(inspection: Inspection, names: Mapping[int, str], responses: 
 def _check_request(session: Session, findings: Findings, tree: int, attempt: Any) -> None:
     """The SHA-256 of the whole body, from its segments, without holding it in memory."""
     requests, bodies = schema.requests, schema.bodies
-    listed = session.execute(
-        select(requests.c.ordinal, requests.c.segment)
-        .where(requests.c.tree == tree, requests.c.attempt == attempt.key)
-        .order_by(requests.c.ordinal)
-    ).all()
+    mine = requests.c.tree == tree, requests.c.attempt == attempt.key
+    listed = fetch(session, findings, requests, *mine)
     if attempt.request is None and not listed:
         return
     whole = hashlib.sha256()
     for index, row in enumerate(listed):
         findings.compare("request", attempt.ulid, "order of segments", row.ordinal, index)
-        packed = session.execute(
-            select(bodies.c.gzip).where(bodies.c.tree == tree, bodies.c.sha256 == row.segment)
-        ).scalar_one_or_none()
-        if packed is None:
+        body = select(bodies.c.gzip).where(bodies.c.tree == tree, bodies.c.sha256 == row.segment)
+        packed = values_of(session, body, bytes)
+        if not packed:
             findings.missing("request", attempt.ulid, f"segment {row.segment.hex()}")
             return
         try:
-            whole.update(unpack(packed))
+            whole.update(unpack(packed[0]))
         except (PackingError, LimitExceededError):
             return
     stored = "nothing" if attempt.request is None else attempt.request.hex()
@@ -231,7 +218,9 @@ def _check_request(session: Session, findings: Findings, tree: int, attempt: Any
 def check_typings(inspection: Inspection) -> None:
     """What was typed into working buffers, which undo needs."""
     session, findings, tree = inspection.session, inspection.findings, inspection.tree
-    for page in pages(session, findings, schema.typings, tree, schema.typings.c.ordinal):
+    for page in pages(
+        session, findings, schema.typings, schema.typings.c.ordinal, schema.typings.c.tree == tree
+    ):
         for row in page:
             name = f"{inspection.chain.ulid}/{row.ordinal}"
             vouch(inspection, "typing", name, "text", typing_fact(row._asdict()))

@@ -163,7 +163,7 @@ def _check_enumerations(findings: Findings, row: NodeRow, agents: AgentFacts) ->
     if row.author not in agents.ulids:
         findings.missing("node", row.ulid, "its author")
     else:
-        findings.compare("node", row.ulid, "author type", row.author_type, agents.types[row.author])
+        findings.compare("node", row.ulid, "author type", row.author_type, agents.types.get(row.author))
 
 
 def _check_flags(findings: Findings, row: NodeRow, mine: Belongings) -> None:

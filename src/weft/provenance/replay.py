@@ -115,7 +115,10 @@ class Replay:
         if not isinstance(item, dict):
             return
         told = cast("dict[str, Any]", item)
-        place = str(told.get("node")), int(told.get("ordinal", -1))
+        node, ordinal = told.get("node"), told.get("ordinal")
+        if not isinstance(node, str) or not isinstance(ordinal, int):
+            return
+        place = node, ordinal
         attached, _ = self.items.get(place, (None, None))
         self.items[place] = (attached, None if told.get("hanging") else event.ordinal)
 
@@ -196,7 +199,8 @@ class Replay:
         columns = self.columns
         parent = columns.parent(at)
         above = None if parent is None else columns.index(parent)
-        if above is not None:
+        # A parent is older than its child; a damaged one may not be, and would make a circle.
+        if above is not None and above < at:
             self._next_child[at] = self._first_child[above]
             self._first_child[above] = at
         if columns.positions[at] != columns.keys[at]:

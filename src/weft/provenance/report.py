@@ -58,6 +58,8 @@ class Report:
     findings: tuple[Finding, ...] = ()
     more: int = 0
     """Findings beyond those listed."""
+    unchecked: tuple[str, ...] = ()
+    """What was not looked at, and why."""
 
     @property
     def valid(self) -> bool:
@@ -71,6 +73,7 @@ class Findings:
     tree_id: str | None = None
     chain: str | None = None
     """The tree, or the grove, whose rows are being read: rows without an id are named by it."""
+    chain_key: int = 0
     listed: list[Finding] = field(default_factory=list[Finding])
     more: int = 0
     differs: bool = False
@@ -79,6 +82,7 @@ class Findings:
     bodies: int = 0
     blobs: int = 0
     timestamps: int = 0
+    unchecked: list[str] = field(default_factory=list[str])
 
     def differs_in(
         self, kind: str, name: str, value: str, stored: object = None, computed: object = None
@@ -123,6 +127,7 @@ class Findings:
             timestamps=self.timestamps,
             findings=tuple(self.listed),
             more=self.more,
+            unchecked=tuple(self.unchecked),
         )
 
 

@@ -11,8 +11,9 @@ from typing import Any, cast
 
 from sqlalchemy import func, select
 
-from weft.errors import InvalidInputError
-from weft.provenance.columns import Columns, Neighbours
+from weft.errors import InvalidInputError, UnavailableError, WeftError
+from weft.provenance.agent_memory import check_memory
+from weft.provenance.columns import Columns, Neighbours, readable_nodes
 from weft.provenance.entering import check_users
 from weft.provenance.envelopes import check_envelopes
 from weft.provenance.events import Chain, read_chain
@@ -43,11 +44,11 @@ from weft.provenance.records import check_records
 from weft.provenance.replay import Mark, Replay
 from weft.provenance.report import Findings, Report
 from weft.provenance.revised import check_revised, forget_document
-from weft.provenance.rows import fetch, pages, text_of
+from weft.provenance.rows import fetch, pages, text_of, values_of
 from weft.provenance.stamps import Pledges, check_all_stamps, check_stamps_of, read_pledges
 from weft.store import schema
+from weft.store.base import Store
 from weft.store.blobs import BlobStore
-from weft.store.queries import node_rows
 from weft.store.rows import MODES, Flag, NodeRow
 from weft.store.session import Session
 from weft.store.transaction import GROVE
@@ -72,14 +73,18 @@ _FLAGS = (
 )
 
 
-def verify_grove(session: Session, blobs: BlobStore, progress: Progress | None = None) -> Report:
-    """Everything there is."""
-    findings = Findings()
-    total = int(session.execute(select(func.sum(schema.trees.c.nodes))).scalar() or 0)
-    check = _Check(session, blobs, findings, _agents(session, findings), read_pledges(session, findings))
+def verify_grove(
+    session: Session, store: Store, progress: Progress | None = None, *, quick: bool = False
+) -> Report:
+    """Everything in the grove; unless `quick`, the database's indexes against its tables too."""
+    findings, blobs = Findings(), store.blobs
+    _check_indexes(session, store, findings, quick=quick)
+    check = _Check(session, blobs, findings, _agents(session), read_pledges(session, findings))
     check.whole = True
     planted = check.grove()
-    for row in fetch(session, findings, schema.trees):
+    trees = fetch(session, findings, schema.trees)
+    total = sum(row.nodes for row in trees)
+    for row in trees:
         planted.discard(row.ulid)
         check.tree(row, _meter(progress, findings.nodes, total))
     findings.tree_id = None
@@ -88,11 +93,23 @@ def verify_grove(session: Session, blobs: BlobStore, progress: Progress | None =
     return findings.report("grove")
 
 
+def _check_indexes(session: Session, store: Store, findings: Findings, *, quick: bool) -> None:
+    try:
+        damage = [] if quick else store.find_damage(session)
+    except UnavailableError as error:
+        findings.unchecked.append(f"indexes against tables: {error.message}")
+        return
+    if quick:
+        findings.unchecked.append("indexes against tables: skipped by quick")
+    for line in damage:
+        findings.differs_in("database", store.name, "integrity check", line)
+
+
 def verify_tree(session: Session, blobs: BlobStore, tree: int, progress: Progress | None = None) -> Report:
     """One tree: its nodes, its events, and all that hangs on them."""
     findings, aside = Findings(), Findings()
     # What is wrong with the grove's own rows is the grove's matter, not this tree's.
-    check = _Check(session, blobs, findings, _agents(session, aside), read_pledges(session, aside))
+    check = _Check(session, blobs, findings, _agents(session), read_pledges(session, aside))
     for row in fetch(session, findings, schema.trees, schema.trees.c.key == tree):
         check.tree(row, _meter(progress, 0, row.nodes))
     return findings.report("tree")
@@ -103,7 +120,7 @@ def verify_nodes(
 ) -> Report:
     """Some nodes, each against its own hash and its neighbours: quick, and blind to metadata."""
     findings = Findings()
-    check = _Check(session, blobs, findings, _agents(session, Findings()), Pledges())
+    check = _Check(session, blobs, findings, _agents(session), Pledges())
     wanted = sorted(set(keys))
     check.nodes(tree, wanted, progress)
     return findings.report("node" if len(wanted) == 1 else "path")
@@ -115,9 +132,18 @@ def _meter(progress: Progress | None, before: int, total: int) -> Progress | Non
     return lambda done, _: progress(min(before + done, total), total)
 
 
-def _agents(session: Session, findings: Findings) -> AgentFacts:
-    rows = fetch(session, findings, schema.agents)
-    return AgentFacts({row.key: row.ulid for row in rows}, {row.key: row.type for row in rows})
+def _agents(session: Session) -> AgentFacts:
+    """Agents by key. One with another value damaged keeps its name, so that its own row is the finding."""
+    agents = schema.agents
+    rows = fetch(session, Findings(), agents)
+    facts = AgentFacts({row.key: row.ulid for row in rows}, {row.key: row.type for row in rows})
+    for key in set(values_of(session, select(agents.c.key), int)) - facts.ulids.keys():
+        ulid = text_of(session, select(agents.c.ulid).where(agents.c.key == key))
+        if ulid is not None:
+            facts.ulids[key] = ulid
+        for known in values_of(session, select(agents.c.type).where(agents.c.key == key), int):
+            facts.types[key] = known
+    return facts
 
 
 @dataclass(slots=True)
@@ -161,6 +187,7 @@ class _Check:
             elif event.kind == "delete-document":
                 forget_document(chain, str(event.payload.get("document")))
         self.pledges.tell_missing(findings, grove.ulid, chain.count)
+        findings.compare("grove", grove.ulid, "key", grove.key, GROVE)
         _check_end(findings, "grove", chain, grove)
         findings.compare("grove", grove.ulid, "updated at", grove.updated_at, chain.last)
         owner = self.agents.ulids.get(grove.owner, "")
@@ -204,6 +231,7 @@ class _Check:
         check_envelopes(mine, names)
         check_groups(mine, names)
         check_typings(mine)
+        check_memory(mine)
         check_references(mine)
         check_all_stamps(mine, _Hashes(columns))
         tell_left_over(mine)
@@ -214,7 +242,9 @@ class _Check:
         hung = _hung(session, mine.tree)
         done = 0
         # Rows that cannot be read were named when the light values were loaded.
-        for page in pages(session, Findings(), schema.nodes, mine.tree, schema.nodes.c.key):
+        for page in pages(
+            session, Findings(), schema.nodes, schema.nodes.c.key, schema.nodes.c.tree == mine.tree
+        ):
             if not page:
                 continue
             rows = [NodeRow._make(row) for row in page]
@@ -246,7 +276,7 @@ class _Check:
         bodies: set[bytes] = set()
         for start in range(0, len(keys), _SOME):
             some = keys[start : start + _SOME]
-            rows = list(node_rows(session, tree, some).values())
+            rows = list(readable_nodes(session, findings, tree, some).values())
             for key in set(some) - {row.key for row in rows}:
                 findings.missing("node", str(key), "the node")
             if not rows:
@@ -277,7 +307,7 @@ class _Check:
         for item in mine.items.get(row.key, ()):
             try:
                 told = about_item(item.about)
-            except InvalidInputError:
+            except (WeftError, RecursionError):
                 self.findings.differs_in("attachment", f"{item.id} on {row.ulid}", "about", item.about)
                 continue
             self._refs((image.ref for image in cast("tuple[Image, ...]", told.get("images", ()))), row)
@@ -374,8 +404,8 @@ def _check_tree_row(mine: Inspection, tree: Any, replay: Replay) -> None:
     findings.compare("tree", tree.ulid, "updated at", tree.updated_at, max(chain.last, tree.created_at))
     highest = columns.keys[-1] if len(columns) else 0
     for table in (schema.attempts, schema.responses):
-        last = session.execute(select(func.max(table.c.key)).where(table.c.tree == tree.key)).scalar()
-        highest = max(highest, last or 0)
+        last = select(func.max(table.c.key)).where(table.c.tree == tree.key)
+        highest = max(highest, *values_of(session, last, int), 0)
     if tree.next_key <= highest:
         # Above it is nothing wrong: leases draw their tokens from the same count.
         findings.compare("tree", tree.ulid, "next key", tree.next_key, highest + 1)
@@ -396,8 +426,8 @@ def _check_shorter(mine: Inspection, shorter: Mapping[str, NodeRow]) -> None:
     names = list(shorter)
     for start in range(0, len(names), 200):
         some = names[start : start + 200]
-        chosen = select(nodes.c.local_id, nodes.c.key).where(nodes.c.tree == tree, nodes.c.local_id.in_(some))
-        keys = {row.local_id: row.key for row in session.execute(chosen)}
+        rows = fetch(session, Findings(), nodes, nodes.c.tree == tree, nodes.c.local_id.in_(some))
+        keys = {row.local_id: row.key for row in rows}
         for name in some:
             row = shorter[name]
             if keys.get(name, row.key) >= row.key:
@@ -409,9 +439,7 @@ def _hung(session: Session, tree: int) -> set[int]:
     items, nodes = schema.attachments, schema.nodes
     same = (nodes.c.tree == items.c.tree) & (nodes.c.key == items.c.node)
     chosen = select(nodes.c.position).select_from(items).join(nodes, same)
-    return set(
-        session.execute(chosen.where(items.c.tree == tree, items.c.attached_by.is_not(None))).scalars()
-    )
+    return set(values_of(session, chosen.where(items.c.tree == tree, items.c.attached_by.is_not(None)), int))
 
 
 def _check_near(findings: Findings, row: NodeRow, mine: Belongings, around: Around, hung: set[int]) -> None:
@@ -465,11 +493,9 @@ def _check_items(mine: Inspection, row: NodeRow, belongings: Belongings, replay:
 
 def _check_body(session: Session, findings: Findings, tree: int, digest: bytes) -> None:
     bodies = schema.bodies
-    packed = session.execute(
-        select(bodies.c.gzip).where(bodies.c.tree == tree, bodies.c.sha256 == digest)
-    ).scalar_one_or_none()
-    if packed is None:
+    rows = fetch(session, findings, bodies, bodies.c.tree == tree, bodies.c.sha256 == digest)
+    if not rows:
         findings.missing("body", digest.hex(), "body")
         return
     findings.bodies += 1
-    check_packed(findings, "body", digest.hex(), packed, digest)
+    check_packed(findings, "body", digest.hex(), rows[0].gzip, digest)

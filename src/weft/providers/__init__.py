@@ -1,1 +1,1 @@
-"""Who speaks: adapters on the providers' own SDKs, the embedded model, a scripted one. Imported when used."""
+"""Providers of models: adapters on the vendors' SDKs, the embedded model, a scripted one. Imported when used."""

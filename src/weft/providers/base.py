@@ -1,4 +1,4 @@
-"""What every provider is asked, and what it can do. Adapters translate; nothing here knows a dialect."""
+"""Requests, profiles and the `Provider` protocol, the same for every provider."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,7 +69,7 @@ class CacheKind(StrEnum):
     KEY = "key"
     CONTENT = "content"
     PREFIX = "prefix"
-    """By itself, without being told."""
+    """Automatic: requests say nothing about it."""
     NONE = "none"
 
 
@@ -107,28 +107,28 @@ class Profile:
     """What a model can do, as far as requests to it depend on that."""
 
     window: int | None = None
-    """Tokens of prompt and answer together; None if nobody knows."""
+    """Tokens of prompt and answer together; None: unknown."""
     output_limit: int | None = None
     system: SystemPlace = SystemPlace.FIRST_MESSAGE
     images: bool = False
     audio: bool = False
     tools: bool = False
     logprobs: int = 0
-    """How many alternatives of each token can be asked for; 0: none are offered."""
+    """The most alternatives of each token that a request may ask for; 0: not supported."""
     completion: bool = False
-    """Whether a document can be continued as it is."""
+    """True if a document can be continued as it is."""
     prefill: bool = False
-    """Whether a request may end with the answer's first words."""
+    """True if a request may end with the beginning of the answer."""
     choices: int = 1
     """The largest `n` of one request."""
     seed: bool = False
     sampling: bool = True
-    """Whether temperature and top-p can be set; where they cannot, they are left out of requests."""
+    """True if temperature and top-p can be set; otherwise requests leave them out."""
     stop: bool = True
-    """Whether stop sequences can be given."""
+    """True if stop sequences are supported."""
     cache: CacheKind = CacheKind.NONE
     prices: Prices | None = None
-    """None: not known. Free models have prices of nothing."""
+    """None: unknown. Free models have prices of 0."""
     local: bool = False
     """Runs on this machine: nothing leaves it, nothing is spent."""
 
@@ -149,7 +149,7 @@ class CacheMark(Protocol):
 
 
 class CacheControls(Protocol):
-    """What the context engine says about caching: its `CacheControls` fit as they are."""
+    """Cache settings from the context engine, whose `CacheControls` have this shape."""
 
     @property
     def marks(self) -> Sequence[CacheMark]: ...
@@ -161,7 +161,7 @@ class CacheControls(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NoCache:
-    """Nothing to say about caching."""
+    """No cache settings."""
 
     marks: tuple[CacheMark, ...] = ()
     fields: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
@@ -192,16 +192,16 @@ class Parameters:
     seed: int | None = None
     n: int = 1
     logprobs: int | None = None
-    """None: not wanted; otherwise how many alternatives of each token."""
+    """None: no logprobs; otherwise the number of alternatives of each token."""
     timeout: float | None = None
-    """Seconds of silence after which a call is given up."""
+    """Seconds without a byte after which a call times out."""
     custom: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """Further fields of the request, in the provider's own dialect."""
+    """Further fields of the request, as the provider names them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a model is asked: to answer messages, or to continue a document."""
+    """A request to a model: to answer messages, or to continue a document."""
 
     model: str
     """The provider's own name of it."""
@@ -213,7 +213,7 @@ class Request:
     parameters: Parameters = field(default_factory=Parameters)
     tools: tuple[Tool, ...] = ()
     prefill: str = ""
-    """The answer's first words. They are not part of what comes back."""
+    """The beginning of the answer. The response does not repeat it."""
     cache: CacheControls = NO_CACHE
     media: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     """Bytes of images and sounds by their ref."""
@@ -233,17 +233,17 @@ class ModelInfo:
 
 
 class Provider(Protocol):
-    """A client, a mapping and a profile behind one face."""
+    """Client, mapping and profile of one provider."""
 
     @property
     def name(self) -> str: ...
 
     def profile(self, model: str) -> Profile:
-        """What a model can do. Asks nobody: never waits, never fails."""
+        """What a model supports. No I/O: never waits, never fails."""
         ...
 
     def stream(self, request: Request) -> AsyncGenerator[Event]:
-        """Ask, and yield what comes as it comes.
+        """Send the request, and yield the events of the response as they arrive.
 
         Wire events come before what was read from them. Every choice that came to its end has
         its `Finished`; anything else raises a `ProviderError`, after the events that were there.
@@ -252,9 +252,9 @@ class Provider(Protocol):
         ...
 
     async def models(self) -> Sequence[ModelInfo]:
-        """The models on offer, asked anew. `catalog` keeps the answer for a day."""
+        """The provider's own list of models. `catalog` caches it for a day."""
         ...
 
     async def close(self) -> None:
-        """Let go of what belongs to the running event loop, its connections. A later call opens them again."""
+        """Close the connections of the running event loop. A later call opens new ones."""
         ...

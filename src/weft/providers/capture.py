@@ -1,33 +1,31 @@
-"""One transport under all SDKs: it keeps what goes over the wire, and lets nothing go elsewhere.
+"""One HTTP transport under all SDKs: it records the wire bytes, and connects to its own endpoint only.
 
-The SDK runs in a task of its own whose wire events and own events meet in one queue, so that
-whoever reads a stream gets the bytes before what was read from them, also of what failed.
+The SDK runs in its own task. Wire events and the SDK's events meet in one queue, so that a reader gets
+the bytes before what was parsed from them, also of a call that failed.
 """
 
 import asyncio
 import logging
 import ssl
-import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import aclosing, suppress
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Protocol, TypeAlias, cast
+from typing import TypeAlias, cast
 from weakref import WeakSet
 
 import httpcore2
 import httpx2
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.composing import is_composing
-from weft.providers.connection import Limits
+from weft.providers.adapter import Limits, is_dry_run
 from weft.providers.endpoint import Endpoint, Resolver, check_name, checked_addresses, resolve
 from weft.providers.events import Event
-from weft.providers.secret import Blotter, Secret, blot_text
-from weft.providers.segments import cut_body
-from weft.providers.wire import Answered, Received, Sent
+from weft.providers.exchange import WireBytes, WireHead, WireRequest, cut_body
+from weft.providers.keys import Secret
+from weft.providers.redaction import KeyRedactor, redact_key
 
-__all__ = ["CaptureTransport", "captured"]
+__all__ = ["CaptureTransport", "capture_stream"]
 
 _Item: TypeAlias = "Event | Exception | None"
 _TAPE: ContextVar["_Tape | None"] = ContextVar("tape", default=None)
@@ -36,31 +34,30 @@ _AHEAD = 64
 _SECRET_HEADERS = frozenset(
     {b"authorization", b"proxy-authorization", b"x-api-key", b"x-goog-api-key", b"api-key", b"cookie"}
 )
-_BLOTTED = b"[redacted]"
-_PIECE = 64 * 1024
+_REDACTED = b"[redacted]"
 
 
-class _Blotting(logging.Filter):
-    """Keeps keys out of the connection's own log, which tells every header that came back."""
+class _KeyFilter(logging.Filter):
+    """Keeps keys out of the connection's own log, which has every header of a response."""
 
     def __init__(self) -> None:
         super().__init__()
         self.keys: WeakSet[Secret] = WeakSet()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        told = record.getMessage()
+        message = record.getMessage()
         for key in list(self.keys):
-            told = blot_text(told, key.reveal())
-        record.msg, record.args = told, ()
+            message = redact_key(message, key.reveal())
+        record.msg, record.args = message, ()
         return True
 
 
-_BLOTTING = _Blotting()
-logging.getLogger("httpcore2.http11").addFilter(_BLOTTING)
+_KEY_FILTER = _KeyFilter()
+logging.getLogger("httpcore2.http11").addFilter(_KEY_FILTER)
 
 
 class _Tape:
-    """What one call leaves: its events on their way to whoever reads it, and its open answers."""
+    """The events of one call on their way to its reader, and its open response bodies."""
 
     def __init__(self) -> None:
         self.events: asyncio.Queue[_Item] = asyncio.Queue(_AHEAD)
@@ -70,15 +67,15 @@ class _Tape:
         await self.events.put(item)
 
     async def close(self) -> None:
-        """Close what an SDK that failed left open; it would be left to the garbage collector."""
+        """Close the bodies that an SDK left open when it failed."""
         for body in self.bodies:
             await body.aclose()
 
 
 class _Backend(httpcore2.AsyncNetworkBackend):
-    """Connects to the addresses that the endpoint's name had when it was first asked for.
+    """Resolves the endpoint's name once, and connects to those addresses only.
 
-    The name stays in the Host header and in the TLS handshake; what it means does not change.
+    The name stays in the Host header and in the TLS handshake.
     """
 
     def __init__(self, endpoint: Endpoint, resolver: Resolver) -> None:
@@ -102,7 +99,7 @@ class _Backend(httpcore2.AsyncNetworkBackend):
                 return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 if not left:
-                    # A service may have moved: the next call asks again, and checks again.
+                    # A service may have moved: the next call resolves and checks the name again.
                     self._pinned = None
                     raise
         raise httpcore2.ConnectError(f"{host} has no address")
@@ -120,14 +117,14 @@ class _Backend(httpcore2.AsyncNetworkBackend):
         try:
             return list(await self._resolver(self._endpoint.host, self._endpoint.port))
         except OSError as error:
-            raise httpcore2.ConnectError(f"{self._endpoint.host} was not found: {error}") from error
+            raise httpcore2.ConnectError(f"cannot resolve {self._endpoint.host}: {error}") from error
 
     async def sleep(self, seconds: float) -> None:
         await self._inner.sleep(seconds)
 
 
 class CaptureTransport(httpx2.AsyncBaseTransport):
-    """A transport to one endpoint. It refuses any other, follows no redirect, and keeps the bytes."""
+    """A transport to one endpoint. It refuses other hosts, follows no redirect, and records the bytes."""
 
     def __init__(
         self,
@@ -141,7 +138,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         self._endpoint = endpoint
         self._key = key
         if key is not None:
-            _BLOTTING.keys.add(key)
+            _KEY_FILTER.keys.add(key)
         self._limits = limits or Limits()
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=tls or (_usual_tls() if endpoint.scheme == "https" else None),
@@ -156,14 +153,15 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self._require_own_host(request.url)
-        # Plain bytes are kept as anyone can read them; a server that packs them anyway is understood.
+        # Bytes are kept as they come, and a key could not be replaced in compressed ones.
         request.headers["Accept-Encoding"] = "identity"
+        self._drop_foreign_keys(request)
         body = await request.aread()
         tape = _TAPE.get()
         if tape is not None:
             await tape.put(self._sent(request, body))
-        if is_composing():
-            raise httpx2.ConnectError("this was to be put into words, not to be sent")
+        if is_dry_run():
+            raise httpx2.ConnectError("dry run: not sent")
         target = httpcore2.URL(
             scheme=request.url.raw_scheme,
             host=request.url.raw_host,
@@ -184,11 +182,16 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
 
     async def _answered(self, answer: httpcore2.Response, tape: _Tape | None) -> httpx2.Response:
         secret = self._secret
-        extensions = cast("dict[str, object]", answer.extensions)
-        head = Answered(
+        extensions = dict(cast("dict[str, object]", answer.extensions))
+        reason = _redacted(cast("bytes", extensions.get("reason_phrase", b"")), secret)
+        # The SDK reads it, and clients log it.
+        extensions["reason_phrase"] = reason
+        head = WireHead(
             status=answer.status,
-            headers=tuple((name, _blot(value, secret)) for name, value in answer.headers),
-            reason=cast("bytes", extensions.get("reason_phrase", b"")),
+            headers=tuple(
+                (_redacted(name, secret), _redacted(value, secret)) for name, value in answer.headers
+            ),
+            reason=reason,
             version=cast("bytes", extensions.get("http_version", b"HTTP/1.1")),
         )
         if tape is not None:
@@ -197,21 +200,22 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
             await answer.aclose()
             raise ProviderError(
                 Trouble.INVALID_REQUEST,
-                f"{self._endpoint.host} answered with a redirect, which is not followed",
-                hint="set the endpoint to the address that it should lead to",
+                f"{self._endpoint.host}: redirect not followed",
+                hint="set the endpoint to the address of the redirect",
                 status=answer.status,
             )
-        packing = (head.header("content-encoding") or "identity").strip().lower()
-        unpack = _unpacker(packing, self._endpoint.host)
-        kept = [
-            (name, value)
-            for name, value in head.headers
-            if unpack is None or name.lower() not in {b"content-encoding", b"content-length"}
-        ]
-        stream = _Body(answer, tape, self._limits, unpack, secret)
+        encoding = (head.header("content-encoding") or "identity").strip().lower()
+        if encoding != "identity":
+            await answer.aclose()
+            raise ProviderError(
+                Trouble.UNKNOWN, f"{self._endpoint.host}: unexpected Content-Encoding {encoding!r}"
+            )
+        stream = _Body(answer, tape, self._limits, secret)
         if tape is not None:
             tape.bodies.append(stream)
-        return httpx2.Response(status_code=answer.status, headers=kept, stream=stream, extensions=extensions)
+        return httpx2.Response(
+            status_code=answer.status, headers=head.headers, stream=stream, extensions=extensions
+        )
 
     @property
     def _secret(self) -> str:
@@ -222,14 +226,23 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         if (url.scheme, url.host.rstrip("."), port) != self._endpoint.origin:
             raise ProviderError(
                 Trouble.INVALID_REQUEST,
-                f"a request to {url.host} was stopped: this key belongs to {self._endpoint.host}",
+                f"request to {url.netloc.decode()} blocked: this key is for {self._endpoint.authority}",
             )
 
-    def _sent(self, request: httpx2.Request, body: bytes) -> Sent:
+    def _drop_foreign_keys(self, request: httpx2.Request) -> None:
+        """Remove what an SDK took from the environment by itself: this host receives its own key only."""
+        secret = self._secret
+        for name in (each.decode() for each in _SECRET_HEADERS):
+            if name in request.headers and not (secret and secret in request.headers[name]):
+                del request.headers[name]
+
+    def _sent(self, request: httpx2.Request, body: bytes) -> WireRequest:
         secret = self._secret
         headers = tuple((name, _kept_header(name, value, secret)) for name, value in request.headers.raw)
-        url = blot_text(str(request.url), secret)
-        return Sent(method=request.method, url=url, headers=headers, body=body, segments=cut_body(body))
+        url = redact_key(str(request.url), secret)
+        return WireRequest(
+            method=request.method, url=url, headers=headers, body=body, segments=cut_body(body)
+        )
 
     async def aclose(self) -> None:
         await self._pool.aclose()
@@ -237,25 +250,17 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
 
 @lru_cache(maxsize=1)
 def _usual_tls() -> ssl.SSLContext:
-    """Made once: it reads the certificates of every authority there is."""
+    """Made once: reading all certificate authorities takes time."""
     return httpx2.create_ssl_context(trust_env=False)
 
 
 class _Body(httpx2.AsyncByteStream):
-    """A response's body on its way to the SDK: kept as it came, handed on unpacked."""
+    """A response's body on its way to the SDK: the SDK reads exactly what is kept."""
 
-    def __init__(
-        self,
-        answer: httpcore2.Response,
-        tape: _Tape | None,
-        limits: Limits,
-        unpack: "_Unpack | None",
-        secret: str,
-    ) -> None:
+    def __init__(self, answer: httpcore2.Response, tape: _Tape | None, limits: Limits, secret: str) -> None:
         self._answer = answer
         self._tape = tape
         self._limits = limits
-        self._unpack = unpack
         self._secret = secret
         self._reading = self._read()
 
@@ -263,98 +268,59 @@ class _Body(httpx2.AsyncByteStream):
         return self._reading
 
     async def _read(self) -> AsyncGenerator[bytes]:
-        blotter = Blotter("" if self._unpack else self._secret)
-        received = unpacked = 0
+        redactor = KeyRedactor(self._secret)
+        received = 0
         raw = cast("AsyncGenerator[bytes]", aiter(cast("AsyncIterator[bytes]", self._answer.stream)))
+        failure: httpx2.TransportError | None = None
         try:
-            with _mapped():
-                async for data in raw:
-                    received += len(data)
-                    self._require(received, self._limits.received, "sent")
-                    # The SDK reads what is kept: an answer that repeats the key is blotted for both.
-                    kept = blotter.feed(data)
-                    pieces: list[bytes] = []
-                    for piece in self._unpacked(kept):
-                        unpacked += len(piece)
-                        self._require(unpacked, self._limits.unpacked, "unpacked")
-                        pieces.append(piece)
-                    await self._keep(kept)
-                    for piece in pieces:
-                        yield piece
-                if held := blotter.flush():
-                    await self._keep(held)
-                    yield held
+            try:
+                with _mapped():
+                    async for data in raw:
+                        received += len(data)
+                        self._check_size(received)
+                        if freed := redactor.feed(data):
+                            await self._keep(freed)
+                            yield freed
+            except httpx2.TransportError as error:
+                # The SDK still reads what came before the connection broke.
+                failure = error
+            if held := redactor.flush():
+                await self._keep(held)
+                yield held
+            if failure is not None:
+                raise failure
         finally:
             await raw.aclose()
-            if self._tape is not None and (held := blotter.flush()):
+            if self._tape is not None and (held := redactor.flush()):
                 with suppress(asyncio.QueueFull):
-                    self._tape.events.put_nowait(Received(held))
-        if self._unpack is not None and not self._unpack.eof:
-            raise ProviderError(Trouble.NETWORK, "the connection was cut in the middle of a packed answer")
+                    self._tape.events.put_nowait(WireBytes(held))
+
+    def _check_size(self, received: int) -> None:
+        limit = self._limits.received
+        if received > limit:
+            raise ProviderError(Trouble.UNKNOWN, f"the response is longer than {limit:,} bytes")
 
     async def _keep(self, data: bytes) -> None:
-        if data and self._tape is not None:
-            await self._tape.put(Received(data))
-
-    def _unpacked(self, data: bytes) -> Iterator[bytes]:
-        if self._unpack is None:
-            yield data
-            return
-        seen = b""
-        try:
-            while data and not self._unpack.eof:
-                piece = self._unpack.decompress(data, _PIECE)
-                data = self._unpack.unconsumed_tail
-                seen = seen[-len(self._secret) :] + piece
-                if self._secret and self._secret.encode() in seen:
-                    raise ProviderError(
-                        Trouble.UNKNOWN, "the key came back in a packed answer: it was not kept"
-                    )
-                yield piece
-        except zlib.error as error:
-            raise ProviderError(Trouble.UNKNOWN, f"an answer could not be unpacked: {error}") from None
-
-    def _require(self, size: int, limit: int, how: str) -> None:
-        if size > limit:
-            raise ProviderError(
-                Trouble.UNKNOWN, f"an answer of more than {limit:,} bytes ({how}) was given up"
-            )
+        if self._tape is not None:
+            await self._tape.put(WireBytes(data))
 
     async def aclose(self) -> None:
         await self._reading.aclose()
         await self._answer.aclose()
 
 
-class _Unpack(Protocol):
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unconsumed_tail(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
-
-
-def _unpacker(packing: str, host: str) -> _Unpack | None:
-    if packing in {"identity", ""}:
-        return None
-    if packing in {"gzip", "x-gzip"}:
-        return zlib.decompressobj(zlib.MAX_WBITS | 16)
-    if packing == "deflate":
-        return zlib.decompressobj()
-    raise ProviderError(Trouble.UNKNOWN, f"{host} packed its answer as {packing!r}, which was not asked for")
-
-
 def _kept_header(name: bytes, value: bytes, secret: str) -> bytes:
     if name.lower() in _SECRET_HEADERS:
-        return _BLOTTED
-    return _blot(value, secret)
+        return _REDACTED
+    return _redacted(value, secret)
 
 
-def _blot(value: bytes, secret: str) -> bytes:
-    return blot_text(value.decode("latin-1"), secret).encode("latin-1") if secret else value
+def _redacted(value: bytes, secret: str) -> bytes:
+    return redact_key(value.decode("latin-1"), secret).encode("latin-1") if secret else value
 
 
 class _mapped:  # noqa: N801 - used as a statement
-    """httpcore's errors as httpx's: that is what SDKs expect of a transport."""
+    """Raises httpcore's errors as httpx's, which SDKs expect of a transport."""
 
     def __enter__(self) -> None: ...
 
@@ -366,8 +332,8 @@ class _mapped:  # noqa: N801 - used as a statement
         raise mapped(str(error)) from error
 
 
-async def captured(work: Callable[[], AsyncGenerator[Event]]) -> AsyncGenerator[Event]:
-    """Run an SDK's stream, and yield its events among those of the wire."""
+async def capture_stream(work: Callable[[], AsyncGenerator[Event]]) -> AsyncGenerator[Event]:
+    """Run an SDK's stream, and yield its events together with its wire events."""
     tape = _Tape()
 
     async def run() -> None:

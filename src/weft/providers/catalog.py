@@ -1,28 +1,129 @@
-"""Which models there are, with windows, capabilities and prices: asked once a day, and known without asking."""
+"""Models with windows, capabilities and prices: a provider's own list, cached for a day, or the bundled table."""
 
 import json
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from weft.errors import WeftError
+from weft.errors import UnavailableError, WeftError
 from weft.providers.base import CacheKind, ModelInfo, ModelName, Prices, Profile, Provider, SystemPlace
-from weft.providers.prices import known_models
 from weft.providers.registry import Registry
 from weft.tree.attempt import Usage
 
-__all__ = ["DAY", "Catalog", "Listing", "Origin", "default_folder"]
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo as Row
+    from genai_prices.types import ModelPrice, Tier, TieredPrices
+    from genai_prices.types import Provider as PriceList
+
+__all__ = [
+    "DAY",
+    "Catalog",
+    "KnownModel",
+    "Listing",
+    "Origin",
+    "default_folder",
+    "known_model",
+    "known_models",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownModel:
+    """A row of the bundled table."""
+
+    id: str
+    title: str = ""
+    window: int | None = None
+    prices: Prices | None = None
+    deprecated: bool = False
+
+
+@lru_cache(maxsize=512)
+def known_model(table: str, model: str, moment: datetime | None = None) -> KnownModel | None:
+    """The row of a model in the bundled table, by any of its names."""
+    provider = next((each for each in _providers() if each.id == table), None)
+    row = None if provider is None else provider.find_model(model)
+    return None if row is None else _known(row, moment or datetime.now(UTC))
+
+
+def _providers() -> "Sequence[PriceList]":
+    """The bundled table; empty where its package is not installed."""
+    try:
+        # It takes a third of a second to import, and few calls need it.
+        from genai_prices import data_snapshot  # noqa: PLC0415
+    except ModuleNotFoundError:
+        return ()
+    return data_snapshot.get_snapshot().providers
+
+
+def known_models(table: str, moment: datetime | None = None) -> list[KnownModel]:
+    """Every model of a provider that the table has."""
+    when = moment or datetime.now(UTC)
+    return [_known(row, when) for each in _providers() if each.id == table for row in each.models]
+
+
+def _known(row: "Row", moment: datetime) -> KnownModel:
+    return KnownModel(
+        id=row.id,
+        title=row.name or row.id,
+        window=row.context_window,
+        prices=_prices(row.get_prices(moment)) if row.prices else None,
+        deprecated=bool(row.deprecated),
+    )
+
+
+def _prices(row: "ModelPrice") -> Prices | None:
+    fields = {
+        "input": row.input_mtok,
+        "output": row.output_mtok,
+        "cached_read": row.cache_read_mtok,
+        "cached_write": row.cache_write_mtok,
+    }
+    if fields["input"] is None and fields["output"] is None:
+        return None
+    starts = sorted({tier.start for price in fields.values() for tier in _tiers(price)})
+    above = tuple((start, _at(fields, start)) for start in starts)
+    return _at(fields, None, above)
+
+
+def _tiers(price: "Decimal | TieredPrices | None") -> "list[Tier]":
+    return [] if price is None or isinstance(price, Decimal) else price.tiers
+
+
+def _at(
+    fields: "dict[str, Decimal | TieredPrices | None]",
+    start: int | None,
+    above: tuple[tuple[int, Prices], ...] = (),
+) -> Prices:
+    read = {name: _price(price, start) for name, price in fields.items()}
+    zero = Decimal(0)
+    return Prices(
+        input=read["input"] or zero,
+        output=read["output"] or zero,
+        cached_read=read["cached_read"],
+        cached_write=read["cached_write"],
+        above=above,
+    )
+
+
+def _price(price: "Decimal | TieredPrices | None", start: int | None) -> Decimal | None:
+    if price is None or isinstance(price, Decimal):
+        return price
+    reached = [tier.price for tier in price.tiers if start is not None and tier.start <= start]
+    return reached[-1] if reached else price.base
+
 
 DAY = 24 * 60 * 60 * 1_000_000
-"""How long a provider's list is taken for fresh, in microseconds."""
+"""How long a provider's list is fresh, in microseconds."""
 _VERSION = 1
 _TABLES: dict[str, tuple[tuple[str, str], ...]] = {
     "anthropic": (("anthropic", ""),),
@@ -30,7 +131,7 @@ _TABLES: dict[str, tuple[tuple[str, str], ...]] = {
     "google": (("google", ""),),
     "openai": (("openai", ""),),
 }
-"""The bundled tables of each provider, and what its names begin with there."""
+"""The bundled tables of each provider, and the prefix of its model names there."""
 _OTHER_KINDS = re.compile(
     r"embed|whisper|tts|transcri|moderation|realtime|image|dall|sora|veo|imagen|-live|translate|robotics|nano-banana"
 )
@@ -40,23 +141,23 @@ class Origin(StrEnum):
     """Where a list comes from."""
 
     PROVIDER = "provider"
-    """Asked just now."""
+    """Requested just now."""
     CACHED = "cached"
     BUNDLED = "bundled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """A provider's models, and how far they can be relied upon."""
+    """A provider's models, and where the list comes from."""
 
     provider: str
     models: tuple[ModelInfo, ...]
     origin: Origin
     listed_at: datetime | None = None
     stale: bool = False
-    """Older than a day, and the provider could not be asked."""
+    """Older than a day, and the provider did not answer."""
     problem: str | None = None
-    """Why it could not."""
+    """Why the provider did not answer."""
 
 
 def default_folder() -> Path:
@@ -73,7 +174,7 @@ def _now() -> int:
 
 
 class Catalog:
-    """Models by provider. Lists are kept in a folder, so that they are there without a network."""
+    """Models by provider. Lists are cached in a folder, so that they are available offline."""
 
     def __init__(
         self, registry: Registry, *, folder: Path | None = None, clock: Callable[[], int] = _now
@@ -83,38 +184,40 @@ class Catalog:
         self._clock = clock
 
     async def models(self, provider: str, *, fresh: bool = False, ask: bool = True) -> Listing:
-        """A provider's list: kept for a day, asked anew if `fresh`, never asked for unless `ask`.
+        """A provider's list: cached for a day, requested again if `fresh`, not requested unless `ask`.
 
         Where it cannot be asked, an older list is served with a mark, or else the bundled table.
         """
-        found = self._registry.provider(provider)
-        if found.name == "local":
-            # What is on this machine is looked at, not remembered.
-            return Listing(provider=provider, models=tuple(await found.models()), origin=Origin.PROVIDER)
-        kept = self._kept(provider)
-        if not fresh and kept is not None and not kept.stale:
-            return kept
+        source = self._registry.provider(provider)
+        if source.name == "local":
+            # Models on this machine are not cached.
+            return Listing(provider=provider, models=tuple(await source.models()), origin=Origin.PROVIDER)
+        cached = self._cached(provider)
+        if not fresh and cached is not None and not cached.stale:
+            return cached
         problem = None
         if ask:
             try:
-                return self._keep(provider, tuple(await found.models()))
+                return self._cache(provider, tuple(await source.models()))
+            except UnavailableError as error:
+                problem = f"{error}: {error.hint}"
             except WeftError as error:
                 problem = str(error)
-            except Exception as error:  # noqa: BLE001 - anybody's provider; what it says may hold a key
-                problem = f"{provider} failed as it was asked for its models: {type(error).__name__}"
-        if kept is not None:
-            return replace(kept, problem=problem)
+            except Exception as error:  # noqa: BLE001 - of any package; its text may hold a key
+                problem = f"{provider}: cannot list models: {type(error).__name__}"
+        if cached is not None:
+            return replace(cached, problem=problem)
         return replace(self.bundled(provider), problem=problem)
 
     def bundled(self, provider: str) -> Listing:
-        """What is known of a provider's models without ever having asked."""
-        found = self._registry.provider(provider)
+        """A provider's models from the bundled table."""
+        source = self._registry.provider(provider)
         moment = datetime.fromtimestamp(self._clock() / 1_000_000, UTC)
         models = [
             ModelInfo(
                 name=ModelName(provider, prefix + row.id),
                 title=row.title,
-                profile=_profile(found, prefix + row.id, row.window, row.prices),
+                profile=_profile(source, prefix + row.id, row.window, row.prices),
             )
             for table, prefix in _TABLES.get(provider, ())
             for row in known_models(table, moment)
@@ -123,10 +226,12 @@ class Catalog:
         return Listing(provider=provider, models=tuple(models), origin=Origin.BUNDLED)
 
     def profile(self, name: str | ModelName) -> Profile:
-        """What a model can do: as its provider listed it last, else as is known. Asks nobody."""
+        """What a model supports: from the cached list, else from its provider's profile. No network."""
         parsed = name if isinstance(name, ModelName) else ModelName.parse(name)
-        kept = self._kept(parsed.provider)
-        listed = next((each.profile for each in kept.models if each.name == parsed), None) if kept else None
+        cached = self._cached(parsed.provider)
+        listed = (
+            next((each.profile for each in cached.models if each.name == parsed), None) if cached else None
+        )
         return listed or self._registry.provider(parsed.provider).profile(parsed.model)
 
     def cost(self, name: str | ModelName, usage: Usage) -> Decimal | None:
@@ -138,29 +243,29 @@ class Catalog:
         folder = self._folder if self._folder is not None else default_folder()
         return folder / f"{re.sub(r'[^a-z0-9_-]', '_', provider)}.json"
 
-    def _keep(self, provider: str, models: tuple[ModelInfo, ...]) -> Listing:
+    def _cache(self, provider: str, models: tuple[ModelInfo, ...]) -> Listing:
         now = self._clock()
-        told = {"version": _VERSION, "listedAt": now, "models": [_told(each) for each in models]}
+        data = {"version": _VERSION, "listedAt": now, "models": [_info_to_json(each) for each in models]}
         path = self._file(provider)
-        beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text(json.dumps(told))
-            beside.replace(path)
+            temporary.write_text(json.dumps(data))
+            temporary.replace(path)
         except OSError:
-            # A list that cannot be kept is asked for again: that is all it costs.
+            # A list that cannot be cached is requested again next time.
             with suppress(OSError):
-                beside.unlink()
+                temporary.unlink()
         return Listing(provider=provider, models=models, origin=Origin.PROVIDER, listed_at=_moment(now))
 
-    def _kept(self, provider: str) -> Listing | None:
-        """The list as it was kept; a damaged one is none."""
+    def _cached(self, provider: str) -> Listing | None:
+        """The cached list; None if it is missing or damaged."""
         try:
-            told = cast("dict[str, Any]", json.loads(self._file(provider).read_bytes()))
-            if told["version"] != _VERSION:
+            data = cast("dict[str, Any]", json.loads(self._file(provider).read_bytes()))
+            if data["version"] != _VERSION:
                 return None
-            at = int(told["listedAt"])
-            models = tuple(_read(each) for each in told["models"])
+            at = int(data["listedAt"])
+            models = tuple(_info_from_json(each) for each in data["models"])
         except (OSError, ValueError, KeyError, TypeError, InvalidOperation, AttributeError, WeftError):
             return None
         age = self._clock() - at
@@ -174,41 +279,41 @@ class Catalog:
 
 
 def _profile(provider: Provider, model: str, window: int | None, prices: Prices | None) -> Profile:
-    """The provider's, with what the row says; its own name for a model is no better known than the row's."""
-    found = provider.profile(model)
-    return replace(found, window=window or found.window, prices=prices or found.prices)
+    """The provider's profile, with the window and prices of the row."""
+    profile = provider.profile(model)
+    return replace(profile, window=window or profile.window, prices=prices or profile.prices)
 
 
 def _moment(microseconds: int) -> datetime:
     return datetime.fromtimestamp(microseconds / 1_000_000, UTC)
 
 
-def _told(info: ModelInfo) -> dict[str, Any]:
+def _info_to_json(info: ModelInfo) -> dict[str, Any]:
     profile = {each.name: getattr(info.profile, each.name) for each in fields(Profile)}
-    profile["prices"] = None if info.profile.prices is None else _told_prices(info.profile.prices)
+    profile["prices"] = None if info.profile.prices is None else _prices_to_json(info.profile.prices)
     return {"name": str(info.name), "title": info.title, "profile": profile}
 
 
-def _told_prices(prices: Prices) -> dict[str, Any]:
+def _prices_to_json(prices: Prices) -> dict[str, Any]:
     plain = {
         name: None if (price := cast("Decimal | None", getattr(prices, name))) is None else str(price)
         for name in _PRICES
     }
-    return {**plain, "above": [[start, _told_prices(each)] for start, each in prices.above]}
+    return {**plain, "above": [[start, _prices_to_json(each)] for start, each in prices.above]}
 
 
 _PRICES = ("input", "output", "cached_read", "cached_write")
 
 
-def _read(told: Mapping[str, Any]) -> ModelInfo:
-    given = dict(told["profile"])
+def _info_from_json(data: Mapping[str, Any]) -> ModelInfo:
+    given = dict(data["profile"])
     given["system"] = SystemPlace(given["system"])
     given["cache"] = CacheKind(given["cache"])
-    given["prices"] = None if given["prices"] is None else _read_prices(given["prices"])
-    return ModelInfo(name=ModelName.parse(told["name"]), title=str(told["title"]), profile=Profile(**given))
+    given["prices"] = None if given["prices"] is None else _prices_from_json(given["prices"])
+    return ModelInfo(name=ModelName.parse(data["name"]), title=str(data["title"]), profile=Profile(**given))
 
 
-def _read_prices(told: Mapping[str, Any]) -> Prices:
-    plain = {name: None if told[name] is None else Decimal(str(told[name])) for name in _PRICES}
-    above = tuple((int(start), _read_prices(each)) for start, each in told["above"])
+def _prices_from_json(data: Mapping[str, Any]) -> Prices:
+    plain = {name: None if data[name] is None else Decimal(str(data[name])) for name in _PRICES}
+    above = tuple((int(start), _prices_from_json(each)) for start, each in data["above"])
     return Prices(**cast("dict[str, Decimal]", plain), above=above)

@@ -1,4 +1,4 @@
-"""`compatible:` for whoever speaks like OpenAI: presets by name, or any endpoint its owner sets.
+"""`compatible:` for servers with OpenAI's interfaces: presets by name, or any endpoint its owner sets.
 
 `compatible:ollama/llama3.2` names a preset and its model. An endpoint of one's own is set by the
 environment: `WEFT_COMPATIBLE_LAB=https://lab.example/v1` makes `compatible:lab/model`, and
@@ -11,34 +11,92 @@ import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble, WeftError
-from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Profile, Request
-from weft.providers.checking import check_request
-from weft.providers.connection import Connection
-from weft.providers.continuing import as_chat
+from weft.providers.adapter import Connection, check_request, sdk_import
+from weft.providers.as_chat import as_chat
+from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Prices, Profile, Request
+from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint
 from weft.providers.events import Event
-from weft.providers.keys import Keys
-from weft.providers.listing import listed_profile
-from weft.providers.openai_chat import chat_body
-from weft.providers.openai_completions import completion_body
-from weft.providers.prices import known_model
-from weft.providers.profiles import OpenAIWay
+from weft.providers.keys import ADDRESSES, Keys
+from weft.providers.openai import InterfaceCall, OpenAIInterface
+from weft.providers.openai.chat import chat_body, completion_body
 from weft.tree.json import JsonValue
 
 if TYPE_CHECKING:
-    from weft.providers.openai_client import Client
+    from weft.providers.openai.client import Client
 
-__all__ = ["PRESETS", "Compatible", "Preset", "make"]
+__all__ = ["PRESETS", "Compatible", "Preset", "listed_profile", "make"]
+
+_WINDOWS = ("context_length", "max_model_len", "context_window", "max_context_length")
+_MILLION = 1_000_000
+
+
+def listed_profile(known: Profile, extra: Mapping[str, object]) -> Profile:
+    """The profile of a model with the facts of its row in a list; invalid values are ignored."""
+    window = next((profile for name in _WINDOWS if (profile := _count(extra.get(name)))), known.window)
+    output = _count(_of(extra.get("top_provider"), "max_completion_tokens")) or known.output_limit
+    profile = replace(
+        known, window=window, output_limit=output, prices=_prices(extra.get("pricing")) or known.prices
+    )
+    modalities = _words(_of(extra.get("architecture"), "input_modalities"))
+    if modalities is not None:
+        profile = replace(profile, images="image" in modalities, audio="audio" in modalities)
+    supported = _words(extra.get("supported_parameters"))
+    if supported is not None:
+        logprobs = known.logprobs if {"logprobs", "top_logprobs"} & supported else 0
+        profile = replace(profile, tools="tools" in supported, seed="seed" in supported, logprobs=logprobs)
+    return profile
+
+
+def _of(value: object, name: str) -> object:
+    return cast("Mapping[str, object]", value).get(name) if isinstance(value, Mapping) else None
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _words(value: object) -> set[str] | None:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return None
+    return {each for each in cast("Sequence[object]", value) if isinstance(each, str)}
+
+
+def _prices(row: object) -> Prices | None:
+    """Prices per million tokens, from dollars per token as text."""
+    input_price, output_price = _price(_of(row, "prompt")), _price(_of(row, "completion"))
+    if input_price is None or output_price is None:
+        return None
+    return Prices(
+        input=input_price,
+        output=output_price,
+        cached_read=_price(_of(row, "input_cache_read")),
+        cached_write=_price(_of(row, "input_cache_write")),
+    )
+
+
+def _price(value: object) -> Decimal | None:
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        return None
+    try:
+        price = Decimal(str(value)) * _MILLION
+    except InvalidOperation:
+        return None
+    # Some servers write -1 for a price that depends.
+    return price.normalize() + 0 if price.is_finite() and price >= 0 else None
+
 
 _PREFIX = "WEFT_COMPATIBLE_"
 _PRIVATE = "_PRIVATE"
-"""After the variable of an endpoint, set to 1: it is on the own network."""
+"""After the variable of an endpoint, set to 1: the endpoint is on the own network."""
 _YES = frozenset({"1", "true", "yes", "on"})
-_KNOCK = 0.5
-"""Seconds in which a server on this machine has to open."""
+_CONNECT_TIMEOUT = 0.5
+"""Seconds that a server on this machine has to accept a connection."""
 _LOCAL = Profile(
     images=True,
     tools=True,
@@ -62,15 +120,15 @@ class Preset:
     profile: Profile
     key_needed: bool = False
     table: str | None = None
-    """Whose prices and windows its models have in the bundled table."""
+    """The bundled table with the prices and windows of its models."""
     prefill_fields: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """What it has to be told to go on with an answer's first words."""
+    """Fields that make the server continue a prefilled answer."""
     private: bool = False
 
 
 PRESETS: dict[str, Preset] = {
     "hyperbolic": Preset(
-        url="https://api.hyperbolic.xyz/v1",
+        url=ADDRESSES["hyperbolic"],
         profile=replace(_HOSTED, choices=8),
         key_needed=True,
         table="huggingface_hyperbolic",
@@ -79,7 +137,7 @@ PRESETS: dict[str, Preset] = {
     "lmstudio": Preset(url="http://localhost:1234/v1", profile=replace(_LOCAL, logprobs=0)),
     "ollama": Preset(url="http://localhost:11434/v1", profile=_LOCAL),
     "openrouter": Preset(
-        url="https://openrouter.ai/api/v1",
+        url=ADDRESSES["openrouter"],
         profile=replace(_HOSTED, prefill=True, cache=CacheKind.PREFIX),
         key_needed=True,
         table="openrouter",
@@ -92,17 +150,17 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-def _is_mark(variable: str, value: str) -> bool:
-    """Whether a variable says how an endpoint is meant, and is none."""
+def _is_flag(variable: str, value: str) -> bool:
+    """True if a variable is a flag of an endpoint, not an address."""
     return variable.endswith(_PRIVATE) and "://" not in value
 
 
 def _moved(preset: Preset, url: str, *, private: bool) -> Preset:
-    """The same at another address; a server that is not on the own network is nobody's own, nor free."""
+    """The preset at another address; a server outside of the own network is neither local nor free."""
     try:
         inside = Endpoint(url, private=private).may_be_private
     except InvalidInputError:
-        # What is no address is told when the endpoint is asked.
+        # An invalid address is reported when the endpoint is used.
         inside = False
     profile = preset.profile
     if profile.local and not inside:
@@ -111,7 +169,7 @@ def _moved(preset: Preset, url: str, *, private: bool) -> Preset:
 
 
 class Compatible:
-    """Every endpoint that speaks like OpenAI, each with its own connections and its own key."""
+    """All OpenAI-compatible endpoints, each with its own connections and key."""
 
     name = "compatible"
     composes = True
@@ -131,17 +189,17 @@ class Compatible:
         self._clients: dict[tuple[str, str], Client] = {}
 
     def endpoints(self) -> dict[str, Preset]:
-        """Every endpoint there is: presets, with what the environment sets instead or besides."""
-        found = dict(self._presets)
+        """All endpoints: the presets, and those that the environment sets."""
+        endpoints = dict(self._presets)
         for variable, url in self._environment.items():
-            if not variable.startswith(_PREFIX) or not url.strip() or _is_mark(variable, url):
+            if not variable.startswith(_PREFIX) or not url.strip() or _is_flag(variable, url):
                 continue
             name = variable.removeprefix(_PREFIX).lower()
-            known = next((each for each in found if re.sub(r"\W", "_", each) == name), name)
-            base = found.get(known, Preset(url=url, profile=_HOSTED))
+            known = next((each for each in endpoints if re.sub(r"\W", "_", each) == name), name)
+            base = endpoints.get(known, Preset(url=url, profile=_HOSTED))
             private = self._environment.get(variable + _PRIVATE, "").strip().lower() in _YES
-            found[known] = _moved(base, url.strip(), private=private)
-        return found
+            endpoints[known] = _moved(base, url.strip(), private=private)
+        return endpoints
 
     def profile(self, model: str) -> Profile:
         name, _, own = model.partition("/")
@@ -158,74 +216,59 @@ class Compatible:
         profile = self.profile(request.model)
         check_request(self.name, request, profile)
         asked = replace(request, model=own)
-        if request.prompt is not None and profile.completion:
-            way, blanks, body = OpenAIWay.COMPLETIONS, "", completion_body(asked, profile)
-        else:
-            chat, blanks = as_chat(asked, profile)
-            way, body = OpenAIWay.CHAT, chat_body(chat, profile, length="max_tokens")
-            if chat.prefill:
-                body.update(preset.prefill_fields)
-        client = self._client(name, preset)
-        from weft.providers.openai_client import Question  # noqa: PLC0415 - imported by now
-
-        given = request.parameters
-        question = Question(way=way, body=body, choices=given.n, blanks=blanks, silence=given.timeout)
-        async with aclosing(client.stream(question)) as events:
+        async with aclosing(self._client(name, preset).stream(asked, profile)) as events:
             async for event in events:
                 yield event
 
     async def models(self) -> Sequence[ModelInfo]:
-        """The models of every endpoint that answers; that one is switched off is no error."""
-        found: list[ModelInfo] = []
-        answered = False
+        """The models of every endpoint that answers; others are left out."""
+        models: list[ModelInfo] = []
+        any_answered = False
         for name, preset in self.endpoints().items():
-            # One that is set wrongly, or whose key cannot be read, keeps nobody from the others.
+            # An endpoint with a wrong address or an unreadable key does not affect the others.
             with suppress(WeftError):
-                if not await self._at_hand(name, preset):
+                if not await self._is_available(name, preset):
                     continue
-                found += await self._listed(name, preset)
-                answered = True
-        if not answered:
+                models += await self._client(name, preset).models()
+                any_answered = True
+        if not any_answered:
             raise ProviderError(
                 Trouble.NETWORK,
-                "no endpoint that speaks like OpenAI answered",
+                "no OpenAI-compatible endpoint answered",
                 hint="start one (Ollama, LM Studio, llama.cpp, vLLM), or set a key for openrouter or hyperbolic",
             )
-        return found
+        return models
 
-    async def _at_hand(self, name: str, preset: Preset) -> bool:
-        """Whether asking makes sense: there is a key, or a server that listens. Loads no SDK."""
-        if preset.key_needed:
-            return self._keys.find(name) is not None
+    async def _is_available(self, name: str, preset: Preset) -> bool:
+        """True if there is a key, or a server that listens. Loads no SDK."""
         endpoint = Endpoint(preset.url, private=preset.private)
+        if preset.key_needed:
+            return self._keys.find(name, endpoint.authority) is not None
         if name in self._connections or endpoint.host != "localhost":
             return True
         try:
-            async with asyncio.timeout(_KNOCK):
+            async with asyncio.timeout(_CONNECT_TIMEOUT):
                 _, writer = await asyncio.open_connection(endpoint.host, endpoint.port)
         except (OSError, TimeoutError):
             return False
         writer.close()
         return True
 
-    async def _listed(self, name: str, preset: Preset) -> list[ModelInfo]:
-        def told(own: str, extra: Mapping[str, object]) -> ModelInfo:
-            model = f"{name}/{own}"
-            title = extra.get("name")
-            return ModelInfo(
-                name=ModelName(self.name, model),
-                title=title if isinstance(title, str) else own,
-                profile=listed_profile(self.profile(model), extra),
-            )
-
-        return await self._client(name, preset).models(told)
+    def _info(self, name: str, own: str, listed: Mapping[str, object]) -> ModelInfo:
+        model, title = f"{name}/{own}", listed.get("name")
+        return ModelInfo(
+            name=ModelName(self.name, model),
+            title=title if isinstance(title, str) else own,
+            profile=listed_profile(self.profile(model), listed),
+        )
 
     def _find(self, model: str) -> tuple[str, Preset, str]:
         name, slash, own = model.partition("/")
         known = self.endpoints()
         if not (slash and own):
             raise InvalidInputError(
-                f"compatible:{model} names no endpoint", hint=f"write compatible:{next(iter(known))}/{model}"
+                f"compatible:{model} does not name an endpoint",
+                hint=f"write compatible:{next(iter(known))}/{model}",
             )
         if name not in known:
             raise NotFoundError(
@@ -238,20 +281,32 @@ class Compatible:
     def _client(self, name: str, preset: Preset) -> "Client":
         made = self._clients.get((name, preset.url))
         if made is None:
-            from weft.providers.openai_client import Client  # noqa: PLC0415 - an SDK takes long to import
-
+            with sdk_import(self.name):
+                from weft.providers.openai.client import Client  # noqa: PLC0415 - an SDK modalities long to import
             connection = self._connections.get(name) or Connection(
                 endpoint=Endpoint(preset.url, private=preset.private),
                 key_name=name,
                 key_needed=preset.key_needed,
                 keys=self._keys,
             )
-            made = self._clients[name, preset.url] = Client(name, connection)
+            made = Client(name, connection, partial(_call, preset), partial(self._info, name))
+            self._clients[name, preset.url] = made
         return made
 
     async def close(self) -> None:
         for client in self._clients.values():
             await client.close()
+
+
+def _call(preset: Preset, request: Request, profile: Profile) -> InterfaceCall:
+    if request.prompt is not None and profile.completion:
+        body = completion_body(request, profile)
+        return InterfaceCall(interface=OpenAIInterface.COMPLETIONS, body=body)
+    chat, blanks = as_chat(request, profile)
+    body = chat_body(chat, profile, length="max_tokens")
+    if chat.prefill:
+        body.update(preset.prefill_fields)
+    return InterfaceCall(interface=OpenAIInterface.CHAT, body=body, blanks=blanks)
 
 
 def make() -> Compatible:

@@ -1,4 +1,4 @@
-"""Where a provider is reached: an address its owner set, resolved once, and nowhere else."""
+"""The address of a provider, as its owner set it; checked and resolved once."""
 
 import asyncio
 import ipaddress
@@ -14,18 +14,18 @@ from weft.errors import InvalidInputError, ProviderError, Trouble
 __all__ = ["OFFLINE", "Endpoint", "Resolver", "check_name", "checked_addresses", "resolve"]
 
 OFFLINE = "WEFT_OFFLINE"
-"""Set to anything, this variable keeps every request on the machine; tests set it."""
+"""If this variable is set, no request leaves the machine; tests set it."""
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 _PORTS = {"http": 80, "https": 443}
-_NAMED_INSIDE = (".local", ".lan", ".internal", ".home.arpa")
-"""What names of machines on one's own network end with."""
+_PRIVATE_NAMES = (".local", ".lan", ".internal", ".home.arpa")
+"""Endings of names on one's own network."""
 _WRAPPING = tuple(ipaddress.IPv6Network(each) for each in ("64:ff9b::/96", "::/96"))
-"""Where the last four bytes are an IPv4 address: translated ones, and compatible ones of old."""
-# Written out, because what Python takes for global differs between its versions.
-_NOWHERE = tuple(
+"""Networks whose last four bytes are an IPv4 address: translated and IPv4-compatible ones."""
+# Written out, because `is_global` differs between versions of Python.
+_REFUSED = tuple(
     ipaddress.ip_network(each)
     for each in (
         "0.0.0.0/8",
@@ -40,8 +40,8 @@ _NOWHERE = tuple(
         "ff00::/8",
     )
 )
-"""Where no model is, whoever says so: the metadata of clouds, the link, everybody and nobody."""
-_INSIDE = tuple(
+"""Refused for every endpoint: cloud metadata, link-local, multicast, unspecified."""
+_PRIVATE = tuple(
     ipaddress.ip_network(each)
     for each in (
         "10.0.0.0/8",
@@ -60,17 +60,17 @@ _INSIDE = tuple(
         "3fff::/20",
     )
 )
-_OUTSIDE = ipaddress.IPv6Network("2000::/3")
-"""Of IPv6 nothing else is given out to the world; `_INSIDE` has the exceptions."""
+_PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
+"""The public part of IPv6; `_PRIVATE` has the exceptions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A base URL, and whether its owner meant a machine on the own network by it."""
+    """A base URL, and whether it may be on the owner's own network."""
 
     url: str
     private: bool = False
-    """Its owner said so: the name may lead to private addresses, and a key may go there in the clear.
+    """The owner allows private addresses, and keys without encryption.
 
     Literal addresses, names without a dot and those like `box.local` say the first of it themselves.
     """
@@ -81,7 +81,7 @@ class Endpoint:
             raise InvalidInputError(f"{self.url!r} is not an http or https address")
         if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
             raise InvalidInputError(
-                f"the address of {parts.hostname} may hold no name, password, query or fragment",
+                f"the address of {parts.hostname} must not have a user name, password, query or fragment",
                 hint="keep keys in the environment or in `weft keys`",
             )
         _port(self.url)
@@ -89,6 +89,12 @@ class Endpoint:
     @property
     def host(self) -> str:
         return (urlsplit(self.url).hostname or "").rstrip(".")
+
+    @property
+    def authority(self) -> str:
+        """The host, with its port if it is not the usual one: what a key is bound to."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def scheme(self) -> str:
@@ -111,20 +117,20 @@ class Endpoint:
 
     @property
     def may_be_private(self) -> bool:
-        named = "." not in self.host or self.host.endswith(_NAMED_INSIDE)
+        named = "." not in self.host or self.host.endswith(_PRIVATE_NAMES)
         return self.private or named or self.is_here or self.literal is not None
 
     @property
     def is_here(self) -> bool:
-        """Whether it is this machine, by name or by address."""
+        """True for this machine, by name or by address."""
         literal = self.literal
         if literal is not None:
             return _unwrapped(literal).is_loopback
         return self.host == "localhost" or self.host.endswith(".localhost")
 
     @property
-    def tells_keys(self) -> bool:
-        """Whether a key would be heard by whoever listens on the way."""
+    def exposes_keys(self) -> bool:
+        """True if a key would be sent over the network without encryption."""
         return self.scheme == "http" and not self.is_here and not self.private
 
 
@@ -133,24 +139,24 @@ def _port(url: str) -> int:
     try:
         return parts.port or _PORTS[parts.scheme]
     except ValueError:
-        raise InvalidInputError(f"{url!r} has no possible port") from None
+        raise InvalidInputError(f"{url!r} has an invalid port") from None
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """Ask the system for a name's addresses."""
+    """Resolve a name with the system's resolver."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 def check_name(endpoint: Endpoint) -> None:
-    """Refuse to look a name up where nothing may leave the machine: the question would."""
+    """Refuse to resolve a name in offline mode: the query would leave the machine."""
     if os.environ.get(OFFLINE) and not (endpoint.private or endpoint.is_here):
-        raise _refused(endpoint, f"is outside, and {OFFLINE} is set")
+        raise _refused(endpoint, f"is not on this machine, and {OFFLINE} is set")
 
 
 def checked_addresses(endpoint: Endpoint, addresses: Sequence[str]) -> tuple[str, ...]:
-    """The addresses that may be connected to; a forbidden one among them forbids all.
+    """The addresses, if all of them are allowed.
 
     A name that leads to the machine itself, its network or its cloud's metadata without the
     owner having said so is how a request is forged.
@@ -163,43 +169,42 @@ def checked_addresses(endpoint: Endpoint, addresses: Sequence[str]) -> tuple[str
 
 
 def _check(endpoint: Endpoint, address: Address) -> None:
-    if _within(address, _NOWHERE):
-        raise _refused(endpoint, f"leads to {address}, where no model is")
+    if _within(address, _REFUSED):
+        raise _refused(endpoint, f"resolves to {address}, which is never allowed")
     if endpoint.is_here and not address.is_loopback:
-        raise _refused(endpoint, f"leads to {address}, which is another machine")
-    inside = _is_inside(address)
-    if inside and not endpoint.may_be_private:
+        raise _refused(endpoint, f"resolves to {address}, which is another machine")
+    private = _is_private(address)
+    if private and not endpoint.may_be_private:
         raise _refused(
             endpoint,
-            f"leads to {address}, on the own network",
-            hint="if that is meant, write the address itself, or set `private` for this endpoint"
-            " (WEFT_COMPATIBLE_NAME_PRIVATE=1)",
+            f"resolves to {address}, a private address",
+            hint="if that is meant, write the address itself, or set WEFT_COMPATIBLE_NAME_PRIVATE=1",
         )
-    if not inside and endpoint.scheme == "http":
-        raise _refused(endpoint, "is outside and not encrypted", hint="use https")
+    if not private and endpoint.scheme == "http":
+        raise _refused(endpoint, "is public and not encrypted", hint="use https")
     if os.environ.get(OFFLINE) and not address.is_loopback:
-        raise _refused(endpoint, f"is outside, and {OFFLINE} is set")
+        raise _refused(endpoint, f"is not on this machine, and {OFFLINE} is set")
 
 
 def _within(address: Address, networks: Sequence[Network]) -> bool:
     return any(address.version == each.version and address in each for each in networks)
 
 
-def _is_inside(address: Address) -> bool:
-    outside = isinstance(address, ipaddress.IPv4Address) or address in _OUTSIDE
-    return not outside or _within(address, _INSIDE)
+def _is_private(address: Address) -> bool:
+    public = isinstance(address, ipaddress.IPv4Address) or address in _PUBLIC_IPV6
+    return not public or _within(address, _PRIVATE)
 
 
 def _unwrapped(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one stands for, in any of the usual disguises."""
+    """The IPv4 address inside an IPv6 one: mapped, translated, 6to4 or Teredo."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
-    # `::` and `::1` are written like compatible ones, and are not.
+    # `::` and `::1` look like IPv4-compatible addresses, and are not.
     if int(address) > 1 and _within(address, _WRAPPING):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else address)
 
 
 def _refused(endpoint: Endpoint, why: str, *, hint: str | None = None) -> ProviderError:
-    """Trying again would not help, so it is no trouble of the network."""
+    """Not a network error: a retry would not help."""
     return ProviderError(Trouble.INVALID_REQUEST, f"{endpoint.host} {why}: nothing was sent", hint=hint)

@@ -1,26 +1,28 @@
-"""What a model says, piece by piece, in nobody's dialect."""
+"""Stream events, the same for every provider, and the answer that they add up to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from weft.errors import ProviderError
-from weft.providers.wire import WireEvent
+from weft.providers.exchange import WireBytes, WireEvent, WireHead, WireRecord, WireRequest
 from weft.tree.attempt import Usage
-from weft.tree.content import Thinking, ToolCall
+from weft.tree.content import Block, Content, Mixed, Text, Thinking, ToolCall
 
 __all__ = [
+    "Answer",
+    "Choice",
+    "ChoiceFinished",
     "Ending",
     "Event",
-    "Finished",
-    "Introduced",
+    "ModelReported",
     "Retried",
-    "Spent",
     "TextDelta",
     "ThinkingDelta",
     "ThinkingDone",
     "TokenChance",
     "ToolCalled",
+    "UsageReported",
 ]
 
 
@@ -46,7 +48,7 @@ class TokenChance:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """Some more words of one choice."""
+    """More text of one choice."""
 
     text: str
     choice: int = 0
@@ -55,7 +57,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
-    """Some more thinking, to be shown; what is kept comes whole, as `ThinkingDone`."""
+    """More thinking, to be shown; the complete block follows as `ThinkingDone`."""
 
     text: str
     choice: int = 0
@@ -63,7 +65,7 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDone:
-    """A block of thinking with what its provider wants back untouched."""
+    """A complete block of thinking, with the data that its provider wants back unchanged."""
 
     block: Thinking
     choice: int = 0
@@ -71,29 +73,29 @@ class ThinkingDone:
 
 @dataclass(frozen=True, slots=True)
 class ToolCalled:
-    """A call of a tool, whole."""
+    """A complete tool call."""
 
     call: ToolCall
     choice: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Introduced:
-    """Who answers, as reported: may differ from the model that was asked for."""
+class ModelReported:
+    """The model as the provider reports it; may differ from the requested one."""
 
     model: str
     request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class UsageReported:
     """Tokens of the whole request so far; a later one replaces it. `prompt` counts cached ones too."""
 
     usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class ChoiceFinished:
     """One choice is complete."""
 
     ending: Ending
@@ -104,7 +106,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """A try failed before a word was said; the same request goes out again after a wait."""
+    """A try failed before any text; the same request is sent again after a wait."""
 
     error: ProviderError
     wait: float
@@ -118,9 +120,96 @@ Event: TypeAlias = (
     | ThinkingDelta
     | ThinkingDone
     | ToolCalled
-    | Introduced
-    | Spent
-    | Finished
+    | ModelReported
+    | UsageReported
+    | ChoiceFinished
     | Retried
     | WireEvent
 )
+
+
+@dataclass(slots=True)
+class Choice:
+    """One of n continuations, as far as it came."""
+
+    finished: ChoiceFinished | None = None
+    """None: the choice is incomplete."""
+    chances: list[TokenChance] = field(default_factory=list[TokenChance])
+    _parts: list[str | Thinking | ToolCall] = field(default_factory=list[str | Thinking | ToolCall])
+    _thought: list[str] = field(default_factory=list[str])
+
+    def add(self, event: TextDelta | ThinkingDelta | ThinkingDone | ToolCalled) -> None:
+        match event:
+            case TextDelta():
+                self._parts.append(event.text)
+                self.chances.extend(event.chances)
+            case ThinkingDelta():
+                self._thought.append(event.text)
+            case ThinkingDone():
+                self._thought.clear()
+                self._parts.append(event.block)
+            case ToolCalled():
+                self._parts.append(event.call)
+            case _:
+                assert_never(event)
+
+    @property
+    def text(self) -> str:
+        return "".join(part for part in self._parts if isinstance(part, str))
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Words, thinking and tool calls in order; thinking that was cut comes without its provider's data."""
+        blocks: list[Block] = []
+        words: list[str] = []
+        for part in [*self._parts, *([Thinking(text="".join(self._thought))] if self._thought else ())]:
+            if isinstance(part, str):
+                words.append(part)
+                continue
+            if words:
+                blocks.append(Text("".join(words)))
+                words.clear()
+            blocks.append(part)
+        if words:
+            blocks.append(Text("".join(words)))
+        return tuple(blocks)
+
+    @property
+    def content(self) -> Content:
+        """The content of a node for this choice."""
+        blocks = self.blocks
+        if not blocks:
+            return Text("")
+        return blocks[0] if len(blocks) == 1 else Mixed(blocks)
+
+
+@dataclass(slots=True)
+class Answer:
+    """The answer of a call so far: add every event of its stream."""
+
+    choices: dict[int, Choice] = field(default_factory=dict[int, Choice])
+    usage: Usage = field(default_factory=Usage)
+    model: str | None = None
+    request_id: str | None = None
+    recording: WireRecord = field(default_factory=WireRecord)
+
+    def add(self, event: Event) -> None:
+        match event:
+            case TextDelta() | ThinkingDelta() | ThinkingDone() | ToolCalled():
+                self.choice(event.choice).add(event)
+            case ChoiceFinished():
+                self.choice(event.choice).finished = event
+            case UsageReported():
+                self.usage = event.usage
+            case ModelReported():
+                self.model, self.request_id = event.model, event.request_id or self.request_id
+            case Retried():
+                # Each try has its own usage; what a failed one reported is not this answer's.
+                self.usage = Usage()
+            case WireRequest() | WireHead() | WireBytes():
+                self.recording.add(event)
+            case _:
+                assert_never(event)
+
+    def choice(self, number: int = 0) -> Choice:
+        return self.choices.setdefault(number, Choice())

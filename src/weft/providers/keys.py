@@ -1,4 +1,8 @@
-"""Keys of providers: from the environment, else from the system keyring, else from a file only its owner reads."""
+"""Keys of providers: from the environment, else from the system keyring, else from a file only its owner reads.
+
+A key is bound to a host. Keys of known vendors belong to the vendor's own host, kept keys to the host that
+they were set for; no other address receives them.
+"""
 
 import json
 import os
@@ -12,16 +16,49 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, StorageError, Trouble, WeftError
-from weft.providers.secret import Secret
+from weft.providers.endpoint import Endpoint
 
-__all__ = ["VARIABLES", "FoundKey", "KeyPlace", "Keys", "Ring"]
+__all__ = [
+    "ADDRESSES",
+    "VARIABLES",
+    "FoundKey",
+    "KeyPlace",
+    "Keys",
+    "Ring",
+    "Secret",
+    "host_of",
+    "own_host",
+    "variable_of",
+]
+
+
+class Secret:
+    """A key. Only `reveal` gives it; its representation and its pickle do not."""
+
+    __slots__ = ("__weakref__", "_value")
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        return self._value
+
+    def __repr__(self) -> str:
+        return "<Secret>"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a key is not pickled")
+
 
 _SERVICE = "weft"
 _INDEX = "weft-key-names"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
+_PREFIX = "WEFT_KEY_"
+_FOR = "_FOR"
+"""After the variable of a key: the host that the key is for."""
 _KEY_LIMIT = 4_096
 _A_KEY = "a key is one line of letters, digits and signs"
-_DAMAGED = "mend it or move it away, and set its keys again: weft keys set PROVIDER"
+_DAMAGED = "repair or remove it, and set its keys again: weft keys set PROVIDER"
 
 VARIABLES: dict[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -31,6 +68,16 @@ VARIABLES: dict[str, tuple[str, ...]] = {
     "openrouter": ("OPENROUTER_API_KEY",),
 }
 """Where providers' own tools look for a key. For others it is `WEFT_KEY_` and the name."""
+ADDRESSES: dict[str, str] = {
+    "anthropic": "https://api.anthropic.com",
+    "brave": "https://api.search.brave.com",
+    "google": "https://generativelanguage.googleapis.com",
+    "hyperbolic": "https://api.hyperbolic.xyz/v1",
+    "openai": "https://api.openai.com/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
+    "tavily": "https://api.tavily.com",
+}
+"""The vendors' own addresses: their keys go there."""
 
 
 class KeyPlace(StrEnum):
@@ -41,12 +88,14 @@ class KeyPlace(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundKey:
-    """That there is a key, and where; not which."""
+    """A key's name, place and host; not the key itself."""
 
     name: str
     place: KeyPlace
     where: str
     """The variable, `keyring`, or the file."""
+    host: str | None = None
+    """The host that it is for; None: the address that its endpoint has in the same environment."""
 
 
 class Ring(Protocol):
@@ -58,13 +107,13 @@ class Ring(Protocol):
 
 
 def system_ring() -> Ring | None:
-    """The keyring of this system, if it has one that keeps anything."""
+    """The system keyring, or None if there is none."""
     try:
         import keyring  # noqa: PLC0415 - looks for backends as it is imported
         from keyring.backends import fail, null  # noqa: PLC0415
 
         backend = keyring.get_keyring()
-    except Exception:  # noqa: BLE001 - a broken keyring is no keyring: the file takes its place
+    except Exception:  # noqa: BLE001 - a broken keyring counts as none: the file is used
         return None
     return None if isinstance(backend, fail.Keyring | null.Keyring) else cast("Ring", backend)
 
@@ -80,7 +129,7 @@ def default_file() -> Path:
 
 @dataclass(slots=True)
 class Keys:
-    """Everything that is known of keys. Nothing here prints one."""
+    """All keys. Nothing here prints one."""
 
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     ring: Callable[[], Ring | None] = field(default=system_ring, repr=False)
@@ -88,157 +137,212 @@ class Keys:
 
     def variables(self, name: str) -> tuple[str, ...]:
         """Where in the environment a key of that name is looked for."""
-        own = "WEFT_KEY_" + re.sub(r"[^A-Z0-9]", "_", _checked(name).upper())
-        return (*VARIABLES.get(name, ()), own)
+        return (*VARIABLES.get(name, ()), variable_of(name))
 
-    def find(self, name: str) -> Secret | None:
-        """The key of that name, from the first place that has one; what cannot be a key is refused there."""
+    def find(self, name: str, host: str | None = None) -> Secret | None:
+        """The key of that name for a host, by default the vendor's own, from the first place that has one.
+
+        A value that cannot be a key is refused where it is found.
+        """
+        host = host or own_host(name)
         for variable in self.variables(name):
-            if value := self.environment.get(variable, "").strip():
+            if (value := self._variable(variable)) and self._host(name, variable) in {None, host}:
                 return _found(value, name, variable)
-        if value := (self._from_ring(name) or "").strip():
+        entry = _entry(name, host)
+        if value := (self._from_ring(entry) or "").strip():
             return _found(value, name, "the keyring")
-        if value := self._read_file().get(name, "").strip():
+        if value := self._read_file().get(entry, "").strip():
             return _found(value, name, str(self.file()))
         return None
 
-    def place(self, name: str) -> FoundKey | None:
-        """Where the key of that name comes from."""
-        return self._place(name, self._read_file)
+    def _variable(self, variable: str) -> str:
+        return self.environment.get(variable, "").strip()
 
-    def _place(self, name: str, kept: Callable[[], Mapping[str, str]]) -> FoundKey | None:
+    def _host(self, name: str, variable: str) -> str | None:
+        """The host that a variable's key is for."""
+        chosen = self._variable(variable + _FOR) if variable.startswith(_PREFIX) else ""
+        return host_of(chosen) if chosen else own_host(name)
+
+    def place(self, name: str, host: str | None = None) -> FoundKey | None:
+        """Where the key of that name for a host comes from."""
+        return self._place(name, host or own_host(name), self._read_file)
+
+    def _place(self, name: str, host: str | None, kept: Callable[[], Mapping[str, str]]) -> FoundKey | None:
         for variable in self.variables(name):
-            if self.environment.get(variable, "").strip():
-                return FoundKey(name=name, place=KeyPlace.ENVIRONMENT, where=variable)
-        if self._from_ring(name):
-            return FoundKey(name=name, place=KeyPlace.KEYRING, where="keyring")
-        if name in kept():
-            return FoundKey(name=name, place=KeyPlace.FILE, where=str(self.file()))
+            bound = self._host(name, variable)
+            if self._variable(variable) and bound in {None, host}:
+                return FoundKey(name=name, place=KeyPlace.ENVIRONMENT, where=variable, host=bound)
+        entry = _entry(name, host)
+        if self._from_ring(entry):
+            return FoundKey(name=name, place=KeyPlace.KEYRING, where="keyring", host=host)
+        if entry in kept():
+            return FoundKey(name=name, place=KeyPlace.FILE, where=str(self.file()), host=host)
         return None
 
+    def kept_hosts(self, name: str) -> list[str]:
+        """The hosts that a key of that name is kept for, in the keyring or the file."""
+        entries = {*self._ring_entries(), *self._read_file()}
+        return sorted(host for each in entries if (split := _split(each))[0] == name and (host := split[1]))
+
     def names(self) -> list[FoundKey]:
-        """Every key there is, by name; a name that was never heard of but in the keyring too.
+        """Every key there is, by name and host.
 
         Where the file cannot be read, those that are elsewhere; `problem` says why.
         """
         kept: Mapping[str, str] = {}
         with suppress(StorageError):
             kept = self._read_file()
-        known = {*VARIABLES, *self._ring_names(), *kept}
-        own = [name[9:].lower() for name in self.environment if name.startswith("WEFT_KEY_")]
-        known.update(name for name in own if _NAME.match(name))
-        return [found for name in sorted(known) if (found := self._place(name, lambda: kept)) is not None]
+        known = {(name, own_host(name)) for name in VARIABLES}
+        known.update(_split(each) for each in (*self._ring_entries(), *kept))
+        for variable in self.environment:
+            name = variable.removeprefix(_PREFIX).lower()
+            if variable.startswith(_PREFIX) and not variable.endswith(_FOR) and _NAME.match(name):
+                known.add((name, self._host(name, variable)))
+        by_name = sorted(known, key=lambda each: (each[0], each[1] or ""))
+        return [key for name, host in by_name if (key := self._place(name, host, lambda: kept)) is not None]
 
     @property
     def problem(self) -> WeftError | None:
-        """Why the file's keys cannot be used, where they cannot."""
+        """Why the key file cannot be read, or None."""
         try:
             self._read_file()
         except StorageError as error:
             return error
         return None
 
-    def set(self, name: str, value: str) -> FoundKey:
-        """Keep a key: in the keyring, or in the file where there is no keyring."""
+    def set(self, name: str, value: str, host: str | None = None) -> FoundKey:
+        """Keep a key for a host, by default the vendor's own: in the keyring, or else in the file."""
         _checked(name)
+        host = host or own_host(name)
+        if host is None:
+            raise InvalidInputError(f"a key for {name} needs a host")
         value = value.strip()
         if not _is_key(value):
-            raise InvalidInputError("that is not a key", hint=_A_KEY)
-        ring = self.ring()
-        if ring is not None and self._into_ring(ring, name, value):
-            return FoundKey(name=name, place=KeyPlace.KEYRING, where="keyring")
-        self._write_file({**self._read_file(), name: value})
-        return FoundKey(name=name, place=KeyPlace.FILE, where=str(self.file()))
+            raise InvalidInputError("not a valid key", hint=_A_KEY)
+        ring, entry = self.ring(), _entry(name, host)
+        if ring is not None and self._into_ring(ring, entry, value):
+            return FoundKey(name=name, place=KeyPlace.KEYRING, where="keyring", host=host)
+        self._write_file({**self._read_file(), entry: value})
+        return FoundKey(name=name, place=KeyPlace.FILE, where=str(self.file()), host=host)
 
-    def delete(self, name: str) -> None:
-        """Forget a key that is kept; one in the environment is not ours to forget."""
+    def delete(self, name: str, host: str | None = None) -> None:
+        """Forget the keys of that name that are kept, or the one for a host; the environment stays."""
         _checked(name)
-        gone = self._out_of_ring(name)
         kept = self._read_file()
-        if name in kept:
-            self._write_file({each: value for each, value in kept.items() if each != name})
-            gone = True
-        if not gone:
-            raise NotFoundError(f"no key is kept for {name!r}", hint="`weft keys` lists those there are")
+        entries = [
+            each
+            for each in {*self._ring_entries(), *kept}
+            if _split(each)[0] == name and host in {None, _split(each)[1]}
+        ]
+        if not entries:
+            raise NotFoundError(f"no stored key for {name!r}", hint="`weft keys` lists those there are")
+        for entry in entries:
+            self._out_of_ring(entry)
+        if not kept.keys().isdisjoint(entries):
+            self._write_file({each: value for each, value in kept.items() if each not in entries})
 
-    def _from_ring(self, name: str) -> str | None:
+    def _from_ring(self, entry: str) -> str | None:
         ring = self.ring()
         if ring is None:
             return None
         try:
-            return ring.get_password(_SERVICE, name)
+            return ring.get_password(_SERVICE, entry)
         except Exception:  # noqa: BLE001 - a locked keyring has no key for us
             return None
 
-    def _into_ring(self, ring: Ring, name: str, value: str) -> bool:
+    def _into_ring(self, ring: Ring, entry: str, value: str) -> bool:
         try:
-            ring.set_password(_SERVICE, name, value)
-            names = sorted({*self._ring_names(), name})
-            ring.set_password(_SERVICE, _INDEX, json.dumps(names))
-        except Exception:  # noqa: BLE001 - a locked keyring takes nothing: the file does
+            ring.set_password(_SERVICE, entry, value)
+            entries = sorted({*self._ring_entries(), entry})
+            ring.set_password(_SERVICE, _INDEX, json.dumps(entries))
+        except Exception:  # noqa: BLE001 - a locked keyring cannot be written: the file is used
             return False
         return True
 
-    def _out_of_ring(self, name: str) -> bool:
+    def _out_of_ring(self, entry: str) -> None:
         ring = self.ring()
-        if ring is None or not self._from_ring(name):
-            return False
-        ring.delete_password(_SERVICE, name)
-        ring.set_password(_SERVICE, _INDEX, json.dumps([each for each in self._ring_names() if each != name]))
-        return True
+        if ring is not None and self._from_ring(entry):
+            ring.delete_password(_SERVICE, entry)
+            left = [each for each in self._ring_entries() if each != entry]
+            ring.set_password(_SERVICE, _INDEX, json.dumps(left))
 
-    def _ring_names(self) -> list[str]:
+    def _ring_entries(self) -> list[str]:
         try:
-            names = json.loads(self._from_ring(_INDEX) or "[]")
+            entries = json.loads(self._from_ring(_INDEX) or "[]")
         except ValueError:
             return []
-        return [str(name) for name in names if _NAME.match(str(name))]
+        return [str(each) for each in entries if _NAME.match(_split(str(each))[0])]
 
     def _read_file(self) -> dict[str, str]:
         path = self.file()
         try:
-            found = path.stat()
-            if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
-                raise StorageError(f"others may read {path}", hint=f"chmod 600 {path}")
+            status = path.stat()
+            if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
+                raise StorageError(f"{path} is readable by other users", hint=f"chmod 600 {path}")
             kept = json.loads(path.read_bytes())
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            # The text of a damaged file may hold a key: its error must not be told.
+            # The error quotes the file, which may hold a key.
             raise StorageError(f"{path} cannot be read ({type(error).__name__})", hint=_DAMAGED) from None
         if not isinstance(kept, dict) or not all(
             isinstance(value, str) for value in cast("dict[str, object]", kept).values()
         ):
-            raise StorageError(f"{path} is not a file of keys", hint=_DAMAGED)
+            raise StorageError(f"{path} is not a key file", hint=_DAMAGED)
         return cast("dict[str, str]", kept)
 
     def _write_file(self, kept: Mapping[str, str]) -> None:
         path = self.file()
-        beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "wb") as out:
                 out.write(json.dumps(dict(sorted(kept.items())), indent=1).encode() + b"\n")
                 out.flush()
                 os.fsync(out.fileno())
-            beside.replace(path)
+            temporary.replace(path)
         except OSError as error:
             with suppress(OSError):
-                beside.unlink()
-            raise StorageError(f"the key could not be kept in {path}: {error.strerror}") from None
+                temporary.unlink()
+            raise StorageError(f"cannot write the key to {path}: {error.strerror}") from None
+
+
+def own_host(name: str) -> str | None:
+    """The vendor's own host, where the name is a vendor's."""
+    return Endpoint(ADDRESSES[name]).authority if name in ADDRESSES else None
+
+
+def host_of(text: str) -> str:
+    """The host of an address, or of a host that is written alone, with its port if it is not the usual one."""
+    return Endpoint(text if "://" in text else f"https://{text}").authority
+
+
+def variable_of(name: str) -> str:
+    """The variable of a key of that name."""
+    return _PREFIX + re.sub(r"[^A-Z0-9]", "_", _checked(name).upper())
+
+
+def _entry(name: str, host: str | None) -> str:
+    """The name of a stored key; a vendor's own host is left out."""
+    return name if host == own_host(name) else f"{name}@{host}"
+
+
+def _split(entry: str) -> tuple[str, str | None]:
+    name, _, host = entry.partition("@")
+    return name, host or own_host(name)
 
 
 def _checked(name: str) -> str:
     if not _NAME.match(name):
         raise InvalidInputError(
-            f"{name!r} is not the name of a key", hint="use a provider's, such as anthropic"
+            f"{name!r} is not a valid key name", hint="use a provider's, such as anthropic"
         )
     return name
 
 
 def _is_key(value: str) -> bool:
-    """Whether it could stand in a header, and so be one."""
+    """True if the value can be sent in a header."""
     return 0 < len(value) <= _KEY_LIMIT and value.isascii() and value.isprintable() and " " not in value
 
 
@@ -246,7 +350,7 @@ def _found(value: str, name: str, where: str) -> Secret:
     if not _is_key(value):
         raise ProviderError(
             Trouble.AUTHENTICATION,
-            f"what {where} holds for {name} is not a key: nothing was sent",
+            f"the value in {where} for {name} is not a valid key: nothing was sent",
             hint=f"{_A_KEY}; set it again",
         )
     return Secret(value)

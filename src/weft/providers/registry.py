@@ -1,4 +1,4 @@
-"""Which providers there are: ours and anyone's, by name, from the entry points `weft.providers`."""
+"""Providers by name, from the entry points `weft.providers` of all installed packages."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -45,20 +45,20 @@ class Registry(Plugins[Provider]):
         try:
             make = cast("Callable[[], Provider]", point.load())
             if not callable(make):
-                raise TypeError("it cannot be called")  # noqa: TRY301 - told like whatever else is wrong with it
+                raise TypeError("it is not callable")  # noqa: TRY301 - reported like other errors of a package
             return make()
         except WeftError:
             raise
         except Exception as error:
-            # Anybody's package: whatever is wrong with it must not take the others along.
+            # An error of one package must not affect the other providers.
             raise ProviderError(
                 Trouble.UNKNOWN,
                 f"the provider {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}",
-                hint=f"mend or uninstall the package {package_of(point)}",
+                hint=f"update or uninstall the package {package_of(point)}",
             ) from error
 
     async def close(self) -> None:
-        """Close what every provider that was made here holds open in the running event loop."""
+        """Close the connections of all providers in the running event loop."""
         with self._lock:
             made = list(self._loaded.values())
         for provider in made:
@@ -67,5 +67,5 @@ class Registry(Plugins[Provider]):
 
 @lru_cache(maxsize=1)
 def installed_providers() -> Registry:
-    """Everything that installed packages offer. Found once: packages do not come and go while we run."""
+    """The providers of all installed packages, looked up once per process."""
     return Registry.installed()

@@ -1,37 +1,103 @@
-"""A model that says what it was told to: for our tests and for yours."""
+"""A scripted model, for our tests and for yours."""
 
+import asyncio
 import json
 import re
 import threading
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
 from weft.errors import ProviderError, Trouble
+from weft.providers.adapter import is_dry_run
 from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Profile, Request
-from weft.providers.composing import is_composing
 from weft.providers.events import (
+    ChoiceFinished,
     Ending,
     Event,
-    Finished,
-    Introduced,
-    Spent,
+    ModelReported,
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
     TokenChance,
     ToolCalled,
+    UsageReported,
 )
-from weft.providers.gate import Gate
-from weft.providers.wire import Answered, Received, Sent
+from weft.providers.exchange import WireBytes, WireHead, WireRequest
 from weft.tree.attempt import Usage
 from weft.tree.content import Thinking, ToolCall, plain_text
 from weft.tree.json import JsonObject
 from weft.tree.message import message_to_wire
 from weft.tree.node import Role
 
-__all__ = ["Reply", "Script", "Scripted"]
+__all__ = ["Gate", "Reply", "Script", "Scripted"]
+
+
+class Gate:
+    """Blocks a scripted stream until a test lets its chunks through. Any thread may open it."""
+
+    def __init__(self, allowed: int = 0) -> None:
+        self._allowed: int | None = allowed
+        self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
+        self._changed = threading.Condition()
+        self.passed = 0
+        """How many chunks went through."""
+
+    async def go_through(self) -> None:
+        with self._changed:
+            if self._allowed is None or self._allowed > 0:
+                self._allowed = None if self._allowed is None else self._allowed - 1
+                self.passed += 1
+                return
+            loop = asyncio.get_running_loop()
+            ticket = loop.create_future()
+            self._waiting.append((loop, ticket))
+            self._changed.notify_all()
+        try:
+            await ticket
+        except asyncio.CancelledError:
+            with self._changed:
+                self._waiting = deque(each for each in self._waiting if each[1] is not ticket)
+            raise
+
+    def let(self, count: int = 1) -> None:
+        """Let so many more chunks through."""
+        with self._changed:
+            for _ in range(count):
+                if self._waiting:
+                    self._release()
+                elif self._allowed is not None:
+                    self._allowed += 1
+
+    def open(self) -> None:
+        """Let everything through from now on."""
+        with self._changed:
+            self._allowed = None
+            while self._waiting:
+                self._release()
+
+    def _release(self) -> None:
+        loop, ticket = self._waiting.popleft()
+        self.passed += 1
+        loop.call_soon_threadsafe(_settle, ticket)
+
+    def wait(self, count: int = 1, *, timeout: float = 30) -> None:
+        """Block this thread until so many streams wait at the gate."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: len(self._waiting) >= count, timeout):
+                raise TimeoutError(f"{len(self._waiting)} of {count} streams reached the gate")
+
+    async def reached(self, count: int = 1) -> None:
+        """The same without blocking the event loop."""
+        await asyncio.to_thread(self.wait, count)
+
+
+def _settle(ticket: asyncio.Future[None]) -> None:
+    if not ticket.done():
+        ticket.set_result(None)
+
 
 _RESULT = re.compile(r"^\[result:\d+\] → ", re.MULTILINE)
 _PIECE = re.compile(r"\s*\S+\s*\Z|\s*\S+|\s+\Z")
@@ -58,7 +124,7 @@ class Reply:
 
     text: str = ""
     chunks: tuple[str, ...] | None = None
-    """The text in the pieces it is streamed in; words if not given."""
+    """The chunks of the text; words if not given."""
     thinking: Thinking | None = None
     calls: tuple[ToolCall, ...] = ()
     ending: Ending | None = Ending.STOP
@@ -80,20 +146,20 @@ Script: TypeAlias = (
 
 
 def echo(request: Request, choice: int) -> str:
-    """What `scripted:` models say if nobody wrote them a script: the last words, said back.
+    """The default script of `scripted:` models: they repeat the last message.
 
     An agent may bring a script of its own, as its setting `script`: what it says in the turns of a
     run, one after another.
     """
-    told = _own_script(request)
-    if told is not None:
-        return told
+    reply = _own_script(request)
+    if reply is not None:
+        return reply
     if request.prompt is not None:
-        said = request.prompt[-200:].rpartition("\n")[2]
+        last = request.prompt[-200:].rpartition("\n")[2]
     else:
-        said = request.messages[-1].text if request.messages else ""
+        last = request.messages[-1].text if request.messages else ""
     number = f" ({choice + 1})" if request.parameters.n > 1 else ""
-    return f" {said.strip()}{number}" if request.prompt is not None else f"You said{number}: {said.strip()}"
+    return f" {last.strip()}{number}" if request.prompt is not None else f"You said{number}: {last.strip()}"
 
 
 def _own_script(request: Request) -> str | None:
@@ -138,7 +204,7 @@ class Scripted:
         self._name = name
         self._lock = threading.Lock()
         self.requests: list[Request] = []
-        """Everything that was asked, in order."""
+        """All requests, in order."""
 
     @property
     def name(self) -> str:
@@ -155,7 +221,7 @@ class Scripted:
         """Nothing is held open."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Event]:
-        if is_composing():
+        if is_dry_run():
             yield _sent(self._name, request)
             return
         with self._lock:
@@ -165,23 +231,23 @@ class Scripted:
         yield _sent(self._name, request)
         failing = next((each.error for each in replies if each.error and not each.pieces), None)
         if failing is not None:
-            yield Answered(status=failing.status or 500, headers=())
-            yield Received(_line({"error": {"type": failing.trouble.value, "message": failing.message}}))
+            yield WireHead(status=failing.status or 500, headers=())
+            yield WireBytes(_line({"error": {"type": failing.trouble.value, "message": failing.message}}))
             raise failing
         request_id = f"scripted-{number}"
-        yield Answered(status=200, headers=((b"request-id", request_id.encode()),), reason=b"OK")
-        yield Introduced(request.model, request_id)
+        yield WireHead(status=200, headers=((b"request-id", request_id.encode()),), reason=b"OK")
+        yield ModelReported(request.model, request_id)
         for piece in _interleaved(replies, request):
             if self._gate is not None:
                 await self._gate.go_through()
-            yield Received(piece.line)
+            yield WireBytes(piece.line)
             for event in piece.events:
                 yield event
             if piece.error is not None:
                 raise piece.error
         usage = _usage(request, replies)
-        yield Received(_line({"usage": {"prompt": usage.prompt, "completion": usage.completion}}))
-        yield Spent(usage)
+        yield WireBytes(_line({"usage": {"prompt": usage.prompt, "completion": usage.completion}}))
+        yield UsageReported(usage)
 
     def _take(self, request: Request) -> list[Reply]:
         count = request.parameters.n
@@ -191,14 +257,14 @@ class Scripted:
             )
         if self._write is not None:
             return [_reply(self._write(request, choice)) for choice in range(count)]
-        found = [_reply(each) for each in islice(self._replies or (), count)]
-        if len(found) < count:
+        replies = [_reply(each) for each in islice(self._replies or (), count)]
+        if len(replies) < count:
             raise ProviderError(
                 Trouble.INVALID_REQUEST,
                 "the script has no more replies",
                 hint="give it one for each choice of each call",
             )
-        return found
+        return replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,14 +274,14 @@ class _Piece:
     error: ProviderError | None = None
 
 
-def _reply(said: str | Reply | ProviderError) -> Reply:
-    if isinstance(said, ProviderError):
-        return Reply(error=said)
-    return Reply(text=said) if isinstance(said, str) else said
+def _reply(script: str | Reply | ProviderError) -> Reply:
+    if isinstance(script, ProviderError):
+        return Reply(error=script)
+    return Reply(text=script) if isinstance(script, str) else script
 
 
 def _interleaved(replies: Sequence[Reply], request: Request) -> Iterator[_Piece]:
-    """The choices' pieces in turn, as a provider that writes them at once would send them."""
+    """The chunks of all choices in turn, as a provider with parallel choices sends them."""
     left = [_pieces(reply, choice, request) for choice, reply in enumerate(replies)]
     while left:
         going: list[Iterator[_Piece]] = []
@@ -238,11 +304,13 @@ def _pieces(reply: Reply, choice: int, request: Request) -> Iterator[_Piece]:
         chances = _chances(reply, index, text, request.parameters.logprobs)
         yield _Piece(_line({"choice": choice, "text": text}), (TextDelta(text, choice, chances),))
     if len(pieces) < len(reply.pieces):
-        yield _Piece(_line({"choice": choice, "end": "length"}), (Finished(Ending.LENGTH, choice, "length"),))
+        yield _Piece(
+            _line({"choice": choice, "end": "length"}), (ChoiceFinished(Ending.LENGTH, choice, "length"),)
+        )
         return
     for call in reply.calls:
-        told: JsonObject = {"choice": choice, "call": {"id": call.id, "name": call.name}}
-        yield _Piece(_line(told), (ToolCalled(call, choice),))
+        event: JsonObject = {"choice": choice, "call": {"id": call.id, "name": call.name}}
+        yield _Piece(_line(event), (ToolCalled(call, choice),))
     yield _end(reply, choice)
 
 
@@ -251,11 +319,11 @@ def _end(reply: Reply, choice: int) -> _Piece:
         return _Piece(_line({"choice": choice, "error": reply.error.trouble.value}), (), reply.error)
     if reply.ending is None:
         return _Piece(
-            b"", (), ProviderError(Trouble.NETWORK, "the connection was cut before the answer ended")
+            b"", (), ProviderError(Trouble.NETWORK, "the connection closed before the answer ended")
         )
     ending = Ending.TOOL_CALLS if reply.calls and reply.ending is Ending.STOP else reply.ending
     line = _line({"choice": choice, "end": ending.value})
-    return _Piece(line, (Finished(ending, choice, ending.value),))
+    return _Piece(line, (ChoiceFinished(ending, choice, ending.value),))
 
 
 def _chances(reply: Reply, index: int, text: str, wanted: int | None) -> tuple[TokenChance, ...]:
@@ -279,7 +347,7 @@ def _usage(request: Request, replies: Sequence[Reply]) -> Usage:
     return Usage(prompt=prompt, completion=completion, total=prompt + completion)
 
 
-def _sent(provider: str, request: Request) -> Sent:
+def _sent(provider: str, request: Request) -> WireRequest:
     """The request as bytes, in pieces that later requests share."""
     fields: dict[str, object] = {"model": request.model, "n": request.parameters.n}
     segments = [_line({**fields, "system": list(request.system)})]
@@ -288,7 +356,7 @@ def _sent(provider: str, request: Request) -> Sent:
     segments += [_line(message_to_wire(message)) for message in request.messages]
     if request.prefill:
         segments.append(_line({"prefill": request.prefill}))
-    return Sent(
+    return WireRequest(
         method="POST",
         url=f"{provider}://{request.model}",
         headers=(),

@@ -1,6 +1,5 @@
 """Threads that look after an open grove by themselves: woken by every commit here, and now and then."""
 
-import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
@@ -9,7 +8,6 @@ from typing import ClassVar, TypeVar
 
 from weft.errors import WeftError
 from weft.store.base import Store
-from weft.store.forking import at_work
 
 __all__ = ["Attendant", "attend", "dismiss"]
 
@@ -33,18 +31,14 @@ class Attendant(ABC):
 
     def __init__(self, store: Store) -> None:
         self._store = weakref.ref(store)
-        self.begin_anew()
+        self._woken = threading.Event()
+        self.stopping = threading.Event()
+        self._thread: threading.Thread | None = None
         store.watch(self.wake)
 
     @abstractmethod
     def attend(self, store: Store) -> None:
         """Do what there is to do, and look at `stopping` in between."""
-
-    def begin_anew(self) -> None:
-        """At first, and in a forked child, where the thread is gone and locks may be held for ever."""
-        self._woken = threading.Event()
-        self.stopping = threading.Event()
-        self._thread: threading.Thread | None = None
 
     def wake(self) -> None:
         """Something was committed."""
@@ -84,8 +78,7 @@ class Attendant(ABC):
             if store is None:
                 return
             try:
-                with at_work():
-                    self.attend(store)
+                self.attend(store)
             except WeftError:
                 # A full disk or a lost server: the writers are told, and the next look tries again.
                 self.stopping.wait(_PAUSE_SECONDS)
@@ -117,16 +110,3 @@ def dismiss(store: Store, kind: type[Attendant] = Attendant) -> None:
         here[:] = [each for each in here if each not in going]
     for each in going:
         each.stop()
-
-
-def _after_fork() -> None:
-    """Threads stayed with the parent; a lock that was held there would never be released here."""
-    global _guard  # noqa: PLW0603 - the one lock of the module
-    _guard = threading.RLock()
-    for here in list(_attending.values()):
-        for each in here:
-            each.begin_anew()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -9,13 +9,14 @@ from typing import Any
 import orjson
 from sqlalchemy import select
 
-from weft.errors import StorageError
+from weft.errors import NotFoundError, StorageError
 from weft.provenance.ancestry import ancestry
 from weft.provenance.bundle import BundleWriter
 from weft.provenance.chain import hashed_value
-from weft.provenance.columns import Neighbours
+from weft.provenance.columns import Neighbours, readable_nodes
 from weft.provenance.nodes import AgentFacts, Around, belongings_of, facts_of
 from weft.provenance.report import Findings, Report, Verdict
+from weft.provenance.rows import values_of
 from weft.provenance.stamps import STAMP_STATES, StampStatus
 from weft.provenance.verify import verify_grove, verify_nodes, verify_tree
 from weft.runtime.operations.permissions import Actor, require_access, require_permission
@@ -23,7 +24,7 @@ from weft.store import schema
 from weft.store.base import Store
 from weft.store.bodies import load_body, manifest_of, request_segments
 from weft.store.contents import load_content
-from weft.store.queries import find_node, node_rows
+from weft.store.queries import find_node
 from weft.store.references import find_tree
 from weft.store.rows import AGENT_TYPES, NodeRow
 from weft.store.session import Session
@@ -124,6 +125,13 @@ class ProvenanceHandle:
         return self._evidence.raw_response(self.value.tree_id, self.value.node_id)
 
     @property
+    def replaced_keys(self) -> list[int]:
+        """Offsets in the raw response at which the provider echoed our own key, and it was replaced."""
+        from weft.providers.redaction import marks_in  # noqa: PLC0415 - providers are imported when used
+
+        return marks_in(self.raw_response or b"")
+
+    @property
     def request(self) -> bytes | None:
         """The body that was sent, byte for byte."""
         return self._evidence.request(self.value.tree_id, self.value.node_id)
@@ -153,15 +161,16 @@ class Evidence:
 
     def _require_look(self, session: Session) -> None:
         """Whoever owns the grove may always look: its own rights may be what was damaged."""
-        owner = session.execute(select(schema.grove.c.owner)).scalar()
-        if self.actor != Actor(owner or 0):
+        owners = values_of(session, select(schema.grove.c.owner), int)
+        if self.actor not in map(Actor, owners):
             require_permission(session, self.actor, Permission.LOOM_AWARE, "look")
 
-    def verify_grove(self, progress: Progress | None = None) -> Report:
+    def verify_grove(self, progress: Progress | None = None, *, quick: bool = False) -> Report:
+        """The whole grove; `quick` skips the database's check of indexes against tables."""
         with self.store.read() as session:
             self._require_look(session)
             require_access(session, self.actor, MemberRole.READER)
-            return verify_grove(session, self.store.blobs, progress)
+            return verify_grove(session, self.store, progress, quick=quick)
 
     def verify_tree(self, tree: str, progress: Progress | None = None) -> Report:
         with self.store.read() as session:
@@ -304,7 +313,10 @@ def _lines(
     lookup = Neighbours(session, tree)
     around = Around(ulid, lookup, AgentFacts(names, {}))
     for start in range(0, len(keys), _SOME):
-        rows = list(node_rows(session, tree, keys[start : start + _SOME]).values())
+        some = keys[start : start + _SOME]
+        rows = list(readable_nodes(session, Findings(), tree, some).values())
+        if len(rows) < len(some):
+            raise NotFoundError("a node that others were written from is not there", hint="verify the tree")
         lookup.learn(rows)
         mine = belongings_of(session, Findings(), tree, [row.key for row in rows])
         for row in sorted(rows, key=lambda row: row.key):

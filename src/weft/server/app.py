@@ -14,8 +14,8 @@ from starlette.responses import Response
 from weft import __version__
 from weft.errors import CODES, InvalidInputError, NotFoundError, WeftError
 from weft.grove.grove import Grove
-from weft.server.admitting import Door
-from weft.server.guarding import Guard
+from weft.server.auth import Door
+from weft.server.middleware import Guard
 from weft.server.routes import events, pages, recipes, records, trees
 from weft.server.settings import ServerSettings
 from weft.server.wire import JsonAnswer, answer_error

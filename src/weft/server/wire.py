@@ -8,7 +8,7 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
-from weft.context.javascript import parse_json
+from weft.context.js_compat import parse_json
 from weft.errors import ConflictError, InvalidInputError, WeftError
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.wire import to_wire

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
 
-__all__ = ["BLOB_LIMIT", "BlobStore", "IncomingBlob", "blobs_beside"]
+__all__ = ["BLOB_LIMIT", "BlobStore", "IncomingBlob", "blobs_beside", "make_private_folder"]
 
 BLOB_LIMIT = 512 * 1024 * 1024
 _NEW = ".new-"
@@ -36,7 +36,7 @@ class BlobStore:
             return ref
         path = self.path(ref)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(path.parent)
             self._write(path, data)
             self._sign()
         except OSError as error:
@@ -127,7 +127,7 @@ class BlobStore:
             except FileNotFoundError:
                 continue
             try:
-                self._leaving.mkdir(parents=True, exist_ok=True, mode=0o700)
+                make_private_folder(self._leaving)
                 self._write(self._leaving / ref, str(stored_at).encode())
             except OSError as error:
                 raise StorageError(
@@ -190,16 +190,16 @@ class BlobStore:
         """A copy of the grove, with the same id, keeps its media here as well: none may go any more."""
         signs = self.folder / "groves"
         if self.folder.exists():
-            signs.mkdir(exist_ok=True, mode=0o700)
-            (signs / "copies").touch()
+            make_private_folder(signs)
+            (signs / "copies").touch(mode=0o600)
 
     def _sign(self) -> None:
         """Leave a mark that this grove keeps media here."""
         if self.grove is not None and not self._is_signed:
             with contextlib.suppress(OSError):
                 signs = self.folder / "groves"
-                signs.mkdir(parents=True, exist_ok=True, mode=0o700)
-                (signs / self.grove).touch()
+                make_private_folder(signs)
+                (signs / self.grove).touch(mode=0o600)
                 self._is_signed = True
 
     @property
@@ -229,6 +229,13 @@ class BlobStore:
         _sync_folder(path.parent)
 
 
+def make_private_folder(folder: Path) -> None:
+    """Make a folder, and those above it, that only their owner can look into."""
+    for each in reversed([folder, *folder.parents]):
+        if not each.exists():
+            each.mkdir(exist_ok=True, mode=0o700)
+
+
 def blobs_beside(database: Path) -> Path:
     """The folder with the blobs of a grove that is a file."""
     return database.with_name(database.name + "-blobs")
@@ -243,7 +250,7 @@ class IncomingBlob:
         self._sign = sign
         self._digest = hashlib.sha256()
         with self._explained():
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(path.parent)
             descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=_NEW)
         self._temporary = Path(name)
         self._file = os.fdopen(descriptor, "wb")

@@ -1,6 +1,6 @@
 """What agents keep in mind, as rows: one count of them for each agent in each tree."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from weft.store.session import Session
 from weft.store.transaction import Transaction
 
 __all__ = [
+    "TRACE",
     "MemoryKind",
     "MemoryRow",
     "add_memory",
@@ -39,6 +40,10 @@ class MemoryKind(IntEnum):
     """The run that was begun last, and how many there were: one row."""
     RESULT = 6
     """What a command of this run or of the last one came to; the label is the run."""
+
+
+TRACE = frozenset({MemoryKind.ACTION, MemoryKind.RUN, MemoryKind.RESULT})
+"""Written without an event: each row carries a hash of itself."""
 
 
 class MemoryRow(NamedTuple):
@@ -83,15 +88,18 @@ def add_memory(
     *,
     now: int,
     label: str | None = None,
-) -> int:
-    """One more row of (tree, agent); its ordinal. The caller has locked the tree."""
+    seal: Callable[[MemoryRow], MemoryRow] | None = None,
+) -> MemoryRow:
+    """One more row of (tree, agent), changed by `seal` before it is written. The caller has locked the tree."""
     tree, agent = place
     last = transaction.execute(
         select(func.max(_memory.c.ordinal)).where(_memory.c.tree == tree, _memory.c.agent == agent)
     ).scalar()
     ordinal = 1 if last is None else int(last) + 1
-    transaction.add(_memory, MemoryRow(tree, agent, ordinal, kind, label, body, now, None)._asdict())
-    return ordinal
+    row = MemoryRow(tree, agent, ordinal, kind, label, body, now, None)
+    row = row if seal is None else seal(row)
+    transaction.add(_memory, row._asdict())
+    return row
 
 
 def mark_memory(transaction: Transaction, row: MemoryRow, removed: int | None) -> None:
@@ -99,9 +107,10 @@ def mark_memory(transaction: Transaction, row: MemoryRow, removed: int | None) -
     transaction.execute(update(_memory).where(*_is(row)).values(removed=removed))
 
 
-def put_run(transaction: Transaction, row: MemoryRow, run: str, body: str, now: int) -> None:
+def put_run(transaction: Transaction, row: MemoryRow) -> None:
     """The one row that tells of the last run."""
-    transaction.execute(update(_memory).where(*_is(row)).values(label=run, body=body, created_at=now))
+    values = {"label": row.label, "body": row.body, "created_at": row.created_at}
+    transaction.execute(update(_memory).where(*_is(row)).values(values))
 
 
 def forget_older(transaction: Transaction, tree: int, agent: int, kind: MemoryKind, keep: int) -> None:

@@ -9,26 +9,44 @@ from sqlalchemy import Connection, column, inspect, select, table
 
 from weft.errors import StorageError
 
-__all__ = ["HEAD", "migrate", "schema_version"]
+__all__ = ["HEAD", "migrate", "require_known", "schema_version"]
 
 HEAD = "0012"
 """The newest file in migrations/versions."""
+_FIRST = "0012"
+"""The oldest: what a new grove begins with."""
 
 _VERSION = table("alembic_version", column("version_num"))
 
 
-def migrate(connection: Connection) -> None:
-    """Apply what is missing, all or nothing; refuse a grove from the future."""
+def migrate(connection: Connection, *, read_only: bool = False) -> None:
+    """Apply what is missing, all or nothing; refuse a grove that this Weft cannot bring to its schema."""
     with connection.begin():
         present = schema_version(connection)
         if present == HEAD:
             return
-        if present is not None and present > HEAD:
+        if present is not None:
+            require_known(present)
+        if read_only:
             raise StorageError(
-                f"this grove has schema {present}, written by a newer Weft; this one knows {HEAD}",
-                hint="upgrade Weft",
+                f"this grove has schema {present}, and must be upgraded to {HEAD}, but it is read-only",
+                hint="make the file and its folder writable, or copy it to where you may write",
             )
         _upgrade(connection)
+
+
+def require_known(version: str) -> None:
+    """Refuse a schema that is newer than this Weft, or older than the first that it can upgrade."""
+    if version > HEAD:
+        raise StorageError(
+            f"this grove has schema {version}, written by a newer Weft; this one knows {HEAD}",
+            hint="upgrade Weft",
+        )
+    if version < _FIRST:
+        raise StorageError(
+            f"this grove has schema {version}, from before the first release; the oldest that opens is {_FIRST}",
+            hint="write it to a file with the Weft that made it (weft export), and weft import that file here",
+        )
 
 
 def schema_version(connection: Connection) -> str | None:

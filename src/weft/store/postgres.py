@@ -40,7 +40,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from weft.errors import InvalidInputError, StorageError, UnavailableError, WeftError
 from weft.store import schema
-from weft.store.base import Store
+from weft.store.base import Store, require_same_process
 from weft.store.blobs import BlobStore
 from weft.store.migrate import migrate
 from weft.store.search_postgres import PostgresTerms
@@ -226,13 +226,39 @@ class PostgresStore(Store):
                 time.sleep(0.005 * 2**attempt)
         raise UnavailableError("too many others are writing the same place", hint="try again in a moment")
 
+    def find_damage(self, session: Session) -> list[str]:
+        """Every index against its table, by PostgreSQL's extension amcheck."""
+        installed = session.execute(text("SELECT 1 FROM pg_extension WHERE extname = 'amcheck'")).first()
+        if installed is None:
+            raise UnavailableError("the extension amcheck is not installed", hint="CREATE EXTENSION amcheck")
+        indexes = session.execute(
+            text(
+                "SELECT c.oid, c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
+                "JOIN pg_am a ON a.oid = c.relam "
+                "WHERE a.amname = 'btree' AND c.relnamespace = current_schema()::regnamespace "
+                "ORDER BY c.relname"
+            )
+        ).all()
+        damage: list[str] = []
+        check = text("SELECT bt_index_check(CAST(:index AS oid)::regclass, true)")
+        for index in indexes:
+            try:
+                with session.connection.begin_nested():
+                    session.execute(check, {"index": index.oid})
+            except DBAPIError as error:
+                if getattr(error.orig, "sqlstate", "") == "42501":
+                    raise UnavailableError("this user may not run amcheck") from error
+                damage.append(f"index {index.relname}: {error.orig}".strip())
+        return damage
+
     def copy_file(self, path: Path, progress: Callable[[int, int], None]) -> bool:
         del path, progress
         return False
 
     def close(self) -> None:
         self._closed = True
-        self._engine.dispose()
+        # A forked child must not end the connections of its parent.
+        self._engine.dispose(close=self._process == os.getpid())
 
     def _take_back(self, _driver: object, record: ConnectionPoolEntry) -> None:
         if self._closed:
@@ -269,12 +295,11 @@ class PostgresStore(Store):
             return result
 
     def _did_commit(self, written: Transaction) -> bool:
-        """The connection broke during the commit: look whether the event is there."""
-        for state in written.cache.trees.values():
-            if state.head is not None:
-                return self._has_event(state.key, state.events, state.head)
-        grove = written.cache.grove
-        return grove is not None and grove.head is not None and self._has_event(0, grove.events, grove.head)
+        """The connection broke during the commit: look whether an event of this transaction is there.
+
+        Without one it cannot be told, and the error says that the database did not answer.
+        """
+        return written.last_event is not None and self._has_event(*written.last_event)
 
     def _has_event(self, tree: int, ordinal: int, digest: bytes) -> bool:
         events = schema.events
@@ -294,9 +319,7 @@ class PostgresStore(Store):
     def _require_open(self) -> None:
         if self._closed:
             raise UnavailableError("the grove is closed", hint="open it again")
-        if self._process != os.getpid():
-            self._engine.dispose(close=False)
-            self._process = os.getpid()
+        require_same_process(self._process, self.name)
 
     @contextlib.contextmanager
     def _explained(self) -> Generator[None]:

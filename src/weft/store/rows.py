@@ -132,7 +132,7 @@ def place_of_root(key: int, size: Measure, *, attachments: bool, instructs: bool
 
 
 def place_below(
-    parent: NodeRow, jump_of_jump: int, key: int, size: Measure, *, attachments: bool, instructs: bool
+    parent: NodeRow | Place, jump_of_jump: int, key: int, size: Measure, *, attachments: bool, instructs: bool
 ) -> Place:
     """The place of a new position below another.
 

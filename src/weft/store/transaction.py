@@ -113,6 +113,8 @@ class Transaction(Session):
         super().__init__(connection, dialect)
         self.cache = cache
         self.writes = 0
+        self.last_event: tuple[int, int, bytes] | None = None
+        """Tree, ordinal and hash of the last event that this transaction adds: there if it was committed."""
         self.require_wanted: Callable[[], None] | None = None
         """Raises where whoever wanted this has gone: asked before rows are sent."""
         self._pending: dict[Table, list[dict[str, Any]]] = {}
@@ -296,6 +298,7 @@ class Transaction(Session):
         digest: bytes,
     ) -> None:
         """Append an event; who numbers it depends on the database."""
+        self.last_event = tree, ordinal, digest
         if self.dialect.counts_events:
             number = self.next_event_number()
             row = (tree, ordinal, number, 0, kind, agent, payload, inverse, created_at, previous, digest)

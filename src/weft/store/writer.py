@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any, Protocol
 
 from weft.errors import UnavailableError, WeftError
-from weft.store.forking import at_work
 from weft.store.transaction import Transaction
 
 __all__ = ["Group", "GroupWriter"]
@@ -40,10 +39,11 @@ class Group(Protocol):
 class _Job:
     """One caller's work. A bare lock tells when it is done: the cheapest way to wait."""
 
-    __slots__ = ("_done", "abandoned", "error", "finished", "result", "taken", "work")
+    __slots__ = ("_done", "abandoned", "error", "finished", "result", "taken", "timeout", "work")
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, timeout: float) -> None:
         self.work = work
+        self.timeout = timeout
         self.taken = False
         self.abandoned = False
         self.finished = False
@@ -66,11 +66,13 @@ class GroupWriter:
     """Gathers work and hands it over in groups."""
 
     def __init__(
-        self, run_group: Callable[[Callable[[Group], None], Callable[[], None]], None], *, timeout: float
+        self,
+        run_group: Callable[[Callable[[Group], None], Callable[[], None]], None],
+        shut_down: Callable[[], None],
     ) -> None:
-        """`run_group` is told what to do and whom to tell as soon as it holds the lock."""
+        """`run_group` gets the work, and what to call as soon as it holds the lock; `shut_down` is called last."""
         self._run_group = run_group
-        self._timeout = timeout
+        self._shut_down = shut_down
         self._jobs: deque[_Job] = deque()
         self._ready = threading.Condition()
         self._wake_at = 1
@@ -78,15 +80,17 @@ class GroupWriter:
         self._closing = False
         self._holding = False
         """Whether the lock is held: then nobody waits for another process."""
-        self._thread = threading.Thread(target=self._loop, name="weft-writer", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
 
-    def submit(self, work: Work) -> Any:
+    def submit(self, work: Work, timeout: float) -> Any:
         """Run work in a transaction; return its result once it is durable."""
-        job = _Job(work)
+        job = _Job(work, timeout)
         with self._ready:
             if self._closing:
                 raise UnavailableError("the grove is closed", hint="open it again")
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._loop, name="weft-writer", daemon=True)
+                self._thread.start()
             self._jobs.append(job)
             if len(self._jobs) >= self._wake_at:
                 self._ready.notify()
@@ -103,11 +107,11 @@ class GroupWriter:
 
     def _wait_for(self, job: _Job) -> None:
         """In short turns: a signal that another thread received is only seen between two of them."""
-        turn = min(_TURN_SECONDS, self._timeout)
+        turn = min(_TURN_SECONDS, job.timeout)
         waited = 0.0
         while not job.wait(turn):
             waited += turn
-            if waited >= self._timeout:
+            if waited >= job.timeout:
                 self._refuse_to_wait(job)
                 waited = 0.0
 
@@ -117,7 +121,7 @@ class GroupWriter:
             if not job.taken and not self._holding:
                 self._jobs.remove(job)
                 raise UnavailableError(
-                    f"another process has held the grove's write lock for {self._timeout:g} seconds",
+                    f"another process has held the grove's write lock for {job.timeout:g} seconds",
                     hint="try again, or see which process is writing; nothing was written",
                 )
 
@@ -128,15 +132,18 @@ class GroupWriter:
                 self._jobs.remove(job)
                 return
             job.abandoned = True
-        job.wait(self._timeout)
+        job.wait(job.timeout)
 
-    def close(self) -> bool:
-        """Finish what was submitted, then stop; False if something still runs after a while."""
+    def stop(self) -> None:
+        """Finish what was submitted, shut down and end; does not wait for it."""
         with self._ready:
             self._closing = True
             self._ready.notify()
-        self._thread.join(self._timeout)
-        return not self._thread.is_alive()
+
+    def join(self, timeout: float) -> None:
+        """Wait for the end, a while; what is still being written then is finished all the same."""
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout)
 
     def _loop(self) -> None:
         written = 0
@@ -146,13 +153,13 @@ class GroupWriter:
                 while not self._jobs and not self._closing:
                     self._ready.wait()
                 if not self._jobs:
-                    return
+                    break
                 if written > 1 and len(self._jobs) < written and not self._closing:
                     # Those just told usually come back at once: let one commit serve them all.
                     self._wake_at = min(written, _GROUP_LIMIT)
                     self._ready.wait(_LINGER_SECONDS)
-            with at_work():
-                written = self._write()
+            written = self._write()
+        self._shut_down()
 
     def _write(self) -> int:
         taken: list[_Job] = []

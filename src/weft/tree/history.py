@@ -1,21 +1,21 @@
-"""What happened: recorded operations, and steps back and forth through them."""
+"""Recorded operations as a history lists them, and steps of undo and redo."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 from weft.tree.content import JsonObject
 
-__all__ = ["Happening", "Stepped"]
+__all__ = ["HistoryEntry", "HistoryStep"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stepped:
+class HistoryStep:
     """One step of an undo or a redo."""
 
     direction: str
     """`undo` or `redo`."""
     kind: str
-    """Of the operation that was taken back or done again."""
+    """Of the operation that was undone or redone."""
     ordinal: int
     """Of that operation's event."""
     event: int
@@ -25,11 +25,11 @@ class Stepped:
     nodes: tuple[str, ...]
     """Ids of nodes that it hid or showed."""
     run: str | None = None
-    """The generation it is a part of: its continuations are stepped over together."""
+    """The generation it is a part of: its continuations are undone together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
+class HistoryEntry:
     """One recorded operation, as a history lists it."""
 
     ordinal: int
@@ -41,4 +41,4 @@ class Happening:
     nodes: tuple[str, ...]
     """Local ids of the nodes it is about."""
     undone: bool
-    """Whether an undo has taken it back, and no redo done it again."""
+    """True if it was undone and not redone since."""

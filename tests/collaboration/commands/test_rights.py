@@ -20,13 +20,13 @@ from weft.runtime.operations import (
     cursors,
     documents,
     edits,
-    history,
     metadata,
     nodes,
     references,
 )
 from weft.runtime.operations.access import admit
 from weft.runtime.operations.executor import Caller
+from weft.runtime.undo import undo as history
 from weft.tree.agent import ANALYST, COLLABORATOR, SUBJECT, Permission
 
 OPERATIONS = {

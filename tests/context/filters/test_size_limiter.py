@@ -7,7 +7,7 @@ from tests.context.filters.chats import chats
 from tests.covers import covers
 
 from weft.context.filters import apply_filters, run_filters
-from weft.context.javascript import json_units
+from weft.context.js_compat import json_units
 from weft.context.manifest import Outcome
 from weft.errors import InvalidInputError
 

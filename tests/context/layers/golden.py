@@ -12,7 +12,7 @@ from weft.context.layers.controls import ANTHROPIC, cache_controls
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import active_note, document, node, note, query, selection, url, with_images
 from weft.context.layers.recorder import record_payload
-from weft.context.layers.standing import Standing
+from weft.context.layers.system_blocks import Standing
 from weft.context.system import Instruction, SystemParts
 from weft.tree.content import Image, ToolCall, ToolResult
 

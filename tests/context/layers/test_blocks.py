@@ -11,7 +11,7 @@ from tests.context.layers.talks import Talk, in_full, library, referenced
 from tests.covers import covers
 
 from weft.context.layers.blocks import BLOCKS, Form, ToolOutput, block_of, render_item, render_tools
-from weft.context.layers.escaping import attribute, clean, one_line
+from weft.context.layers.escapes import attribute, clean, one_line
 from weft.context.layers.items import (
     ContextItem,
     active_note,

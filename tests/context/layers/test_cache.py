@@ -13,7 +13,7 @@ from weft.context.layers.items import note
 from weft.context.layers.monitor import Trigger, expected_triggers, watch
 from weft.context.layers.prediction import predict
 from weft.context.layers.recorder import record_payload
-from weft.context.layers.standing import Standing
+from weft.context.layers.system_blocks import Standing
 from weft.context.system import Instruction, SystemParts
 from weft.errors import InvalidInputError
 from weft.tree.content import Mixed, Text, Thinking, ToolCall, ToolResult

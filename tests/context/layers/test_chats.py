@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.covers import covers
 
 from weft.context.layers.chats import Chat, ChatContext, ChatMessage, read_chat, write_chat
-from weft.context.layers.resolving import (
+from weft.context.layers.note_lookup import (
     Listed,
     NoteReference,
     Whereabouts,

@@ -23,7 +23,7 @@ from weft.context.layers.names import LayerId
 from weft.context.layers.render import assemble_layers
 from weft.context.layers.request import LayeredRequest, Strip
 from weft.context.layers.settings import LayerSettings, resolve_layer_settings
-from weft.context.layers.standing import Standing
+from weft.context.layers.system_blocks import Standing
 from weft.context.select import Candidate, Outline, Reason
 from weft.context.system import Instruction, SystemParts
 from weft.errors import ContextLimitError, InvalidInputError

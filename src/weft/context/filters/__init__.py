@@ -1,8 +1,7 @@
 """Filters: plain callables from messages to messages, chained in a list, with an account of what each did."""
 
 from weft.context.filters.base import Filter, FilterContext, FilterEntry, FilterLike
-from weft.context.filters.registry import Registry, installed_filters
-from weft.context.filters.running import (
+from weft.context.filters.pipeline import (
     Filtered,
     FilterError,
     OnFilterError,
@@ -11,6 +10,7 @@ from weft.context.filters.running import (
     run_filters,
     run_filters_async,
 )
+from weft.context.filters.registry import Registry, installed_filters
 from weft.context.filters.trace import FilterStep, Mark, Trace
 
 __all__ = [

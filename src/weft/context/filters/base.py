@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
+from weft.context.collapsed_groups import DocumentReader, Documents, GroupReader
 from weft.context.filters.trace import Trace
-from weft.context.groups import DocumentReader, Documents, GroupReader
-from weft.context.javascript import is_truthy, number_of
+from weft.context.js_compat import is_truthy, number_of
 from weft.context.tokens import Estimator, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
 

@@ -3,9 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.context.filters.base import FilterContext, Options, text
-from weft.context.filters.trace import id_of_message
-from weft.context.groups import (
+from weft.context.collapsed_groups import (
     PLACEHOLDER,
     Documents,
     GroupReader,
@@ -16,7 +14,9 @@ from weft.context.groups import (
     placeholder_text,
     told,
 )
-from weft.context.javascript import fields_of, parse_json, string_of
+from weft.context.filters.base import FilterContext, Options, text
+from weft.context.filters.trace import id_of_message
+from weft.context.js_compat import fields_of, parse_json, string_of
 
 __all__ = ["collapse_groups", "is_placeholder"]
 

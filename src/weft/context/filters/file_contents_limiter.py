@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from weft.context.filters.base import FilterContext, Options, text, unless_false, whole
-from weft.context.javascript import compact_json, fields_of, is_truthy, items_of, parse_json
+from weft.context.js_compat import compact_json, fields_of, is_truthy, items_of, parse_json
 from weft.tree.json import JsonObject
 
 __all__ = ["PLACEHOLDER", "limit_file_contents"]

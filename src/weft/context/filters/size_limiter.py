@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from weft.context.filters.base import FilterContext, Options, estimator, flag, number
-from weft.context.javascript import compact_json, fields_of, is_truthy, slice_units, utf16_units
+from weft.context.js_compat import compact_json, fields_of, is_truthy, slice_units, utf16_units
 from weft.context.tokens import UTF16, counted_by
 
 __all__ = ["MAX_TOKENS", "limit_size"]

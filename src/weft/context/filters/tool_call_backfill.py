@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from weft.context.filters.base import FilterContext, Options, flag
 from weft.context.filters.trace import Trace
-from weft.context.javascript import fields_of, items_of
+from weft.context.js_compat import fields_of, items_of
 from weft.errors import LimitExceededError
 
 __all__ = ["MISSING", "backfill_tool_calls"]

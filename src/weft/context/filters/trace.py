@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
-from weft.context.javascript import compact_json, fields_of, is_truthy, utf16_units
+from weft.context.js_compat import compact_json, fields_of, is_truthy, utf16_units
 from weft.context.manifest import Entry, Kind, Outcome, Run
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue

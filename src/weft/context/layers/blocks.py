@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from weft.context.layers.escaping import attribute, clean, close_nothing, leave_open, one_line
+from weft.context.layers.escapes import attribute, clean, close_nothing, leave_open, one_line
 from weft.context.layers.items import ContextItem
 from weft.context.layers.names import ADDITIONAL, ItemType
 from weft.context.layers.outline import outline_of

@@ -11,7 +11,7 @@ from weft.context.layers.library import Attached
 from weft.context.layers.render import assemble_layers
 from weft.context.layers.request import LayeredRequest, Strip
 from weft.context.layers.settings import LayerSettings
-from weft.context.layers.standing import Standing
+from weft.context.layers.system_blocks import Standing
 from weft.context.manifest import NO_LIMIT
 from weft.context.select import Candidate, Outline, Reason
 from weft.context.settings import Preferences

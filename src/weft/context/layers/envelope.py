@@ -23,7 +23,7 @@ from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message, message_to_wire
 
 if TYPE_CHECKING:
-    from weft.context.comparing import Changes
+    from weft.context.manifest_diff import Changes
 
 __all__ = [
     "VERSION",

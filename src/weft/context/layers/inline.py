@@ -17,7 +17,7 @@ from weft.context.layers.items import ContextItem
 from weft.context.layers.library import Held, attached_twice, compact
 from weft.context.layers.names import ItemType
 from weft.context.layers.path import LayeredPath, Placed
-from weft.context.layers.preface import Given, Preface, Reference
+from weft.context.layers.turn_items import Given, Preface, Reference
 from weft.context.select import Candidate, Outline
 from weft.context.tokens import Estimator
 from weft.tree.content import Image

@@ -5,15 +5,15 @@ from dataclasses import dataclass, fields, replace
 
 from weft.context.assemble import ContextRequest, Pending, Plan, plan_context
 from weft.context.layers.blocks import render_tools
-from weft.context.layers.escaping import clean, has_nul
+from weft.context.layers.escapes import clean, has_nul
 from weft.context.layers.inline import Inline
 from weft.context.layers.library import Held, compact, current_items, promote
 from weft.context.layers.names import LIBRARY_HEADING, SUMMARY_HEADING, LayerId
 from weft.context.layers.path import LayeredPath, Placed, read_path
-from weft.context.layers.preface import Given, Preface, Reference
 from weft.context.layers.request import LayeredRequest
 from weft.context.layers.settings import Changed, Placement
-from weft.context.layers.standing import StandingLayer, standing_layer
+from weft.context.layers.system_blocks import StandingLayer, standing_layer
+from weft.context.layers.turn_items import Given, Preface, Reference
 from weft.context.limits import system_over
 from weft.context.marker import JOINT
 from weft.context.select import Candidate, Outline, least_of

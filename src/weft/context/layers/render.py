@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from weft.context.assemble import Plan
-from weft.context.layers.account import account_for
 from weft.context.layers.envelope import Envelope, Layer, Segment, canonical, sha256_of
 from weft.context.layers.items import ContextItem
+from weft.context.layers.layer_manifest import account_for
 from weft.context.layers.names import LayerId
 from weft.context.layers.plan import LayerPlan, beside_words, plan_layers
-from weft.context.layers.preface import Preface
 from weft.context.layers.request import LayeredRequest
+from weft.context.layers.turn_items import Preface
 from weft.context.limits import recent_over
 from weft.context.manifest import Facts, Manifest
 from weft.context.marker import JOINT

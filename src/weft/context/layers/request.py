@@ -8,7 +8,7 @@ from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import ContextItem
 from weft.context.layers.library import Attached
 from weft.context.layers.settings import LayerSettings
-from weft.context.layers.standing import Standing
+from weft.context.layers.system_blocks import Standing
 
 __all__ = ["LayeredRequest", "Strip"]
 

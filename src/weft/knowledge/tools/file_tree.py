@@ -6,11 +6,11 @@ from typing import TypeAlias
 from pydantic import Field
 
 from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.escaping import one_line
+from weft.context.layers.escapes import one_line
 from weft.errors import NotFoundError, StorageError, UnavailableError
 from weft.knowledge.notes import Mounted
 from weft.knowledge.tools.base import Arguments, Desk, Tool
-from weft.knowledge.tools.composing import say
+from weft.knowledge.tools.tool_output import say
 from weft.tree.marks import counted
 from weft.tree.vault import Vault
 

@@ -7,13 +7,13 @@ from typing import Literal
 from pydantic import Field
 
 from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.escaping import one_line
+from weft.context.layers.escapes import one_line
 from weft.context.layers.items import ContextItem, document, node, note, selection
 from weft.errors import InvalidInputError, PermissionDeniedError, WeftError
 from weft.knowledge.passages import Ranked, asked_words, may_answer, rank
 from weft.knowledge.periods import Period, period_of
 from weft.knowledge.tools.base import Arguments, Desk, Found, Tool
-from weft.knowledge.tools.composing import compose, say
+from weft.knowledge.tools.tool_output import compose, say
 
 __all__ = ["LOCAL_SEARCH", "SearchArguments"]
 

@@ -6,11 +6,11 @@ from pydantic import Field
 
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import ContextItem, note, selection
-from weft.context.layers.resolving import Listed, NoteReference, resolve_notes
+from weft.context.layers.note_lookup import Listed, NoteReference, resolve_notes
 from weft.errors import InvalidInputError, NotFoundError
 from weft.knowledge.notes import Mounted
 from weft.knowledge.tools.base import Arguments, Desk, Tool
-from weft.knowledge.tools.composing import compose
+from weft.knowledge.tools.tool_output import compose
 
 __all__ = ["READ_NOTE", "ReadArguments"]
 

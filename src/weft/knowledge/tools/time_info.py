@@ -9,7 +9,7 @@ from weft.context.layers.blocks import ToolOutput
 from weft.errors import InvalidInputError
 from weft.knowledge.periods import period_of
 from weft.knowledge.tools.base import Arguments, Desk, Tool
-from weft.knowledge.tools.composing import say
+from weft.knowledge.tools.tool_output import say
 
 __all__ = ["GET_TIME_INFO", "TimeArguments"]
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import url
 from weft.knowledge.tools.base import Arguments, Desk, Tool, WebPage
-from weft.knowledge.tools.composing import compose, say
+from weft.knowledge.tools.tool_output import compose, say
 
 __all__ = ["WEB_SEARCH", "WebArguments"]
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from weft.commands.scanner import scan
-from weft.context.loomaware.trace import Action
+from weft.context.agent_view.action_trace import Action
 from weft.errors import ConflictError, NotFoundError, WeftError
-from weft.providers.collecting import Choice
+from weft.providers.events import Choice
 from weft.runtime.collaborating.concluding import Conclude, edge_in
 from weft.runtime.collaborating.journal import Batch, end_run
 from weft.runtime.collaborating.turn import joined_prose

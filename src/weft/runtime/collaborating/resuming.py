@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import select
 
-from weft.context.loomaware.trace import Action
+from weft.context.agent_view.action_trace import Action
 from weft.errors import NotFoundError
 from weft.runtime.collaborating.closing import AT, BROKEN_OFF
 from weft.runtime.collaborating.starting import collaborator

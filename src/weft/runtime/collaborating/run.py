@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from weft.commands.hints import not_run_note
 from weft.commands.reply import Result, failed, results_message
-from weft.context.loomaware.assembly import Exchange
+from weft.context.agent_view.agent_context import Exchange
 from weft.context.tokens import DEFAULT
 from weft.errors import (
     ConflictError,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
+from weft.context.agent_view.agent_context import Exchange, LoomAware, loom_envelope, render_loom
+from weft.context.agent_view.history_reduction import plan_loomaware
+from weft.context.agent_view.loom_block import Place
+from weft.context.agent_view.loom_plan import LoomPlan
+from weft.context.agent_view.memory_block import Memory, Showing
+from weft.context.layers.layered_context import context_of
 from weft.context.layers.request import LayeredRequest
-from weft.context.layers.whole import context_of
-from weft.context.loomaware.assembly import Exchange, LoomAware, loom_envelope, render_loom
-from weft.context.loomaware.memory import Memory, Showing
-from weft.context.loomaware.place import Place
-from weft.context.loomaware.planned import LoomPlan
-from weft.context.loomaware.pruning import plan_loomaware
 from weft.context.result import AssembledContext
 from weft.context.select import Candidate
 from weft.runtime.contexts.agent_memory import AgentMemory

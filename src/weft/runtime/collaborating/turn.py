@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from weft.commands.hints import NotRun
 from weft.commands.parse import parse_ignored
 from weft.commands.scanner import Found, Scan, Scanner
-from weft.context.loomaware.headings import may_become_heading, strip_headings
+from weft.context.agent_view.node_headings import may_become_heading, strip_headings
 from weft.context.marker import JOINT
 from weft.context.tokens import DEFAULT
 from weft.providers.base import Request

@@ -4,13 +4,15 @@ import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, cast
 
 from sqlalchemy import select
 
-from weft.context.loomaware.memory import Memory, Pin, PinnedDocument, PinnedNode, PinnedResult, Stash
-from weft.context.loomaware.trace import Action
+from weft.context.agent_view.action_trace import Action
+from weft.context.agent_view.memory_block import Memory, Pin, PinnedDocument, PinnedNode, PinnedResult, Stash
 from weft.errors import NotFoundError, PermissionDeniedError
+from weft.provenance.facts import SEAL, trace_seal
 from weft.runtime.contexts.linked_documents import LinkedDocuments
 from weft.runtime.contexts.loom_view import words_of
 from weft.runtime.operations.executor import Executor
@@ -157,12 +159,18 @@ def begin_run(gate: Executor, place: tuple[int, int], run: str) -> BegunRun:
         found = live_memory(transaction, tree, agent, [MemoryKind.RUN])
         number, now = 1, gate.clock()
         if not found:
-            add_memory(transaction, place, MemoryKind.RUN, dump_json({"number": number}), now=now, label=run)
+            body = dump_json({"number": number})
+            seal = partial(_sealed, transaction)
+            add_memory(transaction, place, MemoryKind.RUN, body, now=now, label=run, seal=seal)
         else:
             number, before = _number(_body(found[-1]), "number"), found[-1].label or ""
             if before != run:
                 number += 1
-                put_run(transaction, found[-1], run, dump_json({"number": number}), now)
+                body = dump_json({"number": number})
+                put_run(
+                    transaction,
+                    _sealed(transaction, found[-1]._replace(label=run, body=body, created_at=now)),
+                )
                 forget_results(transaction, tree, agent, but=before)
         handled = live_memory(transaction, tree, agent, [MemoryKind.PIN, MemoryKind.RESULT])
         return BegunRun(number, max((_number(_body(row), "result") for row in handled), default=0))
@@ -194,19 +202,27 @@ def note_actions(
     def work(transaction: Transaction) -> None:
         tree, agent = place
         transaction.tree_state(tree)
+        seal = partial(_sealed, transaction)
         for action in actions:
             body = dump_json(_acted(action))
-            ordinal = add_memory(transaction, place, MemoryKind.ACTION, body, now=gate.clock())
-            if ordinal % _SWEEP == 0:
+            row = add_memory(transaction, place, MemoryKind.ACTION, body, now=gate.clock(), seal=seal)
+            if row.ordinal % _SWEEP == 0:
                 forget_older(transaction, tree, agent, MemoryKind.ACTION, KEPT_ACTIONS)
                 forget_older(transaction, tree, agent, MemoryKind.RESULT, _KEPT_RESULTS)
         if came is not None and len(came.text) <= _LONGEST_RESULT:
             now = gate.clock()
-            add_memory(transaction, place, MemoryKind.RESULT, came.body, now=now, label=came.run)
+            add_memory(transaction, place, MemoryKind.RESULT, came.body, now=now, label=came.run, seal=seal)
 
     with contextlib.suppress(NotFoundError):
         # Somebody destroyed the tree meanwhile: there is nothing to remember it by.
         gate.store.write(work)
+
+
+def _sealed(transaction: Transaction, row: MemoryRow) -> MemoryRow:
+    """The row with the hash that verify compares it with."""
+    tree, agent = transaction.tree_state(row.tree).ulid, transaction.agent(row.agent).ulid
+    body = {**_body(row), SEAL: trace_seal(row._asdict(), tree, agent)}
+    return row._replace(body=dump_json(body))
 
 
 def _acted(action: Action) -> dict[str, JsonValue]:

@@ -12,7 +12,7 @@ from weft.context.assemble import ContextRequest, Pending, Plan, Profile, plan_c
 from weft.context.checks import checked_count, checked_flag, checked_mapping, words_if_given
 from weft.context.layers.settings import LayerSettings
 from weft.context.manifest import NO_LIMIT, Manifest
-from weft.context.planned import planned_manifest, tells_all
+from weft.context.plan_manifest import planned_manifest, tells_all
 from weft.context.render import write_context
 from weft.context.result import AssembledContext
 from weft.context.select import Annotations, Outline

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, cast
 from weft.context.layers.controls import CacheWay, cache_profile
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import ContextItem
+from weft.context.layers.layered_context import context_of
 from weft.context.layers.library import Attached
 from weft.context.layers.plan import LayerPlan, plan_layers
 from weft.context.layers.render import render_layers
 from weft.context.layers.request import LayeredRequest
 from weft.context.layers.settings import Changed, LayerSettings, Placement, resolve_layer_settings
 from weft.context.layers.stored import load_envelope, named_snapshots
-from weft.context.layers.whole import context_of
 from weft.context.marker import JOINT
 from weft.context.result import AssembledContext
 from weft.context.select import Candidate, Outline

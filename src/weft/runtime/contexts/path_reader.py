@@ -7,7 +7,6 @@ from typing import NamedTuple
 from weft.context.assemble import ContextRequest
 from weft.context.fit import Stretch
 from weft.context.manifest import NO_LIMIT
-from weft.context.pairing import paired_rows, tools_of
 from weft.context.select import (
     SPOKEN,
     Annotations,
@@ -26,6 +25,7 @@ from weft.context.sizes import least_of_content, tokens_of_content
 from weft.context.strategy import Strategy
 from weft.context.system import Instruction
 from weft.context.tokens import Estimator
+from weft.context.tool_pairs import paired_rows, tools_of
 from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.operations.content_cache import ContentCache
 from weft.runtime.operations.node_values import metadata_of, sources_of

@@ -140,6 +140,8 @@ def tree_stats(
         raise InvalidInputError("requests in layers are made of dialogues", hint="a buffer has no turns")
     leaves = layers.leaves(value.id)
     notes = [f"{len(leaves) - _BRANCHES:,} more branches are not listed"] if len(leaves) > _BRANCHES else []
+    named = options.context.agent
+    model = None if named is None else layers.agent(named).model_ref
     with layers.opened(value.id) as opened:
         rows = _rows(opened)
         whole = _added(rows.values())
@@ -147,7 +149,7 @@ def tree_stats(
         end = layers.end_of(opened, node)
         asked = _turns(walk_up(opened.session, opened.key, end.position), turns)
         unstable = _unstable(opened, rows)
-        profile = _profile(layers, options, rows.values())
+        profile = _profile(model, rows.values())
         try:
             # As it was attached: what a note says today did not cost anything then.
             trial = _Trial(layers, opened, asked, replace(options, fresh=False), profile)
@@ -266,12 +268,9 @@ def _turns(path: Sequence[NodeRow], most: int) -> list[str]:
     return found[-most:] if most else []
 
 
-def _profile(layers: "Layers", options: LayerOptions, sent: Iterable[_Sent]) -> CacheProfile:
-    """The cache of the agent that is named, else of whoever was asked last; else a common one."""
-    named = options.context.agent
-    provider = (layers.agent(named).model_ref or "") if named is not None else ""
-    if not provider:
-        provider = next((each.provider for each in reversed(list(sent))), "")
+def _profile(model: str | None, sent: Iterable[_Sent]) -> CacheProfile:
+    """The cache of the named agent's model, else of the provider of the last request; else a common one."""
+    provider = model or next((each.provider for each in reversed(list(sent))), "")
     found = cache_profile(provider)
     return OPENAI if found.way is CacheWay.NONE else found
 

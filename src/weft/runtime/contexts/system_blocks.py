@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, select
 from weft.context.layers.blocks import Form, render_item
 from weft.context.layers.items import ContextItem, document, url
 from weft.context.layers.settings import LayerSettings, resolve_layer_settings
-from weft.context.layers.standing import Standing
+from weft.context.layers.system_blocks import Standing
 from weft.context.marker import JOINT
 from weft.errors import PermissionDeniedError, WeftError
 from weft.knowledge.notes import Mounted

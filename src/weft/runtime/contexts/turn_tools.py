@@ -11,7 +11,7 @@ from weft.errors import InvalidInputError, WeftError
 from weft.knowledge.passages import shared_beginning
 from weft.knowledge.tools.base import Desk, Found, WebPage
 from weft.knowledge.tools.registry import AnyTool, Registry, installed_tools
-from weft.providers.web import Searching, chosen
+from weft.providers.search_engine import SearchEngine, chosen_engine
 from weft.runtime.contexts.items import mounted_in
 from weft.runtime.operations.executor import Caller
 from weft.runtime.search.filters import Search
@@ -88,7 +88,7 @@ class Tools:
             find=_Search(self.caller, None if at is None else self._turn(at)),
         )
         try:
-            provider = chosen()
+            provider = chosen_engine()
         except WeftError as error:
             # What is wrong with it concerns who searches the web, and no other tool.
             return replace(desk, web_off=error.message)
@@ -140,7 +140,7 @@ class _Search:
 class _Web:
     """A provider of searches for whoever waits for its answer."""
 
-    provider: Searching
+    provider: SearchEngine
 
     def search(self, query: str, *, limit: int, period: str | None) -> Sequence[WebPage]:
         from weft.runtime.generating.loop import hearing  # noqa: PLC0415 - begins a thread

@@ -20,8 +20,9 @@ _TRIES = 5
 def memory_of(grove: "Grove") -> DocumentHandle | None:
     """The document, if there is one: the acting person's own, else the one that the grove prefers."""
     read = grove.read
+    settings = resolve_layer_settings(grove.preferences)
     with read.store.read() as session:
-        name = memory_name(session, read.actor, resolve_layer_settings(grove.preferences))
+        name = memory_name(session, read.actor, settings)
     return None if name is None else grove.document(name)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import orjson
 
 from weft.errors import ConflictError, NotFoundError, WeftError
-from weft.providers.collecting import Choice
+from weft.providers.events import Choice
 from weft.runtime.collaborating.closing import broken_turn
 from weft.runtime.generating.hearing import choices_from, keepable, said_aloud
 from weft.runtime.generating.processes import is_dead

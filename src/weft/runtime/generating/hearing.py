@@ -8,11 +8,12 @@ from datetime import datetime
 import orjson
 
 from weft.commands.scanner import scan
-from weft.context.loomaware.headings import strip_headings
+from weft.context.agent_view.node_headings import strip_headings
 from weft.context.tokens import DEFAULT
 from weft.errors import ProviderError, Trouble, WeftError
-from weft.providers.collecting import Answer, Choice
 from weft.providers.events import (
+    Answer,
+    Choice,
     Ending,
     Event,
     Retried,
@@ -21,7 +22,7 @@ from weft.providers.events import (
     ThinkingDone,
     ToolCalled,
 )
-from weft.providers.wire import Answered, Exchange, Received, Sent
+from weft.providers.exchange import Exchange, WireBytes, WireHead, WireRequest
 from weft.runtime.generating.attempts import EndedCall
 from weft.runtime.generating.preparing import Call
 from weft.runtime.generating.settling import Continuation
@@ -89,13 +90,13 @@ class Heard:
             self._grow(len(event.text))
         self.answer.add(event)
         match event:
-            case Sent():
+            case WireRequest():
                 self.requested_at = now
                 self._said.clear()
                 self._wire.clear()
-            case Answered():
+            case WireHead():
                 self._wire.append(bytes(event))
-            case Received():
+            case WireBytes():
                 self._wire.append(event.data)
                 self.responded_at = now
             case TextDelta() | ThinkingDelta():

@@ -7,8 +7,6 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from weft.store.forking import at_work
-
 __all__ = ["Hearing", "hearing"]
 
 T = TypeVar("T")
@@ -22,6 +20,7 @@ class Hearing:
     """A loop in a thread of its own, and threads in which it has the store's work done."""
 
     def __init__(self) -> None:
+        self.process = os.getpid()
         self.loop = asyncio.new_event_loop()
         self._writers = ThreadPoolExecutor(_WRITERS, thread_name_prefix="weft-heard")
         self._waiters = ThreadPoolExecutor(_WAITERS, thread_name_prefix="weft-once")
@@ -38,7 +37,7 @@ class Hearing:
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Blocking work that is soon done."""
-        return await self.loop.run_in_executor(self._writers, _working, work)
+        return await self.loop.run_in_executor(self._writers, work)
 
     async def in_waiting_thread(self, work: Callable[[], T]) -> T:
         """Blocking work that may wait for others."""
@@ -49,11 +48,6 @@ class Hearing:
         return self._slots.setdefault(provider, asyncio.Semaphore(limit))
 
 
-def _working(work: Callable[[], T]) -> T:
-    with at_work():
-        return work()
-
-
 _guard = threading.Lock()
 _hearing: Hearing | None = None
 
@@ -62,16 +56,6 @@ def hearing() -> Hearing:
     """The one of this process, made on first use."""
     global _hearing  # noqa: PLW0603 - one for each process
     with _guard:
-        if _hearing is None:
+        if _hearing is None or _hearing.process != os.getpid():
             _hearing = Hearing()
         return _hearing
-
-
-def _in_child() -> None:
-    """A forked child has none of the threads; it makes its own when it needs them."""
-    global _guard, _hearing
-    _guard, _hearing = threading.Lock(), None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)

@@ -17,7 +17,7 @@ from weft.errors import (
 )
 from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled
 from weft.providers.registry import Registry
-from weft.providers.retrying import stream_retrying
+from weft.providers.retries import stream_retrying
 from weft.runtime.generating.caps import micros_of
 from weft.runtime.generating.hearing import Heard, News
 from weft.runtime.generating.listening import Listener

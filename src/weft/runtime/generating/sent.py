@@ -10,8 +10,8 @@ import orjson
 
 from weft.context.manifest import RENDERER, Manifest
 from weft.errors import NotFoundError, UnavailableError, WeftError
+from weft.providers.adapter import dry_run
 from weft.providers.base import CacheKind, ModelName, Profile, Request
-from weft.providers.composing import composed
 from weft.providers.registry import Registry
 from weft.runtime.contexts.assembler import Contexts
 from weft.runtime.evidence import Evidence
@@ -131,7 +131,7 @@ def _composed(registry: Registry, told: Mapping[str, Any], request: Request) -> 
         raise UnavailableError("its words are the same; how it was to be answered was not noted")
     provider, _ = registry.model(told["model"])
     asked = replace(request, parameters=parameters_from_wire(told["parameters"]))
-    return hearing().submit(composed(provider, asked)).result().body
+    return hearing().submit(dry_run(provider, asked)).result().body
 
 
 def _assemble(

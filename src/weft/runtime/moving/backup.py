@@ -12,9 +12,9 @@ from sqlalchemy import select
 from weft.errors import InvalidInputError, LimitExceededError, StorageError
 from weft.runtime.moving.checks import broken_chains, check_all
 from weft.runtime.moving.copying import copy_grove
-from weft.runtime.moving.files import refuse_existing, sync_folder
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor, require_access
+from weft.runtime.transfer.files import refuse_existing, sync_folder
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside
@@ -57,8 +57,7 @@ def back_up(
     path = path.expanduser().absolute()
     with gate.store.read() as session:
         require_access(session, actor, MemberRole.OWNER)
-    if path == Path(gate.store.name):
-        raise InvalidInputError("that is the grove itself", hint="name another file for the backup")
+    gate.store.refuse_own_file(path)
     refuse_existing(path, overwrite=overwrite)
     if overwrite:
         _refuse_open(path)
@@ -67,7 +66,6 @@ def back_up(
             _copy_rows(gate.store, temporary, progress)
         blobs = BlobStore(blobs_beside(path))
         count, notes = _examine(temporary, gate.store, blobs, verify=verify, progress=progress)
-        _make_safe(temporary)
         size = temporary.stat().st_size
         refuse_existing(path, overwrite=overwrite)
         temporary.replace(path)
@@ -138,11 +136,3 @@ def _examine(
                     f"the copy does not verify: {error.message}", hint="weft verify names what differs"
                 ) from error
     return count, (f"{missing:,} blobs are missing from the grove and from the backup",) if missing else ()
-
-
-def _make_safe(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

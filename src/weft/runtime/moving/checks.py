@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from sqlalchemy import and_, func, select
 
-from weft.interop.weft_json import Line
-from weft.runtime.moving.arriving import Arrival, Imported
-from weft.runtime.moving.exporting import Export
-from weft.runtime.moving.landing import Nowhere
+from weft.interop.weft_json import JsonLine
+from weft.runtime.transfer.exporter import Exporter
+from weft.runtime.transfer.import_target import DryRun
+from weft.runtime.transfer.importer import FileImporter, Imported
 from weft.store import schema
 from weft.store.blobs import BlobStore
 from weft.store.session import Session
@@ -56,8 +56,8 @@ def wrong_counters(session: Session) -> Iterator[tuple[int, str, dict[str, int]]
 
 def check_all(session: Session, blobs: BlobStore, progress: Progress = silent) -> Imported:
     """Every hash of every node and event, recomputed, as an import into another grove would."""
-    export = Export(session, blobs, None, progress)
-    arrival = Arrival(export.scope, Nowhere(blobs))
-    for number, record in enumerate(export.records(), 2):
-        arrival.take(Line(number, record))
-    return arrival.end()
+    exporter = Exporter(session, blobs, None, progress)
+    importer = FileImporter(exporter.scope, DryRun(blobs))
+    for number, record in enumerate(exporter.records(), 2):
+        importer.add(JsonLine(number, record))
+    return importer.end()

@@ -14,7 +14,7 @@ import orjson
 from sqlalchemy import Integer, Table, delete, func, select
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
-from weft.runtime.moving.landing import is_pristine
+from weft.runtime.transfer.import_target import is_pristine
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.media import media_of_grove

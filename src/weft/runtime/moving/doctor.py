@@ -10,15 +10,15 @@ from sqlalchemy import Select, func, select, update
 
 from weft.errors import StorageError, WeftError
 from weft.runtime.moving.checks import broken_chains, wrong_counters
-from weft.runtime.moving.exporting import OUTCOMES
 from weft.runtime.operations.clock import Clock, system_clock
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore
 from weft.store.health import Finding, Level, good, note, wrong
 from weft.store.media import media_of_grove
-from weft.store.migrate import HEAD, schema_version
+from weft.store.migrate import HEAD, require_known, schema_version
 from weft.store.opening import blobs_at, default_address, open_store, path_of
+from weft.store.rows import OUTCOMES
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.tree.attempt import Outcome
@@ -126,10 +126,10 @@ def _look(
 def _about_version(version: str | None) -> Finding:
     if version is None:
         return wrong("schema", "this is a database, but not a grove", "name another one")
-    if version > HEAD:
-        return wrong(
-            "schema", f"schema {version} was written by a newer Weft; this one knows {HEAD}", "upgrade"
-        )
+    try:
+        require_known(version)
+    except StorageError as error:
+        return wrong("schema", error.message, error.hint)
     return note(
         "schema", f"schema {version} is brought to {HEAD} when the grove is next opened; look again then"
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
+from weft.provenance.facts import memory_fact
 from weft.runtime.operations.scope import Scope, dump_json
 from weft.store.memory import MemoryKind, MemoryRow, add_memory, live_memory, mark_memory
 from weft.store.rows import TreeState
@@ -11,7 +12,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, check_text
 
-__all__ = ["DropStash", "KeepPin", "KeepStash", "KeepThought", "RecallStash", "Unpin", "check_label"]
+__all__ = ["DropStash", "KeepPin", "KeepStash", "KeepThought", "RecallStash", "Unpin", "check_label", "mark"]
 
 _MOST = 1_000
 """Pins, and stashes, of one agent in one tree."""
@@ -48,7 +49,7 @@ class KeepPin(_Remembering):
         if before is not None:
             if before.body == dump_json(self.body):
                 return
-            mark_memory(scope.transaction, before, scope.now)
+            mark(scope, before, scope.now)
         else:
             _require_room(scope, tree, MemoryKind.PIN, "pins", "→ drop pin:… lets one go")
         ordinal = _add(scope, tree, MemoryKind.PIN, self.label, self.body)
@@ -131,7 +132,7 @@ class RecallStash(_Remembering):
         for before in live_memory(
             scope.transaction, tree.key, scope.actor.agent, [MemoryKind.RECALL], stash.label
         ):
-            mark_memory(scope.transaction, before, scope.now)
+            mark(scope, before, scope.now)
         ordinal = _add(scope, tree, MemoryKind.RECALL, stash.label, {"turn": self.turn})
         scope.record(tree, self.verb, {"memory": ordinal}, {})
 
@@ -152,7 +153,15 @@ class KeepThought(_Remembering):
 
 def _add(scope: Scope, tree: TreeState, kind: MemoryKind, label: str | None, body: JsonObject) -> int:
     place = tree.key, scope.actor.agent
-    return add_memory(scope.transaction, place, kind, dump_json(body), now=scope.now, label=label)
+    row = add_memory(scope.transaction, place, kind, dump_json(body), now=scope.now, label=label)
+    scope.note(memory_fact(row._asdict(), scope.agent.ulid))
+    return row.ordinal
+
+
+def mark(scope: Scope, row: MemoryRow, removed: int | None) -> None:
+    """Remove a row from the acting agent's memory, or restore it."""
+    mark_memory(scope.transaction, row, removed)
+    scope.note(memory_fact(row._replace(removed=removed)._asdict(), scope.agent.ulid))
 
 
 def _one(scope: Scope, tree: TreeState, kind: MemoryKind, label: str) -> MemoryRow | None:
@@ -173,7 +182,7 @@ def _stash(scope: Scope, tree: TreeState, label: str) -> MemoryRow:
 
 
 def _let_go(scope: Scope, tree: TreeState, verb: str, row: MemoryRow) -> None:
-    mark_memory(scope.transaction, row, scope.now)
+    mark(scope, row, scope.now)
     scope.record(tree, verb, {"memory": row.ordinal}, {"remove": None, "restore": row.ordinal})
 
 

@@ -2,6 +2,7 @@
 
 from sqlalchemy import select, update
 
+from weft.errors import StorageError
 from weft.ids import new_ulid
 from weft.provenance.facts import agent_fact, grove_fact
 from weft.runtime.operations.executor import Executor
@@ -21,7 +22,11 @@ _OWNER = "human"
 def owner_of(gate: Executor) -> int:
     """The key of the grove's owner; the grove is made if it is not there."""
     with gate.store.read() as session:
-        found = session.execute(select(schema.grove.c.owner, schema.grove.c.ulid)).one_or_none()
+        table = schema.grove
+        found = session.execute(select(table.c.owner, table.c.ulid, table.c.events)).one_or_none()
+    if found is not None and found.owner is None and found.events:
+        # Making another owner would write over what the chain of events says.
+        raise StorageError("the grove's row names no owner", hint="the grove is damaged: restore a backup")
     if found is None or found.owner is None:
         return gate.store.write(lambda transaction: _found(gate, transaction))
     gate.store.blobs.grove = found.ulid

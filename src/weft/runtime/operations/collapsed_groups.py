@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from weft.context.collapsed_groups import Documents, GroupScope, Shelf
 from weft.context.group_index import (
     IndexPlan,
     IndexRequest,
@@ -13,7 +14,6 @@ from weft.context.group_index import (
     plan_removal,
     plan_state,
 )
-from weft.context.groups import Documents, GroupScope, Shelf
 from weft.errors import InvalidInputError
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope

@@ -6,17 +6,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
+from weft.context.collapsed_groups import GroupReader
 from weft.context.filters.registry import Registry
-from weft.context.following import Followed, follow_recipe
-from weft.context.groups import GroupReader
 from weft.context.layers.settings import resolve_layer_settings
 from weft.context.manifest import Manifest
 from weft.context.plain import plain_envelope, plain_messages_of, plain_request
 from weft.context.recipe import ASSEMBLED, PRESETS, Model, Recipe, decode_recipe
-from weft.context.records import Gathered, Record, RecordScope
+from weft.context.recipe_run import Followed, follow_recipe
+from weft.context.record_streams import Gathered, Record, RecordScope
 from weft.context.select import reason_to_leave_out
 from weft.context.settings import check_names, resolve_preferences
-from weft.context.slices import Path, Span, slice_of
+from weft.context.time_slices import Path, Span, slice_of
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.runtime.contexts.assembler import Contexts, options_from
 from weft.runtime.contexts.collapsed_path import TreeGroups
@@ -26,6 +26,7 @@ from weft.runtime.operations.collapsed_groups import StoredGroups
 from weft.runtime.operations.executor import Caller
 from weft.runtime.records.streams import require_records
 from weft.runtime.views.reader import Reader
+from weft.store.base import Snapshot
 from weft.store.records import Window, nearest_place, read_window
 from weft.store.references import find_tree
 from weft.store.session import Session
@@ -243,7 +244,9 @@ class Recipes:
             else:
                 require_records(reading, self.caller.actor)
                 groups = StoredGroups(reading)
-            records = StoredRecords(reading, self.caller)
+            # A path is read in the same snapshot: a second connection could wait for the first for ever.
+            executor = replace(self.caller.executor, store=Snapshot(self.caller.store, reading))
+            records = StoredRecords(reading, replace(self.caller, executor=executor))
             found = follow_recipe(
                 read, records, scope=scope, session_id=session, groups=groups, registry=registry
             )

@@ -17,10 +17,10 @@ from weft.errors import (
 )
 from weft.ids import new_ulid
 from weft.providers.base import ModelName, Parameters, Profile, Provider, Request
-from weft.providers.collecting import Answer
+from weft.providers.events import Answer
+from weft.providers.exchange import Exchange
 from weft.providers.registry import Registry, installed_providers
-from weft.providers.retrying import stream_retrying
-from weft.providers.wire import Exchange
+from weft.providers.retries import stream_retrying
 from weft.runtime.generating.attempts import EndedCall
 from weft.runtime.generating.caps import (
     Spender,

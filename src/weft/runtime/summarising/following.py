@@ -5,7 +5,7 @@ from collections.abc import Callable
 from sqlalchemy import func, select
 
 from weft.errors import InvalidInputError, NotFoundError
-from weft.runtime.events import EventBatch, EventLog
+from weft.runtime.events.log import EventBatch, EventLog
 from weft.runtime.jobs import JobKind, Running
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor

@@ -64,6 +64,6 @@ def _whose(name: ModelName) -> str:
 
 
 def _is_installed() -> bool:
-    from weft.providers.engine import installed  # noqa: PLC0415 - looks for the package as it is called
+    from weft.providers.local.engine import installed  # noqa: PLC0415 - looks for the package as it is called
 
     return installed()

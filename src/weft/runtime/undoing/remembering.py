@@ -2,8 +2,9 @@
 
 from typing import Any, ClassVar
 
+from weft.runtime.operations.agent_memory import mark
 from weft.runtime.undoing.step import Step, refuse
-from weft.store.memory import MemoryKind, MemoryRow, live_memory, mark_memory, memory_at
+from weft.store.memory import MemoryKind, MemoryRow, live_memory, memory_at
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject
@@ -34,12 +35,12 @@ class Remembering:
         ):
             refuse(step, "it was changed since")
         if leaving is not None:
-            mark_memory(scope.transaction, leaving, scope.now)
+            mark(scope, leaving, scope.now)
         if coming is not None:
             place = step.tree.key, scope.actor.agent, [MemoryKind(coming.kind)], coming.label
             if live_memory(scope.transaction, *place):
                 refuse(step, f"{coming.label!r} was taken up again")
-            mark_memory(scope.transaction, coming, None)
+            mark(scope, coming, None)
 
     def _row(self, step: Step, ordinal: int) -> MemoryRow:
         row = memory_at(step.scope.transaction, step.tree.key, step.scope.actor.agent, ordinal)

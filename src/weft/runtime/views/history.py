@@ -10,7 +10,7 @@ from weft.runtime.operations.permissions import agent_row
 from weft.store import schema
 from weft.store.session import Session
 from weft.tree.event_kinds import STEP_KINDS
-from weft.tree.history import Happening
+from weft.tree.history import HistoryEntry
 from weft.tree.wire import from_microseconds
 
 __all__ = ["history_of"]
@@ -20,7 +20,7 @@ _events = schema.events
 
 def history_of(
     session: Session, chain: int, *, limit: int, before: int | None = None, agent: int | None = None
-) -> list[Happening]:
+) -> list[HistoryEntry]:
     """The latest events of a chain (before an ordinal, by an agent), oldest first."""
     own = select(_events).where(_events.c.tree == chain).order_by(_events.c.ordinal.desc()).limit(limit)
     if before is not None:
@@ -33,7 +33,7 @@ def history_of(
     local = _local_ids(session, chain, {ulid for payload in payloads for ulid in _about(payload)})
     names = {key: agent_row(session, key) for key in {row.agent for row in rows}}
     return [
-        Happening(
+        HistoryEntry(
             ordinal=row.ordinal,
             kind=row.kind,
             agent_id=names[row.agent].ulid,

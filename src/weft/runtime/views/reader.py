@@ -10,7 +10,7 @@ from sqlalchemy import and_, bindparam, func, or_, select
 
 from weft.errors import CrossTreeError, NotFoundError
 from weft.ids import is_ulid
-from weft.runtime.events import Event, event_of, grove_id
+from weft.runtime.events.log import Event, event_from_row, grove_id
 from weft.runtime.operations.documents import load_document, load_documents, load_revisions
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import (
@@ -59,7 +59,7 @@ from weft.tree.agent import Agent, Permission
 from weft.tree.authorship import Span, Version, authorship_of
 from weft.tree.document import Document, Revision
 from weft.tree.edge import EdgeType
-from weft.tree.history import Happening
+from weft.tree.history import HistoryEntry
 from weft.tree.node import Node
 from weft.tree.path import Cursor, Path
 from weft.tree.project import Project
@@ -551,7 +551,7 @@ class Reader:
 
     def history(
         self, tree: str | None, *, limit: int = 50, before: int | None = None, agent: str | None = None
-    ) -> list[Happening]:
+    ) -> list[HistoryEntry]:
         """The latest operations in a tree (None: in the grove itself), oldest first, undone ones marked."""
         with self._session() as session:
             chain = GROVE if tree is None else self._tree_row(session, tree).key
@@ -564,7 +564,7 @@ class Reader:
         with self._tree(tree) as opened:
             grove = grove_id(opened.session)
             rows = chain_events(opened.session, opened.key, after=after, limit=limit)
-            return [event_of(grove, row) for row in rows]
+            return [event_from_row(grove, row) for row in rows]
 
 
 def _leaf_positions(session: Session, tree: int) -> list[int]:

@@ -10,9 +10,9 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from weft.runtime.events import Event
-from weft.runtime.following import Subscription
-from weft.server.asking import ERRORS, Asking, in_thread
+from weft.runtime.events.log import Event
+from weft.runtime.events.subscription import Subscription
+from weft.server.dependencies import ERRORS, Asking, in_thread
 from weft.tree.wire import to_wire
 
 __all__ = ["router"]

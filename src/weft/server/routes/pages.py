@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from weft import __version__
-from weft.server.admitting import COOKIE, Door
-from weft.server.asking import ERRORS, Asking, answer_of
-from weft.server.guarding import PAGE_POLICY
+from weft.server.auth import COOKIE, Door
+from weft.server.dependencies import ERRORS, Asking, answer_of
+from weft.server.middleware import PAGE_POLICY
 from weft.server.wire import JsonAnswer
 
 __all__ = ["router"]

@@ -6,11 +6,11 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.requests import Request
 
-from weft.context.filters.running import FilterError
+from weft.context.filters.pipeline import FilterError
 from weft.context.group_index import read_removal_request
 from weft.errors import WeftError
 from weft.runtime.records.group_index import GroupIndex
-from weft.server.asking import ERRORS, Asking, answer_of, answered, body_of
+from weft.server.dependencies import ERRORS, Asking, answer_of, answered, body_of
 from weft.server.wire import JsonAnswer, answer_error, error_body, read_object
 from weft.tree.json import JsonObject, JsonValue
 

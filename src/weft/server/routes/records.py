@@ -8,8 +8,8 @@ from starlette.requests import Request
 from weft.errors import InvalidInputError, PermissionDeniedError
 from weft.runtime.operations.records import APPEND_LIMIT
 from weft.runtime.records.streams import LIST_LIMIT
-from weft.server.admitting import Client
-from weft.server.asking import ERRORS, Asking, answer_of, answered, body_of
+from weft.server.auth import Client
+from weft.server.dependencies import ERRORS, Asking, answer_of, answered, body_of
 from weft.server.wire import JsonAnswer, read_object
 from weft.tree.json import JsonObject
 from weft.tree.record import RecordDraft, draft_from_wire, record_to_wire

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.requests import Request
 
 from weft.errors import InvalidInputError
-from weft.server.asking import ERRORS, Asking, answer_of, answered, body_of
+from weft.server.dependencies import ERRORS, Asking, answer_of, answered, body_of
 from weft.server.wire import JsonAnswer, read_object
 from weft.tree.content import Content, can_be_kept, content_from_wire
 from weft.tree.json import JsonObject, JsonValue

@@ -8,16 +8,16 @@ from weft.commands import reply
 from weft.errors import NotFoundError
 from weft.runtime.collaboration.commands.context import CommandContext, CommandOutcome, tree_named, unchanged
 from weft.runtime.operations.collapsed_ranges import Collapse, Expand
-from weft.runtime.operations.history import Redo, Undo
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
-from weft.runtime.undoing.stack import Recorded, Tops, event_at, tops_now
+from weft.runtime.undo.step import RecordedEvent, Tops, event_at, tops_now
+from weft.runtime.undo.undo import Redo, Undo
 from weft.store.queries import find_node
 from weft.store.references import find_tree
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.event_kinds import EventKind
-from weft.tree.history import Stepped
+from weft.tree.history import HistoryStep
 from weft.tree.reference import TargetKind
 
 __all__ = ["joined_with", "last_step", "run_reference_command"]
@@ -155,7 +155,7 @@ def _expand(desk: CommandContext, name: str) -> CommandOutcome:
     return CommandOutcome(text=reply.expanded(group.name, last.depth - first.depth + 1))
 
 
-def _told(desk: CommandContext, steps: list[Stepped]) -> str:
+def _told(desk: CommandContext, steps: list[HistoryStep]) -> str:
     """What was stepped over; the continuations of one generation are one step."""
     nodes = [ulid for step in steps if step.tree_id is not None for ulid in step.nodes]
     names = [desk.see.known(desk.tree, ulid) for ulid in nodes[:_MOST_NAMED]]
@@ -176,7 +176,7 @@ def last_step(desk: CommandContext, direction: str) -> str | None:
         return None if kind == EventKind.SAVE else desk.tree
 
 
-def _step(session: Session, chain: int, agent: int, direction: str) -> Recorded | None:
+def _step(session: Session, chain: int, agent: int, direction: str) -> RecordedEvent | None:
     """What would be undone, or the undo that would be redone."""
     tops: Tops = tops_now(session, chain, agent)
     ordinal = tops.undo if direction == "undo" else tops.redo

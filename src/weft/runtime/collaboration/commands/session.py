@@ -20,10 +20,10 @@ from weft.commands.hints import NotRun
 from weft.commands.parse import check_limits, parse_found
 from weft.commands.reply import Result, failed, one_line, shortened
 from weft.commands.scanner import ARROW, Found, scan
-from weft.context.loomaware.headings import NodeFacts
-from weft.context.loomaware.memory import Memory
-from weft.context.loomaware.place import Place
-from weft.context.loomaware.trace import Action
+from weft.context.agent_view.action_trace import Action
+from weft.context.agent_view.loom_block import Place
+from weft.context.agent_view.memory_block import Memory
+from weft.context.agent_view.node_headings import NodeFacts
 from weft.context.tokens import DEFAULT
 from weft.errors import (
     ContextLimitError,

@@ -1,0 +1,101 @@
+"""The loom context: the tree, where the agent stands, what it may do, and who else is there."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from weft.context.agent_view.addendum import permissions_line
+from weft.context.agent_view.node_headings import NodeFacts, connections, moment
+from weft.tree.agent import Permission
+from weft.tree.tree import Mode
+
+__all__ = ["Place", "Presence", "loom_context", "tail_block"]
+
+_SHOWN = 2
+"""How many nodes of the way are named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presence:
+    """Somebody else who is at work, by node and never by branch."""
+
+    name: str
+    """`Human`, or the name of an agent."""
+    node: str
+    depth: int
+    way: tuple[str, ...] = ()
+    """From a node that both know, if that helps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    title: str
+    mode: Mode
+    nodes: int
+    branches: int
+    depth: int
+    path: Sequence[str]
+    """Local ids from the root to where the agent stands; the last few are enough if `longer`."""
+    longer: bool = False
+    """Whether the path begins before its first id here."""
+    others: tuple[Presence, ...] = ()
+
+
+def loom_context(place: Place, permissions: Iterable[Permission]) -> str:
+    """The block that stands once, at the end, just before what is said in this turn."""
+    return "\n".join([*_lines(place, permissions), "==="])
+
+
+def tail_block(
+    place: Place,
+    permissions: Iterable[Permission],
+    *,
+    memory: str,
+    facts: Iterable[NodeFacts],
+    now: datetime,
+) -> str:
+    """The tail of the layout that keeps the prefix: what changes every turn stands here and only here."""
+    counted = [(each.local_id, connections(each)) for each in facts]
+    nodes = [f"  [{name}] {' · '.join(said)}" for name, said in counted if said]
+    lines = [*_lines(place, permissions), f"Now: {moment(now)}"]
+    if nodes:
+        lines += ["Nodes:", *nodes]
+    block = "\n".join([*lines, "==="])
+    return f"{memory}\n\n{block}" if memory else block
+
+
+def _lines(place: Place, permissions: Iterable[Permission]) -> list[str]:
+    counts = [_count(place.nodes, "node", "nodes"), _count(place.branches, "branch", "branches")]
+    return [
+        "=== Loom Context ===",
+        f'Tree: "{_line(place.title)}" ({place.mode} mode)',
+        " · ".join([*counts, f"depth: {place.depth}"]),
+        f"Position: {_position(place)}",
+        f"Permissions: {permissions_line(permissions)}",
+        *(_present(each) for each in place.others),
+    ]
+
+
+def _position(place: Place) -> str:
+    """The last nodes of the way, with a star where the agent stands."""
+    if not place.path:
+        return "*"
+    shown = place.path[-_SHOWN:]
+    cut = place.longer or len(place.path) > len(shown)
+    way = " → ".join(f"[{node}]" for node in shown)
+    return f"{'... → ' if cut else ''}{way}*"
+
+
+def _present(other: Presence) -> str:
+    who = f"{_line(other.name)} active at [{other.node}]"
+    if other.way:
+        return f"{who} (via {' → '.join(f'[{node}]' for node in other.way)})"
+    return f"{who}, depth:{other.depth}"
+
+
+def _count(count: int, noun: str, plural: str) -> str:
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:200]

@@ -1,0 +1,211 @@
+"""Make a list of messages acceptable to the strictest provider: pairs whole, users and assistants in turn."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
+
+from weft.context.dialogue import CLOSING, OPENING
+from weft.context.filters.base import FilterContext, Options, flag
+from weft.context.filters.trace import Trace
+from weft.context.js_compat import fields_of, items_of
+from weft.context.marker import JOINT
+from weft.context.message_dict import SYSTEM_ROLES, PlainMessage
+from weft.errors import InvalidInputError
+
+__all__ = ["plain_messages", "repair", "reserve_for"]
+
+_Placed: TypeAlias = tuple[int, PlainMessage]
+_USER, _ASSISTANT, _TOOL = "user", "assistant", "tool"
+
+
+def repair(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
+    """Bring results to their calls, take out what lost its other half, and let users and assistants alternate.
+
+    A request begins with a user and, unless `prefill` is set, does not end with an assistant.
+    """
+    paired = _paired(plain_messages(messages), context.trace)
+    found = _alternating(paired, context.trace)
+    sides = [_role(message) for _, message in found if _role(message) not in SYSTEM_ROLES]
+    made = [message for _, message in found]
+    if sides and sides[0] != _USER:
+        place = next(index for index, message in enumerate(made) if _role(message) not in SYSTEM_ROLES)
+        made.insert(place, {"role": _USER, "content": OPENING})
+        context.trace.added(made[place], "a request starts with a user message")
+    if sides and sides[-1] == _ASSISTANT and not flag(options, "prefill", default=False):
+        made.append({"role": _USER, "content": CLOSING})
+        context.trace.added(made[-1], "a request ends with a user message")
+    return list(made)
+
+
+def plain_messages(messages: Sequence[object]) -> list[PlainMessage]:
+    """The messages, if all of them are objects with a role."""
+    for index, message in enumerate(messages):
+        if not isinstance(fields_of(message).get("role"), str):
+            raise InvalidInputError(f"messages[{index}] must be an object with a role")
+    return [fields_of(message) for message in messages]
+
+
+def reserve_for(messages: Sequence[object], tokens_of: Callable[[str], int]) -> int:
+    """How many tokens repairing may add: a first and a last message, and a blank line wherever two are joined."""
+    sides = [_role(message) for message in plain_messages(messages) if _role(message) not in SYSTEM_ROLES]
+    joints = 1 + sum(1 for one, other in pairwise(sides) if one == other)
+    return tokens_of(OPENING) + tokens_of(CLOSING) + joints * tokens_of(JOINT)
+
+
+def _role(message: PlainMessage) -> object:
+    return message.get("role")
+
+
+def _blocks(message: PlainMessage, kind: str) -> list[PlainMessage]:
+    blocks = map(fields_of, items_of(message.get("content")))
+    return [block for block in blocks if block.get("type") == kind]
+
+
+def _calls(message: PlainMessage) -> list[str]:
+    if _role(message) != _ASSISTANT:
+        return []
+    found = [fields_of(call).get("id") for call in items_of(message.get("tool_calls"))]
+    found += [block.get("id") for block in _blocks(message, "tool_use")]
+    return [str(each) for each in found]
+
+
+def _results(message: PlainMessage) -> list[str]:
+    found = [message.get("tool_call_id")] if _role(message) == _TOOL else []
+    found += [block.get("tool_use_id") for block in _blocks(message, "tool_result")]
+    return [str(each) for each in found]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Which results answer which message, by places in the list."""
+
+    answers: Mapping[int, Sequence[int]]
+    answered: Mapping[int, frozenset[str]]
+
+
+def _pairs(messages: Sequence[PlainMessage]) -> _Pairs:
+    """A result answers the last call of its id before it, once."""
+    waiting: dict[str, int] = {}
+    answers: dict[int, list[int]] = {}
+    answered: dict[int, set[str]] = {}
+    for index, message in enumerate(messages):
+        results = [each for each in _results(message) if each in waiting]
+        callers = {waiting[each] for each in results}
+        if callers:
+            caller = min(callers)
+            mine = [each for each in results if waiting[each] == caller]
+            answers.setdefault(caller, []).append(index)
+            answered.setdefault(caller, set()).update(mine)
+            for each in mine:
+                waiting.pop(each, None)
+        waiting.update((each, index) for each in _calls(message))
+    return _Pairs(answers, {index: frozenset(ids) for index, ids in answered.items()})
+
+
+def _paired(messages: Sequence[PlainMessage], trace: Trace) -> list[_Placed]:
+    pairs = _pairs(messages)
+    moved = {each for many in pairs.answers.values() for each in many}
+    found: list[_Placed] = []
+
+    def put(index: int, message: PlainMessage | None, why: str) -> None:
+        if message is None:
+            trace.dropped(index, messages[index], why)
+            return
+        if message is not messages[index]:
+            trace.shortened(index, messages[index], message, why)
+        elif index in moved and index != found[-1][0] + 1:
+            trace.kept(index, message, message, "moved to its call")
+        found.append((index, message))
+
+    for index, message in enumerate(messages):
+        if index in moved:
+            continue
+        mine = pairs.answered.get(index, frozenset())
+        put(index, _with_only(message, calls=mine, results=frozenset()), "its other half is not there")
+        for answer in pairs.answers.get(index, ()):
+            kept = _with_only(messages[answer], calls=frozenset(), results=mine)
+            put(answer, kept, "its other half is not there")
+    return found
+
+
+def _with_only(
+    message: PlainMessage, *, calls: frozenset[str], results: frozenset[str]
+) -> PlainMessage | None:
+    """The message without other calls and results; None if nothing is left of it."""
+    if set(_calls(message)) <= calls and set(_results(message)) <= results:
+        return message
+    if _role(message) == _TOOL:
+        return None
+    found = dict(message)
+    if isinstance(message.get("content"), list | tuple):
+        found["content"] = [block for block in items_of(message["content"]) if _stays(block, calls, results)]
+    stay = [
+        call for call in items_of(found.pop("tool_calls", None)) if str(fields_of(call).get("id")) in calls
+    ]
+    if stay:
+        found["tool_calls"] = stay
+    return found if found.get("content") or stay else None
+
+
+def _stays(block: object, calls: frozenset[str], results: frozenset[str]) -> bool:
+    fields = fields_of(block)
+    if fields.get("type") == "tool_use":
+        return str(fields.get("id")) in calls
+    return fields.get("type") != "tool_result" or str(fields.get("tool_use_id")) in results
+
+
+def _alternating(messages: Sequence[_Placed], trace: Trace) -> list[_Placed]:
+    """Join what one side says in a row; a system message between them goes before."""
+    found: list[_Placed] = []
+    turn: list[_Placed] = []
+    side: object = None
+    for placed in messages:
+        role = _role(placed[1])
+        if role not in SYSTEM_ROLES and (role != side or role == _TOOL):
+            _add_turn(found, turn, trace)
+            turn, side = [], role
+        turn.append(placed)
+    _add_turn(found, turn, trace)
+    return found
+
+
+def _add_turn(found: list[_Placed], turn: Sequence[_Placed], trace: Trace) -> None:
+    """One side's turn as one message, with whatever system messages stand in it."""
+    said = [number for number, (_, message) in enumerate(turn) if _role(message) not in SYSTEM_ROLES]
+    if len(said) < 2:
+        found += turn
+        return
+    joined = _joined([turn[number][1] for number in said])
+    for number in said:
+        trace.merged(*turn[number], joined, "joined with what the same side says in a row")
+    last, members = said[-1], set(said)
+    place = _call_before(found) if _results(joined) else len(found)
+    found[place:place] = [turn[number] for number in range(last) if number not in members]
+    found += [(turn[last][0], joined), *turn[last + 1 :]]
+
+
+def _call_before(found: Sequence[_Placed]) -> int:
+    """Where the message stands whose call is answered next: nothing comes between it and its results."""
+    place = len(found) - 1
+    while place > 0 and _results(found[place][1]):
+        place -= 1
+    return max(place, 0)
+
+
+def _joined(messages: Sequence[PlainMessage]) -> PlainMessage:
+    contents = [message.get("content") for message in messages if message.get("content")]
+    fields: dict[str, object] = {}
+    for message in messages:
+        fields |= message
+    if all(isinstance(content, str) for content in contents):
+        fields["content"] = JOINT.join(map(str, contents)) if contents else messages[-1].get("content")
+    else:
+        fields["content"] = [block for content in contents for block in _as_blocks(content)]
+    return fields
+
+
+def _as_blocks(content: object) -> Sequence[object]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return items_of(content) or [content]

@@ -1,0 +1,194 @@
+"""Follow a recipe: read its streams, put the messages in order, run its filters, and say what was done."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from weft.context.collapsed_groups import GroupReader
+from weft.context.filters.base import FilterContext
+from weft.context.filters.pipeline import Filtered, run_filters, run_filters_async
+from weft.context.filters.registry import Registry
+from weft.context.filters.trace import FilterStep, id_of_message
+from weft.context.js_compat import json_units
+from weft.context.manifest import NO_LIMIT, Facts, Kind, Manifest, Outcome, Piece, Run
+from weft.context.message_dict import PlainMessage
+from weft.context.recipe import Component, ComponentKind, Recipe
+from weft.context.record_streams import RecordReader, RecordScope, as_messages, read_stream
+from weft.context.time_slices import Segment, Session, Slice, slice_of, wider
+from weft.tree.json import JsonValue
+
+__all__ = ["Followed", "Served", "follow_recipe", "follow_recipe_async", "gather"]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What one source of a recipe gave."""
+
+    source: str
+    slice: str
+    messages: Sequence[JsonValue]
+    manifest: Manifest | None = None
+    """Of what was assembled, not just read."""
+
+    @property
+    def reason(self) -> str:
+        return f"{self.source} of {self.slice}: {len(self.messages)}" if self.slice else self.source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """The messages of a recipe, and how they came to be these."""
+
+    recipe: Recipe
+    messages: list[PlainMessage]
+    served: tuple[Served, ...]
+    steps: tuple[FilterStep, ...]
+    names: tuple[str, ...] = ()
+    """What messages were known by that do not say it themselves."""
+
+    def without_doc_ids(self) -> "Followed":
+        """The same without the ids that filters needed and nobody asked for; the manifest still names them."""
+        return replace(self, messages=list(map(_without_doc_id, self.messages)), names=self._known_by())
+
+    def _known_by(self) -> tuple[str, ...]:
+        return self.names or tuple(_name(message, place) for place, message in enumerate(self.messages))
+
+    @property
+    def manifest(self) -> Manifest:
+        facts = Facts(budget=self._budget(), settings={"recipe": self.recipe.to_wire()})
+        return Manifest(facts, lambda: list(self._pieces()))
+
+    def _budget(self) -> int:
+        """The tightest among the filters and whatever was assembled; 0 if there is none."""
+        assembled = [served.manifest.facts.budget for served in self.served if served.manifest is not None]
+        limits = [each for each in (*assembled, _budget(self.recipe)) if 0 < each < NO_LIMIT]
+        return min(limits, default=0)
+
+    def _pieces(self) -> Iterator[Piece]:
+        for served in self.served:
+            yield _told(Kind.SOURCE, served.source, Outcome.KEPT, served.reason)
+            yield from () if served.manifest is None else map(_uncounted, served.manifest.pieces)
+        for step in self.steps:
+            yield from step.pieces()
+        yield Run(
+            kind=Kind.MESSAGE,
+            outcome=Outcome.KEPT,
+            reason="sent",
+            ids=list(self._known_by()),
+            sizes=[(json_units(message) + 3) >> 2 for message in self.messages],
+            position=0,
+        )
+
+
+def _told(kind: Kind, name: str, outcome: Outcome, reason: str) -> Run:
+    return Run(kind=kind, outcome=outcome, reason=reason, ids=[name], sizes=[0])
+
+
+def _uncounted(piece: Piece) -> Piece:
+    """As it was assembled; what it costs is counted where the messages stand."""
+    return replace(piece, tokens=[0] * piece.count) if isinstance(piece, Run) else piece
+
+
+def _name(message: object, place: int) -> str:
+    found = id_of_message(message)
+    return found if isinstance(found, str) else f"messages[{place}]"
+
+
+def _without_doc_id(message: PlainMessage) -> PlainMessage:
+    if not isinstance(cast("object", message), Mapping):
+        # A filter may give anything.
+        return message
+    return {name: value for name, value in message.items() if name != "docId"}
+
+
+def _budget(recipe: Recipe) -> int:
+    """The tightest budget among the filters, 0 if there is none."""
+    wanted = [entry.settings.get("maxTokens", entry.settings.get("limit")) for entry in recipe.model.filters]
+    return min((each for each in wanted if isinstance(each, int) and each >= 0), default=0)
+
+
+def gather(recipe: Recipe, records: RecordReader, scope: RecordScope) -> list[Served]:
+    """Everything that goes into the filters: the intro, then component by component.
+
+    A stream's wider slices come before its local one, from the widest on. A literal is said once.
+    """
+    here = slice_of(recipe.kala)
+    above = wider(here) if recipe.model.promote_upstream else []
+    found: list[Served] = []
+    opening = recipe.model.opening
+    if opening is not None:
+        found.append(Served("model.intro", "", [{"role": "system", "content": opening}]))
+    for leaf in recipe.model.leaves():
+        if leaf.kind is ComponentKind.LITERAL:
+            found.append(Served("literal", "", [{"role": "system", "content": leaf.value}]))
+        else:
+            found += [_served(recipe, leaf, each, records, scope) for each in (*above, here)]
+    return found
+
+
+def _served(
+    recipe: Recipe, leaf: Component, found: Slice, records: RecordReader, scope: RecordScope
+) -> Served:
+    gathered = read_stream(records, leaf.name, found, scope)
+    messages = as_messages(
+        gathered.records, leaf.name, found, framing=leaf.framing, doc_ids=recipe.include_doc_id
+    )
+    return Served(f"{leaf.kind} {leaf.name}", found.kind, messages, gathered.manifest)
+
+
+def follow_recipe(
+    recipe: Recipe,
+    records: RecordReader,
+    *,
+    scope: RecordScope | None = None,
+    session_id: str | None = None,
+    groups: GroupReader | None = None,
+    registry: Registry | None = None,
+) -> Followed:
+    """The messages that a recipe makes of somebody's records.
+
+    The session of collapsed groups is the slice's own, unless another is given.
+    """
+    served, messages, context = _begun(recipe, records, scope, session_id, groups)
+    filtered = run_filters(
+        messages, recipe.model.filters, context, on_error=recipe.on_filter_error, registry=registry
+    )
+    return _followed(recipe, served, filtered)
+
+
+async def follow_recipe_async(
+    recipe: Recipe,
+    records: RecordReader,
+    *,
+    scope: RecordScope | None = None,
+    session_id: str | None = None,
+    groups: GroupReader | None = None,
+    registry: Registry | None = None,
+) -> Followed:
+    """`follow_recipe` where a loop runs already."""
+    served, messages, context = _begun(recipe, records, scope, session_id, groups)
+    filtered = await run_filters_async(
+        messages, recipe.model.filters, context, on_error=recipe.on_filter_error, registry=registry
+    )
+    return _followed(recipe, served, filtered)
+
+
+def _begun(
+    recipe: Recipe,
+    records: RecordReader,
+    scope: RecordScope | None,
+    session_id: str | None,
+    groups: GroupReader | None,
+) -> tuple[list[Served], list[PlainMessage], FilterContext]:
+    whose = scope or RecordScope()
+    served = gather(recipe, records, whose)
+    here = slice_of(recipe.kala)
+    own = here.session_id if isinstance(here, Segment | Session) else None
+    context = FilterContext(session_id=session_id or own, user_id=whose.user_id, groups=groups)
+    messages = [message for each in served for message in each.messages]
+    # A record may hold what is no message; filters pass over it, as they do over anything strange.
+    return served, cast("list[PlainMessage]", messages), context
+
+
+def _followed(recipe: Recipe, served: Sequence[Served], filtered: Filtered) -> Followed:
+    return Followed(recipe=recipe, messages=filtered.messages, served=tuple(served), steps=filtered.steps)

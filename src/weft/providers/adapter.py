@@ -1,0 +1,205 @@
+"""What all adapters share: how a provider is reached, what a request may ask for, and the dry run."""
+
+import re
+import ssl
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import aclosing, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+from weft.errors import ProviderError, Trouble, UnavailableError
+from weft.providers.base import ModelInfo, Profile, Provider, Request
+from weft.providers.endpoint import Endpoint, Resolver, resolve
+from weft.providers.errors import missing_key
+from weft.providers.events import Event
+from weft.providers.exchange import WireRequest
+from weft.providers.keys import Keys, Secret, own_host
+from weft.tree.content import Audio, Image
+
+__all__ = [
+    "READ_TIMEOUT",
+    "Adapter",
+    "Connection",
+    "Limits",
+    "SdkClient",
+    "check_request",
+    "dry_run",
+    "is_dry_run",
+    "media_of",
+    "sdk_import",
+]
+
+READ_TIMEOUT = 300.0
+"""Seconds without a byte after which a call times out, unless the call says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How large a response may be, in bytes."""
+
+    received: int = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """How a provider is reached: endpoint, key, limits. Tests give their own."""
+
+    endpoint: Endpoint
+    key_name: str
+    key_needed: bool = True
+    keys: Keys = field(default_factory=Keys)
+    limits: Limits = field(default_factory=Limits)
+    resolver: Resolver = resolve
+    tls: ssl.SSLContext | None = None
+
+    def key(self) -> Secret | None:
+        host = self.endpoint.authority
+        key = self.keys.find(self.key_name, host)
+        if key is None:
+            # A key was set for this endpoint: no request goes out without it.
+            others = self.keys.kept_hosts(self.key_name)
+            if self.key_needed or (others and own_host(self.key_name) is None):
+                raise missing_key(self.key_name, self.keys.variables(self.key_name), host, others)
+        if key is not None and self.endpoint.exposes_keys:
+            raise ProviderError(
+                Trouble.INVALID_REQUEST,
+                f"the key for {self.key_name} would go to {self.endpoint.host} unencrypted: nothing was sent",
+                hint="use https; on your own network, set"
+                f" WEFT_COMPATIBLE_{re.sub(r'[^A-Z0-9]', '_', self.key_name.upper())}_PRIVATE=1",
+            )
+        return key
+
+
+def check_request(provider: str, request: Request, profile: Profile) -> None:
+    """Refuse a request that the model does not support, before anything is sent or paid."""
+    asked = request.parameters
+    if not 1 <= asked.n <= profile.choices:
+        raise _cannot(
+            provider, request, f"n is {asked.n:,}; one request has 1 to {profile.choices:,} choices"
+        )
+    if request.prefill and not profile.prefill:
+        raise _cannot(provider, request, "does not support prefill")
+    if request.tools and not profile.tools:
+        raise _cannot(provider, request, "does not support tools")
+    if asked.stop and not profile.stop:
+        raise _cannot(provider, request, "does not support stop sequences")
+    if asked.logprobs is not None and asked.logprobs > profile.logprobs:
+        has = (
+            f"returns at most {profile.logprobs} alternatives per token"
+            if profile.logprobs
+            else "does not support logprobs"
+        )
+        raise _cannot(provider, request, has)
+    if request.prompt is not None and request.messages:
+        raise _cannot(provider, request, "takes messages or a document, not both")
+    blocks = [block for message in request.messages for block in message.blocks]
+    if not profile.images and any(isinstance(block, Image) for block in blocks):
+        raise _cannot(provider, request, "does not accept images")
+    if not profile.audio and any(isinstance(block, Audio) for block in blocks):
+        raise _cannot(provider, request, "does not accept audio")
+
+
+def media_of(request: Request, block: Image | Audio) -> bytes:
+    data = request.media.get(block.ref)
+    if data is None:
+        raise ProviderError(Trouble.INVALID_REQUEST, f"the request lacks the bytes of {block.ref[:12]}…")
+    return data
+
+
+def _cannot(provider: str, request: Request, what: str) -> ProviderError:
+    return ProviderError(Trouble.INVALID_REQUEST, f"{provider}:{request.model} {what}")
+
+
+_DRY_RUN: ContextVar[bool] = ContextVar("dry_run", default=False)
+
+
+def is_dry_run() -> bool:
+    """True if the running call is a dry run.
+
+    A provider with `composes = True` then yields its `WireRequest`, and does nothing else.
+    """
+    return _DRY_RUN.get()
+
+
+@contextmanager
+def _as_dry_run() -> Generator[None]:
+    token = _DRY_RUN.set(True)
+    try:
+        yield
+    finally:
+        _DRY_RUN.reset(token)
+
+
+async def dry_run(provider: Provider, request: Request) -> WireRequest:
+    """The request as this provider would send it now. No key is needed, and nothing leaves the process."""
+    if not getattr(provider, "composes", False):
+        raise UnavailableError(f"{provider.name} does not support dry runs")
+    with _as_dry_run():
+        async with aclosing(provider.stream(request)) as events:
+            async for event in events:
+                if isinstance(event, WireRequest):
+                    return event
+    raise UnavailableError(f"{provider.name} yielded no request in a dry run")
+
+
+_SDK_PACKAGES = frozenset({"anthropic", "google", "httpcore2", "httpx2", "openai"})
+
+
+@contextmanager
+def sdk_import(provider: str) -> Generator[None]:
+    """Say which extra brings an SDK that is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _SDK_PACKAGES:
+            raise
+        raise UnavailableError(
+            f"{provider} needs the package {error.name!r}, which is not installed",
+            hint="pip install 'weft-loom[providers]'",
+        ) from None
+
+
+class SdkClient(Protocol):
+    def stream(self, request: Request, profile: Profile) -> AsyncGenerator[Event]: ...
+    async def models(self) -> Sequence[ModelInfo]: ...
+    async def close(self) -> None: ...
+
+
+class Adapter(ABC):
+    """A provider on its own SDK: subclasses give a name, an address, profiles and a client."""
+
+    name: str
+    endpoint: ClassVar[Endpoint]
+    composes = True
+
+    def __init__(self, connection: Connection | None = None) -> None:
+        self._connection = connection or Connection(endpoint=self.endpoint, key_name=self.name)
+        self._made: SdkClient | None = None
+
+    @abstractmethod
+    def profile(self, model: str) -> Profile: ...
+
+    @abstractmethod
+    def _make_client(self, connection: Connection) -> SdkClient: ...
+
+    def _client(self) -> SdkClient:
+        if self._made is None:
+            with sdk_import(self.name):
+                self._made = self._make_client(self._connection)
+        return self._made
+
+    async def stream(self, request: Request) -> AsyncGenerator[Event]:
+        profile = self.profile(request.model)
+        check_request(self.name, request, profile)
+        async with aclosing(self._client().stream(request, profile)) as events:
+            async for event in events:
+                yield event
+
+    async def models(self) -> Sequence[ModelInfo]:
+        return await self._client().models()
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made.close()

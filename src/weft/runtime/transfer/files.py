@@ -1,0 +1,198 @@
+"""Export and import of files in Weft's own JSON."""
+
+import contextlib
+import gzip
+import os
+import shutil
+import tempfile
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, ClassVar, cast
+
+from weft.errors import ConflictError, NotFoundError, StorageError
+from weft.interop.weft_json import JsonWriter
+from weft.runtime.operations.executor import Editing, Executor
+from weft.runtime.operations.permissions import Actor, require_access, require_permission
+from weft.runtime.operations.scope import Scope
+from weft.runtime.transfer.exporter import Exporter
+from weft.runtime.transfer.import_target import DryRun, GroveTarget
+from weft.runtime.transfer.importer import Imported, read_records
+from weft.store.references import find_tree
+from weft.tree.access import MemberRole
+from weft.tree.agent import Permission
+from weft.tree.progress import Progress, silent
+
+__all__ = ["Exported", "Imported", "export_file", "import_file", "new_file"]
+
+_READ_SIZE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What was written to a file."""
+
+    trees: int
+    nodes: int
+    records: int
+    notes: tuple[str, ...]
+
+
+def export_file(
+    executor: Executor,
+    actor: Actor,
+    target: Path | BinaryIO,
+    trees: Sequence[str] | None = None,
+    *,
+    overwrite: bool = False,
+    progress: Progress = silent,
+) -> Exported:
+    """Write these trees, or the whole grove, in one snapshot."""
+    if isinstance(target, Path):
+        executor.store.refuse_own_file(target)
+    with executor.store.read() as session:
+        require_permission(session, actor, Permission.LOOM_AWARE, "export")
+        keys: list[int] | None = None
+        if trees is None:
+            require_access(session, actor, MemberRole.OWNER)
+        else:
+            keys = list(dict.fromkeys(find_tree(session, name) for name in trees))
+            for key in keys:
+                require_access(session, actor, MemberRole.READER, key)
+        exporter = Exporter(session, executor.store.blobs, keys, progress)
+        with contextlib.ExitStack() as stack:
+            file = (
+                stack.enter_context(new_file(target, overwrite=overwrite))
+                if isinstance(target, Path)
+                else target
+            )
+            writer = JsonWriter(file, exporter.scope)
+            try:
+                for record in exporter.records():
+                    writer.write(record)
+                writer.close()
+            except OSError as error:
+                if isinstance(error, BrokenPipeError):
+                    raise
+                raise StorageError(f"cannot write the file: {error.strerror or error}") from error
+    return Exported(
+        trees=exporter.tree_count,
+        nodes=exporter.node_count,
+        records=writer.count,
+        notes=tuple(exporter.notes),
+    )
+
+
+@contextlib.contextmanager
+def new_file(path: Path, *, overwrite: bool) -> Generator[BinaryIO]:
+    """A new file that gets its name once it is complete and synced to the disk."""
+    refuse_existing(path, overwrite=overwrite)
+    path = path.absolute()
+    try:
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
+    except OSError as error:
+        raise StorageError(f"cannot write in {path.parent}: {error.strerror}") from error
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if path.suffix == ".gz":
+                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as packing:
+                    yield cast("BinaryIO", packing)
+            else:
+                yield file
+            file.flush()
+            os.fsync(file.fileno())
+        refuse_existing(path, overwrite=overwrite)
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def refuse_existing(path: Path, *, overwrite: bool) -> None:
+    if path.is_dir():
+        raise ConflictError(f"{path} is a folder", hint="name a file in it")
+    if not overwrite and path.exists():
+        raise ConflictError(
+            f"{path} is there already", hint="name another file, or pass --force (overwrite=True)"
+        )
+
+
+def sync_folder(path: Path) -> None:
+    """Make a rename in the folder durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportFile(Editing):
+    """Import everything in a file, or nothing. Its chains continue here."""
+
+    verb: ClassVar[str] = "import"
+    path: Path
+    progress: Progress = field(default=silent, compare=False)
+
+    def apply(self, scope: Scope) -> Imported:
+        scope.open_grove()
+        target = GroveTarget(scope)
+        imported = read_records(self.path, target, self.progress)
+        target.finish()
+        return imported
+
+
+def import_file(
+    executor: Executor, actor: Actor, source: Path | BinaryIO, *, progress: Progress = silent
+) -> Imported:
+    """Check a whole file, then import it in one transaction.
+
+    Others can write while it is checked, but not while it is imported.
+    """
+    if isinstance(source, Path):
+        executor.store.refuse_own_file(source)
+    with executor.store.read() as session:
+        require_permission(session, actor, ImportFile.permission, ImportFile.verb)
+        require_access(session, actor, ImportFile.access)
+    with _on_disk(source) as path:
+        passes = _TwoPasses(progress)
+        read_records(path, DryRun(executor.store.blobs), passes.first)
+        return executor.perform(actor, ImportFile(path=path, progress=passes.second))
+
+
+@contextlib.contextmanager
+def _on_disk(source: Path | BinaryIO) -> Generator[Path]:
+    """A file that can be read twice; a pipe is copied to a temporary one."""
+    if isinstance(source, Path):
+        if source.is_file():
+            yield source
+            return
+        if not source.exists() or source.is_dir():
+            raise NotFoundError(f"there is no file {source}", hint="name a file that weft export wrote")
+    with tempfile.NamedTemporaryFile(prefix="weft-import-") as copy:
+        try:
+            with contextlib.ExitStack() as stack:
+                piped = stack.enter_context(source.open("rb")) if isinstance(source, Path) else source
+                shutil.copyfileobj(piped, copy, _READ_SIZE)
+            copy.flush()
+        except OSError as error:
+            raise StorageError(f"cannot write a temporary copy of the input: {error.strerror}") from error
+        yield Path(copy.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _TwoPasses:
+    """The progress of two passes over one file."""
+
+    progress: Progress
+
+    def first(self, done: int, total: int) -> None:
+        self.progress(done, 2 * total)
+
+    def second(self, done: int, total: int) -> None:
+        self.progress(total + done, 2 * total)

@@ -1,0 +1,214 @@
+"""Chats as Markdown files: write a path to one, and read one into a new tree with its notes attached."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from weft.context.layers.chats import Chat, ChatContext, ChatMessage, read_chat, write_chat
+from weft.context.layers.note_lookup import NoteReference, resolve_notes
+from weft.errors import InvalidInputError, LimitExceededError, WeftError
+from weft.knowledge.notes import Mounted
+from weft.runtime.contexts.items import item_of, mounted_in, read_items
+from weft.runtime.operations.agents import AddAgent
+from weft.runtime.operations.envelopes import add_legacy_text
+from weft.runtime.operations.executor import Caller, Editing
+from weft.runtime.operations.nodes import AppendHistory
+from weft.runtime.operations.scope import Scope
+from weft.runtime.operations.trees import Plant
+from weft.runtime.views.reader import Reader
+from weft.store.envelopes import legacy_texts
+from weft.store.references import find_agent, find_tree
+from weft.tree.agent import AgentType
+from weft.tree.content import plain_text
+from weft.tree.item import Item
+from weft.tree.node import Role
+from weft.tree.tree import Mode, Tree, title_from
+from weft.tree.wire import iso
+
+__all__ = ["ImportChat", "LoadedChat", "chat_of", "chat_text", "load_chat"]
+
+_IMPORTED = "Imported"
+_MODEL = "imported:unknown"
+_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
+_MESSAGE_LIMIT = 100_000
+_TITLE_LIMIT = 500
+
+
+def chat_text(caller: Caller, tree: str, node: str | None) -> str:
+    return write_chat(chat_of(caller, tree, node))
+
+
+def chat_of(caller: Caller, tree: str, node: str | None) -> Chat:
+    """The path to a node as a chat: its messages and attachments, not the requests sent to models."""
+    reader = Reader.of(caller)
+    value = reader.tree(tree)
+    if value.mode is not Mode.DIALOGUE:
+        raise InvalidInputError("a tree in buffer mode is not a chat", hint="weft read prints its text")
+    path = reader.path(tree, node)
+    with caller.store.read() as session:
+        saved = legacy_texts(session, find_tree(session, value.id))
+    messages: list[ChatMessage] = []
+    warnings: list[str] = []
+    for each in path:
+        text = plain_text(each.content)
+        if each.role is Role.TOOL:
+            warnings.append(f"[{each.local_id}] is a tool's result, and is not written to a chat")
+        elif text or each.attachments:
+            messages.append(
+                ChatMessage(
+                    role=each.role.value,
+                    text=text,
+                    context=_context(each.attachments),
+                    time=iso(each.created_at),
+                    id=each.id,
+                    processed_text=saved.get(each.id),
+                )
+            )
+    return Chat(title=value.title, messages=tuple(messages), warnings=tuple(warnings))
+
+
+def _context(items: Sequence[Item]) -> ChatContext:
+    """Notes that came with a tag or folder are not listed again."""
+    expanded = {name for item in items if item.type in {"tag", "folder"} for name in item.content.split("\n")}
+    notes = [item for item in items if item.type in {"note", "active_note"} and item.id not in expanded]
+    known = {"note", "active_note", "url", "tag", "folder"}
+    return ChatContext(
+        notes=tuple(NoteReference(item.id, item.sha256) for item in notes),
+        urls=tuple(item.id for item in items if item.type == "url"),
+        tags=tuple(item.id for item in items if item.type == "tag"),
+        folders=tuple(item.id.removeprefix("folder:") for item in items if item.type == "folder"),
+        others=tuple(item.id for item in items if item.type not in known),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedChat:
+    """The tree that a file became."""
+
+    tree: Tree
+    messages: int
+    warnings: tuple[str, ...]
+
+
+def load_chat(caller: Caller, text: str, *, agent: str | None = None, title: str | None = None) -> LoadedChat:
+    """Plant a tree from a chat: all of it, or nothing. Notes are read as they are now.
+
+    `agent` is the model that becomes the author of the answers.
+    """
+    chat = read_chat(text)
+    if not chat.messages:
+        raise InvalidInputError(
+            "this is not a chat: it has no messages", hint="messages begin with **user**: or **ai**:"
+        )
+    if len(chat.messages) > _MESSAGE_LIMIT:
+        raise LimitExceededError(f"a chat has at most {_MESSAGE_LIMIT:,} messages")
+    finder = _NoteFinder(caller, chat.warnings)
+    items = [finder.items(message.context) for message in chat.messages]
+    named = title or " ".join(chat.title.split()) or title_from(chat.messages[0].text)
+    operation = ImportChat(title=named[:_TITLE_LIMIT], messages=chat.messages, items=items, agent=agent)
+    tree = Reader.of(caller).tree(caller.perform(operation).id)
+    return LoadedChat(tree=tree, messages=len(chat.messages), warnings=tuple(dict.fromkeys(finder.warnings)))
+
+
+class _NoteFinder:
+    """Finds the notes that a chat names: by full path, then by unique base name."""
+
+    def __init__(self, caller: Caller, warnings: Sequence[str]) -> None:
+        self._caller = caller
+        self._mounted: Mounted = mounted_in(caller)
+        self._listing = self._mounted.paths()
+        self.warnings = [*warnings, *self._mounted.warnings]
+
+    def items(self, context: ChatContext) -> list[Item]:
+        items: dict[str, Item] = {}
+        notes = [self._known(each) for each in context.notes]
+        for resolved, reference in zip(resolve_notes(notes, self._listing), notes, strict=True):
+            if resolved.warning is not None:
+                self.warnings.append(resolved.warning)
+            if resolved.path is None:
+                continue
+            item = self._read(resolved.path)
+            if item is not None:
+                items[item.id] = item
+                if reference.sha256 is not None and item.sha256 != reference.sha256:
+                    self.warnings.append(
+                        f"{item.id} has changed since the chat was saved; its present content is attached"
+                    )
+        for name in context.urls:
+            items[name] = Item(id=name, type="url", content="")
+            self.warnings.append(f"{name} is attached, but was not fetched")
+        references = [*context.tags, *(f"folder:{name}" for name in context.folders), *context.others]
+        for reference in references:
+            for item in self._expanded(reference):
+                items.setdefault(item.id, item)
+        return list(items.values())
+
+    def _known(self, reference: NoteReference) -> NoteReference:
+        """A note by its id: its vault's name is part of it only while an earlier vault has that path too."""
+        if ":" not in reference.path:
+            return reference
+        try:
+            return reference._replace(path=self._mounted.place(reference.path).id)
+        except WeftError:
+            return reference
+
+    def _read(self, path: str) -> Item | None:
+        try:
+            return item_of(self._mounted.note(path))
+        except WeftError as error:
+            self.warnings.append(f"{path} is skipped: {error.message}")
+            return None
+
+    def _expanded(self, reference: str) -> Sequence[Item]:
+        text = (
+            reference
+            if reference.startswith(("#", "folder:", "doc:", "[")) or "#" in reference
+            else f"#{reference}"
+        )
+        try:
+            read = read_items(self._caller, [text])
+        except WeftError as error:
+            self.warnings.append(f"{reference} is skipped: {error.message}")
+            return ()
+        self.warnings += read.warnings
+        return read.items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportChat(Editing):
+    """Plant a tree with a chat's messages, in one transaction."""
+
+    verb: ClassVar[str] = "import a chat"
+    title: str
+    messages: Sequence[ChatMessage]
+    items: Sequence[Sequence[Item]]
+    agent: str | None = None
+
+    def apply(self, scope: Scope) -> Tree:
+        # The grove is locked before the tree, as in every operation that needs both.
+        scope.open_grove()
+        author = self._author(scope)
+        tree = Plant(title=self.title, content="", mode=Mode.DIALOGUE).apply(scope)
+        for message, items in zip(self.messages, self.items, strict=True):
+            role = _ROLES[message.role]
+            node = AppendHistory(
+                tree=tree.id,
+                content=message.text,
+                attachments=items,
+                role=role,
+                author=author if role is Role.ASSISTANT else None,
+            ).apply(scope)
+            if message.processed_text is not None:
+                state = scope.open_tree(tree.id)
+                add_legacy_text(scope, state, scope.node(state, node.id), message.processed_text)
+        return tree
+
+    def _author(self, scope: Scope) -> str | None:
+        """The author of the answers: the named model, or one called Imported."""
+        if self.agent is not None or all(each.role != "assistant" for each in self.messages):
+            return self.agent
+        try:
+            key = find_agent(scope.transaction, _IMPORTED)
+        except WeftError:
+            return AddAgent(name=_IMPORTED, type=AgentType.MODEL, model_ref=_MODEL).apply(scope).id
+        return scope.transaction.agent(key).ulid

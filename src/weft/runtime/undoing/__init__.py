@@ -1,1 +1,0 @@
-"""Taking operations back and doing them again: what each kind of event means backwards."""
