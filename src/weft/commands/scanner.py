@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from weft.commands.lexer import end_of_closed, string_end, thought_start
 
-__all__ = ["ARROW", "BACK", "Found", "Ignored", "Scan", "Scanner", "Span", "Why", "scan"]
+__all__ = ["ARROW", "BACK", "Found", "Ignored", "Scan", "Scanner", "Span", "Why", "arrow_lines", "scan"]
 
 ARROW, BACK = "→", "←"
 _BLANKS = re.compile("[ \t\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]*")
@@ -561,3 +561,40 @@ def _first(line: str) -> int:
 
 def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+_HEADED = re.compile(r"[ \t]*+(?:✓ )?(?:\[([0-9a-z']{4,26})\] ([^·\n]*)|(doc:\"[^\"\n]*\"))")
+_LONGEST_LINE = 20_000
+
+
+def arrow_lines(text: str, *, own: str) -> Iterator[tuple[str, str]]:
+    """The lines of a shown text that begin with an arrow, without white space, and where they come from.
+
+    Where they come from is the node or document in the last heading before them. What stands under
+    a heading of `own`, the name of the agent that the text is shown to, is its own.
+    """
+    source, is_own, place = "what you were shown", False, 0
+    last = text.rfind(ARROW)
+    while place <= last:
+        end = text.find("\n", place)
+        end = len(text) if end < 0 else end
+        line = text[place:end]
+        headed = _HEADED.match(line)
+        first = _first(line)
+        if headed is not None:
+            source = headed[3] or f"[{headed[1]}]"
+            is_own = headed[1] is not None and headed[2].strip() == own
+        elif line[first : first + 1] == ARROW and not is_own:
+            yield "".join(_command_from(text, place + first + 1, end).split()), source
+        place = end + 1
+
+
+def _command_from(text: str, start: int, end: int) -> str:
+    """A line from its arrow on, with the lines that a string in it spans."""
+    line = text[start:end]
+    opened = end_of_closed(line, 0)
+    if opened == len(line):
+        return line
+    inside = text[start + opened + 1 : start + _LONGEST_LINE]
+    closed = string_end(inside, 0, line[opened])
+    return line if closed < 0 else line[: opened + 1] + inside[:closed]

@@ -139,7 +139,17 @@ def assemble_for_run(
         exchanges=exchanges,
         asked=asked,
     )
-    return _assembled(replace(ask, node=node), run)
+    assembled = _assembled(replace(ask, node=node), run)
+    _note_shown(session, assembled, exchanges)
+    return assembled
+
+
+def _note_shown(session: "Session", assembled: Assembled, exchanges: Sequence[Exchange]) -> None:
+    """Remember the arrow lines of what is sent, but for what the run itself said and was answered."""
+    own = [text for each in exchanges for text in (each.said, each.results) if text]
+    for text in (*assembled.system, *(message.text for message in assembled.messages)):
+        if not any(each in text for each in own):
+            session.note_shown(text)
 
 
 def assemble_loom_aware(ask: Ask) -> Assembled:

@@ -19,7 +19,7 @@ from weft.commands.formatter import describe, write_command
 from weft.commands.hints import NotRun
 from weft.commands.parse import check_limits, parse_found
 from weft.commands.reply import Result, failed, one_line, shortened
-from weft.commands.scanner import ARROW, Found, scan
+from weft.commands.scanner import ARROW, Found, arrow_lines, scan
 from weft.context.agent_view.action_trace import Action
 from weft.context.agent_view.loom_block import Place
 from weft.context.agent_view.memory_block import Memory
@@ -30,6 +30,7 @@ from weft.errors import (
     InvalidInputError,
     InvalidSyntaxError,
     LimitExceededError,
+    PermissionDeniedError,
     WeftError,
 )
 from weft.ids import is_ulid, new_ulid
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CommandResults", "Session", "read_commands", "run_commands", "session_for"]
 
+_EFFECTS = frozenset({Permission.LOOM_WRITE, Permission.LOOM_GENERATE, Permission.DOC_WRITE})
+"""What a command needs that changes something for others."""
 _SHORT = 1_200
 """Characters of a long result that are shown at once."""
 
@@ -99,6 +102,8 @@ class Session:
         self.unattended = unattended
         self.results: list[Result] = []
         """Of this run, with their whole texts."""
+        self._shown: dict[str, str] = {}
+        """Arrow lines of what the agent was shown in this run and did not write, and where they come from."""
         self.read_revisions: dict[str, int] = {}
         """Document id → the revision that this run has seen."""
         self.stream: Stream | None = None
@@ -218,9 +223,23 @@ class Session:
     def _remembered(self) -> AgentMemory:
         return AgentMemory(self.gate.store, self.loom.read.actor)
 
+    def note_shown(self, text: str) -> None:
+        """Remember the arrow lines of a text that the agent is shown: to repeat one is no command."""
+        for line, source in arrow_lines(text, own=self.agent.name):
+            self._shown.setdefault(line, source)
+
+    def _refuse_echo(self, found: Found, command: Command) -> None:
+        source = self._shown.get("".join(found.text.split()))
+        if source is not None and CATALOG[command.name].permission in _EFFECTS:
+            raise PermissionDeniedError(
+                f"this line repeats {source}",
+                hint="say it in other words if you mean it: please …, or an option more",
+            )
+
     def _answer(self, found: Found, turn: int) -> Result:
         try:
             command = _read(found)
+            self._refuse_echo(found, command)
         except WeftError as error:
             return self._keep(found.text, None, CommandOutcome(text=""), error, turn)
         return self._carry_out(write_command(command), command, turn)
@@ -261,6 +280,8 @@ class Session:
             nodes=outcome.nodes,
         )
         self.results.append(result)
+        if result.ok and self.agent.type is AgentType.MODEL and not text.startswith("help"):
+            self.note_shown(answer)
         self._trace(None if command is None else command.action, outcome.detail, result)
         again = command is not None and isinstance(command.action, ViewResult)
         if again:
