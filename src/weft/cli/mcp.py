@@ -51,7 +51,7 @@ def mcp(
     is printed. Nobody may do more through it than they may by themselves.
     """
     from weft.grove.grove import open_grove  # noqa: PLC0415
-    from weft.mcp_server.face import Face  # noqa: PLC0415 - help and completion do without
+    from weft.mcp_server.server import McpFace  # noqa: PLC0415 - help and completion do without
 
     within = _within(allow, read_only=read_only)
     settings = call.settings
@@ -69,7 +69,7 @@ def mcp(
         if not http:
             from weft.mcp_server.stdio import serve_stdio  # noqa: PLC0415
 
-            serve_stdio(Face(grove, agent, within))
+            serve_stdio(McpFace(grove, agent, within))
             return
         from weft.mcp_server.http import serve_http  # noqa: PLC0415
 
@@ -82,7 +82,7 @@ def mcp(
             call.out.talk("serving MCP; send the token as Authorization: Bearer; stop with Ctrl-C")
             call.out.flush()
 
-        serve_http(grove, Face(None, agent, within), host=host, port=port, names=names or (), ready=ready)
+        serve_http(grove, McpFace(None, agent, within), host=host, port=port, names=names or (), ready=ready)
     call.out.talk("stopped")
 
 

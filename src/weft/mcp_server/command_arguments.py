@@ -10,7 +10,7 @@ from pydantic import Field, create_model
 from weft.commands.actions import Command, Lines
 from weft.commands.grammar import Form, Kind, Row, Slot
 from weft.errors import InvalidInputError
-from weft.mcp_server.arguments import InTree, Node
+from weft.mcp_server.arguments import Node, TreeArguments
 from weft.runtime.collaboration.commands.queries import DEEPEST
 from weft.tree.wire import camel
 
@@ -63,7 +63,7 @@ _MAY_BE_EMPTY = frozenset({"edit", "write"})
 _EVERYWHERE = "Leave this tree for the whole grove; the agent must be allowed to."
 
 
-class CommandArguments(InTree):
+class CommandArguments(TreeArguments):
     """The arguments of one command."""
 
     def command(self, row: Row) -> Command:

@@ -6,6 +6,9 @@ from urllib.parse import quote, unquote
 
 from mcp_types import (
     Annotations,
+    CompleteResult,
+    Completion,
+    CompletionArgument,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ReadResourceResult,
@@ -31,6 +34,7 @@ __all__ = [
     "PLAIN",
     "Address",
     "branch_text",
+    "complete",
     "document_at",
     "document_uri",
     "list_resources",
@@ -213,3 +217,34 @@ def _written(grove: Grove, nodes: list[Node]) -> str:
     return "\n\n".join(
         f"{absolute_heading(facts[node.id])}\n{escape_look_alikes(words_of(node.content))}" for node in nodes
     )
+
+
+_LOOKED_AT = 1_000
+_SHOWN = 100
+"""More the protocol does not take."""
+
+
+def complete(grove: Grove, argument: CompletionArgument) -> CompleteResult:
+    """What an argument of a prompt or an address may be."""
+    found = [each.id for each in _named(grove, argument.name, argument.value)]
+    shown = found[:_SHOWN]
+    return CompleteResult(completion=Completion(values=shown, total=len(found), has_more=len(found) > _SHOWN))
+
+
+def _named(grove: Grove, name: str, begun: str) -> list[Shelved]:
+    """By the beginning of an id or of a title, in any case."""
+    wanted = begun.casefold()
+    try:
+        if name == "tree":
+            listed = shelved_trees(grove.read, limit=_LOOKED_AT)
+        elif name == "document":
+            listed = shelved_documents(grove.read, limit=_LOOKED_AT)
+        else:
+            return []
+    except PermissionDeniedError:
+        return []
+    return [
+        each
+        for each in listed
+        if each.id.casefold().startswith(wanted) or each.title.casefold().startswith(wanted)
+    ]

@@ -15,7 +15,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from weft.mcp_server.face import Face
+from weft.mcp_server.server import McpFace
 
 __all__ = ["LONGEST_LINE", "serve_stdio"]
 
@@ -27,7 +27,7 @@ _AHEAD = 16
 _log = logging.getLogger("weft.mcp")
 
 
-def serve_stdio(face: Face) -> None:
+def serve_stdio(face: McpFace) -> None:
     """Answer until the other side goes away. Only the protocol is on stdout; talk is on stderr."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="weft mcp: %(message)s")
     with _own_pipes() as (incoming, outgoing):

@@ -10,16 +10,16 @@ from mcp_types import CallToolResult, ListToolsResult, Tool, ToolAnnotations
 from weft.commands.catalog import ROWS
 from weft.commands.grammar import Row
 from weft.errors import CrossTreeError, WeftError
-from weft.mcp_server import starting
-from weft.mcp_server.answers import answered, refused
-from weft.mcp_server.arguments import InTree, Taken
+from weft.mcp_server.arguments import Arguments, TreeArguments
 from weft.mcp_server.command_arguments import CommandArguments, arguments_of
-from weft.mcp_server.desks import Calling, carry_out
+from weft.mcp_server.grove_tools import GROVE_TOOLS, GroveTool
+from weft.mcp_server.results import answered, refused
+from weft.mcp_server.sessions import ToolCaller, run_command
 from weft.tree.agent import Permission
 
-__all__ = ["TOOLS", "Calling", "Offered", "list_tools"]
+__all__ = ["TOOLS", "ToolCaller", "ToolSpec", "list_tools"]
 
-Run: TypeAlias = Callable[[Any, Calling], Awaitable[CallToolResult]]
+Run: TypeAlias = Callable[[Any, ToolCaller], Awaitable[CallToolResult]]
 
 _LINE = 200
 _FLAGGED = "call it again with everywhere: true"
@@ -41,14 +41,14 @@ number, what was made, and where you are now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class ToolSpec:
     """One tool."""
 
     name: str
     title: str
     description: str
     permission: Permission
-    taken: type[Taken]
+    taken: type[Arguments]
     output: dict[str, Any]
     run: Run
     hints: ToolAnnotations
@@ -69,8 +69,8 @@ def list_tools() -> ListToolsResult:
     return ListToolsResult(tools=[each.listed() for each in TOOLS.values()])
 
 
-async def _command(taken: CommandArguments, calling: Calling, row: Row) -> CallToolResult:
-    done = await carry_out(calling, taken.tree, taken.command(row))
+async def _command(taken: CommandArguments, caller: ToolCaller, row: Row) -> CallToolResult:
+    done = await run_command(caller, taken.tree, taken.command(row))
     if done.result.error is not None:
         return refused(_as_arguments(done.result.error, taken))
     facts: dict[str, object] = {
@@ -93,7 +93,7 @@ def _line(text: str) -> str:
     return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
 
 
-def _as_arguments(error: WeftError, taken: InTree) -> WeftError:
+def _as_arguments(error: WeftError, taken: TreeArguments) -> WeftError:
     """A hint that shows how a command says it, as a tool is told it."""
     if isinstance(error, CrossTreeError):
         flag = "everywhere" in type(taken).model_fields and not getattr(taken, "everywhere", False)
@@ -101,11 +101,11 @@ def _as_arguments(error: WeftError, taken: InTree) -> WeftError:
     return error
 
 
-def _as_tool(row: Row) -> Offered:
-    async def run(given: CommandArguments, calling: Calling) -> CallToolResult:
-        return await _command(given, calling, row)
+def _as_tool(row: Row) -> ToolSpec:
+    async def run(given: CommandArguments, caller: ToolCaller) -> CallToolResult:
+        return await _command(given, caller, row)
 
-    return Offered(
+    return ToolSpec(
         name=row.name,
         title=row.name.capitalize(),
         description=row.tool or f"{row.help[:1].upper()}{row.help[1:]}.",
@@ -122,8 +122,8 @@ def _as_tool(row: Row) -> Offered:
     )
 
 
-def _to_start(each: starting.Starting) -> Offered:
-    return Offered(
+def _as_grove_tool(each: GroveTool) -> ToolSpec:
+    return ToolSpec(
         name=each.name,
         title=each.title,
         description=each.description,
@@ -140,7 +140,7 @@ def _to_start(each: starting.Starting) -> Offered:
     )
 
 
-TOOLS: Mapping[str, Offered] = MappingProxyType(
-    {each.name: _to_start(each) for each in starting.STARTING}
+TOOLS: Mapping[str, ToolSpec] = MappingProxyType(
+    {each.name: _as_grove_tool(each) for each in GROVE_TOOLS}
     | {row.name: _as_tool(row) for row in ROWS if row.name != "help"}
 )

@@ -16,19 +16,19 @@ from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResul
 
 from weft.errors import LimitExceededError
 from weft.grove.grove import Grove
-from weft.mcp_server.answers import protocol_error
 from weft.mcp_server.resources import Address, document_at, parse_uri
+from weft.mcp_server.results import protocol_error
 from weft.runtime.events.log import Event
 from weft.runtime.events.subscription import Subscription
 from weft.tree.event_kinds import LISTING_KINDS, STEP_KINDS
 
-__all__ = ["MOST_STREAMS", "Listening"]
+__all__ = ["MOST_STREAMS", "Subscriptions"]
 
 MOST_STREAMS = 100
 _MOST_ADDRESSES = 1_000
 
 
-class Listening:
+class Subscriptions:
     """Streams of changes, each for one caller: nobody hears of what they may not see."""
 
     def __init__(self) -> None:

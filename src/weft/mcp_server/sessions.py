@@ -24,9 +24,9 @@ from weft.store import schema
 from weft.store.references import find_tree
 from weft.tree.agent import Agent, Permission
 
-__all__ = ["MOST_DESKS", "Calling", "Desks", "Done", "agent_of", "carry_out"]
+__all__ = ["MOST_SESSIONS", "CommandReply", "CommandSessions", "ToolCaller", "agent_of", "run_command"]
 
-MOST_DESKS = 64
+MOST_SESSIONS = 64
 _MOST_RESULTS = 200
 _MOST_CHARACTERS = 5_000_000
 """Of the results of one run: then another begins, so that nobody's use grows without end."""
@@ -45,7 +45,7 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CommandReply:
     """What a command came to, and where its agent stands afterwards."""
 
     result: Result
@@ -56,7 +56,7 @@ class Done:
 
 
 @dataclass(slots=True)
-class _Desk:
+class _ClientSession:
     session: Session
     lock: anyio.Lock = field(default_factory=anyio.Lock)
 
@@ -67,61 +67,61 @@ class _Desk:
         return len(results) >= _MOST_RESULTS or characters > _MOST_CHARACTERS
 
 
-class Desks:
+class CommandSessions:
     """Runs under way, by who acts in which tree; what has not been used for longest goes first."""
 
     def __init__(self) -> None:
-        self._desks: OrderedDict[tuple[object, str], _Desk] = OrderedDict()
+        self._sessions: OrderedDict[tuple[object, str], _ClientSession] = OrderedDict()
         self._finding = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._desks)
+        return len(self._sessions)
 
-    def find(self, grove: Grove, tree: str) -> _Desk:
+    def find(self, grove: Grove, tree: str) -> _ClientSession:
         """Blocking. A run asks for its rights with every command, so it may be kept."""
         key = (grove.read.actor, tree)
         with self._finding:
-            desk = self._desks.get(key)
-            if desk is None or desk.is_full:
-                desk = _Desk(_session(grove, tree))
-            self._desks[key] = desk
-            self._desks.move_to_end(key)
-            while len(self._desks) > MOST_DESKS:
-                self._desks.popitem(last=False)
-            return desk
+            client = self._sessions.get(key)
+            if client is None or client.is_full:
+                client = _ClientSession(_session(grove, tree))
+            self._sessions[key] = client
+            self._sessions.move_to_end(key)
+            while len(self._sessions) > MOST_SESSIONS:
+                self._sessions.popitem(last=False)
+            return client
 
 
 @dataclass(frozen=True, slots=True)
-class Calling:
+class ToolCaller:
     """One call of a tool: for whom, and what it may use."""
 
     grove: Grove
-    desks: Desks
+    sessions: CommandSessions
     in_thread: InThread
     progress: Progress
 
 
-async def carry_out(calling: Calling, tree: str, command: Command) -> Done:
+async def run_command(caller: ToolCaller, tree: str, command: Command) -> CommandReply:
     """Do what a command asks for, as a value; errors are in the result."""
-    grove = calling.grove
-    found = await calling.in_thread(lambda: _tree_id(grove, tree))
+    grove = caller.grove
+    found = await caller.in_thread(lambda: _tree_id(grove, tree))
     if isinstance(command.action, Continue):
-        return await _generate(calling, found, command, command.action.n)
-    desk = await calling.in_thread(lambda: calling.desks.find(grove, found))
-    async with desk.lock:
-        return await calling.in_thread(lambda: _done(desk.session, command, numbered=True))
+        return await _generate(caller, found, command, command.action.n)
+    client = await caller.in_thread(lambda: caller.sessions.find(grove, found))
+    async with client.lock:
+        return await caller.in_thread(lambda: _done(client.session, command, numbered=True))
 
 
-async def _generate(calling: Calling, tree: str, command: Command, n: int) -> Done:
+async def _generate(caller: ToolCaller, tree: str, command: Command, n: int) -> CommandReply:
     """In a run of its own, so that it stands in nobody's way; given up, it stops, and what came is kept."""
-    session = await calling.in_thread(lambda: _session(calling.grove, tree))
+    session = await caller.in_thread(lambda: _session(caller.grove, tree))
     heard = _Heard(n)
     session.heard = heard.take
-    ended: list[Done | WeftError] = []
+    ended: list[CommandReply | WeftError] = []
     async with heard, anyio.create_task_group() as tasks:
-        tasks.start_soon(_watch, session, heard, calling.progress)
+        tasks.start_soon(_watch, session, heard, caller.progress)
         try:
-            ended.append(await calling.in_thread(lambda: _done(session, command, numbered=False)))
+            ended.append(await caller.in_thread(lambda: _done(session, command, numbered=False)))
         except WeftError as error:
             # Not raised in here: it would come out as a group of one.
             ended.append(error)
@@ -174,11 +174,11 @@ class _Heard:
             self._send.send_nowait((float(self._characters), None, told))
 
 
-def _done(session: Session, command: Command, *, numbered: bool) -> Done:
+def _done(session: Session, command: Command, *, numbered: bool) -> CommandReply:
     result = session.perform(command)
     looks = result.ok and Permission.LOOM_AWARE in session.permissions
     at = session.see.row(session.tree_id, None).local_id if looks else None
-    return Done(result, session.tree_id, at, numbered)
+    return CommandReply(result, session.tree_id, at, numbered)
 
 
 def _tree_id(grove: Grove, reference: str) -> str:

@@ -14,29 +14,29 @@ from weft.context.manifest import Manifest
 from weft.errors import InvalidInputError
 from weft.grove.grove import Grove
 from weft.ids import is_ulid
-from weft.mcp_server.answers import answered
-from weft.mcp_server.arguments import MOST, InTree, Node, Taken, Title
-from weft.mcp_server.desks import Calling
+from weft.mcp_server.arguments import MOST, Arguments, Node, Title, TreeArguments
 from weft.mcp_server.resources import document_uri, tree_uri
+from weft.mcp_server.results import answered
+from weft.mcp_server.sessions import ToolCaller
 from weft.runtime.contexts.linked_documents import may_cross
 from weft.runtime.operations.permissions import permissions_of
 from weft.runtime.views.tree_list import Shelved, shelved_documents, shelved_trees
 from weft.tree.agent import AgentType, Permission
 
-__all__ = ["STARTING", "Starting"]
+__all__ = ["GROVE_TOOLS", "GroveTool"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Starting:
+class GroveTool:
     """One of these tools."""
 
     name: str
     title: str
     description: str
     permission: Permission
-    taken: type[Taken]
+    taken: type[Arguments]
     output: dict[str, Any]
-    run: Callable[[Any, Calling], Awaitable[CallToolResult]]
+    run: Callable[[Any, ToolCaller], Awaitable[CallToolResult]]
     writes: bool = False
 
 
@@ -68,16 +68,16 @@ def _listing(name: str) -> dict[str, Any]:
     }
 
 
-class _HelpArguments(Taken):
+class _HelpArguments(Arguments):
     command: Annotated[str | None, Field(max_length=100, description="One tool; else all of them.")] = None
 
 
-class _Page(Taken):
+class _Page(Arguments):
     after: Annotated[str | None, Field(max_length=26, description="The `next` of the page before.")] = None
     limit: Annotated[int, Field(ge=1, le=MOST, description="How many at most.")] = 50
 
 
-class _NewTree(Taken):
+class _NewTree(Arguments):
     title: Annotated[Title | None, Field(description="Else the first words of the text.")] = None
     text: Annotated[str, Field(description="What the root says; it may be empty.")] = ""
     mode: Annotated[
@@ -87,12 +87,12 @@ class _NewTree(Taken):
     description: str = ""
 
 
-class _NewDocument(Taken):
+class _NewDocument(Arguments):
     title: Annotated[Title, Field(description="What it is called.")]
     text: Annotated[str, Field(description="Markdown.")] = ""
 
 
-class _Seen(InTree):
+class _Seen(TreeArguments):
     node: Annotated[Node | None, Field(description="Where; else where you are.")] = None
     limit: Annotated[int | None, Field(ge=1, le=100_000_000, description="The budget in tokens.")] = None
     strategy: Annotated[
@@ -133,29 +133,29 @@ def _after(given: _Page) -> str | None:
     return given.after
 
 
-async def _trees(given: _Page, calling: Calling) -> CallToolResult:
+async def _trees(given: _Page, caller: ToolCaller) -> CallToolResult:
     after = _after(given)
-    listed = await calling.in_thread(
-        lambda: shelved_trees(calling.grove.read, after=after, limit=given.limit + 1)
+    listed = await caller.in_thread(
+        lambda: shelved_trees(caller.grove.read, after=after, limit=given.limit + 1)
     )
     rows, following = _page(listed, given.limit, tree_uri)
     facts = {"trees": rows} if following is None else {"trees": rows, "next": following}
     return answered(_told("tree", listed, given.limit, following), facts)
 
 
-async def _documents(given: _Page, calling: Calling) -> CallToolResult:
+async def _documents(given: _Page, caller: ToolCaller) -> CallToolResult:
     after = _after(given)
-    listed = await calling.in_thread(
-        lambda: shelved_documents(calling.grove.read, after=after, limit=given.limit + 1)
+    listed = await caller.in_thread(
+        lambda: shelved_documents(caller.grove.read, after=after, limit=given.limit + 1)
     )
     rows, following = _page(listed, given.limit, document_uri)
     facts = {"documents": rows} if following is None else {"documents": rows, "next": following}
     return answered(_told("document", listed, given.limit, following), facts)
 
 
-async def _new_tree(given: _NewTree, calling: Calling) -> CallToolResult:
+async def _new_tree(given: _NewTree, caller: ToolCaller) -> CallToolResult:
     def plant() -> CallToolResult:
-        tree = calling.grove.plant(
+        tree = caller.grove.plant(
             given.title,
             given.text,
             mode=given.mode,
@@ -174,12 +174,12 @@ async def _new_tree(given: _NewTree, calling: Calling) -> CallToolResult:
             done(f'planted "{_line(tree.title)}"', f"you are at [{root}]", f"id {tree.id}"), facts
         )
 
-    return await calling.in_thread(plant)
+    return await caller.in_thread(plant)
 
 
-async def _new_document(given: _NewDocument, calling: Calling) -> CallToolResult:
+async def _new_document(given: _NewDocument, caller: ToolCaller) -> CallToolResult:
     def write() -> CallToolResult:
-        made = calling.grove.write_document(given.title, given.text)
+        made = caller.grove.write_document(given.title, given.text)
         facts = {
             "id": made.id,
             "title": made.value.title,
@@ -188,12 +188,12 @@ async def _new_document(given: _NewDocument, calling: Calling) -> CallToolResult
         }
         return answered(done(f'created doc:"{_line(made.value.title)}"', f"id {made.id}"), facts)
 
-    return await calling.in_thread(write)
+    return await caller.in_thread(write)
 
 
-async def _agents(given: Taken, calling: Calling) -> CallToolResult:
+async def _agents(given: Arguments, caller: ToolCaller) -> CallToolResult:
     del given
-    listed = await calling.in_thread(calling.grove.read.agents)
+    listed = await caller.in_thread(caller.grove.read.agents)
     rows = [
         {"id": each.id, "name": each.name, "type": each.type, "permissions": each.permissions}
         | ({} if each.model_ref is None else {"model": each.model_ref})
@@ -207,8 +207,8 @@ async def _agents(given: Taken, calling: Calling) -> CallToolResult:
     return answered("\n".join([head, *lines]), {"agents": rows})
 
 
-async def _context(given: _Seen, calling: Calling) -> CallToolResult:
-    return await calling.in_thread(lambda: _seen(given, calling.grove))
+async def _context(given: _Seen, caller: ToolCaller) -> CallToolResult:
+    return await caller.in_thread(lambda: _seen(given, caller.grove))
 
 
 def _seen(given: _Seen, grove: Grove) -> CallToolResult:
@@ -255,13 +255,13 @@ def _account(manifest: Manifest) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-async def _help(given: _HelpArguments, calling: Calling) -> CallToolResult:
+async def _help(given: _HelpArguments, caller: ToolCaller) -> CallToolResult:
     """What would work: by the same rights that the operations ask for."""
-    mine, crossing = await calling.in_thread(lambda: _rights(calling.grove))
+    mine, crossing = await caller.in_thread(lambda: _rights(caller.grove))
     denied = refusal(CATALOG["help"], mine)
     if denied is not None:
         raise denied
-    others = [each for each in STARTING if each.name != "help"]
+    others = [each for each in GROVE_TOOLS if each.name != "help"]
     allowed = sorted(mine)
     if given.command is None:
         named = (
@@ -296,8 +296,8 @@ def _made(*names: str) -> dict[str, Any]:
     return {"type": "object", "properties": {name: {} for name in names}, "required": list(names)}
 
 
-STARTING: tuple[Starting, ...] = (
-    Starting(
+GROVE_TOOLS: tuple[GroveTool, ...] = (
+    GroveTool(
         name="trees",
         title="List trees",
         description="The trees of this grove, the newest first.",
@@ -306,7 +306,7 @@ STARTING: tuple[Starting, ...] = (
         output=_listing("trees"),
         run=_trees,
     ),
-    Starting(
+    GroveTool(
         name="new_tree",
         title="Plant a tree",
         description="Begin a conversation or a text.",
@@ -316,7 +316,7 @@ STARTING: tuple[Starting, ...] = (
         run=_new_tree,
         writes=True,
     ),
-    Starting(
+    GroveTool(
         name="documents",
         title="List documents",
         description="The documents of this grove, the newest first.",
@@ -325,7 +325,7 @@ STARTING: tuple[Starting, ...] = (
         output=_listing("documents"),
         run=_documents,
     ),
-    Starting(
+    GroveTool(
         name="new_document",
         title="Begin a document",
         description="A new document; `link` it to a node or tree to read and write it there.",
@@ -335,16 +335,16 @@ STARTING: tuple[Starting, ...] = (
         run=_new_document,
         writes=True,
     ),
-    Starting(
+    GroveTool(
         name="agents",
         title="List agents",
         description="People and models that take part, for `continue`.",
         permission=Permission.LOOM_AWARE,
-        taken=Taken,
+        taken=Arguments,
         output=_made("agents"),
         run=_agents,
     ),
-    Starting(
+    GroveTool(
         name="context",
         title="What a model would see",
         description="Exactly what a model would be sent at a node, with the account of what was left out and why.",
@@ -353,7 +353,7 @@ STARTING: tuple[Starting, ...] = (
         output=_made("tokens", "account", "node", "tree"),
         run=_context,
     ),
-    Starting(
+    GroveTool(
         name="help",
         title="Help",
         description="What you may do here, and how.",

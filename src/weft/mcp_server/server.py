@@ -33,16 +33,15 @@ from mcp_types import (
 from weft import __version__
 from weft.errors import UnauthenticatedError, WeftError
 from weft.grove.grove import Grove
-from weft.mcp_server.answers import protocol_error, refused
-from weft.mcp_server.completing import complete
-from weft.mcp_server.desks import Desks, agent_of
-from weft.mcp_server.listening import Listening
 from weft.mcp_server.prompts import get_prompt, list_prompts
-from weft.mcp_server.resources import list_resources, list_templates, read_resource
-from weft.mcp_server.tools import TOOLS, Calling, list_tools
+from weft.mcp_server.resources import complete, list_resources, list_templates, read_resource
+from weft.mcp_server.results import protocol_error, refused
+from weft.mcp_server.sessions import CommandSessions, agent_of
+from weft.mcp_server.subscriptions import Subscriptions
+from weft.mcp_server.tools import TOOLS, ToolCaller, list_tools
 from weft.tree.agent import Permission
 
-__all__ = ["CALLER", "INSTRUCTIONS", "Face"]
+__all__ = ["CALLER", "INSTRUCTIONS", "McpFace"]
 
 CALLER = "weft.caller"
 """Where a request over HTTP carries the grove of whoever asks."""
@@ -59,7 +58,7 @@ Context = ServerRequestContext[Any, Any]
 
 
 @dataclass(slots=True)
-class Face:
+class McpFace:
     """One server over one grove.
 
     What may be done through it is what all of these allow: its agent, whoever called (by their token),
@@ -72,8 +71,8 @@ class Face:
     """Who acts; else whoever asks."""
     within: frozenset[Permission] | None = None
     """The most that may be done through it."""
-    listening: Listening = field(default_factory=Listening)
-    desks: Desks = field(default_factory=Desks)
+    listening: Subscriptions = field(default_factory=Subscriptions)
+    sessions: CommandSessions = field(default_factory=CommandSessions)
     _limiter: anyio.CapacityLimiter | None = None
 
     def server(self) -> Server[Any]:
@@ -108,8 +107,8 @@ class Face:
         try:
             taken = tool.taken.read(params.arguments)
             grove = await self._in_thread(lambda: self._grove_of(context))
-            calling = Calling(grove, self.desks, self._in_thread, context.session.report_progress)
-            return await tool.run(taken, calling)
+            caller = ToolCaller(grove, self.sessions, self._in_thread, context.session.report_progress)
+            return await tool.run(taken, caller)
         except WeftError as error:
             return refused(error)
         except MCPError:
