@@ -8,9 +8,10 @@ from weft.commands.actions import Command, Continue, Think
 from weft.commands.catalog import CATALOG, ROWS
 from weft.commands.classifier import Ranked, rank
 from weft.commands.formatter import write_command
-from weft.commands.grammar import Misfit, Row, Slot, read_form
+from weft.commands.grammar import Row, Slot
 from weft.commands.hints import DOUBTFUL, HELP, NotRun, doubtful, forms, near_misses, verbs
 from weft.commands.lexer import Option, Quoted, Token, Word, thought_start, tokens_of
+from weft.commands.reader import Misfit, read_form
 from weft.commands.scanner import Found, Ignored, Why, scan
 from weft.commands.vocabulary import (
     FILLER,
