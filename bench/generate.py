@@ -14,7 +14,7 @@ from bench.timing import percentile
 from weft.grove.node import NodeHandle
 from weft.providers.base import Request
 from weft.providers.events import TextDelta
-from weft.providers.registry import Registry
+from weft.providers.registry import ProviderRegistry
 from weft.providers.scripted import Reply, Scripted
 from weft.runtime.generating.loop import hearing
 from weft.runtime.generating.telling import Said
@@ -109,7 +109,7 @@ def _floor(words: int, rounds: int) -> list[Heard]:
 
 
 def _alone(address: str, words: int, rounds: int) -> list[Heard]:
-    with weft.open(address, providers=Registry({"scripted": _model(words)})) as grove:
+    with weft.open(address, providers=ProviderRegistry({"scripted": _model(words)})) as grove:
         grove.add_agent("Echo", model_ref="scripted:echo")
         tree = grove.plant("Alone")
         nodes = [tree.root.say(f"Go on, {index}.") for index in range(rounds + 1)]
@@ -129,7 +129,7 @@ def _listen(node: NodeHandle) -> Heard:
 
 def _at_once(address: str, words: int) -> list[Heard]:
     heard: list[Heard] = []
-    with weft.open(address, providers=Registry({"scripted": _model(words)})) as grove:
+    with weft.open(address, providers=ProviderRegistry({"scripted": _model(words)})) as grove:
         tree = grove.plant("Crowd")
         nodes = [tree.root.say(f"Go on, {index}.") for index in range(_AT_ONCE)]
         threads = [threading.Thread(target=_listen_into, args=(heard, node)) for node in nodes]

@@ -85,8 +85,10 @@ def _peak() -> int:
 
 
 def _move(what: str, one: str, other: str) -> None:
-    from weft.runtime.moving.copying import migrate_grove  # noqa: PLC0415 - only the measured process needs it
-    from weft.runtime.moving.doctor import examine  # noqa: PLC0415
+    from weft.runtime.transfer.copy_backup import (  # noqa: PLC0415 - only the measured process needs it
+        migrate_grove,
+    )
+    from weft.runtime.transfer.doctor import examine  # noqa: PLC0415
 
     if what == "migrate":
         migrate_grove(one, other)

@@ -18,7 +18,7 @@ from bench.scene import STORES, Scene, place_of, sample_texts
 from weft.grove.tree import TreeHandle
 from weft.store import schema
 from weft.store.rows import ROLES, NodeRow
-from weft.tree.wire import from_microseconds, iso
+from weft.tree.json_names import from_microseconds, iso
 
 __all__ = ["run"]
 

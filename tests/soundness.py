@@ -13,8 +13,8 @@ from weft.store import schema
 from weft.store.contents import load_content
 from weft.store.rows import EDGE_TYPES, ROLES, SOURCE_ROLES, STATUSES, Flag
 from weft.tree.edge import EdgeType
+from weft.tree.json_names import from_microseconds, iso
 from weft.tree.path import jump_depth
-from weft.tree.wire import from_microseconds, iso
 
 CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 

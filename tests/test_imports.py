@@ -19,7 +19,7 @@ HEAVY = {"sqlalchemy", "alembic", "psycopg", "typer", "rich", "sqlite3"}
         "weft.context.layers.conversation",
         "weft.context.render",
         "weft.tree.path",
-        "weft.tree.wire",
+        "weft.tree.json_names",
         "weft.errors",
         "weft.provenance.chain",
     ],

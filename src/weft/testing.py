@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.grove.grove import Grove, open_grove
-from weft.providers.registry import Registry
+from weft.providers.registry import ProviderRegistry
 from weft.providers.scripted import Gate, Reply, Scripted
 
 __all__ = ["START", "Gate", "Reply", "Scripted", "SteppingClock", "grove"]
@@ -56,6 +56,6 @@ def grove(
             entropy=entropy,
             # Whatever looked at the clock by itself would make two runs differ.
             background=False,
-            providers=None if model is None else Registry({model.name: model}),
+            providers=None if model is None else ProviderRegistry({model.name: model}),
         ) as opened:
             yield opened

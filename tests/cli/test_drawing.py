@@ -12,9 +12,9 @@ from weft.cli.wording import ago
 from weft.runtime.views.reader import Outline
 from weft.tree.agent import AgentType
 from weft.tree.content import Text, ToolCall
+from weft.tree.json_names import to_microseconds
 from weft.tree.node import Node, Role
 from weft.tree.tree import Mode
-from weft.tree.wire import to_microseconds
 
 NOW = datetime(2027, 1, 15, 8, tzinfo=UTC)
 

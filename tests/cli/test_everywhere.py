@@ -89,7 +89,7 @@ EVERY = {
     "models": "models anthropic --offline",
     "keys": "keys",
     "keys ls": "keys ls",
-    "keys set": "keys set lab",
+    "keys set": "keys set vllm",
     "keys rm": "keys rm kept",
     "verify": "verify",
     "provenance": "provenance ONE",
@@ -190,7 +190,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     }
 
 
-STDIN = {"keys set lab": "a-key"}
+STDIN = {"keys set vllm": "a-key"}
 """What commands read that read something."""
 
 

@@ -147,12 +147,12 @@ def test_an_interrupted_gen_keeps_what_came(talk, tmp_path):
         "import sys\n"
         "from weft.cli.app import app\n"
         "from weft.cli.settings import Settings\n"
-        "from weft.providers.registry import Registry\n"
+        "from weft.providers.registry import ProviderRegistry\n"
         "from weft.testing import Gate, Scripted\n"
         "gate = Gate()\n"
         "gate.let(2)\n"
         "model = Scripted(['One two three'], gate=gate)\n"
-        "settings = Settings(address=sys.argv[1], providers=Registry({'scripted': model}))\n"
+        "settings = Settings(address=sys.argv[1], providers=ProviderRegistry({'scripted': model}))\n"
         "app(['gen'], obj=settings, prog_name='weft')\n"
     )
     process = subprocess.Popen(

@@ -20,7 +20,7 @@ from weft.errors import (
     ProviderError,
     Trouble,
 )
-from weft.providers.events import Ending as Stopped
+from weft.providers.events import StopReason as Stopped
 from weft.runtime.collaborating.telling import Answered, Began, Commanded, Ending, Finished, Said, Turned
 from weft.store import schema
 from weft.store.rows import OUTCOMES

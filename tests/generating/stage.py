@@ -4,14 +4,14 @@ import contextlib
 from collections.abc import Generator
 
 import weft
-from weft.providers.registry import Registry
+from weft.providers.registry import ProviderRegistry
 from weft.testing import Scripted
 
 
 @contextlib.contextmanager
 def grove_with(address: str, model: Scripted, *others: Scripted, **settings) -> Generator[weft.Grove]:
     """A grove whose only provider is the scripted one, with an agent `Echo` on it."""
-    registry = Registry({each.name: each for each in (model, *others)})
+    registry = ProviderRegistry({each.name: each for each in (model, *others)})
     with weft.open(address, providers=registry, **settings) as grove:
         if not any(agent.name == "Echo" for agent in grove.agents()):
             grove.add_agent("Echo", model_ref=f"{model.name}:echo")

@@ -20,7 +20,7 @@ from weft.errors import (
     ProviderError,
     Trouble,
 )
-from weft.providers.base import FREE, Prices, Profile
+from weft.providers.base import FREE, ModelPrices, ModelProfile
 from weft.providers.scripted import PROFILE
 from weft.runtime.generating.caps import Period
 from weft.runtime.generating.telling import Ended, Failed, Retrying, Said, Started, Thought
@@ -33,10 +33,10 @@ from weft.tree.edge import SourceRole
 from weft.tree.item import Item
 from weft.tree.node import Status
 
-PAID = Prices(input=Decimal(10), output=Decimal(100))
+PAID = ModelPrices(input=Decimal(10), output=Decimal(100))
 
 
-def profile_with(**changes) -> Profile:
+def profile_with(**changes) -> ModelProfile:
     from dataclasses import replace
 
     return replace(PROFILE, **changes)

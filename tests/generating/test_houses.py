@@ -7,6 +7,7 @@ import threading
 import traceback
 
 import pytest
+from tests.cli.desk import Desk
 from tests.covers import covers
 from tests.finding import columns_with, files_with
 from tests.providers.houses import CANARY, HOUSES, MARK, connect
@@ -15,7 +16,7 @@ from tests.soundness import check_sound
 
 import weft
 from weft.errors import ProviderError
-from weft.providers.registry import Registry
+from weft.providers.registry import ProviderRegistry
 from weft.runtime.generating.loop import hearing
 from weft.runtime.generating.telling import Said
 
@@ -45,7 +46,7 @@ def serving(*sayings):
 @contextlib.contextmanager
 def grove_of(address, house, server):
     provider = house.make(connect(server.url + house.base, house.name))
-    with weft.open(address, providers=Registry({house.name: provider})) as grove:
+    with weft.open(address, providers=ProviderRegistry({house.name: provider})) as grove:
         if not any(agent.name == "Far" for agent in grove.agents()):
             grove.add_agent("Far", model_ref=f"{house.name}:{house.model}")
         yield grove
@@ -131,3 +132,29 @@ def test_a_call_that_was_refused_costs_nothing(file_address, house):
         with pytest.raises(ProviderError):
             asked.generate(max_tokens=64)
         assert grove.generations.spent().total == 0
+
+
+@covers("security.canary-key")
+def test_the_command_line_shows_and_keeps_no_key(tmp_path, monkeypatch):
+    house, address = HOUSES["compatible"], str(tmp_path / "grove.db")
+    refused = plain(401, house.error(401, f"Bad key {CANARY}"), reason=f"Bad key {CANARY}", www=CANARY)
+    spread = streamed(*house.text(["The key ", CANARY[:5], CANARY[5:30], CANARY[30:], "."]))
+    with serving(refused, spread) as server:
+        monkeypatch.setenv("WEFT_COMPATIBLE_LAB", server.url + house.base)
+        monkeypatch.setenv("WEFT_KEY_LAB", CANARY)
+        desk = Desk(address)
+        desk.ok("new", "Tea", "--text", "Which pot?")
+        desk.ok("agents", "add", "Far", "--model", "compatible:lab/m")
+        answers = [desk("gen", "--agent", "Far"), desk("gen", "--agent", "Far")]
+        assert [answer.code != 0 for answer in answers] == [True, False]
+        assert answers[1].out == f"The key {MARK}.\n"
+        node = desk.json("tree")
+        answers += [desk("tree"), desk("keys"), desk("export", "--out", str(tmp_path / "all.json"))]
+        answers += [desk("backup", str(tmp_path / "copy.db"))]
+        assert [answer.code for answer in answers[2:]] == [0] * 4
+    shown = "".join(answer.out + answer.err for answer in answers) + str(node)
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"all.json", "copy.db", "grove.db"} <= {path.name for path in kept}
+    for part in (CANARY, CANARY[5:30], CANARY[30:]):
+        assert part not in shown
+        assert [path.name for path in kept if part.encode() in path.read_bytes()] == []

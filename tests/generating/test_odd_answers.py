@@ -12,7 +12,7 @@ from tests.generating.test_kill import kill_after
 from tests.soundness import check_sound
 
 from weft.errors import ConflictError, ProviderError
-from weft.providers.base import Prices
+from weft.providers.base import ModelPrices
 from weft.providers.events import TextDelta
 from weft.providers.scripted import PROFILE
 from weft.runtime.generating.hearing import Heard
@@ -24,7 +24,7 @@ from weft.tree.attempt import Usage
 from weft.tree.content import CONTENT_LIMIT, Thinking, ToolCall
 from weft.tree.node import Status
 
-PRICES = Prices(input=Decimal(3), output=Decimal(15))
+PRICES = ModelPrices(input=Decimal(3), output=Decimal(15))
 ONE_BY_ONE = replace(PROFILE, choices=1)
 
 

@@ -12,19 +12,19 @@ from tests.generating.stage import grove_with
 from tests.soundness import check_sound
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, ProviderError, Trouble
-from weft.providers.base import Prices
+from weft.providers.base import ModelPrices
 from weft.providers.scripted import PROFILE
 from weft.runtime.generating.caps import Period, expected_micros, micros_of
 from weft.runtime.summarising.extracting import is_extract
 from weft.testing import Reply, Scripted
 from weft.tree.attempt import Usage
 
-PRICES = Prices(
+PRICES = ModelPrices(
     input=Decimal(3), output=Decimal(15), cached_read=Decimal("0.3"), cached_write=Decimal("3.75")
 )
 LONG = replace(
     PRICES,
-    above=((1_000, Prices(input=Decimal(6), output=Decimal(9), cached_write=Decimal("7.5"))),),
+    above=((1_000, ModelPrices(input=Decimal(6), output=Decimal(9), cached_write=Decimal("7.5"))),),
 )
 PAID = replace(PROFILE, local=False, choices=1, prices=PRICES)
 

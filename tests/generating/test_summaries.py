@@ -9,9 +9,9 @@ from tests.soundness import check_sound
 import weft
 from weft.context.manifest import Manifest
 from weft.errors import ProviderError, Trouble
-from weft.providers.base import Prices
+from weft.providers.base import ModelPrices
 from weft.providers.keys import Keys
-from weft.providers.registry import Registry, installed_providers
+from weft.providers.registry import ProviderRegistry, installed_providers
 from weft.providers.scripted import PROFILE
 from weft.runtime.summarising.extracting import extract, is_extract
 from weft.runtime.summarising.models import models_to_ask
@@ -306,7 +306,7 @@ def test_in_the_background_a_model_that_costs_money_is_asked_only_under_a_cap(fi
     from dataclasses import replace
     from decimal import Decimal
 
-    paid = replace(PROFILE, local=False, prices=Prices(input=Decimal(1), output=Decimal(1)))
+    paid = replace(PROFILE, local=False, prices=ModelPrices(input=Decimal(1), output=Decimal(1)))
     model = Scripted(lambda *_: "Paid for.", profile=paid)
     with grove_with(file_address, model) as grove:
         grove.summaries.choose_model("scripted:small")
@@ -336,7 +336,7 @@ def test_undo_passes_over_summaries(grove):
 
 def test_two_processes_plan_nothing_twice(address):
     model = Scripted(lambda *_: "Said.")
-    registry = Registry({"scripted": model})
+    registry = ProviderRegistry({"scripted": model})
     with weft.open(address, providers=registry) as one, weft.open(address, providers=registry) as two:
         one.summaries.choose_model("scripted:small")
         one.summaries.work_off()

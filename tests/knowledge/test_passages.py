@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.covers import covers
 
 from weft.knowledge.passages import asked_words, cut_passages, may_answer, rank, stem
-from weft.tree.words import split_words
+from weft.tree.word_splits import split_words
 
 NOTE = "# Tower\n\nNinety-four steps.\n\n```\n# no heading\n```\n\n## Lamp\nIt lights itself.\r\n\r\n"
 

@@ -7,13 +7,13 @@ from tests.mcp_server.talk import talking
 
 import weft
 from weft.mcp_server.server import McpFace
-from weft.providers.registry import Registry
+from weft.providers.registry import ProviderRegistry
 from weft.testing import Gate, Scripted
 from weft.tree.agent import AgentType
 
 
 def with_model(address: str, model: Scripted) -> weft.Grove:
-    grove = weft.open(address, providers=Registry({model.name: model}))
+    grove = weft.open(address, providers=ProviderRegistry({model.name: model}))
     grove.add_agent("Muse", type=AgentType.MODEL, model_ref="scripted:muse")
     return grove
 

@@ -18,9 +18,9 @@ from weft.store.rows import AGENT_TYPES, EDGE_TYPES, KINDS, ROLES, SOURCE_ROLES,
 from weft.tree.agent import Agent
 from weft.tree.attempt import RawResponse
 from weft.tree.content import as_content, kind_of
+from weft.tree.json_names import from_microseconds, iso, to_microseconds
 from weft.tree.measure import measure_content
 from weft.tree.path import jump_depth
-from weft.tree.wire import from_microseconds, iso, to_microseconds
 
 Dump = dict[str, list[Any]]
 

@@ -12,7 +12,7 @@ from tests.covers import covers
 import weft
 from weft.errors import WeftError
 from weft.tree.query import parse_query
-from weft.tree.words import split_words
+from weft.tree.word_splits import split_words
 
 WORDS = st.sampled_from(
     ["loom", "Loom", "looms", "warp", "WÄRP", "the", "weft", "北京", "京", "大学", "🎉", "x1", "don't"]

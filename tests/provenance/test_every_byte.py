@@ -17,7 +17,7 @@ import weft
 from weft.errors import StorageError
 from weft.provenance.events import Chain, read_chain
 from weft.provenance.report import Findings, Report
-from weft.provenance.stamps import read_pledges
+from weft.provenance.timestamps import read_certified_heads
 from weft.provenance.verify import _agents, _Check, _check_end
 from weft.store import schema
 from weft.store.session import Session
@@ -76,8 +76,8 @@ def verify(grove: weft.Grove, place: Place) -> Report:
             return verify_chain(session, tree)
         if tree == 0:
             findings = Findings()
-            agents, pledges = _agents(session), read_pledges(session, findings)
-            _Check(session, store.blobs, findings, agents, pledges).grove()
+            agents, certified = _agents(session), read_certified_heads(session, findings)
+            _Check(session, store.blobs, findings, agents, certified).grove()
             return findings.report("grove")
         ulid = ulid_at(session, schema.trees, schema.trees.c.key == tree)
     return grove.evidence.verify_tree(ulid)

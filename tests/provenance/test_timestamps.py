@@ -15,8 +15,8 @@ import weft
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError, UnavailableError
 from weft.provenance.authority import certified_time, check_authority, request_token
 from weft.provenance.report import Verdict
-from weft.provenance.stamps import StampStatus
-from weft.runtime.stamping import next_try_after
+from weft.provenance.timestamps import StampStatus
+from weft.runtime.evidence.timestamps import next_try_after
 from weft.store import schema
 
 MINUTE = 60 * 1_000_000

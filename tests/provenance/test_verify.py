@@ -191,7 +191,7 @@ def test_a_change_of_what_an_agent_remembers_or_did_is_found(fresh_loom: weft.Gr
         damage(fresh_loom, address, f"UPDATE memory SET body = replace(body, '{{ ', '{{') WHERE {row}")
     assert tree.verify().valid
     damage(fresh_loom, address, "DELETE FROM memory WHERE kind = 1")
-    assert any("the row that an event vouches for is missing" in line for line in tell(tree.verify()))
+    assert any("the row that an event records is missing" in line for line in tell(tree.verify()))
 
 
 @covers("verify.indexes-agree-with-tables")

@@ -3,7 +3,7 @@
 import asyncio
 
 from weft.providers.base import Parameters, Provider, Request
-from weft.providers.events import Answer
+from weft.providers.events import ModelAnswer
 from weft.tree.content import Text
 from weft.tree.message import Message
 from weft.tree.node import Role
@@ -16,12 +16,12 @@ def chat(*texts: str, model: str = "m", system: tuple[str, ...] = (), **paramete
     return Request(model=model, messages=messages, system=system, parameters=Parameters(**parameters))
 
 
-async def gather(provider: Provider, request: Request, answer: Answer | None = None) -> Answer:
-    answer = Answer() if answer is None else answer
+async def gather(provider: Provider, request: Request, answer: ModelAnswer | None = None) -> ModelAnswer:
+    answer = ModelAnswer() if answer is None else answer
     async for event in provider.stream(request):
         answer.add(event)
     return answer
 
 
-def ask(provider: Provider, request: Request, answer: Answer | None = None) -> Answer:
+def ask(provider: Provider, request: Request, answer: ModelAnswer | None = None) -> ModelAnswer:
     return asyncio.run(gather(provider, request, answer))

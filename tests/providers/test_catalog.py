@@ -7,21 +7,21 @@ import pytest
 from tests.covers import covers
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.base import FREE, ModelInfo, ModelName, Prices, Profile
+from weft.providers.base import FREE, ModelInfo, ModelName, ModelPrices, ModelProfile
 from weft.providers.catalog import DAY, Catalog, Origin
 from weft.providers.registry import installed_providers
 from weft.providers.scripted import Scripted
 from weft.tree.attempt import Usage
 
-PRICES = Prices(
+PRICES = ModelPrices(
     input=Decimal("1.5"),
     output=Decimal(9),
     cached_read=Decimal("0.15"),
-    above=((200_000, Prices(input=Decimal(3), output=Decimal(18))),),
+    above=((200_000, ModelPrices(input=Decimal(3), output=Decimal(18))),),
 )
 LISTED = [
-    ModelInfo(name=ModelName("lab", "a/b:c"), title="A", profile=Profile(window=5_000, prices=PRICES)),
-    ModelInfo(name=ModelName("lab", "free"), profile=Profile(window=10, prices=FREE, local=True)),
+    ModelInfo(name=ModelName("lab", "a/b:c"), title="A", profile=ModelProfile(window=5_000, prices=PRICES)),
+    ModelInfo(name=ModelName("lab", "free"), profile=ModelProfile(window=10, prices=FREE, local=True)),
 ]
 
 

@@ -11,9 +11,9 @@ from tests.providers.houses import CANARY, HOUSES, MARK, House, connect
 from tests.providers.loopback import Loopback, gone, plain, silent, streamed
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.adapter import Limits, dry_run
-from weft.providers.base import Parameters, Request, Tool
-from weft.providers.events import Answer, Ending, TextDelta
+from weft.providers.adapter import ResponseLimits, dry_run
+from weft.providers.base import Parameters, Request, ToolSpec
+from weft.providers.events import ModelAnswer, StopReason, TextDelta
 from weft.providers.exchange import WireBytes
 from weft.providers.scripted import Gate
 from weft.tree.attempt import Usage
@@ -34,12 +34,12 @@ class Scene:
     """What came of one or more calls."""
 
     def __init__(self) -> None:
-        self.answers: list[Answer] = []
+        self.answers: list[ModelAnswer] = []
         self.errors: list[ProviderError | None] = []
         self.noise: list[str] = []
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> ModelAnswer:
         return self.answers[-1]
 
     @property
@@ -57,7 +57,7 @@ def play(house: House, *sayings, ask: Request | None = None, calls: int = 1, **s
         async with Loopback(list(sayings)) as server:
             provider = house.make(connect(server.url + house.base, house.name, **settings))
             for _ in range(calls):
-                found.answers.append(Answer())
+                found.answers.append(ModelAnswer())
                 try:
                     await gather(provider, ask or chat("Hi", model=house.model), found.answer)
                     found.errors.append(None)
@@ -82,7 +82,7 @@ def test_an_answer_is_streamed_and_ends(house):
     scene, server = play(house, streamed(*house.text(WORDS)))
     choice = scene.answer.choice()
     assert choice.text == "".join(WORDS)
-    assert choice.finished.ending is Ending.STOP
+    assert choice.finished.ending is StopReason.STOP
     usage = scene.answer.usage
     assert (usage.prompt, usage.completion, usage.total, usage.cached_read) == (18, 7, 25, 5)
     assert scene.answer.model
@@ -169,7 +169,7 @@ def test_a_compressed_answer_is_refused_before_its_body_is_read(house):
 
 @covers("provider.packed-answers")
 def test_an_endless_answer_is_given_up(house):
-    scene, _ = play(house, streamed(*house.text(["x" * 1_000] * 50)), limits=Limits(received=20_000))
+    scene, _ = play(house, streamed(*house.text(["x" * 1_000] * 50)), limits=ResponseLimits(received=20_000))
     assert "longer than 20,000 bytes" in scene.error.message
 
 
@@ -295,7 +295,7 @@ def test_nonsense_in_a_stream_is_a_typed_error(house, junk):
 @pytest.mark.parametrize("how", ["close", "cancel"])
 def test_a_call_can_be_stopped_between_words_and_its_connection_is_let_go(house, how):
     async def scene():
-        noise, heard, gate = [], Answer(), Gate()
+        noise, heard, gate = [], ModelAnswer(), Gate()
         asyncio.get_running_loop().set_exception_handler(lambda _, context: noise.append(str(context)))
         async with Loopback([streamed(*house.text(WORDS), gate=gate)]) as server:
             provider = house.make(connect(server.url + house.base, house.name))
@@ -350,12 +350,12 @@ def test_several_calls_at_once_do_not_mix(house):
 @pytest.mark.parametrize("name", WITH_TOOLS)
 def test_tool_calls_and_thinking_are_kept_and_given_back(name):
     house = HOUSES[name]
-    look = Tool(name="look", description="Look at something", schema={"type": "object", "properties": {}})
+    look = ToolSpec(name="look", description="Look at something", schema={"type": "object", "properties": {}})
     first = chat("Look!", model=house.model)
     first = Request(model=first.model, messages=first.messages, tools=(look,))
     scene, server = play(house, streamed(*house.tools), ask=first)
     choice = scene.answer.choice()
-    assert choice.finished.ending is Ending.TOOL_CALLS
+    assert choice.finished.ending is StopReason.TOOL_CALLS
     blocks = choice.blocks
     assert Thinking(text="I should look.", opaque=None).text in {
         block.text for block in blocks if isinstance(block, Thinking)

@@ -14,7 +14,7 @@ from tests.providers.asking import ask, chat, gather
 
 from weft.errors import NotFoundError, ProviderError, Trouble, UnavailableError
 from weft.providers.base import Parameters, Request
-from weft.providers.events import Answer, Ending, TextDelta
+from weft.providers.events import ModelAnswer, StopReason, TextDelta
 from weft.providers.local import Local
 from weft.providers.local import engine as engines
 from weft.providers.local.engine import Engine, Weights, bundled_weights, installed
@@ -35,7 +35,7 @@ def model():
     asyncio.run(provider.unload())
 
 
-def texts(answer: Answer) -> list[str]:
+def texts(answer: ModelAnswer) -> list[str]:
     return [answer.choice(number).text for number in sorted(answer.choices)]
 
 
@@ -49,7 +49,7 @@ def test_it_answers_a_chat_n_ways_with_probabilities(model):
     assert len(answer.choices) == 3
     for choice in answer.choices.values():
         assert choice.text.strip()
-        assert choice.finished.ending in {Ending.LENGTH, Ending.STOP}
+        assert choice.finished.ending in {StopReason.LENGTH, StopReason.STOP}
         assert choice.chances
         for chance in choice.chances:
             assert 0 < math.exp(chance.logprob) <= 1
@@ -94,7 +94,7 @@ def test_what_siblings_share_is_read_once(model):
 @covers("provider.embedded-model", "provider.stoppable")
 def test_it_stops_between_tokens(model):
     async def scene():
-        heard = Answer()
+        heard = ModelAnswer()
         async with aclosing(model.stream(document("Once upon a time", max_tokens=2_000))) as events:
             async for event in events:
                 heard.add(event)

@@ -30,9 +30,9 @@ from tests.providers.loopback import Loopback, plain, streamed
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble
 from weft.providers.anthropic import anthropic_profile
 from weft.providers.as_chat import Seam, as_chat
-from weft.providers.base import CacheKind, Parameters, Prices, Request, SystemPlace
+from weft.providers.base import CacheKind, ModelPrices, Parameters, Request, SystemPlace
 from weft.providers.compatible import PRESETS, Compatible, listed_profile
-from weft.providers.events import Ending, TokenChance
+from weft.providers.events import StopReason, TokenChance
 from weft.providers.google import google_profile
 from weft.providers.keys import Keys
 from weft.providers.openai import openai_profile
@@ -382,8 +382,8 @@ def test_several_choices_of_one_request_are_told_apart():
     bodies, answer, _ = told(CHAT, chat("Hi", model=CHAT.model, n=2), said)
     assert bodies[0]["n"] == 2
     assert [(answer.choice(each).text, answer.choice(each).finished.ending) for each in (0, 1)] == [
-        ("aA", Ending.STOP),
-        ("b", Ending.LENGTH),
+        ("aA", StopReason.STOP),
+        ("b", StopReason.LENGTH),
     ]
     said = streamed(
         gemini({"text": "a"}, index=0), gemini({"text": "b"}, index=1), gemini(reason="STOP", index=1),
@@ -444,12 +444,12 @@ def test_a_refusal_is_told_as_one():
     said = streamed(*ANTHROPIC.text(["No."])[:-2], *anthropic_end("refusal"))
     assert (
         told(ANTHROPIC, chat("x", model=ANTHROPIC.model), said)[1].choice().finished.ending
-        is Ending.CONTENT_FILTERED
+        is StopReason.CONTENT_FILTERED
     )
     said = streamed(gemini({"text": "No"}), gemini(reason="SAFETY"))
     assert (
         told(GOOGLE, chat("x", model=GOOGLE.model), said)[1].choice().finished.ending
-        is Ending.CONTENT_FILTERED
+        is StopReason.CONTENT_FILTERED
     )
     blocked = b'data: {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}\r\n\r\n'
     with pytest.raises(ProviderError, match="PROHIBITED_CONTENT") as caught:
@@ -566,7 +566,7 @@ def test_what_a_servers_list_tells_of_a_model_is_taken_and_nonsense_is_passed_ov
     found = listed_profile(known, extra)
     assert (found.window, found.output_limit, found.images, found.audio) == (131_072, 8_192, True, False)
     assert (found.tools, found.seed, found.logprobs) == (True, True, 0)
-    assert found.prices == Prices(input=Decimal("2.5"), output=Decimal(10), cached_read=Decimal("1.25"))
+    assert found.prices == ModelPrices(input=Decimal("2.5"), output=Decimal(10), cached_read=Decimal("1.25"))
     nonsense = {
         "context_length": -1,
         "top_provider": 3,

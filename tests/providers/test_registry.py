@@ -10,7 +10,7 @@ from tests.providers.asking import ask, chat
 
 from weft.errors import ProviderError, UnavailableError
 from weft.providers.catalog import Catalog, Origin, known_model
-from weft.providers.registry import GROUP, Registry
+from weft.providers.registry import GROUP, ProviderRegistry
 from weft.testing import Scripted
 
 
@@ -29,7 +29,7 @@ def installed(**points):
     ],
 )
 def test_a_provider_that_cannot_be_loaded_says_why_and_whose_it_is(value, why):
-    registry = Registry({"scripted": Scripted()}, installed(broken=value))
+    registry = ProviderRegistry({"scripted": Scripted()}, installed(broken=value))
     with pytest.raises(ProviderError, match="the provider 'broken'") as caught:
         registry.model("broken:x")
     assert why in str(caught.value)
@@ -44,7 +44,7 @@ class Strange(Scripted):
 
 @covers("provider.broken-keeps-no-others", "provider.keys-never-shown")
 def test_a_provider_that_fails_as_it_is_asked_for_its_models_is_marked(tmp_path):
-    catalog = Catalog(Registry({"strange": Strange()}), folder=tmp_path)
+    catalog = Catalog(ProviderRegistry({"strange": Strange()}), folder=tmp_path)
     found = asyncio.run(catalog.models("strange"))
     assert (found.origin, found.models) == (Origin.BUNDLED, ())
     assert found.problem == "strange: cannot list models: KeyError"
@@ -64,7 +64,7 @@ def test_an_sdk_that_is_not_installed_names_the_extra_that_brings_it(name, sdk, 
     vendor = "openai" if name == "compatible" else name
     monkeypatch.delitem(sys.modules, f"weft.providers.{vendor}.client", raising=False)
     monkeypatch.setitem(sys.modules, sdk, None)
-    provider = Registry.installed().provider(name)
+    provider = ProviderRegistry.installed().provider(name)
     assert provider.profile(model)
     with pytest.raises(UnavailableError, match=f"{name} needs the package '{sdk}'") as caught:
         ask(provider, chat("Hi", model=model))
@@ -76,6 +76,6 @@ def test_models_are_known_without_the_table_of_prices(monkeypatch):
     known_model.cache_clear()
     monkeypatch.setitem(sys.modules, "genai_prices", None)
     assert known_model("openai", "gpt-4o") is None
-    assert Registry.installed().provider("openai").profile("gpt-4o").prices is None
-    assert Catalog(Registry.installed()).bundled("openai").models == ()
+    assert ProviderRegistry.installed().provider("openai").profile("gpt-4o").prices is None
+    assert Catalog(ProviderRegistry.installed()).bundled("openai").models == ()
     known_model.cache_clear()

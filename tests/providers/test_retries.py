@@ -9,14 +9,14 @@ from tests.providers.asking import chat
 
 from weft.errors import ProviderError, Trouble
 from weft.providers.errors import retry_after_of
-from weft.providers.events import Answer, Retried
+from weft.providers.events import ModelAnswer, Retried
 from weft.providers.retries import Policy, stream_retrying
 from weft.providers.scripted import Reply, Scripted
 
 
 def play(*script, policy=None, jitter=1.0):
     """What came of a script: the answer, the waits between tries, the error at the end."""
-    waits, answer, failed = [], Answer(), None
+    waits, answer, failed = [], ModelAnswer(), None
 
     async def sleep(seconds):
         waits.append(seconds)

@@ -9,8 +9,8 @@ from tests.providers.asking import ask, chat, gather
 from weft import testing
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble
 from weft.providers.base import ModelName, Parameters, Request
-from weft.providers.events import Answer, Ending, TextDelta
-from weft.providers.registry import Registry, installed_providers
+from weft.providers.events import ModelAnswer, StopReason, TextDelta
+from weft.providers.registry import ProviderRegistry, installed_providers
 from weft.providers.scripted import Scripted
 from weft.testing import Gate, Reply
 from weft.tree.attempt import Usage
@@ -22,7 +22,7 @@ def test_replies_come_in_order_and_word_by_word():
     model = testing.Scripted(["One two.", "Three."])
     first, second = ask(model, chat("a")), ask(model, chat("b"))
     assert (first.choice().text, second.choice().text) == ("One two.", "Three.")
-    assert first.choice().finished.ending is Ending.STOP
+    assert first.choice().finished.ending is StopReason.STOP
     assert [request.messages[0].text for request in model.requests] == ["a", "b"]
     with pytest.raises(ProviderError, match="no more replies"):
         ask(model, chat("c"))
@@ -47,7 +47,7 @@ def test_a_function_may_answer():
 @covers("provider.scripted")
 def test_a_stream_stands_still_between_tokens_until_it_is_let_on():
     async def play():
-        gate, heard = Gate(2), Answer()
+        gate, heard = Gate(2), ModelAnswer()
         task = asyncio.create_task(gather(Scripted(["a b c d"], gate=gate), chat("x"), heard))
         await gate.reached()
         assert heard.choice().text == "a b"
@@ -67,13 +67,13 @@ def test_a_stream_stands_still_between_tokens_until_it_is_let_on():
 def test_errors_and_cuts_come_where_the_script_has_them():
     busy = ProviderError(Trouble.RATE_LIMITED, "slow down", retry_after=2, status=429)
     model = Scripted([busy, Reply(text="some words", ending=None), Reply(text="more", error=busy)])
-    answer = Answer()
+    answer = ModelAnswer()
     with pytest.raises(ProviderError, match="slow down") as caught:
         ask(model, chat("x"), answer)
     assert (caught.value.retryable, caught.value.retry_after) == (True, 2)
     assert answer.recording.last.status == 429
     for text, trouble in [("some words", Trouble.NETWORK), ("more", Trouble.RATE_LIMITED)]:
-        answer = Answer()
+        answer = ModelAnswer()
         with pytest.raises(ProviderError) as caught:
             ask(model, chat("x"), answer)
         assert caught.value.trouble is trouble
@@ -89,7 +89,7 @@ def test_thinking_tools_usage_and_probabilities_are_told():
     model = Scripted([Reply(text="Well then", thinking=thought, calls=(call,), usage=spent)])
     answer = ask(model, chat("x", logprobs=2))
     assert answer.choice().content == Mixed((thought, Text("Well then"), call))
-    assert answer.choice().finished.ending is Ending.TOOL_CALLS
+    assert answer.choice().finished.ending is StopReason.TOOL_CALLS
     assert answer.usage == spent
     assert [each.token for each in answer.choice().chances] == ["Well", " then"]
     assert all(len(each.top) == 2 for each in answer.choice().chances)
@@ -98,7 +98,7 @@ def test_thinking_tools_usage_and_probabilities_are_told():
 @covers("provider.scripted")
 def test_an_answer_is_cut_at_its_most_tokens():
     answer = ask(Scripted(["a b c"]), chat("x", max_tokens=2))
-    assert (answer.choice().text, answer.choice().finished.ending) == ("a b", Ending.LENGTH)
+    assert (answer.choice().text, answer.choice().finished.ending) == ("a b", StopReason.LENGTH)
 
 
 @covers("provider.scripted")
@@ -136,7 +136,7 @@ def test_providers_are_found_by_name_and_ones_given_hide_installed_ones():
     with pytest.raises(NotFoundError, match="no provider 'nobody'"):
         registry.provider("nobody")
     with pytest.raises(NotFoundError):
-        Registry().model("scripted:x")
+        ProviderRegistry().model("scripted:x")
 
 
 def test_more_choices_than_a_request_may_have_are_refused():

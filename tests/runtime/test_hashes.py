@@ -20,7 +20,7 @@ from weft.store.references import find_tree
 from weft.tree.attempt import RawResponse, Usage
 from weft.tree.content import Text, ToolCall, content_to_wire
 from weft.tree.item import Item
-from weft.tree.wire import from_microseconds, iso
+from weft.tree.json_names import from_microseconds, iso
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 

@@ -158,6 +158,25 @@ def test_an_asyncio_program_follows_too(fresh_loom):
     assert [event.ordinal for event in heard] == list(range(2, 12))
 
 
+def test_a_callback_that_fails_is_logged_and_stops_no_other_subscription(fresh_loom, caplog):
+    tree = fresh_loom.plant("Marie")
+
+    def fail():
+        raise RuntimeError("no screen")
+
+    with follow_on(fresh_loom) as broken, follow_on(fresh_loom, timeout=PATIENCE) as sound:
+        tree.say("one")
+        assert len(first(sound, 1)) == 1
+        thread = sound._poller._thread
+        broken.on_events(fail)
+        for text in ("two", "three"):
+            tree.say(text)
+            assert len(first(sound, 1)) == 1
+        assert sound._poller._thread is thread
+        broken.on_events(None)
+    assert "no screen" in caplog.text
+
+
 @covers("event.no-notify-in-write")
 def test_no_write_notifies(postgres_server):
     with (

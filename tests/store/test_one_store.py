@@ -71,7 +71,7 @@ def test_the_file_is_opened_by_sqlite_only(tmp_path):
                 opened.append(Path(os.fsdecode(arguments[0])).name)
 
         import weft
-        from weft.runtime.moving.doctor import examine
+        from weft.runtime.transfer.doctor import examine
         weft.open(grove).close()
         weft.open(backup).close()
         sys.addaudithook(audit)

@@ -15,7 +15,7 @@ from tests.soundness import check_sound
 
 import weft
 from weft.errors import StorageError
-from weft.runtime.moving.doctor import examine
+from weft.runtime.transfer.doctor import examine
 from weft.store import schema
 from weft.store.health import Level
 from weft.store.migrate import HEAD

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import ClassVar
 
 import weft
-from weft.provenance.facts import summary_fact
+from weft.provenance.fingerprints import summary_fingerprint
 from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
 from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.envelopes import KeepLegacyText
@@ -87,7 +87,7 @@ def keep_request(grove: weft.Grove, tree: weft.grove.tree.TreeHandle, ref: str) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarise(Editing):
-    """Summaries as whoever makes them will write them: with an event that vouches for them."""
+    """Write summaries as the summariser does: with an event that fingerprints them."""
 
     verb: ClassVar[str] = "summarise"
     tree: str
@@ -101,12 +101,14 @@ class Summarise(Editing):
         here = texts.c.tree == tree.key, texts.c.node == row.key
         scope.transaction.execute(trees.update().where(trees.c.key == tree.key).values(summary=self.text))
         scope.transaction.execute(texts.update().where(*here).values(summary=self.text))
-        scope.note(summary_fact(tree.ulid, self.text), summary_fact(row.ulid, self.text))
+        scope.add_fingerprint(
+            summary_fingerprint(tree.ulid, self.text), summary_fingerprint(row.ulid, self.text)
+        )
         scope.record(tree, self.verb, {"node": row.ulid}, {})
 
 
 def _records(grove: weft.Grove) -> None:
-    """Records of somebody and of nobody, one that was undone, and what is collapsed among them."""
+    """Records with and without a user, one that was undone, and an index of collapsed groups."""
     said = [{"role": "user", "content": "é \u2028 \x00 half \ud83d"}, {"role": "assistant", "content": None}]
     for number, value in enumerate(said):
         place = {"user": "ada", "session": "s", "id": f"m{number}", "create_time": 1.5 + number}

@@ -1,4 +1,4 @@
-"""Files that nobody vouches for: a typed error that names the place, and nothing is imported."""
+"""Damaged and forged files: a typed error that names the place, and nothing is imported."""
 
 import base64
 import gzip
@@ -198,12 +198,12 @@ def kind_of(record: Record) -> str:
 
 
 @covers("import.bad-file")
-@pytest.mark.parametrize(("spoil", "told"), BAD.values(), ids=BAD.keys())
-def test_what_does_not_hold_is_named(good: bytes, tmp_path: Path, spoil: Any, told: str):
+@pytest.mark.parametrize(("spoil", "message"), BAD.values(), ids=BAD.keys())
+def test_a_wrong_record_is_refused_with_its_place(good: bytes, tmp_path: Path, spoil: Any, message: str):
     records = records_of(good)
     spoil(records)
     data = written(records)
-    with pytest.raises(WeftError, match=told) as caught:
+    with pytest.raises(WeftError, match=message) as caught:
         look(data, tmp_path)
     assert isinstance(caught.value, InvalidInputError | LimitExceededError)
     assert caught.value.message.startswith(("line ", "tree ", "events of tree "))
@@ -214,7 +214,10 @@ FORMS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "text": (lambda file: b"hello\n" * 9, "not a file in Weft's own JSON"),
     "other JSON": (lambda file: b'{"mapping": {}}\n', "does not begin a file"),
     "a long line": (lambda file: b"{" + b" " * 20_000, "not a file in Weft's own JSON"),
-    "laid out anew": (lambda file: json.dumps(json.loads(file), indent=1).encode(), "does not begin a file"),
+    "laid out differently": (
+        lambda file: json.dumps(json.loads(file), indent=1).encode(),
+        "does not begin a file",
+    ),
     "a newer version": (lambda file: file.replace(b'"version":1', b'"version":2', 1), "version 2"),
     "cut between lines": (lambda file: b"".join(file.splitlines(keepends=True)[:20]), "ends too early"),
     "cut in a line": (lambda file: file[: len(file) // 2], "ends in the middle|not a JSON value"),
@@ -232,9 +235,9 @@ FORMS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 
 @covers("import.bad-file")
-@pytest.mark.parametrize(("spoil", "told"), FORMS.values(), ids=FORMS.keys())
-def test_what_is_not_the_file_that_was_written_is_refused(good: bytes, tmp_path: Path, spoil: Any, told: str):
-    with pytest.raises(InvalidInputError, match=told):
+@pytest.mark.parametrize(("spoil", "message"), FORMS.values(), ids=FORMS.keys())
+def test_a_changed_file_is_refused(good: bytes, tmp_path: Path, spoil: Any, message: str):
+    with pytest.raises(InvalidInputError, match=message):
         look(spoil(good), tmp_path)
 
 

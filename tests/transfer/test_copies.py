@@ -21,7 +21,7 @@ from tests.transfer.test_round_trip import BOTH, derived, exported
 
 import weft
 from weft.errors import ConflictError, InvalidInputError, StorageError
-from weft.runtime.moving.copying import migrate_grove
+from weft.runtime.transfer.copy_backup import migrate_grove
 from weft.store import schema
 
 SENTENCES = [f"Thread {number} goes over, and under, and over. " * (number % 7) for number in range(50)]
@@ -41,12 +41,12 @@ def test_a_grove_is_copied_whole_with_equal_hashes(
     if here == "postgres":
         with weft.open(source) as grove:
             grove.put_blob(PICTURE)
-    told: list[tuple[int, int]] = []
-    copied = migrate_grove(source, target, progress=lambda done, total: told.append((done, total)))
+    reports: list[tuple[int, int]] = []
+    copied = migrate_grove(source, target, progress=lambda done, total: reports.append((done, total)))
     assert copied.blobs == 1
     assert copied.notes == ()
-    assert told[-1] == (2 * copied.rows, 2 * copied.rows)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert reports[-1] == (2 * copied.rows, 2 * copied.rows)
+    assert [done for done, _ in reports] == sorted(done for done, _ in reports)
     with weft.open(target) as other:
         assert exported(other) == first
         assert derived(other) == shape
@@ -100,7 +100,7 @@ def test_a_grove_with_something_in_it_is_never_written_over(places: Places, ther
     with weft.open(target) as other:
         other.plant("Mine")
         before = exported(other)
-        with pytest.raises(ConflictError, match="with something in it"):
+        with pytest.raises(ConflictError, match="the target grove is not empty"):
             migrate_grove(source, target)
         assert exported(other) == before
 
@@ -108,7 +108,7 @@ def test_a_grove_with_something_in_it_is_never_written_over(places: Places, ther
 def test_a_grove_is_not_copied_onto_itself_nor_from_nowhere(tmp_path: Path):
     with weft.open(tmp_path / "a.db"):
         pass
-    with pytest.raises(InvalidInputError, match="the grove itself"):
+    with pytest.raises(InvalidInputError, match="the same grove"):
         migrate_grove(tmp_path / "a.db", tmp_path / "a.db")
     with pytest.raises(StorageError, match="there is no grove"):
         migrate_grove(tmp_path / "nowhere.db", tmp_path / "b.db")
@@ -132,7 +132,7 @@ def test_a_copy_that_differs_is_not_kept(places: Places, there: str, monkeypatch
 
     with monkeypatch.context() as patch:
         patch.setattr("weft.store.transaction.Transaction.put", spoiled)
-        with pytest.raises(StorageError, match="copy of texts is not equal"):
+        with pytest.raises(StorageError, match="copy of texts differs from the original"):
             migrate_grove(source, target)
     migrate_grove(source, target)
     with weft.open(target) as other:
@@ -143,7 +143,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import weft
-from weft.runtime.moving.copying import migrate_grove
+from weft.runtime.transfer.copy_backup import migrate_grove
 what, source, target, after = sys.argv[1:]
 calls = 0
 def progress(done, total):
@@ -151,7 +151,7 @@ def progress(done, total):
     calls += 1
     if calls > int(after):
         os.kill(os.getpid(), signal.SIGKILL)
-import weft.runtime.moving.copying as copying
+import weft.runtime.transfer.copy_backup as copying
 copying._BATCH = 20
 import weft.runtime.transfer.importer as importer
 importer._LINES_PER_REPORT = 10
@@ -223,16 +223,16 @@ def test_a_backup_taken_while_others_write_is_whole_and_has_all_that_was_acknowl
     with weft.open(address) as grove:
         fill(grove)
         trees = [grove.plant(f"Tree {number}", "root") for number in range(8)]
-        told: list[list[str]] = [[] for _ in trees]
+        said: list[list[str]] = [[] for _ in trees]
         stop, ready = threading.Event(), threading.Barrier(len(trees) + 1)
 
         def write(number: int) -> None:
             mine = weft.open(address)
             tree = mine.tree(trees[number].id)
-            told[number].append(tree.say("first").id)
+            said[number].append(tree.say("first").id)
             ready.wait()
             while not stop.is_set():
-                told[number].append(tree.say(f"word {len(told[number])}").id)
+                said[number].append(tree.say(f"word {len(said[number])}").id)
             mine.close()
 
         writers = [threading.Thread(target=write, args=(number,)) for number in range(len(trees))]
@@ -240,7 +240,7 @@ def test_a_backup_taken_while_others_write_is_whole_and_has_all_that_was_acknowl
             writer.start()
         ready.wait()
         for number in range(3):
-            acknowledged = [list(nodes) for nodes in told]
+            acknowledged = [list(nodes) for nodes in said]
             done = grove.backup(tmp_path / f"{number}.db", verify=True)
             assert done.blobs == 1
             _check_copy(tmp_path / f"{number}.db", acknowledged, [tree.id for tree in trees])
@@ -267,9 +267,9 @@ def _check_copy(path: Path, acknowledged: list[list[str]], trees: list[str]) -> 
 def test_a_backup_restores_to_an_equal_grove(address: str, tmp_path: Path):
     with weft.open(address) as grove:
         fill(grove)
-        told: list[tuple[int, int]] = []
-        grove.backup(tmp_path / "copy.db", verify=True, progress=lambda *done: told.append(done))
-        assert told
+        reports: list[tuple[int, int]] = []
+        grove.backup(tmp_path / "copy.db", verify=True, progress=lambda *done: reports.append(done))
+        assert reports
         with weft.open(tmp_path / "copy.db") as copy:
             assert exported(copy) == exported(grove)
             assert derived(copy) == derived(grove)
@@ -306,6 +306,6 @@ def test_a_backup_of_a_damaged_grove_is_refused(tmp_path: Path):
         grove.read.store.write(
             lambda transaction: transaction.execute(weft.store.schema.trees.update().values(head=b"x" * 32))
         )
-        with pytest.raises(StorageError, match="not sound: the event chain of tree"):
+        with pytest.raises(StorageError, match="the copy is damaged: the event chain of tree"):
             grove.backup(tmp_path / "copy.db")
     assert not (tmp_path / "copy.db").exists()

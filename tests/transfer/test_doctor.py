@@ -15,8 +15,8 @@ from tests.soundness import check_sound
 from tests.transfer.rich import fill
 
 import weft
-from weft.runtime.moving.copying import migrate_grove
-from weft.runtime.moving.doctor import Examination, examine
+from weft.runtime.transfer.copy_backup import migrate_grove
+from weft.runtime.transfer.doctor import Examination, examine
 from weft.store import schema
 from weft.store.health import Level
 from weft.store.sqlite_health import has_reset_bug
@@ -24,18 +24,18 @@ from weft.store.sqlite_health import has_reset_bug
 SMALL = b"a small picture"
 
 
-def levels(found: Examination) -> dict[str, Level]:
+def levels(examination: Examination) -> dict[str, Level]:
     """The worst there is to say about each thing."""
     rank = list(Level)
     worst: dict[str, Level] = {}
-    for finding in found.findings:
+    for finding in examination.findings:
         worst[finding.about] = max(worst.get(finding.about, Level.GOOD), finding.level, key=rank.index)
     return worst
 
 
-def is_sound(found: Examination) -> bool:
-    """Apart from what the tests' own server is told, which may be not to wait for the disk."""
-    return all(f.level is not Level.WRONG for f in found.findings if f.about != "durability")
+def is_sound(examination: Examination) -> bool:
+    """Except for the durability of the tests' own server, which may not wait for the disk."""
+    return all(f.level is not Level.WRONG for f in examination.findings if f.about != "durability")
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +63,10 @@ def state_of(folder: Path) -> dict[str, tuple[int, str]]:
 @covers("sqlite.doctor", "cli.upkeep", "doctor.only-looks")
 def test_a_sound_grove_is_said_to_be_sound_and_left_as_it_is(filled: str, tmp_path: Path):
     before = state_of(tmp_path)
-    found = examine(filled)
-    assert is_sound(found), found.findings
-    assert {level for about, level in levels(found).items() if about != "durability"} == {Level.GOOD}
-    assert {"events", "counters", "work", "clock", "blobs", "schema"} < set(levels(found))
+    examination = examine(filled)
+    assert is_sound(examination), examination.findings
+    assert {level for about, level in levels(examination).items() if about != "durability"} == {Level.GOOD}
+    assert {"events", "counters", "work", "clock", "blobs", "schema"} < set(levels(examination))
     assert state_of(tmp_path) == before
 
 
@@ -95,11 +95,11 @@ def test_the_versions_with_the_bug_are_known(version: tuple[int, int, int], affe
 def test_the_library_and_its_risk_are_told(tmp_path: Path):
     with weft.open(tmp_path / "grove.db"):
         pass
-    (told,) = [
+    (words,) = [
         finding.words for finding in examine(tmp_path / "grove.db").findings if finding.about == "SQLite"
     ]
-    assert sqlite3.sqlite_version in told
-    assert "WAL-reset bug" in told
+    assert sqlite3.sqlite_version in words
+    assert "WAL-reset bug" in words
 
 
 def spoil(address: str, table: Any, **values: Any) -> None:
@@ -109,9 +109,9 @@ def spoil(address: str, table: Any, **values: Any) -> None:
 
 def test_a_chain_that_ends_elsewhere_is_wrong(filled: str):
     spoil(filled, schema.trees, head=b"x" * 32)
-    found = examine(filled)
-    assert not found.sound
-    assert levels(found)["events"] is Level.WRONG
+    examination = examine(filled)
+    assert not examination.sound
+    assert levels(examination)["events"] is Level.WRONG
 
 
 def test_a_chain_of_the_grove_that_ends_elsewhere_is_wrong(filled: str):
@@ -122,9 +122,9 @@ def test_a_chain_of_the_grove_that_ends_elsewhere_is_wrong(filled: str):
 def test_counters_are_counted_and_repaired_on_request(filled: str):
     spoil(filled, schema.trees, nodes=999)
     assert levels(examine(filled))["counters"] is Level.WRONG
-    found = examine(filled, repair=True)
-    assert len(found.repaired) == 3
-    assert is_sound(found)
+    examination = examine(filled, repair=True)
+    assert len(examination.repaired) == 3
+    assert is_sound(examination)
     with weft.open(filled) as grove:
         check_sound(grove)
 
@@ -139,18 +139,18 @@ def test_missing_and_unused_blobs_are_told_and_only_old_ones_swept(filled: str):
         for path in (blobs.path(old), half, blobs.path(used)):
             os.utime(path, (1, 1))
     assert levels(examine(filled))["blobs"] is Level.NOTE
-    found = examine(filled, repair=True)
-    assert len(found.repaired) == 2
+    examination = examine(filled, repair=True)
+    assert len(examination.repaired) == 2
     assert {ref for ref, _ in blobs.all()} == {used, new}
     blobs.path(used).unlink()
-    found = examine(filled)
-    assert levels(found)["blobs"] is Level.WRONG
-    assert any(used in (finding.hint or "") for finding in found.findings)
+    examination = examine(filled)
+    assert levels(examination)["blobs"] is Level.WRONG
+    assert any(used in (finding.hint or "") for finding in examination.findings)
 
 
 def test_a_clock_behind_what_was_written_is_told(filled: str):
-    found = examine(filled, clock=lambda: 1_000_000)
-    assert levels(found)["clock"] is Level.WRONG
+    examination = examine(filled, clock=lambda: 1_000_000)
+    assert levels(examination)["clock"] is Level.WRONG
 
 
 def test_work_that_was_left_is_told(filled: str):
@@ -171,8 +171,8 @@ def test_work_that_was_left_is_told(filled: str):
 
     with weft.open(filled) as grove:
         grove.read.store.write(leave)
-    found = levels(examine(filled))
-    assert [found[name] for name in ("leases", "jobs", "attempts")] == [Level.NOTE] * 3
+    examination = levels(examine(filled))
+    assert [examination[name] for name in ("leases", "jobs", "attempts")] == [Level.NOTE] * 3
 
 
 @covers("sqlite.doctor")
@@ -183,8 +183,8 @@ def test_damaged_pages_are_told(template: Path, tmp_path: Path):
     for page in range(5, 30):
         data[page * 4096 : page * 4096 + 8] = b"\xff" * 8
     path.write_bytes(data)
-    found = examine(path)
-    assert not found.sound
+    examination = examine(path)
+    assert not examination.sound
 
 
 def test_what_lies_beside_the_file_is_told(template: Path, tmp_path: Path):
@@ -195,9 +195,9 @@ def test_what_lies_beside_the_file_is_told(template: Path, tmp_path: Path):
     os.utime(left, (1, 1))
     (tmp_path / "grove.db-journal").write_bytes(b"")
     path.chmod(0o644)
-    found = levels(examine(path))
-    assert found["files"] is Level.WRONG
-    assert found["rights"] is Level.NOTE
+    examination = levels(examine(path))
+    assert examination["files"] is Level.WRONG
+    assert examination["rights"] is Level.NOTE
     assert examine(path, repair=True).repaired == (f"removed {left.name}",)
     assert not left.exists()
 
@@ -213,9 +213,9 @@ def test_what_is_no_grove_is_told_and_left_alone(tmp_path: Path, content: bytes)
 
 
 def test_a_server_that_does_not_answer_is_told():
-    found = examine("postgresql://nobody:secret@127.0.0.1:1/none")
-    assert not found.sound
-    assert "secret" not in repr(found)
+    examination = examine("postgresql://nobody:secret@127.0.0.1:1/none")
+    assert not examination.sound
+    assert "secret" not in repr(examination)
 
 
 def test_a_grove_in_use_can_be_looked_at(filled: str):
@@ -232,6 +232,6 @@ def test_a_setting_that_loses_writes_is_told(postgres_server: str):
         with psycopg.connect(address, autocommit=True) as connection:
             name = connection.info.dbname
             connection.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = off'.encode())
-        found = examine(address)
-    assert any(finding.words.startswith("synchronous_commit is off") for finding in found.findings)
-    assert not found.sound
+        examination = examine(address)
+    assert any(finding.words.startswith("synchronous_commit is off") for finding in examination.findings)
+    assert not examination.sound

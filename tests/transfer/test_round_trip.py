@@ -100,14 +100,14 @@ def test_some_trees_come_out_as_they_went_in(places: Places, here: str, there: s
 
 @pytest.mark.parametrize("there", BOTH)
 @pytest.mark.long
-def test_a_tree_joins_a_grove_that_has_a_life_of_its_own(places: Places, there: str):
+def test_a_tree_is_imported_into_a_grove_with_a_history(places: Places, there: str):
     with weft.open(places("sqlite")) as grove, weft.open(places(there)) as other:
         fill(grove)
         fill_other(other)
         tree = exported(grove, ["Marie"])
-        came = other.import_(io.BytesIO(tree))
-        assert came.nodes == grove.tree("Marie").counters.nodes + 3
-        assert any("human" in note for note in came.notes)
+        imported = other.import_(io.BytesIO(tree))
+        assert imported.nodes == grove.tree("Marie").counters.nodes + 3
+        assert any("human" in note for note in imported.notes)
         check_sound(other)
         assert {tag.label for tag in other.read.tags()} == {"mine", "good"}
         other.tag(other.tree("Marie"), "after")
@@ -130,8 +130,8 @@ def test_a_whole_grove_joins_another_without_its_own_history(places: Places):
     with weft.open(places("sqlite")) as grove, weft.open(places("sqlite")) as other:
         fill(grove)
         fill_other(other)
-        came = other.import_(io.BytesIO(exported(grove)))
-        assert any("history of its own" in note for note in came.notes)
+        imported = other.import_(io.BytesIO(exported(grove)))
+        assert any("history of its own" in note for note in imported.notes)
         assert len(other.trees(archived=True)) == 4
         assert other.document("Notes").revision == 2
         assert own_events(other).count("import") == 5
@@ -139,7 +139,7 @@ def test_a_whole_grove_joins_another_without_its_own_history(places: Places):
 
 
 @pytest.mark.parametrize("there", BOTH)
-def test_what_was_undone_comes_along_and_stays_undone(places: Places, there: str):
+def test_undone_operations_are_imported_as_undone(places: Places, there: str):
     with weft.open(places("sqlite")) as grove, weft.open(places(there)) as other:
         grove.create_project("Novel", system_prompt="first")
         grove.undo()
@@ -164,8 +164,8 @@ def test_a_project_of_the_same_name_takes_the_files_place_and_the_tree_says_so(p
         grove.create_project("Novel", system_prompt="theirs")
         tree = grove.plant("Marie", project="Novel")
         ours = other.create_project("NOVEL", system_prompt="ours")
-        came = other.import_(io.BytesIO(exported(grove, ["Marie"])))
-        assert any("'NOVEL' is there already" in note for note in came.notes)
+        imported = other.import_(io.BytesIO(exported(grove, ["Marie"])))
+        assert any("'NOVEL' is there already" in note for note in imported.notes)
         assert [each.id for each in ours.trees] == [tree.id]
         assert [event.kind for event in other.read.events(tree.id)] == ["plant", "assign"]
         check_sound(other)
@@ -206,7 +206,7 @@ def test_a_compressed_file_holds_the_same(tmp_path: Path):
 
 
 @covers("export.no-secrets")
-def test_who_may_enter_is_never_written(tmp_path: Path):
+def test_users_and_tokens_are_never_exported(tmp_path: Path):
     with weft.open(tmp_path / "a.db") as grove:
         fill(grove)
 
@@ -237,7 +237,7 @@ def test_a_missing_blob_is_reported_and_stops_nothing(tmp_path: Path):
         grove.read.store.blobs.path(ref).unlink()
         done = grove.export(tmp_path / "all.json")
         assert done.notes == ("1 blobs are missing from the grove and from the file",)
-        came = other.import_(tmp_path / "all.json")
-        assert came.notes == ("1 blobs were missing when the file was made",)
+        imported = other.import_(tmp_path / "all.json")
+        assert imported.notes == ("1 blobs were missing when the file was made",)
         with other.read.store.read() as session:
             assert session.execute(select(schema.nodes.c.key)).first() is not None

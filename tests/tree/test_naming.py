@@ -10,7 +10,7 @@ from tests.covers import covers
 
 import weft
 from weft.context.settings import Preferences
-from weft.tree.wire import camel, snake, to_wire
+from weft.tree.json_names import camel, snake, to_wire
 
 
 def every_field():

@@ -6,7 +6,7 @@ from tests.covers import covers
 
 from weft.tree.query import parse_query
 from weft.tree.snippet import Snippet, cut_snippet
-from weft.tree.words import split_words
+from weft.tree.word_splits import split_words
 
 TEXT = (
     "Once there was a loom.\n\n" + "It stood in the dark. " * 40 + "Then came the silk,\nand the loom wove."

@@ -11,6 +11,7 @@ from tests.soundness import check_sound
 from tests.undo.scenes import CASES, PLAYS, Case, Scene
 
 from weft.runtime import operations
+from weft.runtime.evidence.timestamps import Certify, RequestTimestamp, SetAuthorities
 from weft.runtime.operations.access import AddToken, AddUser, ArchiveUser, RevokeToken, SetRole
 from weft.runtime.operations.agent_memory import KeepThought, RecallStash
 from weft.runtime.operations.attempts import RecordAttempt
@@ -19,7 +20,6 @@ from weft.runtime.operations.documents import DeleteDocument
 from weft.runtime.operations.envelopes import KeepEnvelope, KeepLegacyText, ReportCached
 from weft.runtime.operations.records import DeleteRecords
 from weft.runtime.operations.settings import Calibrate
-from weft.runtime.operations.timestamps import Certify, RequestTimestamp, SetAuthorities
 from weft.runtime.operations.trees import DeleteTree
 from weft.runtime.undo.undo import Redo, Undo
 from weft.tree.attempt import Outcome

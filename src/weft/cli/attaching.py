@@ -12,7 +12,7 @@ from weft.cli.progress import progress_bar
 from weft.cli.texts import STDIN, read_stdin
 from weft.cli.wording import where
 from weft.errors import InvalidInputError
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
     from weft.tree.item import Item

@@ -8,7 +8,7 @@ from weft.cli.call import Call
 from weft.cli.texts import STDIN
 from weft.cli.wording import quoted
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, StorageError
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 
 __all__ = ["export_chat", "import_chat"]
 

@@ -294,7 +294,7 @@ def _folded(result: "Result") -> str:
 
 
 def _to_wire(done: "Collaborated") -> JsonObject:
-    from weft.tree.wire import to_wire  # noqa: PLC0415
+    from weft.tree.json_names import to_wire  # noqa: PLC0415
 
     return {
         "run": done.run,

@@ -386,7 +386,7 @@ def prefer(
 
     from weft.context.layers.settings import resolve_layer_settings  # noqa: PLC0415 - the engine
     from weft.context.settings import resolve_preferences  # noqa: PLC0415
-    from weft.tree.wire import camel, to_wire  # noqa: PLC0415
+    from weft.tree.json_names import camel, to_wire  # noqa: PLC0415
 
     changes: dict[str, Any] = {
         name: None if each.endswith("=") else value

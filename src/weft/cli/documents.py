@@ -15,8 +15,8 @@ from weft.cli.wording import ago, quoted
 from weft.cli.writing import Words
 from weft.errors import ConflictError, InvalidInputError
 from weft.tree.document import lines_of, section_of
-from weft.tree.marks import counted
-from weft.tree.wire import iso, to_wire
+from weft.tree.json_names import iso, to_wire
+from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
     from weft.grove.document import DocumentHandle

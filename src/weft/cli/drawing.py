@@ -8,8 +8,8 @@ from weft.cli.wording import one_line, shortened
 from weft.tree.agent import AgentType
 from weft.tree.content import plain_text
 from weft.tree.edge import SourceRole
-from weft.tree.marks import node_marks as marks_of
 from weft.tree.node import Node
+from weft.tree.node_labels import node_marks as marks_of
 from weft.tree.reference import Group
 from weft.tree.tree import Mode
 

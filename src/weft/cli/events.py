@@ -12,7 +12,7 @@ from weft.cli.command import command, flag, group
 from weft.cli.output import Column, Piece
 from weft.cli.wording import ago, quoted
 from weft.errors import NotFoundError
-from weft.tree.wire import iso
+from weft.tree.json_names import iso
 
 if TYPE_CHECKING:
     from weft.runtime.events.log import Event

@@ -9,8 +9,8 @@ from weft.cli.call import Call
 from weft.cli.command import command
 from weft.cli.texts import STDIN, read_text
 from weft.errors import InvalidInputError
-from weft.tree.marks import counted
-from weft.tree.wire import camel
+from weft.tree.json_names import camel
+from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
     from weft.tree.json import JsonObject

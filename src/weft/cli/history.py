@@ -12,7 +12,7 @@ from weft.cli.output import Column
 from weft.cli.trees import TreeName
 from weft.cli.wording import ago, where
 from weft.tree.history import HistoryEntry, HistoryStep
-from weft.tree.wire import iso
+from weft.tree.json_names import iso
 
 if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle

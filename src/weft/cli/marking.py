@@ -9,7 +9,7 @@ from weft.cli.command import command, flag
 from weft.cli.wording import typable, where
 from weft.cli.writing import NodeName
 from weft.errors import InvalidInputError
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 
 __all__ = ["add_to"]
 

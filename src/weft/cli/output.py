@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from weft.cli.settings import Settings
 from weft.cli.wording import one_line
 from weft.errors import WeftError
-from weft.tree.wire import to_wire
+from weft.tree.json_names import to_wire
 
 if TYPE_CHECKING:
     from rich.console import Console

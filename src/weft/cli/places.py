@@ -11,7 +11,7 @@ from weft.cli.drawing import first_words
 from weft.cli.texts import text_given
 from weft.cli.wording import where
 from weft.cli.writing import Words
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 
 __all__ = ["add_to"]
 

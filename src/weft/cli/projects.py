@@ -11,7 +11,7 @@ from weft.cli.output import Column
 from weft.cli.texts import STDIN, read_stdin
 from weft.cli.wording import ago, quoted
 from weft.errors import ConflictError, InvalidInputError, WeftError
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 from weft.tree.project import Project, ProjectItem, ProjectItemKind
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from weft.cli.progress import progress_bar
 from weft.cli.wording import where
 from weft.cli.writing import NodeName
 from weft.errors import CODES, InvalidInputError, NotFoundError
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
     from weft.provenance.report import Report
-    from weft.runtime.evidence import Provenance, Stamp
+    from weft.runtime.evidence.provenance_view import Provenance, Stamp
 
 __all__ = ["add_to"]
 
@@ -280,7 +280,7 @@ def authorities(call: Call) -> None:
 
 
 def _authorities(call: Call) -> dict[str, str]:
-    from weft.runtime.operations.timestamps import authorities_of  # noqa: PLC0415 - brings cryptography along
+    from weft.runtime.evidence.timestamps import authorities_of  # noqa: PLC0415 - brings cryptography along
 
     with call.grove.read.store.read() as session:
         return {each.url: each.certificates for each in authorities_of(session)}

@@ -12,9 +12,9 @@ from weft.cli.drawing import first_words, label_of, node_marks, style_of
 from weft.cli.output import Piece
 from weft.cli.wording import ago
 from weft.errors import InvalidInputError
+from weft.tree.json_names import to_wire
 from weft.tree.node import Node
 from weft.tree.tree import Mode
-from weft.tree.wire import to_wire
 
 if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle

@@ -14,7 +14,7 @@ from weft.cli.output import Column
 from weft.cli.records import Project, SessionName, User
 from weft.cli.texts import STDIN, read_text
 from weft.errors import InvalidInputError
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
     from weft.context.recipe_run import Followed

@@ -13,7 +13,7 @@ from weft.cli.progress import progress_bar
 from weft.cli.texts import STDIN, read_text
 from weft.cli.wording import one_line
 from weft.errors import InvalidInputError
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
     from weft.tree.json import JsonValue

@@ -11,8 +11,8 @@ from weft.cli.drawing import first_words
 from weft.cli.output import Column
 from weft.cli.wording import ago, quoted, where
 from weft.errors import InvalidInputError, NotFoundError
+from weft.tree.json_names import iso
 from weft.tree.reference import Target, TargetKind
-from weft.tree.wire import iso
 
 if TYPE_CHECKING:
     from weft.grove.document import DocumentHandle

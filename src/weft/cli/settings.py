@@ -9,7 +9,7 @@ from weft.ids import Entropy
 from weft.runtime.operations.clock import Clock, system_clock
 
 if TYPE_CHECKING:
-    from weft.providers.registry import Registry
+    from weft.providers.registry import ProviderRegistry
 
 __all__ = ["Choices", "Settings"]
 
@@ -30,7 +30,7 @@ class Settings:
     """Columns of the terminal. None: as many as it has."""
     terminal: bool | None = None
     """Whether a person reads stdout. None: as stdout says."""
-    providers: "Registry | None" = None
+    providers: "ProviderRegistry | None" = None
     """Whom models are asked of. None: all that is installed."""
 
 

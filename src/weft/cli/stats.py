@@ -11,7 +11,7 @@ from weft.cli.layers import COLOURS, layer_bar
 from weft.cli.output import Column, Piece
 from weft.cli.progress import progress_bar
 from weft.cli.wording import quoted
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
     from weft.runtime.contexts.options import LayerWishes

@@ -13,10 +13,10 @@ from weft.cli.output import Column
 from weft.cli.texts import STDIN, is_answered, person_is_there, read_stdin
 from weft.cli.wording import ago, quoted
 from weft.errors import InvalidInputError
-from weft.tree.marks import counted
+from weft.tree.json_names import iso, to_wire
+from weft.tree.node_labels import counted
 from weft.tree.reference import TargetKind
 from weft.tree.tree import Mode, Tree
-from weft.tree.wire import iso, to_wire
 
 __all__ = ["add_to", "confirm"]
 

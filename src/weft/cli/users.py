@@ -11,7 +11,7 @@ from weft.cli.output import Column
 from weft.cli.wording import ago, quoted
 from weft.errors import InvalidInputError
 from weft.tree.access import MemberRole
-from weft.tree.wire import from_microseconds, iso
+from weft.tree.json_names import from_microseconds, iso
 
 __all__ = ["add_to"]
 

@@ -10,7 +10,7 @@ from weft.cli.output import Column
 from weft.cli.texts import text_given
 from weft.cli.wording import ago, quoted
 from weft.cli.writing import Words
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 
 __all__ = ["add_to"]
 

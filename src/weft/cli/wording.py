@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from weft.ids import PRIME
-from weft.tree.wire import from_microseconds
+from weft.tree.json_names import from_microseconds
 
 __all__ = ["ago", "one_line", "quoted", "shortened", "typable", "where"]
 

@@ -9,8 +9,8 @@ from weft.context.layers.settings import LAYER_FIELDS
 from weft.context.strategy import Strategy
 from weft.errors import ContextLimitError, InvalidInputError
 from weft.tree.json import JsonValue
+from weft.tree.json_names import camel, snake
 from weft.tree.tree import Mode
-from weft.tree.wire import camel, snake
 
 __all__ = [
     "Instructions",

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from weft.grove.arguments import checks_arguments
 from weft.runtime.operations.documents import ArchiveDocument, DeleteDocument, SaveDocument
 from weft.tree.document import Document, Revision, section_of, with_section
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["DocumentHandle"]
 
 
+@checks_arguments
 class DocumentHandle:
     """One document at one revision."""
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
 from sqlalchemy import select
 
 from weft.errors import InvalidInputError
+from weft.grove.arguments import check_arguments, checks_arguments
 from weft.grove.document import DocumentHandle
 from weft.grove.node import NodeHandle
 from weft.grove.project import ProjectHandle, items_of
+from weft.grove.search import SearchHit, hits_in
 from weft.grove.tree import TreeHandle
 from weft.ids import Entropy, random_bytes
 from weft.runtime.attending import dismiss
@@ -55,21 +57,21 @@ if TYPE_CHECKING:
     from weft.context.tokens import Calibration
     from weft.grove.vault import Vaults
     from weft.provenance.report import Report
-    from weft.providers.registry import Registry
+    from weft.providers.registry import ProviderRegistry
     from weft.runtime.collaborating.handles import AgentHandle
     from weft.runtime.collaboration.commands.session import CommandResults
     from weft.runtime.contexts.assembler import Contexts
     from weft.runtime.contexts.layers import Layers
     from weft.runtime.contexts.turn_tools import Tools
-    from weft.runtime.evidence import Evidence
+    from weft.runtime.evidence.provenance_view import Evidence
+    from weft.runtime.evidence.timestamps import Stamped
     from weft.runtime.generate import Generations
-    from weft.runtime.moving.backup import BackedUp
     from weft.runtime.operations.access import Users
     from weft.runtime.records.group_index import GroupIndex
     from weft.runtime.records.recipes import Recipes
     from weft.runtime.records.streams import Records
-    from weft.runtime.stamping import Stamped
     from weft.runtime.summaries import Summaries
+    from weft.runtime.transfer.copy_backup import BackedUp
     from weft.runtime.transfer.files import Exported, Imported
 
 __all__ = ["Grove", "open_grove"]
@@ -77,6 +79,7 @@ __all__ = ["Grove", "open_grove"]
 R = TypeVar("R")
 
 
+@check_arguments
 def open_grove(
     address: str | FilePath | None = None,
     *,
@@ -86,7 +89,7 @@ def open_grove(
     entropy: Entropy = random_bytes,
     accept_clock: bool = False,
     background: bool = True,
-    providers: "Registry | None" = None,
+    providers: "ProviderRegistry | None" = None,
 ) -> "Grove":
     """Open a grove: a path, or postgresql://…; the default one if nothing is named.
 
@@ -111,6 +114,7 @@ def open_grove(
         raise
 
 
+@checks_arguments
 class Grove:
     """Trees, documents and agents, as seen and changed by one agent."""
 
@@ -184,7 +188,9 @@ class Grove:
     @property
     def evidence(self) -> "Evidence":
         """Verifying, provenance, timestamps, bundles."""
-        from weft.runtime.evidence import Evidence  # noqa: PLC0415 - brings cryptography along
+        from weft.runtime.evidence.provenance_view import (  # noqa: PLC0415 - brings cryptography along
+            Evidence,
+        )
 
         return Evidence(self.caller.store, self.caller.actor)
 
@@ -205,7 +211,7 @@ class Grove:
 
         return self.perform(Calibrate(model=model))
 
-    def verify(self, progress: "Progress | None" = None, *, quick: bool = False) -> "Report":
+    def verify(self, progress: Progress | None = None, *, quick: bool = False) -> "Report":
         """Check that everything in this grove is as it was written.
 
         `quick` skips the database's own check of indexes against tables; the report says so.
@@ -214,19 +220,19 @@ class Grove:
 
     def timestamp(self, *authorities: str) -> list[str]:
         """Ask for the heads of all chains to be certified, by all authorities or by these."""
-        from weft.runtime.operations.timestamps import RequestTimestamp  # noqa: PLC0415
+        from weft.runtime.evidence.timestamps import RequestTimestamp  # noqa: PLC0415
 
         return self.perform(RequestTimestamp(authorities=authorities))
 
     def set_authorities(self, certificates: Mapping[str, str]) -> None:
         """Choose who certifies times: address → the PEM certificates its answers are checked against."""
-        from weft.runtime.operations.timestamps import Authority, SetAuthorities  # noqa: PLC0415
+        from weft.runtime.evidence.timestamps import Authority, SetAuthorities  # noqa: PLC0415
 
         self.perform(SetAuthorities(authorities=[Authority(*each) for each in certificates.items()]))
 
     def fetch_timestamps(self, *, everything: bool = False, timeout: float = 10.0) -> "Stamped":
         """Ask the authorities for what is due; with `everything`, for all that is pending."""
-        from weft.runtime.stamping import Stamped, plan_next, stamp_pending  # noqa: PLC0415
+        from weft.runtime.evidence.timestamps import Stamped, plan_next, stamp_pending  # noqa: PLC0415
 
         gate = self.caller.executor
         now = gate.clock()
@@ -309,7 +315,7 @@ class Grove:
         return self.perform(
             AddAgent(
                 name=name,
-                type=AgentType(type),
+                type=_agent_type(type),
                 model_ref=model_ref,
                 permissions=permissions,
                 configuration=Configuration(
@@ -387,27 +393,24 @@ class Grove:
         everything: bool = False,
         limit: int = 20,
         offset: int = 0,
-    ) -> Hits:
+    ) -> Hits[SearchHit]:
         """Find nodes, trees, documents and tags by their words: all of them, "a phrase", a beginn*, -not, or."""
-        return search(
-            self.caller.store,
-            self.caller.actor,
-            Search(
-                query=query,
-                tree=tree,
-                author=author,
-                author_type=author_type,
-                model=model,
-                after=after,
-                before=before,
-                bookmarked=bookmarked,
-                kinds=kinds,
-                mode=mode,
-                everything=everything,
-                limit=limit,
-                offset=offset,
-            ),
+        wanted = Search(
+            query=query,
+            tree=tree,
+            author=author,
+            author_type=author_type,
+            model=model,
+            after=after,
+            before=before,
+            bookmarked=bookmarked,
+            kinds=kinds,
+            mode=mode,
+            everything=everything,
+            limit=limit,
+            offset=offset,
         )
+        return hits_in(self, search(self.caller.store, self.caller.actor, wanted))
 
     def reindex(self, progress: Progress | None = None) -> None:
         """Make the search index anew, which is never needed unless something is wrong with it."""
@@ -455,7 +458,7 @@ class Grove:
         progress: Progress = silent,
     ) -> "BackedUp":
         """Copy the grove to a file while others write; to restore it, open the file."""
-        from weft.runtime.moving.backup import back_up  # noqa: PLC0415 - few calls move a grove
+        from weft.runtime.transfer.copy_backup import back_up  # noqa: PLC0415 - few calls move a grove
 
         place = FilePath(path)
         return back_up(
@@ -600,6 +603,15 @@ def target_of(thing: TreeHandle | NodeHandle | DocumentHandle) -> TargetRef:
             return TargetRef(TargetKind.NODE, thing.id, thing.value.tree_id)
         case DocumentHandle():
             return TargetRef(TargetKind.DOCUMENT, thing.id)
+
+
+def _agent_type(name: AgentType | str) -> AgentType:
+    try:
+        return AgentType(name)
+    except ValueError:
+        raise InvalidInputError(
+            f"{name!r} is not a type of agent", hint="use human or model", path="type"
+        ) from None
 
 
 def _mode(mode: Mode | str) -> Mode:

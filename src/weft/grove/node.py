@@ -1,14 +1,17 @@
 """A node that one can act on."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
+from datetime import datetime
+from typing import TYPE_CHECKING, Unpack, overload
 
 from weft.errors import InvalidInputError
+from weft.grove.arguments import checks_arguments
 from weft.runtime.operations.attachments import Detach
 from weft.runtime.operations.cursors import Switch
 from weft.runtime.operations.edits import Edit, Join, Split
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, Merge
+from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
 from weft.tree.authorship import Span
 from weft.tree.content import Content
@@ -16,6 +19,7 @@ from weft.tree.edge import Source, SourceRole
 from weft.tree.item import Item
 from weft.tree.node import Metadata, Node, Role, Status
 from weft.tree.path import Path
+from weft.tree.progress import Progress
 
 if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
@@ -27,16 +31,18 @@ if TYPE_CHECKING:
     from weft.runtime.contexts.assembler import ContextWishes
     from weft.runtime.contexts.options import LayerWishes
     from weft.runtime.contexts.prepared_request import Prepared
-    from weft.runtime.evidence import ProvenanceHandle
+    from weft.runtime.evidence.provenance_view import ProvenanceHandle
     from weft.runtime.generate import Generated, Stream
     from weft.runtime.generating.preflight import Preflight
     from weft.runtime.generating.wishes import GenerateWishes
     from weft.tree.difference import Difference
     from weft.tree.progress import Progress
+    from weft.tree.text_diff import Difference
 
-__all__ = ["NodeHandle", "node_reference", "sources_of"]
+__all__ = ["NodeHandle", "NodePath", "node_reference", "sources_of"]
 
 
+@checks_arguments
 class NodeHandle:
     """One node of a tree. The content never changes; metadata is as it was when looked at."""
 
@@ -96,21 +102,51 @@ class NodeHandle:
         return self.value.metadata
 
     @property
+    def summary(self) -> str | None:
+        """The stored summary; `summarise()` makes one."""
+        return self.value.summary
+
+    @property
+    def author(self) -> str:
+        """The author's name."""
+        return self._grove.read.agent(self.value.author_id).name
+
+    @property
+    def author_type(self) -> AgentType:
+        return self.value.author_type
+
+    @property
+    def status(self) -> Status:
+        return self.value.status
+
+    @property
+    def created_at(self) -> datetime:
+        return self.value.created_at
+
+    @property
+    def tree_id(self) -> str:
+        return self.value.tree_id
+
+    @property
+    def attachments(self) -> tuple[Item, ...]:
+        return self.value.attachments
+
+    @property
     def tree(self) -> "TreeHandle":
         return self._grove.tree(self.value.tree_id)
 
     @property
-    def path(self) -> Path:
+    def path(self) -> "NodePath":
         """Root to here."""
-        return self._grove.read.path(self.value.tree_id, self.id)
+        return NodePath(self._grove, self._grove.read.path(self.value.tree_id, self.id))
 
-    def head(self, count: int) -> Path:
+    def head(self, count: int) -> "NodePath":
         """The first nodes of the path to here."""
-        return self._grove.read.path(self.value.tree_id, self.id, head=count)
+        return NodePath(self._grove, self._grove.read.path(self.value.tree_id, self.id, head=count))
 
-    def tail(self, count: int) -> Path:
+    def tail(self, count: int) -> "NodePath":
         """The last nodes of the path to here."""
-        return self._grove.read.path(self.value.tree_id, self.id, tail=count)
+        return NodePath(self._grove, self._grove.read.path(self.value.tree_id, self.id, tail=count))
 
     @property
     def children(self) -> list["NodeHandle"]:
@@ -215,20 +251,22 @@ class NodeHandle:
         """Bring back exactly what one prune hid; how many came."""
         return self._grove.perform(Restore(tree=self.value.tree_id, node=self.id))
 
-    def verify(self, *, path: bool = False, progress: "Progress | None" = None) -> "Report":
+    def verify(self, *, path: bool = False, progress: Progress | None = None) -> "Report":
         """Whether this node (with `path`: and all it was written from) is as it was written."""
         return self._grove.evidence.verify_node(self.value.tree_id, self.id, path=path, progress=progress)
 
     def provenance(self) -> "ProvenanceHandle":
         """Where this node comes from, with the evidence."""
-        from weft.runtime.evidence import ProvenanceHandle  # noqa: PLC0415 - only who asks needs it
+        from weft.runtime.evidence.provenance_view import (  # noqa: PLC0415 - only who asks needs it
+            ProvenanceHandle,
+        )
 
         evidence = self._grove.evidence
         return ProvenanceHandle(evidence, evidence.provenance(self.value.tree_id, self.id))
 
     def timestamp(self, *authorities: str) -> list[str]:
         """Ask for this node's hash to be certified, by all of the grove's authorities or by these."""
-        from weft.runtime.operations.timestamps import RequestTimestamp  # noqa: PLC0415
+        from weft.runtime.evidence.timestamps import RequestTimestamp  # noqa: PLC0415
 
         operation = RequestTimestamp(tree=self.value.tree_id, node=self.id, authorities=authorities)
         return self._grove.perform(operation)
@@ -341,6 +379,48 @@ class NodeHandle:
     def summarise(self, *, anew: bool = False) -> str:
         """One sentence; made by a model and kept, where there is none yet."""
         return self._grove.summaries.node(self.value.tree_id, self.value.id, anew=anew)
+
+
+class NodePath(Sequence[NodeHandle]):
+    """Nodes from the root (or from where it was cut) to one node."""
+
+    __slots__ = ("_grove", "nodes", "value")
+
+    def __init__(self, grove: "Grove", value: Path) -> None:
+        self._grove = grove
+        self.value = value
+        self.nodes = tuple(NodeHandle(grove, node) for node in value)
+
+    def __repr__(self) -> str:
+        return f"<Path {' → '.join(f'[{node.local_id}]' for node in self.nodes)}>"
+
+    @overload
+    def __getitem__(self, index: int) -> NodeHandle: ...
+    @overload
+    def __getitem__(self, index: slice) -> "NodePath": ...
+    def __getitem__(self, index: int | slice) -> "NodeHandle | NodePath":
+        if isinstance(index, slice):
+            return NodePath(self._grove, self.value[index])
+        return self.nodes[index]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NodePath) and other.nodes == self.nodes
+
+    def __hash__(self) -> int:
+        return hash(self.nodes)
+
+    @property
+    def text(self) -> str:
+        """The texts of its nodes with nothing in between: a buffer's document."""
+        return self.value.text
+
+    @property
+    def turn(self) -> "NodePath":
+        """The current turn: the trailing run of human nodes."""
+        return NodePath(self._grove, self.value.turn)
 
 
 def node_reference(node: NodeHandle | str) -> str:

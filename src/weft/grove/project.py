@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from weft.grove.arguments import checks_arguments
 from weft.grove.tree import TreeHandle
 from weft.runtime.operations.projects import (
     ArchiveProject,
@@ -22,6 +23,7 @@ def items_of(context: Sequence[ProjectItem | str]) -> list[ProjectItem]:
     return [item_from_text(item) if isinstance(item, str) else item for item in context]
 
 
+@checks_arguments
 class ProjectHandle:
     """One project at one revision."""
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn, Unpack
 
-from weft.grove.node import NodeHandle, node_reference, sources_of
+from weft.grove.arguments import checks_arguments
+from weft.grove.node import NodeHandle, NodePath, node_reference, sources_of
 from weft.runtime.operations.collapsed_ranges import Collapse, Expand, Uncollapse
 from weft.runtime.operations.cursors import CommitBuffer, Direction, Switch, TypeText
 from weft.runtime.operations.edits import Erase
@@ -14,7 +15,7 @@ from weft.tree.attempt import RawResponse
 from weft.tree.content import Content, JsonValue
 from weft.tree.history import HistoryEntry, HistoryStep
 from weft.tree.item import Item
-from weft.tree.path import Path
+from weft.tree.progress import Progress
 from weft.tree.reference import Group
 from weft.tree.tree import Counters, Mode, Tree
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
     from weft.context.result import AssembledContext
     from weft.grove.grove import Grove
+    from weft.grove.search import SearchHit
     from weft.provenance.report import Report
     from weft.runtime.collaborating.handles import Collaborated, RunWishes
     from weft.runtime.collaboration.commands.session import CommandResults
@@ -31,11 +33,11 @@ if TYPE_CHECKING:
     from weft.runtime.generate import Generated, Stream
     from weft.runtime.generating.wishes import GenerateWishes
     from weft.runtime.search.results import Hits
-    from weft.tree.progress import Progress
 
 __all__ = ["TreeHandle"]
 
 
+@checks_arguments
 class TreeHandle:
     """One tree. Numbers and titles are as they were when it was looked at."""
 
@@ -89,9 +91,9 @@ class TreeHandle:
         return self.node(self._grove.read.cursor(self.id).node_id)
 
     @property
-    def path(self) -> Path:
+    def path(self) -> NodePath:
         """Root to where you stand."""
-        return self._grove.read.path(self.id)
+        return NodePath(self._grove, self._grove.read.path(self.id))
 
     @property
     def leaves(self) -> list[NodeHandle]:
@@ -226,7 +228,7 @@ class TreeHandle:
         )
         return TreeHandle(self._grove, self._grove.perform(described))
 
-    def verify(self, progress: "Progress | None" = None) -> "Report":
+    def verify(self, progress: Progress | None = None) -> "Report":
         """Whether all of this tree is as it was written."""
         return self._grove.evidence.verify_tree(self.id, progress)
 
@@ -239,7 +241,7 @@ class TreeHandle:
         everything: bool = False,
         limit: int = 20,
         offset: int = 0,
-    ) -> "Hits":
+    ) -> "Hits[SearchHit]":
         """Find what has these words in this tree; the grove's search can be narrowed further."""
         return self._grove.search(
             query,

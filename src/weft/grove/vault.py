@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.errors import NotFoundError
+from weft.grove.arguments import checks_arguments
 from weft.knowledge.folder import Listing
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.items import item_of, mounted_in, read_items
@@ -50,6 +51,7 @@ class VaultHandle:
         self._grove.perform(UnmountVault(vault=self.id))
 
 
+@checks_arguments
 class Vaults:
     """The folders of notes that a grove may read. Iterate it, or ask it for one by name."""
 

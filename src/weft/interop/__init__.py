@@ -1,1 +1,1 @@
-"""Formats of files, one module each: what stands where in a file, not what it means in a grove."""
+"""File formats, one module each: their syntax, not their meaning in a grove."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from weft.tree.words import fold, split_words
+from weft.tree.word_splits import fold, split_words
 
 __all__ = [
     "Passage",

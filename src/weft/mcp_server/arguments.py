@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from weft.errors import InvalidInputError
-from weft.tree.wire import camel
+from weft.tree.json_names import camel
 
 __all__ = ["MOST", "Arguments", "Node", "Text", "Title", "Tree", "TreeArguments"]
 

@@ -12,7 +12,7 @@ from weft.commands.grammar import Form, Kind, Row, Slot
 from weft.errors import InvalidInputError
 from weft.mcp_server.arguments import Node, TreeArguments
 from weft.runtime.collaboration.commands.queries import DEEPEST
-from weft.tree.wire import camel
+from weft.tree.json_names import camel
 
 __all__ = ["CommandArguments", "arguments_of"]
 

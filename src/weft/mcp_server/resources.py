@@ -26,8 +26,8 @@ from weft.runtime.contexts.linked_documents import LinkedDocuments
 from weft.runtime.contexts.loom_view import LoomView, words_of
 from weft.runtime.views.tree_list import Shelved, shelved_documents, shelved_trees
 from weft.tree.document import Document
+from weft.tree.json_names import iso
 from weft.tree.node import Node
-from weft.tree.wire import iso
 
 __all__ = [
     "MARKDOWN",

@@ -10,7 +10,7 @@ from mcp_types import CallToolResult, TextContent
 from weft.commands.reply import failed
 from weft.errors import InvalidInputError, WeftError
 from weft.tree.json import JsonValue
-from weft.tree.wire import to_wire
+from weft.tree.json_names import to_wire
 
 __all__ = ["answered", "error_facts", "protocol_error", "refused"]
 

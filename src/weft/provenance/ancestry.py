@@ -1,8 +1,8 @@
 """A node and everything it was written from, over all its sources, up to the root."""
 
-from weft.provenance.columns import readable_nodes
+from weft.provenance.damaged_rows import fetch, is_readable
+from weft.provenance.node_columns import readable_nodes
 from weft.provenance.report import Findings
-from weft.provenance.rows import fetch, is_readable
 from weft.store import schema
 from weft.store.queries import walk_up
 from weft.store.rows import NodeRow

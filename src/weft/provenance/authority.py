@@ -89,7 +89,7 @@ def _query(digest: bytes, nonce: int) -> bytes:
 
 
 def certified_time(answer: bytes, digest: bytes, certificates: bytes) -> datetime:
-    """When the digest was certified. Raises where the token does not say so, or nobody trusted signed it."""
+    """When the digest was certified. Raises where the token is over another digest, or not signed by a trusted certificate."""
     response = _decode(answer)
     _verify(response, digest, load_anchors(certificates), nonce=None)
     return _time_of(response)

@@ -25,8 +25,8 @@ from weft.provenance.authority import certified_time, load_anchors
 from weft.provenance.report import Findings, Report
 from weft.store.packing import PackingError, unpack
 from weft.tree.content import blob_refs, content_from_wire
+from weft.tree.json_names import iso
 from weft.tree.progress import Progress
-from weft.tree.wire import iso
 
 __all__ = ["BundleWriter", "verify_bundle"]
 

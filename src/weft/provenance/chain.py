@@ -20,7 +20,7 @@ EVENT_ALGORITHM = "weft-event-1"
 
 
 class NodeFacts(NamedTuple):
-    """Everything a node's hash stands for."""
+    """Everything a node's hash covers."""
 
     tree_id: str
     node_id: str
@@ -39,7 +39,7 @@ class NodeFacts(NamedTuple):
 
 
 def content_hash(facts: NodeFacts) -> bytes:
-    """SHA-256 over the RFC 8785 form of what a node says, where it hangs, and who wrote it when."""
+    """SHA-256 over the RFC 8785 form of a node's content, place, author and time."""
     value = hashed_value(facts)
     canonical = _canonical_plain(value) if isinstance(facts.content, Text) else rfc8785.dumps(value)  # pyright: ignore[reportArgumentType] - checked content is JSON
     return hashlib.sha256(canonical).digest()

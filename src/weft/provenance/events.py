@@ -1,4 +1,4 @@
-"""Following a chain of events: each link, and what all of them together say."""
+"""Read a chain of events: check each link, and collect the fingerprints."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from typing import Any, cast
 import orjson
 
 from weft.provenance.chain import event_hash
+from weft.provenance.damaged_rows import pages, stamp_of
 from weft.provenance.report import Findings
-from weft.provenance.rows import pages, stamp_of
 from weft.store import schema
 from weft.store.session import Session
 
@@ -17,7 +17,7 @@ __all__ = ["Chain", "EventRecord", "read_chain"]
 
 @dataclass(frozen=True, slots=True)
 class EventRecord:
-    """An event as it is stored, its JSON opened."""
+    """A stored event with its JSON parsed."""
 
     ordinal: int
     kind: str
@@ -28,15 +28,15 @@ class EventRecord:
 
 @dataclass(slots=True)
 class Chain:
-    """What a chain says about its end, its facts, and when it last grew."""
+    """The end of a chain, the fingerprints in its events, and the time of its last event."""
 
     ulid: str
     count: int = 0
     head: bytes | None = None
     last: int = 0
-    facts: dict[str, bytes | None] = field(default_factory=dict[str, "bytes | None"])
-    used: set[str] = field(default_factory=set[str])
-    """Names of facts that a row was compared with."""
+    fingerprints: dict[str, bytes | None] = field(default_factory=dict[str, "bytes | None"])
+    compared: set[str] = field(default_factory=set[str])
+    """Names of fingerprints that a row was compared with."""
 
 
 def read_chain(
@@ -60,7 +60,7 @@ def read_chain(
             record = _record(findings, chain, row, name, agents)
             if record is not None:
                 chain.last = max(chain.last, record.created_at)
-                _gather_facts(chain, record)
+                _gather_fingerprints(chain, record)
                 yield record
 
 
@@ -101,12 +101,12 @@ def _object(stored: str) -> dict[str, Any] | None:
     return cast("dict[str, Any]", value)
 
 
-def _gather_facts(chain: Chain, record: EventRecord) -> None:
+def _gather_fingerprints(chain: Chain, record: EventRecord) -> None:
     facts = record.payload.get("facts")
     if not isinstance(facts, dict):
         return
     for name, digest in cast("dict[str, object]", facts).items():
         try:
-            chain.facts[name] = bytes.fromhex(digest) if isinstance(digest, str) else None
+            chain.fingerprints[name] = bytes.fromhex(digest) if isinstance(digest, str) else None
         except ValueError:
-            chain.facts[name] = b""
+            chain.fingerprints[name] = b""

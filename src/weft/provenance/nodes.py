@@ -1,4 +1,4 @@
-"""One node against everything it was written from: its hash, its place, its names."""
+"""Check one node against its hash, its place and its names."""
 
 import json
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from weft.errors import WeftError
 from weft.ids import LOCAL_ID_LENGTH, PRIME, base_of, local_id_candidates, sayable_ids
 from weft.provenance.chain import NodeFacts, content_hash
-from weft.provenance.columns import Light
+from weft.provenance.damaged_rows import fetch, stamp_of
+from weft.provenance.node_columns import NodeSummary
 from weft.provenance.report import Findings
-from weft.provenance.rows import fetch, stamp_of
 from weft.store import schema
 from weft.store.contents import dump_content, load_content
 from weft.store.rows import (
@@ -32,11 +32,11 @@ from weft.tree.node import Role
 from weft.tree.path import jump_depth
 
 __all__ = [
-    "AgentFacts",
-    "Around",
-    "Belongings",
+    "AgentTable",
+    "AttachedRows",
     "Lookup",
-    "belongings_of",
+    "Surroundings",
+    "attached_rows",
     "check_node",
     "facts_of",
     "names_to_find",
@@ -48,11 +48,11 @@ CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 class Lookup(Protocol):
     """Where the light values of other nodes are found."""
 
-    def light(self, key: int) -> Light | None: ...
+    def light(self, key: int) -> NodeSummary | None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class AgentFacts:
+class AgentTable:
     """Agents by key: their ULIDs and types."""
 
     ulids: dict[int, str]
@@ -60,8 +60,8 @@ class AgentFacts:
 
 
 @dataclass(slots=True)
-class Belongings:
-    """What hangs on some nodes in other tables."""
+class AttachedRows:
+    """Rows of other tables that belong to some nodes."""
 
     texts: dict[int, str] = field(default_factory=dict[int, str])
     summaries: dict[int, str] = field(default_factory=dict[int, str])
@@ -71,9 +71,9 @@ class Belongings:
     responses: dict[int, Any] = field(default_factory=dict[int, Any])
 
 
-def belongings_of(session: Session, findings: Findings, tree: int, keys: Sequence[int]) -> Belongings:
+def attached_rows(session: Session, findings: Findings, tree: int, keys: Sequence[int]) -> AttachedRows:
     """All of it for a run of keys, in five queries."""
-    found = Belongings()
+    found = AttachedRows()
     low, high = min(keys), max(keys)
     dense = high - low < 4 * len(keys)
 
@@ -102,16 +102,16 @@ def belongings_of(session: Session, findings: Findings, tree: int, keys: Sequenc
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class Surroundings:
     """What a node is compared with: its tree, other nodes, agents."""
 
     tree_ulid: str
     lookup: Lookup
-    agents: AgentFacts
+    agents: AgentTable
 
 
-def check_node(findings: Findings, row: NodeRow, mine: Belongings, around: Around) -> Content | None:
-    """Check what follows from the node and its neighbours alone; return what it says, if that can be read."""
+def check_node(findings: Findings, row: NodeRow, mine: AttachedRows, around: Surroundings) -> Content | None:
+    """Check what follows from the node and its neighbours alone; return its content if that can be read."""
     lookup, agents = around.lookup, around.agents
     findings.nodes += 1
     content = _content(findings, row, mine)
@@ -132,7 +132,7 @@ def check_node(findings: Findings, row: NodeRow, mine: Belongings, around: Aroun
     return content
 
 
-def _content(findings: Findings, row: NodeRow, mine: Belongings) -> Content | None:
+def _content(findings: Findings, row: NodeRow, mine: AttachedRows) -> Content | None:
     stored = mine.texts.get(row.key)
     if stored is None:
         findings.missing("node", row.ulid, "content")
@@ -151,7 +151,7 @@ def _content(findings: Findings, row: NodeRow, mine: Belongings) -> Content | No
     return content
 
 
-def _check_enumerations(findings: Findings, row: NodeRow, agents: AgentFacts) -> None:
+def _check_enumerations(findings: Findings, row: NodeRow, agents: AgentTable) -> None:
     for name, value, known in (
         ("role", row.role, ROLES),
         ("status", row.status, STATUSES),
@@ -166,7 +166,7 @@ def _check_enumerations(findings: Findings, row: NodeRow, agents: AgentFacts) ->
         findings.compare("node", row.ulid, "author type", row.author_type, agents.types.get(row.author))
 
 
-def _check_flags(findings: Findings, row: NodeRow, mine: Belongings) -> None:
+def _check_flags(findings: Findings, row: NodeRow, mine: AttachedRows) -> None:
     for name, flag, there in (
         ("sources", Flag.HAS_SOURCES, row.key in mine.sources),
         ("attachments", Flag.HAS_ATTACHMENTS, row.key in mine.items),
@@ -176,7 +176,7 @@ def _check_flags(findings: Findings, row: NodeRow, mine: Belongings) -> None:
             findings.differs_in("node", row.ulid, f"flag for {name}", row.flags)
 
 
-def _source_keys(row: NodeRow, mine: Belongings) -> list[tuple[int, int]]:
+def _source_keys(row: NodeRow, mine: AttachedRows) -> list[tuple[int, int]]:
     listed = mine.sources.get(row.key)
     if listed:
         return [(int(source.source), int(source.role)) for source in listed]
@@ -185,9 +185,9 @@ def _source_keys(row: NodeRow, mine: Belongings) -> list[tuple[int, int]]:
 
 
 def facts_of(
-    findings: Findings, row: NodeRow, mine: Belongings, around: Around, content: Content
+    findings: Findings, row: NodeRow, mine: AttachedRows, around: Surroundings, content: Content
 ) -> NodeFacts | None:
-    """Everything the node's hash stands for, as it is stored now; None where some of it cannot be told."""
+    """The values that the node's hash covers, as stored now; None where some of them cannot be read."""
     lookup = around.lookup
     sources: list[tuple[str, str, str]] = []
     complete = True
@@ -238,7 +238,7 @@ def facts_of(
     )
 
 
-def _check_parent(findings: Findings, row: NodeRow, mine: Belongings, lookup: Lookup) -> None:
+def _check_parent(findings: Findings, row: NodeRow, mine: AttachedRows, lookup: Lookup) -> None:
     """The parent is the position of the first primary source."""
     primary = SOURCE_ROLES.index(SourceRole.PRIMARY)
     first = next((key for key, role in _source_keys(row, mine) if role == primary), None)
@@ -252,7 +252,7 @@ def _check_parent(findings: Findings, row: NodeRow, mine: Belongings, lookup: Lo
 
 
 def _check_place(
-    findings: Findings, row: NodeRow, mine: Belongings, lookup: Lookup, content: Content | None
+    findings: Findings, row: NodeRow, mine: AttachedRows, lookup: Lookup, content: Content | None
 ) -> None:
     if row.position != row.key:
         _check_version(findings, row, lookup)

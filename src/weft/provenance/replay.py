@@ -1,12 +1,12 @@
-"""Doing a tree's events again, in memory, to know what its metadata must be."""
+"""Replay a tree's events in memory to compute its metadata."""
 
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from weft.provenance.columns import Columns
 from weft.provenance.events import EventRecord
+from weft.provenance.node_columns import NodeColumns
 from weft.provenance.report import Findings
 from weft.store.rows import EDGE_TYPES
 from weft.tree.edge import EdgeType
@@ -42,7 +42,7 @@ class Mark:
 class Replay:
     """A tree as its events leave it."""
 
-    columns: Columns
+    columns: NodeColumns
     findings: Findings
     buffer_mode: bool
     archived_at: int | None = None
@@ -68,7 +68,7 @@ class Replay:
         self._next_child = array("q", [_NONE]) * count
 
     def apply(self, event: EventRecord) -> None:
-        """Do one event again. Kinds that change nothing we keep are passed over."""
+        """Replay one event. Kinds that change no metadata are ignored."""
         payload = event.payload
         if event.kind in CREATING_KINDS and isinstance(payload.get("nodes"), list):
             for ulid in cast("list[object]", payload["nodes"]):
@@ -85,14 +85,14 @@ class Replay:
             case "restore":
                 self._restore(payload.get("prune"))
             case "attach" | "detach":
-                self._hang_item(event)
+                self._attach_item(event)
             case "undo" | "redo":
                 self._step(event)
             case _:
                 pass
 
     def _step(self, event: EventRecord) -> None:
-        """Steps back and forth say outright what became of what they touched."""
+        """Undo and redo events state the result of each step."""
         payload, undone = event.payload, event.kind == "undo"
         if payload.get("kind") in CREATING_KINDS and isinstance(payload.get("nodes"), list):
             for ulid in cast("list[object]", payload["nodes"]):
@@ -114,15 +114,14 @@ class Replay:
         item = event.payload.get("item")
         if not isinstance(item, dict):
             return
-        told = cast("dict[str, Any]", item)
-        node, ordinal = told.get("node"), told.get("ordinal")
+        place = cast("dict[str, Any]", item)
+        node, ordinal = place.get("node"), place.get("ordinal")
         if not isinstance(node, str) or not isinstance(ordinal, int):
             return
-        place = node, ordinal
-        attached, _ = self.items.get(place, (None, None))
-        self.items[place] = (attached, None if told.get("hanging") else event.ordinal)
+        attached, _ = self.items.get((node, ordinal), (None, None))
+        self.items[node, ordinal] = (attached, None if place.get("hanging") else event.ordinal)
 
-    def _hang_item(self, event: EventRecord) -> None:
+    def _attach_item(self, event: EventRecord) -> None:
         node, ordinal = event.payload.get("node"), event.payload.get("ordinal")
         if not isinstance(node, str) or not isinstance(ordinal, int):
             return
@@ -145,7 +144,7 @@ class Replay:
                     setattr(mark, name, values[name])
 
     def unmade(self) -> Iterator[str]:
-        """Nodes that no event speaks of."""
+        """Nodes that no event created."""
         return (self.columns.ulids[at] for at, state in enumerate(self.made) if state == _UNMADE)
 
     def is_version(self, index: int) -> bool | None:
@@ -193,9 +192,9 @@ class Replay:
         if self.made[at]:
             return
         self.made[at] = _MADE_BY.get(event.kind, _MADE)
-        self._hang(at)
+        self._link(at)
 
-    def _hang(self, at: int) -> None:
+    def _link(self, at: int) -> None:
         columns = self.columns
         parent = columns.parent(at)
         above = None if parent is None else columns.index(parent)
@@ -237,7 +236,7 @@ class Replay:
                 self.mark(each).pruned = number
 
     def _below(self, first: int) -> Iterator[int]:
-        """Everything that hangs below a position, annotations and versions too."""
+        """Everything below a position, annotations and versions too."""
         waiting = [first]
         while waiting:
             child = self._first_child[waiting.pop()]

@@ -1,4 +1,4 @@
-"""What verifying found: all as it was written, something changed, or something missing."""
+"""The report of a verification: valid, invalid or incomplete, with every finding."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,7 +18,7 @@ class Problem(StrEnum):
     DIFFERS = "differs"
     """The stored value is not what it was when it was written."""
     MISSING = "missing"
-    """What is needed to tell is not there."""
+    """A row or value that is needed is not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +38,10 @@ class Finding:
     def __str__(self) -> str:
         if self.problem is Problem.MISSING:
             return f"{self.kind} {self.id}: {self.input} is missing"
-        told = f"{self.kind} {self.id}: {self.input} differs"
+        text = f"{self.kind} {self.id}: {self.input} differs"
         if self.stored is not None and self.computed is not None:
-            return f"{told}: stored {self.stored}, computed {self.computed}"
-        return told if self.stored is None else f"{told}: {self.stored}"
+            return f"{text}: stored {self.stored}, computed {self.computed}"
+        return text if self.stored is None else f"{text}: {self.stored}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

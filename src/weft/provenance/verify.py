@@ -1,8 +1,8 @@
-"""Is everything as it was written? Nodes, paths, trees, groves, against their hashes and events.
+"""Verify nodes, paths, trees and groves against their hashes and events.
 
 A tree is read twice in key order, in batches: its light values first (they stay, some two
-hundred bytes a node), then the texts. Its events are done again in between, so that what
-they say of metadata can be compared with what is stored.
+hundred bytes a node), then the texts. Its events are replayed in between, so that the metadata
+they record can be compared with the stored metadata.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,40 +12,48 @@ from typing import Any, cast
 from sqlalchemy import func, select
 
 from weft.errors import InvalidInputError, UnavailableError, WeftError
-from weft.provenance.agent_memory import check_memory
-from weft.provenance.columns import Columns, Neighbours, readable_nodes
-from weft.provenance.entering import check_users
-from weft.provenance.envelopes import check_envelopes
+from weft.provenance.damaged_rows import fetch, pages, text_of, values_of
 from weft.provenance.events import Chain, read_chain
-from weft.provenance.facts import (
-    agent_fact,
-    choice_fact,
-    grove_fact,
-    item_fact,
-    items_fact,
-    tree_facts,
-    vault_fact,
+from weft.provenance.fingerprints import (
+    agent_fingerprint,
+    choice_fingerprint,
+    grove_fingerprint,
+    item_fingerprint,
+    items_fingerprint,
+    tree_fingerprints,
+    vault_fingerprint,
 )
-from weft.provenance.holdings import (
+from weft.provenance.node_columns import Neighbours, NodeColumns, readable_nodes
+from weft.provenance.nodes import (
+    AgentTable,
+    AttachedRows,
+    Surroundings,
+    attached_rows,
+    check_node,
+    names_to_find,
+)
+from weft.provenance.replay import Mark, Replay
+from weft.provenance.report import Findings, Report
+from weft.provenance.table_checks import (
     Inspection,
     check_attempts,
     check_bodies,
+    check_envelopes,
     check_groups,
+    check_memory,
     check_packed,
+    check_records,
     check_references,
     check_responses,
+    check_revised,
     check_summary,
     check_typings,
-    tell_left_over,
-    vouch,
+    check_users,
+    compare_fingerprint,
+    forget_document,
+    report_missing_rows,
 )
-from weft.provenance.nodes import AgentFacts, Around, Belongings, belongings_of, check_node, names_to_find
-from weft.provenance.records import check_records
-from weft.provenance.replay import Mark, Replay
-from weft.provenance.report import Findings, Report
-from weft.provenance.revised import check_revised, forget_document
-from weft.provenance.rows import fetch, pages, text_of, values_of
-from weft.provenance.stamps import Pledges, check_all_stamps, check_stamps_of, read_pledges
+from weft.provenance.timestamps import CertifiedHeads, check_all_stamps, check_stamps_of, read_certified_heads
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore
@@ -54,9 +62,9 @@ from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.content import Content, Image, blob_refs
 from weft.tree.item import about_item
+from weft.tree.json_names import snake
 from weft.tree.progress import Progress
 from weft.tree.tree import Mode
-from weft.tree.wire import snake
 
 __all__ = ["verify_grove", "verify_nodes", "verify_tree"]
 
@@ -79,7 +87,7 @@ def verify_grove(
     """Everything in the grove; unless `quick`, the database's indexes against its tables too."""
     findings, blobs = Findings(), store.blobs
     _check_indexes(session, store, findings, quick=quick)
-    check = _Check(session, blobs, findings, _agents(session), read_pledges(session, findings))
+    check = _Check(session, blobs, findings, _agents(session), read_certified_heads(session, findings))
     check.whole = True
     planted = check.grove()
     trees = fetch(session, findings, schema.trees)
@@ -106,10 +114,10 @@ def _check_indexes(session: Session, store: Store, findings: Findings, *, quick:
 
 
 def verify_tree(session: Session, blobs: BlobStore, tree: int, progress: Progress | None = None) -> Report:
-    """One tree: its nodes, its events, and all that hangs on them."""
+    """One tree: its nodes, its events, and the rows that belong to them."""
     findings, aside = Findings(), Findings()
-    # What is wrong with the grove's own rows is the grove's matter, not this tree's.
-    check = _Check(session, blobs, findings, _agents(session), read_pledges(session, aside))
+    # Damage in the grove's own rows is reported for the grove, not for this tree.
+    check = _Check(session, blobs, findings, _agents(session), read_certified_heads(session, aside))
     for row in fetch(session, findings, schema.trees, schema.trees.c.key == tree):
         check.tree(row, _meter(progress, 0, row.nodes))
     return findings.report("tree")
@@ -118,9 +126,9 @@ def verify_tree(session: Session, blobs: BlobStore, tree: int, progress: Progres
 def verify_nodes(
     session: Session, blobs: BlobStore, tree: int, keys: Iterable[int], progress: Progress | None = None
 ) -> Report:
-    """Some nodes, each against its own hash and its neighbours: quick, and blind to metadata."""
+    """Some nodes, each against its own hash and its neighbours; their metadata is not checked."""
     findings = Findings()
-    check = _Check(session, blobs, findings, _agents(session), Pledges())
+    check = _Check(session, blobs, findings, _agents(session), CertifiedHeads())
     wanted = sorted(set(keys))
     check.nodes(tree, wanted, progress)
     return findings.report("node" if len(wanted) == 1 else "path")
@@ -132,11 +140,11 @@ def _meter(progress: Progress | None, before: int, total: int) -> Progress | Non
     return lambda done, _: progress(min(before + done, total), total)
 
 
-def _agents(session: Session) -> AgentFacts:
+def _agents(session: Session) -> AgentTable:
     """Agents by key. One with another value damaged keeps its name, so that its own row is the finding."""
     agents = schema.agents
     rows = fetch(session, Findings(), agents)
-    facts = AgentFacts({row.key: row.ulid for row in rows}, {row.key: row.type for row in rows})
+    facts = AgentTable({row.key: row.ulid for row in rows}, {row.key: row.type for row in rows})
     for key in set(values_of(session, select(agents.c.key), int)) - facts.ulids.keys():
         ulid = text_of(session, select(agents.c.ulid).where(agents.c.key == key))
         if ulid is not None:
@@ -153,8 +161,8 @@ class _Check:
     session: Session
     blobs: BlobStore
     findings: Findings
-    agents: AgentFacts
-    pledges: Pledges
+    agents: AgentTable
+    certified: CertifiedHeads
     _seen: set[str] = field(default_factory=set[str])
     """Blobs looked at already."""
     _hidden: dict[str, int | None] = field(default_factory=dict[str, "int | None"])
@@ -174,7 +182,7 @@ class _Check:
         chain = Chain(grove.ulid)
         mine = Inspection(session, findings, GROVE, chain, self.agents)
         for event in read_chain(session, findings, GROVE, chain, self.agents.ulids):
-            self.pledges.check(findings, grove.ulid, event)
+            self.certified.check(findings, grove.ulid, event)
             ulid = event.payload.get("tree")
             if event.kind == "plant" and isinstance(ulid, str):
                 planted.add(ulid)
@@ -186,41 +194,43 @@ class _Check:
                 planted.discard(ulid)
             elif event.kind == "delete-document":
                 forget_document(chain, str(event.payload.get("document")))
-        self.pledges.tell_missing(findings, grove.ulid, chain.count)
+        self.certified.report_missing(findings, grove.ulid, chain.count)
         findings.compare("grove", grove.ulid, "key", grove.key, GROVE)
         _check_end(findings, "grove", chain, grove)
         findings.compare("grove", grove.ulid, "updated at", grove.updated_at, chain.last)
         owner = self.agents.ulids.get(grove.owner, "")
-        told = "owner, preferences or creation"
-        vouch(mine, "grove", grove.ulid, told, grove_fact(grove._asdict(), owner))
+        covered = "owner, preferences or creation"
+        compare_fingerprint(mine, "grove", grove.ulid, covered, grove_fingerprint(grove._asdict(), owner))
         for row in fetch(session, findings, schema.agents):
-            told = "name, type, model, configuration, permissions or times"
-            vouch(mine, "agent", row.ulid, told, agent_fact(row._asdict()))
+            covered = "name, type, model, configuration, permissions or times"
+            compare_fingerprint(mine, "agent", row.ulid, covered, agent_fingerprint(row._asdict()))
         for row in fetch(session, findings, schema.vaults):
-            vouch(mine, "vault", row.ulid, "name, folder or times", vault_fact(row._asdict()))
+            compare_fingerprint(
+                mine, "vault", row.ulid, "name, folder or times", vault_fingerprint(row._asdict())
+            )
         check_revised(mine)
         check_records(mine)
         check_users(mine)
         check_references(mine)
         check_all_stamps(mine, {})
-        tell_left_over(mine)
+        report_missing_rows(mine)
         return planted
 
     def tree(self, tree: Any, progress: Progress | None) -> None:
         """A tree with all that belongs to it."""
         session, findings = self.session, self.findings
         findings.tree_id = tree.ulid
-        columns = Columns.load(session, findings, tree.key)
+        columns = NodeColumns.load(session, findings, tree.key)
         buffer_mode = tree.mode == MODES.index(Mode.BUFFER)
         replay = Replay(columns, findings, buffer_mode)
         chain = Chain(tree.ulid)
         mine = Inspection(session, findings, tree.key, chain, self.agents)
         for event in read_chain(session, findings, tree.key, chain, self.agents.ulids):
-            self.pledges.check(findings, tree.ulid, event)
+            self.certified.check(findings, tree.ulid, event)
             replay.apply(event)
-        self.pledges.tell_missing(findings, tree.ulid, chain.count)
+        self.certified.report_missing(findings, tree.ulid, chain.count)
         for ulid in replay.unmade():
-            findings.differs_in("node", ulid, "record", "no event made it")
+            findings.differs_in("node", ulid, "record", "no event created it")
         if self.whole:
             findings.compare("tree", tree.ulid, "hidden", tree.hidden, self._hidden.get(tree.ulid))
         _check_tree_row(mine, tree, replay)
@@ -234,12 +244,12 @@ class _Check:
         check_memory(mine)
         check_references(mine)
         check_all_stamps(mine, _Hashes(columns))
-        tell_left_over(mine)
+        report_missing_rows(mine)
 
     def _tree_nodes(self, mine: Inspection, replay: Replay, progress: Progress | None) -> None:
         session, findings, columns = self.session, self.findings, replay.columns
-        around = Around(mine.chain.ulid, columns, self.agents)
-        hung = _hung(session, mine.tree)
+        around = Surroundings(mine.chain.ulid, columns, self.agents)
+        late = _late_attachments(session, mine.tree)
         done = 0
         # Rows that cannot be read were named when the light values were loaded.
         for page in pages(
@@ -248,16 +258,16 @@ class _Check:
             if not page:
                 continue
             rows = [NodeRow._make(row) for row in page]
-            belongings = belongings_of(session, findings, mine.tree, [row.key for row in rows])
+            attached = attached_rows(session, findings, mine.tree, [row.key for row in rows])
             shorter: dict[str, NodeRow] = {}
             for row in rows:
-                content = check_node(findings, row, belongings, around)
-                _check_near(findings, row, belongings, around, hung)
+                content = check_node(findings, row, attached, around)
+                _check_near(findings, row, attached, around, late)
                 _check_marks(findings, row, replay)
-                _check_items(mine, row, belongings, replay)
-                check_summary(mine, "node", row.ulid, belongings.summaries.get(row.key))
+                _check_items(mine, row, attached, replay)
+                check_summary(mine, "node", row.ulid, attached.summaries.get(row.key))
                 self._blobs(content, row)
-                self._images(belongings, row)
+                self._images(attached, row)
                 wanted = names_to_find(row)
                 if wanted is not None:
                     shorter[wanted] = row
@@ -271,8 +281,8 @@ class _Check:
         ulid = session.execute(select(schema.trees.c.ulid).where(schema.trees.c.key == tree)).scalar_one()
         findings.tree_id = ulid
         lookup = Neighbours(session, tree)
-        around = Around(ulid, lookup, self.agents)
-        hung = _hung(session, tree)
+        around = Surroundings(ulid, lookup, self.agents)
+        late = _late_attachments(session, tree)
         bodies: set[bytes] = set()
         for start in range(0, len(keys), _SOME):
             some = keys[start : start + _SOME]
@@ -282,10 +292,10 @@ class _Check:
             if not rows:
                 continue
             lookup.learn(rows)
-            mine = belongings_of(session, findings, tree, [row.key for row in rows])
+            mine = attached_rows(session, findings, tree, [row.key for row in rows])
             for row in rows:
                 content = check_node(findings, row, mine, around)
-                _check_near(findings, row, mine, around, hung)
+                _check_near(findings, row, mine, around, late)
                 self._blobs(content, row)
                 self._images(mine, row)
                 bodies.update(item.sha256 for item in mine.items.get(row.key, ()))
@@ -302,15 +312,15 @@ class _Check:
         if content is not None:
             self._refs(blob_refs(content), row)
 
-    def _images(self, mine: Belongings, row: NodeRow) -> None:
+    def _images(self, mine: AttachedRows, row: NodeRow) -> None:
         """Pictures that an item on the node came with."""
         for item in mine.items.get(row.key, ()):
             try:
-                told = about_item(item.about)
+                about = about_item(item.about)
             except (WeftError, RecursionError):
                 self.findings.differs_in("attachment", f"{item.id} on {row.ulid}", "about", item.about)
                 continue
-            self._refs((image.ref for image in cast("tuple[Image, ...]", told.get("images", ()))), row)
+            self._refs((image.ref for image in cast("tuple[Image, ...]", about.get("images", ()))), row)
 
     def _refs(self, refs: Iterable[str], row: NodeRow) -> None:
         for ref in refs:
@@ -338,7 +348,7 @@ def _check_end(findings: Findings, kind: str, chain: Chain, row: Any) -> None:
 class _Names(Mapping[int, str]):
     """Keys of a tree's nodes to their ULIDs."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: NodeColumns) -> None:
         self._columns = columns
 
     def __getitem__(self, key: int) -> str:
@@ -357,7 +367,7 @@ class _Names(Mapping[int, str]):
 class _Hashes(Mapping[str, bytes]):
     """ULIDs of a tree's nodes to their stored hashes; indexed when it is first asked."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: NodeColumns) -> None:
         self._columns = columns
         self._keys: dict[str, int] | None = None
 
@@ -379,9 +389,9 @@ class _Hashes(Mapping[str, bytes]):
 def _check_tree_row(mine: Inspection, tree: Any, replay: Replay) -> None:
     session, findings, chain, columns = mine.session, mine.findings, mine.chain, replay.columns
     _check_end(findings, "tree", chain, tree)
-    for fact in tree_facts(tree._asdict()):
-        field = snake(fact.name.removeprefix("tree.")).replace("_", " ")
-        vouch(mine, "tree", tree.ulid, field, fact)
+    for fingerprint in tree_fingerprints(tree._asdict()):
+        field = snake(fingerprint.name.removeprefix("tree.")).replace("_", " ")
+        compare_fingerprint(mine, "tree", tree.ulid, field, fingerprint)
     check_summary(mine, "tree", tree.ulid, tree.summary)
     findings.compare("tree", tree.ulid, "project", _project(session, tree.project), replay.project)
     roots = [
@@ -434,18 +444,20 @@ def _check_shorter(mine: Inspection, shorter: Mapping[str, NodeRow]) -> None:
                 findings.differs_in("node", row.ulid, "local id", row.local_id)
 
 
-def _hung(session: Session, tree: int) -> set[int]:
-    """Positions where an item was hung on after the node was made."""
+def _late_attachments(session: Session, tree: int) -> set[int]:
+    """Positions where an item was attached after the node was created."""
     items, nodes = schema.attachments, schema.nodes
     same = (nodes.c.tree == items.c.tree) & (nodes.c.key == items.c.node)
     chosen = select(nodes.c.position).select_from(items).join(nodes, same)
     return set(values_of(session, chosen.where(items.c.tree == tree, items.c.attached_by.is_not(None)), int))
 
 
-def _check_near(findings: Findings, row: NodeRow, mine: Belongings, around: Around, hung: set[int]) -> None:
+def _check_near(
+    findings: Findings, row: NodeRow, mine: AttachedRows, around: Surroundings, late: set[int]
+) -> None:
     if row.position != row.key:
         return
-    own = row.key in hung or any(item.attached_by is None for item in mine.items.get(row.key, ()))
+    own = row.key in late or any(item.attached_by is None for item in mine.items.get(row.key, ()))
     parent = None if row.parent is None else around.lookup.light(row.parent)
     expected = row.key if own else None if parent is None else parent.near_attachments
     findings.compare("node", row.ulid, "near attachments", row.near_attachments, expected)
@@ -472,23 +484,27 @@ def _check_marks(findings: Findings, row: NodeRow, replay: Replay) -> None:
         findings.differs_in("node", row.ulid, "position", row.position)
 
 
-def _check_items(mine: Inspection, row: NodeRow, belongings: Belongings, replay: Replay) -> None:
-    findings, items = mine.findings, belongings.items.get(row.key, ())
+def _check_items(mine: Inspection, row: NodeRow, attached: AttachedRows, replay: Replay) -> None:
+    findings, items = mine.findings, attached.items.get(row.key, ())
     made_with = [item._asdict() for item in items if item.attached_by is None]
     if made_with:
-        vouch(mine, "attachment", row.ulid, "ids, types or order", items_fact(row.ulid, made_with))
+        compare_fingerprint(
+            mine, "attachment", row.ulid, "ids, types or order", items_fingerprint(row.ulid, made_with)
+        )
     for item in items:
         name = f"{item.id} on {row.ulid}"
         if item.attached_by is not None:
-            vouch(mine, "attachment", name, "id, type or body", item_fact(row.ulid, item._asdict()))
-        attached, detached = replay.items.get((row.ulid, item.ordinal), (None, None))
-        findings.compare("attachment", name, "attached by", item.attached_by, attached)
-        findings.compare("attachment", name, "detached by", item.detached_by, detached)
-    choice = belongings.choices.get(row.key)
-    response = None if choice is None else belongings.responses.get(choice.response)
+            compare_fingerprint(
+                mine, "attachment", name, "id, type or body", item_fingerprint(row.ulid, item._asdict())
+            )
+        attached_by, detached_by = replay.items.get((row.ulid, item.ordinal), (None, None))
+        findings.compare("attachment", name, "attached by", item.attached_by, attached_by)
+        findings.compare("attachment", name, "detached by", item.detached_by, detached_by)
+    choice = attached.choices.get(row.key)
+    response = None if choice is None else attached.responses.get(choice.response)
     if choice is not None and response is not None:
-        fact = choice_fact(row.ulid, response._asdict(), choice.choice)
-        vouch(mine, "response", row.ulid, "choice", fact)
+        fingerprint = choice_fingerprint(row.ulid, response._asdict(), choice.choice)
+        compare_fingerprint(mine, "response", row.ulid, "choice", fingerprint)
 
 
 def _check_body(session: Session, findings: Findings, tree: int, digest: bytes) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from weft.errors import ProviderError, Trouble, UnavailableError
-from weft.providers.base import ModelInfo, Profile, Provider, Request
+from weft.providers.base import ModelInfo, ModelProfile, Provider, Request
 from weft.providers.endpoint import Endpoint, Resolver, resolve
 from weft.providers.errors import missing_key
 from weft.providers.events import Event
@@ -22,7 +22,7 @@ __all__ = [
     "READ_TIMEOUT",
     "Adapter",
     "Connection",
-    "Limits",
+    "ResponseLimits",
     "SdkClient",
     "check_request",
     "dry_run",
@@ -36,7 +36,7 @@ READ_TIMEOUT = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ResponseLimits:
     """How large a response may be, in bytes."""
 
     received: int = 32 * 1024 * 1024
@@ -50,7 +50,7 @@ class Connection:
     key_name: str
     key_needed: bool = True
     keys: Keys = field(default_factory=Keys)
-    limits: Limits = field(default_factory=Limits)
+    limits: ResponseLimits = field(default_factory=ResponseLimits)
     resolver: Resolver = resolve
     tls: ssl.SSLContext | None = None
 
@@ -72,7 +72,7 @@ class Connection:
         return key
 
 
-def check_request(provider: str, request: Request, profile: Profile) -> None:
+def check_request(provider: str, request: Request, profile: ModelProfile) -> None:
     """Refuse a request that the model does not support, before anything is sent or paid."""
     asked = request.parameters
     if not 1 <= asked.n <= profile.choices:
@@ -162,7 +162,7 @@ def sdk_import(provider: str) -> Generator[None]:
 
 
 class SdkClient(Protocol):
-    def stream(self, request: Request, profile: Profile) -> AsyncGenerator[Event]: ...
+    def stream(self, request: Request, profile: ModelProfile) -> AsyncGenerator[Event]: ...
     async def models(self) -> Sequence[ModelInfo]: ...
     async def close(self) -> None: ...
 
@@ -179,7 +179,7 @@ class Adapter(ABC):
         self._made: SdkClient | None = None
 
     @abstractmethod
-    def profile(self, model: str) -> Profile: ...
+    def profile(self, model: str) -> ModelProfile: ...
 
     @abstractmethod
     def _make_client(self, connection: Connection) -> SdkClient: ...

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from weft.providers.base import Profile, Request
+from weft.providers.base import ModelProfile, Request
 from weft.tree.content import Text
 from weft.tree.message import Message
 from weft.tree.node import Role
@@ -46,7 +46,7 @@ class Seam:
         return text[taken:]
 
 
-def as_chat(request: Request, profile: Profile) -> tuple[Request, str]:
+def as_chat(request: Request, profile: ModelProfile) -> tuple[Request, str]:
     """The request as a chat. One that is a chat already stays as it is, but for its answer's first words.
 
     With prefill the document is the beginning of the answer, shown as the output of a command;

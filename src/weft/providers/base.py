@@ -15,19 +15,19 @@ from weft.tree.message import Message
 __all__ = [
     "FREE",
     "NO_CACHE",
-    "CacheControls",
     "CacheKind",
     "CacheMark",
+    "CacheSettings",
     "ModelInfo",
     "ModelName",
+    "ModelPrices",
+    "ModelProfile",
     "NoCache",
     "Parameters",
-    "Prices",
-    "Profile",
     "Provider",
     "Request",
     "SystemPlace",
-    "Tool",
+    "ToolSpec",
 ]
 
 _MILLION = 1_000_000
@@ -74,14 +74,14 @@ class CacheKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prices:
+class ModelPrices:
     """Dollars for a million tokens."""
 
     input: Decimal
     output: Decimal
     cached_read: Decimal | None = None
     cached_write: Decimal | None = None
-    above: "tuple[tuple[int, Prices], ...]" = ()
+    above: "tuple[tuple[int, ModelPrices], ...]" = ()
     """What long prompts cost instead, each with the tokens beyond which they count as long."""
 
     def cost(self, usage: Usage) -> Decimal:
@@ -99,11 +99,11 @@ class Prices:
         return self.input if price is None else price
 
 
-FREE = Prices(input=Decimal(0), output=Decimal(0))
+FREE = ModelPrices(input=Decimal(0), output=Decimal(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class ModelProfile:
     """What a model can do, as far as requests to it depend on that."""
 
     window: int | None = None
@@ -127,7 +127,7 @@ class Profile:
     stop: bool = True
     """True if stop sequences are supported."""
     cache: CacheKind = CacheKind.NONE
-    prices: Prices | None = None
+    prices: ModelPrices | None = None
     """None: unknown. Free models have prices of 0."""
     local: bool = False
     """Runs on this machine: nothing leaves it, nothing is spent."""
@@ -148,7 +148,7 @@ class CacheMark(Protocol):
     def control(self) -> JsonObject: ...
 
 
-class CacheControls(Protocol):
+class CacheSettings(Protocol):
     """Cache settings from the context engine, whose `CacheControls` have this shape."""
 
     @property
@@ -172,7 +172,7 @@ NO_CACHE = NoCache()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class ToolSpec:
     """A tool that a model may call."""
 
     name: str
@@ -211,10 +211,10 @@ class Request:
     system: tuple[str, ...] = ()
     """In blocks, as cache marks count them; where a provider takes one text, a blank line joins them."""
     parameters: Parameters = field(default_factory=Parameters)
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
     prefill: str = ""
     """The beginning of the answer. The response does not repeat it."""
-    cache: CacheControls = NO_CACHE
+    cache: CacheSettings = NO_CACHE
     media: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     """Bytes of images and sounds by their ref."""
 
@@ -229,7 +229,7 @@ class ModelInfo:
 
     name: ModelName
     title: str = ""
-    profile: Profile = field(default_factory=Profile)
+    profile: ModelProfile = field(default_factory=ModelProfile)
 
 
 class Provider(Protocol):
@@ -238,7 +238,7 @@ class Provider(Protocol):
     @property
     def name(self) -> str: ...
 
-    def profile(self, model: str) -> Profile:
+    def profile(self, model: str) -> ModelProfile:
         """What a model supports. No I/O: never waits, never fails."""
         ...
 

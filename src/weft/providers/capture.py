@@ -18,7 +18,7 @@ import httpcore2
 import httpx2
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.adapter import Limits, is_dry_run
+from weft.providers.adapter import ResponseLimits, is_dry_run
 from weft.providers.endpoint import Endpoint, Resolver, check_name, checked_addresses, resolve
 from weft.providers.events import Event
 from weft.providers.exchange import WireBytes, WireHead, WireRequest, cut_body
@@ -131,7 +131,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         endpoint: Endpoint,
         key: Secret | None = None,
         *,
-        limits: Limits | None = None,
+        limits: ResponseLimits | None = None,
         resolver: Resolver = resolve,
         tls: ssl.SSLContext | None = None,
     ) -> None:
@@ -139,7 +139,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         self._key = key
         if key is not None:
             _KEY_FILTER.keys.add(key)
-        self._limits = limits or Limits()
+        self._limits = limits or ResponseLimits()
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=tls or (_usual_tls() if endpoint.scheme == "https" else None),
             max_connections=100,
@@ -257,7 +257,9 @@ def _usual_tls() -> ssl.SSLContext:
 class _Body(httpx2.AsyncByteStream):
     """A response's body on its way to the SDK: the SDK reads exactly what is kept."""
 
-    def __init__(self, answer: httpcore2.Response, tape: _Tape | None, limits: Limits, secret: str) -> None:
+    def __init__(
+        self, answer: httpcore2.Response, tape: _Tape | None, limits: ResponseLimits, secret: str
+    ) -> None:
         self._answer = answer
         self._tape = tape
         self._limits = limits

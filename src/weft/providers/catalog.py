@@ -15,8 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.errors import UnavailableError, WeftError
-from weft.providers.base import CacheKind, ModelInfo, ModelName, Prices, Profile, Provider, SystemPlace
-from weft.providers.registry import Registry
+from weft.providers.base import (
+    CacheKind,
+    ModelInfo,
+    ModelName,
+    ModelPrices,
+    ModelProfile,
+    Provider,
+    SystemPlace,
+)
+from weft.providers.registry import ProviderRegistry
 from weft.tree.attempt import Usage
 
 if TYPE_CHECKING:
@@ -28,7 +36,7 @@ __all__ = [
     "DAY",
     "Catalog",
     "KnownModel",
-    "Listing",
+    "ModelListing",
     "Origin",
     "default_folder",
     "known_model",
@@ -43,7 +51,7 @@ class KnownModel:
     id: str
     title: str = ""
     window: int | None = None
-    prices: Prices | None = None
+    prices: ModelPrices | None = None
     deprecated: bool = False
 
 
@@ -81,7 +89,7 @@ def _known(row: "Row", moment: datetime) -> KnownModel:
     )
 
 
-def _prices(row: "ModelPrice") -> Prices | None:
+def _prices(row: "ModelPrice") -> ModelPrices | None:
     fields = {
         "input": row.input_mtok,
         "output": row.output_mtok,
@@ -102,11 +110,11 @@ def _tiers(price: "Decimal | TieredPrices | None") -> "list[Tier]":
 def _at(
     fields: "dict[str, Decimal | TieredPrices | None]",
     start: int | None,
-    above: tuple[tuple[int, Prices], ...] = (),
-) -> Prices:
+    above: tuple[tuple[int, ModelPrices], ...] = (),
+) -> ModelPrices:
     read = {name: _price(price, start) for name, price in fields.items()}
     zero = Decimal(0)
-    return Prices(
+    return ModelPrices(
         input=read["input"] or zero,
         output=read["output"] or zero,
         cached_read=read["cached_read"],
@@ -147,7 +155,7 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class ModelListing:
     """A provider's models, and where the list comes from."""
 
     provider: str
@@ -177,13 +185,13 @@ class Catalog:
     """Models by provider. Lists are cached in a folder, so that they are available offline."""
 
     def __init__(
-        self, registry: Registry, *, folder: Path | None = None, clock: Callable[[], int] = _now
+        self, registry: ProviderRegistry, *, folder: Path | None = None, clock: Callable[[], int] = _now
     ) -> None:
         self._registry = registry
         self._folder = folder
         self._clock = clock
 
-    async def models(self, provider: str, *, fresh: bool = False, ask: bool = True) -> Listing:
+    async def models(self, provider: str, *, fresh: bool = False, ask: bool = True) -> ModelListing:
         """A provider's list: cached for a day, requested again if `fresh`, not requested unless `ask`.
 
         Where it cannot be asked, an older list is served with a mark, or else the bundled table.
@@ -191,7 +199,9 @@ class Catalog:
         source = self._registry.provider(provider)
         if source.name == "local":
             # Models on this machine are not cached.
-            return Listing(provider=provider, models=tuple(await source.models()), origin=Origin.PROVIDER)
+            return ModelListing(
+                provider=provider, models=tuple(await source.models()), origin=Origin.PROVIDER
+            )
         cached = self._cached(provider)
         if not fresh and cached is not None and not cached.stale:
             return cached
@@ -209,7 +219,7 @@ class Catalog:
             return replace(cached, problem=problem)
         return replace(self.bundled(provider), problem=problem)
 
-    def bundled(self, provider: str) -> Listing:
+    def bundled(self, provider: str) -> ModelListing:
         """A provider's models from the bundled table."""
         source = self._registry.provider(provider)
         moment = datetime.fromtimestamp(self._clock() / 1_000_000, UTC)
@@ -223,9 +233,9 @@ class Catalog:
             for row in known_models(table, moment)
             if not row.deprecated and not _OTHER_KINDS.search(row.id)
         ]
-        return Listing(provider=provider, models=tuple(models), origin=Origin.BUNDLED)
+        return ModelListing(provider=provider, models=tuple(models), origin=Origin.BUNDLED)
 
-    def profile(self, name: str | ModelName) -> Profile:
+    def profile(self, name: str | ModelName) -> ModelProfile:
         """What a model supports: from the cached list, else from its provider's profile. No network."""
         parsed = name if isinstance(name, ModelName) else ModelName.parse(name)
         cached = self._cached(parsed.provider)
@@ -243,7 +253,7 @@ class Catalog:
         folder = self._folder if self._folder is not None else default_folder()
         return folder / f"{re.sub(r'[^a-z0-9_-]', '_', provider)}.json"
 
-    def _cache(self, provider: str, models: tuple[ModelInfo, ...]) -> Listing:
+    def _cache(self, provider: str, models: tuple[ModelInfo, ...]) -> ModelListing:
         now = self._clock()
         data = {"version": _VERSION, "listedAt": now, "models": [_info_to_json(each) for each in models]}
         path = self._file(provider)
@@ -256,9 +266,9 @@ class Catalog:
             # A list that cannot be cached is requested again next time.
             with suppress(OSError):
                 temporary.unlink()
-        return Listing(provider=provider, models=models, origin=Origin.PROVIDER, listed_at=_moment(now))
+        return ModelListing(provider=provider, models=models, origin=Origin.PROVIDER, listed_at=_moment(now))
 
-    def _cached(self, provider: str) -> Listing | None:
+    def _cached(self, provider: str) -> ModelListing | None:
         """The cached list; None if it is missing or damaged."""
         try:
             data = cast("dict[str, Any]", json.loads(self._file(provider).read_bytes()))
@@ -269,7 +279,7 @@ class Catalog:
         except (OSError, ValueError, KeyError, TypeError, InvalidOperation, AttributeError, WeftError):
             return None
         age = self._clock() - at
-        return Listing(
+        return ModelListing(
             provider=provider,
             models=models,
             origin=Origin.CACHED,
@@ -278,7 +288,7 @@ class Catalog:
         )
 
 
-def _profile(provider: Provider, model: str, window: int | None, prices: Prices | None) -> Profile:
+def _profile(provider: Provider, model: str, window: int | None, prices: ModelPrices | None) -> ModelProfile:
     """The provider's profile, with the window and prices of the row."""
     profile = provider.profile(model)
     return replace(profile, window=window or profile.window, prices=prices or profile.prices)
@@ -289,12 +299,12 @@ def _moment(microseconds: int) -> datetime:
 
 
 def _info_to_json(info: ModelInfo) -> dict[str, Any]:
-    profile = {each.name: getattr(info.profile, each.name) for each in fields(Profile)}
+    profile = {each.name: getattr(info.profile, each.name) for each in fields(ModelProfile)}
     profile["prices"] = None if info.profile.prices is None else _prices_to_json(info.profile.prices)
     return {"name": str(info.name), "title": info.title, "profile": profile}
 
 
-def _prices_to_json(prices: Prices) -> dict[str, Any]:
+def _prices_to_json(prices: ModelPrices) -> dict[str, Any]:
     plain = {
         name: None if (price := cast("Decimal | None", getattr(prices, name))) is None else str(price)
         for name in _PRICES
@@ -310,10 +320,12 @@ def _info_from_json(data: Mapping[str, Any]) -> ModelInfo:
     given["system"] = SystemPlace(given["system"])
     given["cache"] = CacheKind(given["cache"])
     given["prices"] = None if given["prices"] is None else _prices_from_json(given["prices"])
-    return ModelInfo(name=ModelName.parse(data["name"]), title=str(data["title"]), profile=Profile(**given))
+    return ModelInfo(
+        name=ModelName.parse(data["name"]), title=str(data["title"]), profile=ModelProfile(**given)
+    )
 
 
-def _prices_from_json(data: Mapping[str, Any]) -> Prices:
+def _prices_from_json(data: Mapping[str, Any]) -> ModelPrices:
     plain = {name: None if data[name] is None else Decimal(str(data[name])) for name in _PRICES}
     above = tuple((int(start), _prices_from_json(each)) for start, each in data["above"])
-    return Prices(**cast("dict[str, Decimal]", plain), above=above)
+    return ModelPrices(**cast("dict[str, Decimal]", plain), above=above)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble, WeftError
 from weft.providers.adapter import Connection, check_request, sdk_import
 from weft.providers.as_chat import as_chat
-from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Prices, Profile, Request
+from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, ModelPrices, ModelProfile, Request
 from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint
 from weft.providers.events import Event
@@ -28,7 +28,7 @@ from weft.providers.openai.chat import chat_body, completion_body
 from weft.tree.json import JsonValue
 
 if TYPE_CHECKING:
-    from weft.providers.openai.client import Client
+    from weft.providers.openai.client import OpenAIClient
 
 __all__ = ["PRESETS", "Compatible", "Preset", "listed_profile", "make"]
 
@@ -36,7 +36,7 @@ _WINDOWS = ("context_length", "max_model_len", "context_window", "max_context_le
 _MILLION = 1_000_000
 
 
-def listed_profile(known: Profile, extra: Mapping[str, object]) -> Profile:
+def listed_profile(known: ModelProfile, extra: Mapping[str, object]) -> ModelProfile:
     """The profile of a model with the facts of its row in a list; invalid values are ignored."""
     window = next((profile for name in _WINDOWS if (profile := _count(extra.get(name)))), known.window)
     output = _count(_of(extra.get("top_provider"), "max_completion_tokens")) or known.output_limit
@@ -67,12 +67,12 @@ def _words(value: object) -> set[str] | None:
     return {each for each in cast("Sequence[object]", value) if isinstance(each, str)}
 
 
-def _prices(row: object) -> Prices | None:
+def _prices(row: object) -> ModelPrices | None:
     """Prices per million tokens, from dollars per token as text."""
     input_price, output_price = _price(_of(row, "prompt")), _price(_of(row, "completion"))
     if input_price is None or output_price is None:
         return None
-    return Prices(
+    return ModelPrices(
         input=input_price,
         output=output_price,
         cached_read=_price(_of(row, "input_cache_read")),
@@ -97,7 +97,7 @@ _PRIVATE = "_PRIVATE"
 _YES = frozenset({"1", "true", "yes", "on"})
 _CONNECT_TIMEOUT = 0.5
 """Seconds that a server on this machine has to accept a connection."""
-_LOCAL = Profile(
+_LOCAL = ModelProfile(
     images=True,
     tools=True,
     logprobs=20,
@@ -109,7 +109,7 @@ _LOCAL = Profile(
     prices=FREE,
     local=True,
 )
-_HOSTED = Profile(images=True, tools=True, logprobs=20, completion=True, choices=1, seed=True)
+_HOSTED = ModelProfile(images=True, tools=True, logprobs=20, completion=True, choices=1, seed=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class Preset:
     """An endpoint by name, and what its server can do."""
 
     url: str
-    profile: Profile
+    profile: ModelProfile
     key_needed: bool = False
     table: str | None = None
     """The bundled table with the prices and windows of its models."""
@@ -186,7 +186,7 @@ class Compatible:
         self._environment = os.environ if environment is None else environment
         self._connections = dict(connections or {})
         self._keys = keys or Keys()
-        self._clients: dict[tuple[str, str], Client] = {}
+        self._clients: dict[tuple[str, str], OpenAIClient] = {}
 
     def endpoints(self) -> dict[str, Preset]:
         """All endpoints: the presets, and those that the environment sets."""
@@ -201,7 +201,7 @@ class Compatible:
             endpoints[known] = _moved(base, url.strip(), private=private)
         return endpoints
 
-    def profile(self, model: str) -> Profile:
+    def profile(self, model: str) -> ModelProfile:
         name, _, own = model.partition("/")
         preset = self.endpoints().get(name)
         if preset is None:
@@ -278,18 +278,20 @@ class Compatible:
             )
         return name, known[name], own
 
-    def _client(self, name: str, preset: Preset) -> "Client":
+    def _client(self, name: str, preset: Preset) -> "OpenAIClient":
         made = self._clients.get((name, preset.url))
         if made is None:
             with sdk_import(self.name):
-                from weft.providers.openai.client import Client  # noqa: PLC0415 - an SDK modalities long to import
+                from weft.providers.openai.client import (  # noqa: PLC0415 - an SDK modalities long to import
+                    OpenAIClient,
+                )
             connection = self._connections.get(name) or Connection(
                 endpoint=Endpoint(preset.url, private=preset.private),
                 key_name=name,
                 key_needed=preset.key_needed,
                 keys=self._keys,
             )
-            made = Client(name, connection, partial(_call, preset), partial(self._info, name))
+            made = OpenAIClient(name, connection, partial(_call, preset), partial(self._info, name))
             self._clients[name, preset.url] = made
         return made
 
@@ -298,7 +300,7 @@ class Compatible:
             await client.close()
 
 
-def _call(preset: Preset, request: Request, profile: Profile) -> InterfaceCall:
+def _call(preset: Preset, request: Request, profile: ModelProfile) -> InterfaceCall:
     if request.prompt is not None and profile.completion:
         body = completion_body(request, profile)
         return InterfaceCall(interface=OpenAIInterface.COMPLETIONS, body=body)

@@ -10,13 +10,13 @@ from weft.tree.attempt import Usage
 from weft.tree.content import Block, Content, Mixed, Text, Thinking, ToolCall
 
 __all__ = [
-    "Answer",
     "Choice",
     "ChoiceFinished",
-    "Ending",
     "Event",
+    "ModelAnswer",
     "ModelReported",
     "Retried",
+    "StopReason",
     "TextDelta",
     "ThinkingDelta",
     "ThinkingDone",
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-class Ending(StrEnum):
+class StopReason(StrEnum):
     """Why a choice ended. A stream that ends without saying why was cut, and raises instead."""
 
     STOP = "stop"
@@ -98,7 +98,7 @@ class UsageReported:
 class ChoiceFinished:
     """One choice is complete."""
 
-    ending: Ending
+    ending: StopReason
     choice: int = 0
     detail: str = ""
     """The provider's own word."""
@@ -184,7 +184,7 @@ class Choice:
 
 
 @dataclass(slots=True)
-class Answer:
+class ModelAnswer:
     """The answer of a call so far: add every event of its stream."""
 
     choices: dict[int, Choice] = field(default_factory=dict[int, Choice])

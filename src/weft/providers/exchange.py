@@ -64,13 +64,13 @@ class WireRecord:
     What is kept with a node is the last exchange; those before it failed.
     """
 
-    exchanges: list["Exchange"] = field(default_factory=list["Exchange"])
+    exchanges: list["WireExchange"] = field(default_factory=list["WireExchange"])
 
     def add(self, event: object) -> None:
         """Add a wire event; other events are ignored."""
         match event:
             case WireRequest():
-                self.exchanges.append(Exchange(event))
+                self.exchanges.append(WireExchange(event))
             case WireHead():
                 self.exchanges[-1].answered = event
             case WireBytes():
@@ -79,12 +79,12 @@ class WireRecord:
                 pass
 
     @property
-    def last(self) -> "Exchange | None":
+    def last(self) -> "WireExchange | None":
         return self.exchanges[-1] if self.exchanges else None
 
 
 @dataclass(slots=True)
-class Exchange:
+class WireExchange:
     """One request and what came back, as far as it came."""
 
     sent: WireRequest

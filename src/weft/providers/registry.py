@@ -11,12 +11,12 @@ from weft.providers.base import ModelName, Provider
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "Registry", "installed_providers"]
+__all__ = ["GROUP", "ProviderRegistry", "installed_providers"]
 
 GROUP = "weft.providers"
 
 
-class Registry(Plugins[Provider]):
+class ProviderRegistry(Plugins[Provider]):
     """Providers by name.
 
     An entry point names something that makes a provider when it is called with nothing;
@@ -28,7 +28,7 @@ class Registry(Plugins[Provider]):
     GROUP = GROUP
     KIND = "provider"
 
-    def with_provider(self, name: str, provider: Provider) -> "Registry":
+    def with_provider(self, name: str, provider: Provider) -> "ProviderRegistry":
         """A registry that has one more; this one stays as it is."""
         return self._with(name, provider)
 
@@ -66,6 +66,6 @@ class Registry(Plugins[Provider]):
 
 
 @lru_cache(maxsize=1)
-def installed_providers() -> Registry:
+def installed_providers() -> ProviderRegistry:
     """The providers of all installed packages, looked up once per process."""
-    return Registry.installed()
+    return ProviderRegistry.installed()

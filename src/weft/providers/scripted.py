@@ -12,12 +12,12 @@ from typing import TypeAlias
 
 from weft.errors import ProviderError, Trouble
 from weft.providers.adapter import is_dry_run
-from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Profile, Request
+from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, ModelProfile, Request
 from weft.providers.events import (
     ChoiceFinished,
-    Ending,
     Event,
     ModelReported,
+    StopReason,
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
@@ -101,7 +101,7 @@ def _settle(ticket: asyncio.Future[None]) -> None:
 
 _RESULT = re.compile(r"^\[result:\d+\] → ", re.MULTILINE)
 _PIECE = re.compile(r"\s*\S+\s*\Z|\s*\S+|\s+\Z")
-PROFILE = Profile(
+PROFILE = ModelProfile(
     window=100_000,
     output_limit=10_000,
     images=True,
@@ -127,7 +127,7 @@ class Reply:
     """The chunks of the text; words if not given."""
     thinking: Thinking | None = None
     calls: tuple[ToolCall, ...] = ()
-    ending: Ending | None = Ending.STOP
+    ending: StopReason | None = StopReason.STOP
     """None: the connection is cut after the last chunk."""
     error: ProviderError | None = None
     """Raised after the last chunk; with no chunks, instead of an answer."""
@@ -190,7 +190,7 @@ class Scripted:
         script: Script = echo,
         *,
         gate: Gate | None = None,
-        profile: Profile = PROFILE,
+        profile: ModelProfile = PROFILE,
         name: str = "scripted",
     ) -> None:
         self._replies: Iterator[str | Reply | ProviderError] | None = None
@@ -210,7 +210,7 @@ class Scripted:
     def name(self) -> str:
         return self._name
 
-    def profile(self, model: str) -> Profile:  # noqa: ARG002 - one profile for all of its models
+    def profile(self, model: str) -> ModelProfile:  # noqa: ARG002 - one profile for all of its models
         return self._profile
 
     async def models(self) -> Sequence[ModelInfo]:
@@ -305,7 +305,7 @@ def _pieces(reply: Reply, choice: int, request: Request) -> Iterator[_Piece]:
         yield _Piece(_line({"choice": choice, "text": text}), (TextDelta(text, choice, chances),))
     if len(pieces) < len(reply.pieces):
         yield _Piece(
-            _line({"choice": choice, "end": "length"}), (ChoiceFinished(Ending.LENGTH, choice, "length"),)
+            _line({"choice": choice, "end": "length"}), (ChoiceFinished(StopReason.LENGTH, choice, "length"),)
         )
         return
     for call in reply.calls:
@@ -319,9 +319,9 @@ def _end(reply: Reply, choice: int) -> _Piece:
         return _Piece(_line({"choice": choice, "error": reply.error.trouble.value}), (), reply.error)
     if reply.ending is None:
         return _Piece(
-            b"", (), ProviderError(Trouble.NETWORK, "the connection closed before the answer ended")
+            b"", (), ProviderError(Trouble.NETWORK, "the connection was cut before the answer ended")
         )
-    ending = Ending.TOOL_CALLS if reply.calls and reply.ending is Ending.STOP else reply.ending
+    ending = StopReason.TOOL_CALLS if reply.calls and reply.ending is StopReason.STOP else reply.ending
     line = _line({"choice": choice, "end": ending.value})
     return _Piece(line, (ChoiceFinished(ending, choice, ending.value),))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from weft.errors import InvalidInputError, ProviderError, Trouble
-from weft.providers.adapter import Connection, Limits, sdk_import
+from weft.providers.adapter import Connection, ResponseLimits, sdk_import
 from weft.providers.endpoint import Endpoint
 from weft.providers.errors import describe_status, find_own, from_connection
 from weft.providers.keys import ADDRESSES, Keys, Secret
@@ -21,7 +21,7 @@ __all__ = ["VARIABLE", "Page", "SearchEngine", "chosen_engine"]
 
 VARIABLE = "WEFT_WEB_SEARCH"
 _PRIVATE = f"{VARIABLE}_PRIVATE"
-_LIMITS = Limits(received=4 * 1024 * 1024)
+_LIMITS = ResponseLimits(received=4 * 1024 * 1024)
 _READ_TIMEOUT = 30.0
 
 

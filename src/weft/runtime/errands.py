@@ -33,7 +33,9 @@ class _Errands(Attendant):
         close_left_behind(gate, Actor(self._owner))
 
         def fetch(running: Running) -> None:
-            from weft.runtime.stamping import fetch_due  # noqa: PLC0415 - brings cryptography along
+            from weft.runtime.evidence.timestamps import (  # noqa: PLC0415 - brings cryptography along
+                fetch_due,
+            )
 
             fetch_due(gate, Actor(self._owner), ended=lambda: running.should_stop)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from weft.errors import WeftError
 from weft.grove.node import NodeHandle
-from weft.providers.registry import Registry, installed_providers
+from weft.providers.registry import ProviderRegistry, installed_providers
 from weft.runtime.generating.capping import SetCap, period_from
 from weft.runtime.generating.caps import Cap, Period, caps_of, dollars_from
 from weft.runtime.generating.choosing import DEFAULT_AGENT, model_agent
@@ -98,7 +98,7 @@ class Generations:
     actor: Actor
 
     @property
-    def registry(self) -> Registry:
+    def registry(self) -> ProviderRegistry:
         return self.gate.providers or installed_providers()
 
     def stream(self, tree: str, node: str | None, wishes: Wishes) -> Stream:

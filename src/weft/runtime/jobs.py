@@ -36,7 +36,7 @@ from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject
-from weft.tree.wire import from_microseconds
+from weft.tree.json_names import from_microseconds
 
 __all__ = ["Job", "JobBoard", "JobKind", "JobRunner", "JobStatus", "Running"]
 

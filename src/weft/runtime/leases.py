@@ -27,8 +27,8 @@ from weft.store.rows import NodeRow, TreeState
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
+from weft.tree.json_names import from_microseconds, to_microseconds
 from weft.tree.node import Node
-from weft.tree.wire import from_microseconds, to_microseconds
 
 __all__ = ["LEASE_SECONDS", "Extend", "Extended", "HeldLease", "Lease", "Leases"]
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from weft.context.js_compat import parse_json
 from weft.errors import ConflictError, InvalidInputError, WeftError
 from weft.tree.json import JsonObject, JsonValue
-from weft.tree.wire import to_wire
+from weft.tree.json_names import to_wire
 
 __all__ = ["JsonAnswer", "answer_error", "error_body", "read_body", "read_object"]
 

@@ -116,5 +116,8 @@ class Snapshot(Store):
     def copy_file(self, path: Path, progress: Callable[[int, int], None]) -> bool:
         return self._store.copy_file(path, progress)
 
+    def find_damage(self, session: Session) -> list[str]:
+        return self._store.find_damage(session)
+
     def close(self) -> None:
         """The session is closed where it was opened."""

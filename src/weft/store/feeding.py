@@ -31,7 +31,7 @@ from weft.store.search import (
 from weft.store.session import Session
 from weft.store.transaction import GROVE, Transaction
 from weft.tree.content import content_from_wire, plain_text
-from weft.tree.words import FOLDING
+from weft.tree.word_splits import FOLDING
 
 __all__ = [
     "Mark",

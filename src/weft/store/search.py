@@ -15,7 +15,7 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import GROVE, Transaction
 from weft.tree.query import Query
-from weft.tree.words import FOLDING, split_words
+from weft.tree.word_splits import FOLDING, split_words
 
 __all__ = [
     "DOCUMENT",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.tree.content import check_text
-from weft.tree.words import Place, placed_words, split_words
+from weft.tree.word_splits import Place, placed_words, split_words
 
 __all__ = ["Atom", "Query", "parse_query"]
 

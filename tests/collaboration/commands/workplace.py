@@ -13,7 +13,7 @@ from weft.grove.document import DocumentHandle
 from weft.grove.node import NodeHandle
 from weft.grove.tree import TreeHandle
 from weft.ids import new_ulid
-from weft.providers.registry import Registry
+from weft.providers.registry import ProviderRegistry
 from weft.runtime.collaboration.commands.session import Session
 from weft.testing import Scripted
 from weft.tree.agent import Agent, Permission
@@ -40,7 +40,7 @@ def open_with(address: str, model: Scripted | None = None, **settings) -> Genera
     provider = model or Scripted()
     # The same ids in every run: what is said is made of them.
     chance = random.Random(7).randbytes
-    given = {"entropy": chance, "providers": Registry({provider.name: provider}), **settings}
+    given = {"entropy": chance, "providers": ProviderRegistry({provider.name: provider}), **settings}
     with weft.open(address, **given) as grove:
         if not any(agent.name == "Base" for agent in grove.agents()):
             grove.add_agent("Base", model_ref=f"{provider.name}:echo")

@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonValue
-from weft.tree.wire import camel, snake
+from weft.tree.json_names import camel, snake
 
 __all__ = [
     "LAYER_FIELDS",

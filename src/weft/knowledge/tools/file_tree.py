@@ -11,7 +11,7 @@ from weft.errors import NotFoundError, StorageError, UnavailableError
 from weft.knowledge.notes import Mounted
 from weft.knowledge.tools.base import Arguments, Desk, Tool
 from weft.knowledge.tools.tool_output import say
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 from weft.tree.vault import Vault
 
 __all__ = ["GET_FILE_TREE", "TreeArguments"]

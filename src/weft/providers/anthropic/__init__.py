@@ -3,7 +3,7 @@
 import re
 
 from weft.providers.adapter import Adapter, Connection, SdkClient
-from weft.providers.base import CacheKind, Profile, SystemPlace
+from weft.providers.base import CacheKind, ModelProfile, SystemPlace
 from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint
 from weft.providers.keys import ADDRESSES
@@ -14,7 +14,7 @@ _CLAUDE = re.compile(r"claude-(?:(?:opus|sonnet|haiku|fable|mythos|instant)-)?v?
 _CLAUDE_OUTPUT = (((3, 0), 4_096), ((3, 5), 8_192), ((3, 7), 64_000), ((4, 6), 128_000))
 
 
-def anthropic_profile(model: str) -> Profile:
+def anthropic_profile(model: str) -> ModelProfile:
     """Claude. Newer models support neither prefill nor a temperature."""
     known = known_model("anthropic", model)
     version = _claude_version(model)
@@ -24,7 +24,7 @@ def anthropic_profile(model: str) -> Profile:
             output = limit
     if "opus" in model and (4, 0) <= version < (4, 5):
         output = 32_000
-    return Profile(
+    return ModelProfile(
         window=known.window if known and known.window else 200_000,
         output_limit=output,
         system=SystemPlace.FIELD,
@@ -51,13 +51,15 @@ class Anthropic(Adapter):
     name = "anthropic"
     endpoint = Endpoint(ADDRESSES["anthropic"])
 
-    def profile(self, model: str) -> Profile:
+    def profile(self, model: str) -> ModelProfile:
         return anthropic_profile(model)
 
     def _make_client(self, connection: Connection) -> SdkClient:
-        from weft.providers.anthropic.client import Client  # noqa: PLC0415 - an SDK takes long to import
+        from weft.providers.anthropic.client import (  # noqa: PLC0415 - an SDK takes long to import
+            AnthropicClient,
+        )
 
-        return Client(connection)
+        return AnthropicClient(connection)
 
 
 def make() -> Anthropic:

@@ -12,9 +12,9 @@ from anthropic.types import ModelInfo as AnthropicModel
 from weft.errors import ProviderError
 from weft.providers.adapter import Connection
 from weft.providers.anthropic import anthropic_profile
-from weft.providers.anthropic.mapping import Reader, body_of, without_last_blanks
+from weft.providers.anthropic.mapping import AnthropicReader, body_of, without_last_blanks
 from weft.providers.as_chat import as_chat
-from weft.providers.base import ModelInfo, ModelName, Profile, Request
+from weft.providers.base import ModelInfo, ModelName, ModelProfile, Request
 from weft.providers.endpoint import Endpoint
 from weft.providers.errors import describe_status
 from weft.providers.events import Event
@@ -22,7 +22,7 @@ from weft.providers.http import Connector, SdkCall, list_models, stream_call, ti
 from weft.providers.keys import Secret
 from weft.tree.json import JsonValue
 
-__all__ = ["Client"]
+__all__ = ["AnthropicClient"]
 
 _NAME = "anthropic"
 
@@ -45,7 +45,7 @@ async def _events(
     stream = await client.messages.create(
         **cast("dict[str, Any]", named), stream=True, extra_body=rest, timeout=timeouts(silence)
     )
-    reader, request_id = Reader(), stream.response.headers.get("request-id")
+    reader, request_id = AnthropicReader(), stream.response.headers.get("request-id")
     try:
         async for chunk in stream:
             for event in reader.read(chunk, request_id):
@@ -82,13 +82,13 @@ def _info(row: AnthropicModel) -> ModelInfo:
     )
 
 
-class Client:
+class AnthropicClient:
     """The Messages interface, streaming."""
 
     def __init__(self, connection: Connection) -> None:
         self._connector = Connector(connection, _client)
 
-    async def stream(self, request: Request, profile: Profile) -> AsyncGenerator[Event]:
+    async def stream(self, request: Request, profile: ModelProfile) -> AsyncGenerator[Event]:
         chat, blanks = as_chat(request, profile)
         chat, more = without_last_blanks(chat)
         body = body_of(chat, profile)

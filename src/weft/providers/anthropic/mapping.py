@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, assert_never
 
 from weft.errors import ProviderError, Trouble
 from weft.providers.adapter import media_of
-from weft.providers.base import Profile, Request
+from weft.providers.base import ModelProfile, Request
 from weft.providers.events import (
     ChoiceFinished,
-    Ending,
     Event,
     ModelReported,
+    StopReason,
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
@@ -29,17 +29,17 @@ from weft.tree.node import Role
 if TYPE_CHECKING:
     from anthropic.types import RawMessageStreamEvent
 
-__all__ = ["Reader", "body_of", "without_last_blanks"]
+__all__ = ["AnthropicReader", "body_of", "without_last_blanks"]
 
 _ENOUGH = 4_096
 """Default limit of an answer in tokens: the provider requires one."""
-_ENDINGS: dict[str, Ending] = {
-    "end_turn": Ending.STOP,
-    "stop_sequence": Ending.STOP,
-    "max_tokens": Ending.LENGTH,
-    "model_context_window_exceeded": Ending.LENGTH,
-    "tool_use": Ending.TOOL_CALLS,
-    "refusal": Ending.CONTENT_FILTERED,
+_ENDINGS: dict[str, StopReason] = {
+    "end_turn": StopReason.STOP,
+    "stop_sequence": StopReason.STOP,
+    "max_tokens": StopReason.LENGTH,
+    "model_context_window_exceeded": StopReason.LENGTH,
+    "tool_use": StopReason.TOOL_CALLS,
+    "refusal": StopReason.CONTENT_FILTERED,
 }
 
 
@@ -65,7 +65,7 @@ def without_last_blanks(request: Request) -> tuple[Request, str]:
     return replace(request, messages=(*request.messages[:-1], ended)), text[len(kept) :]
 
 
-def body_of(request: Request, profile: Profile) -> dict[str, JsonValue]:
+def body_of(request: Request, profile: ModelProfile) -> dict[str, JsonValue]:
     """The request's fields, with its cache marks where the context engine put them."""
     asked = request.parameters
     marks = {(mark.message, mark.block): mark.control for mark in request.cache.marks}
@@ -171,7 +171,7 @@ class _Open:
     signature: list[str] = field(default_factory=list[str])
 
 
-class Reader:
+class AnthropicReader:
     """Reads a stream of Anthropic's events into ours."""
 
     def __init__(self) -> None:
@@ -195,7 +195,7 @@ class Reader:
                 yield from self._spent(event.usage.model_dump())
             case "message_stop":
                 if self._ended is not None:
-                    yield ChoiceFinished(_ENDINGS.get(self._ended, Ending.OTHER), 0, self._ended)
+                    yield ChoiceFinished(_ENDINGS.get(self._ended, StopReason.OTHER), 0, self._ended)
 
     def _begin(self, index: int, block: dict[str, JsonValue]) -> Iterator[Event]:
         opened = self._open[index] = _Open(str(block.get("type")), block)

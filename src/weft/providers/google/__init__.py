@@ -3,7 +3,7 @@
 import re
 
 from weft.providers.adapter import Adapter, Connection, SdkClient
-from weft.providers.base import CacheKind, Profile, SystemPlace
+from weft.providers.base import CacheKind, ModelProfile, SystemPlace
 from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint
 from weft.providers.keys import ADDRESSES
@@ -14,10 +14,10 @@ _CONTINUES = re.compile(r"gemini-(1|2)\.|gemma")
 _GEMINI_WINDOW = 1_048_576
 
 
-def google_profile(model: str) -> Profile:
+def google_profile(model: str) -> ModelProfile:
     known = known_model("google", model)
     gemma = model.startswith("gemma")
-    return Profile(
+    return ModelProfile(
         window=known.window if known and known.window else None if gemma else _GEMINI_WINDOW,
         output_limit=8_192 if gemma or re.match(r"gemini-(1|2\.0)", model) else 65_536,
         system=SystemPlace.FIELD,
@@ -39,13 +39,13 @@ class Google(Adapter):
     name = "google"
     endpoint = Endpoint(ADDRESSES["google"])
 
-    def profile(self, model: str) -> Profile:
+    def profile(self, model: str) -> ModelProfile:
         return google_profile(model)
 
     def _make_client(self, connection: Connection) -> SdkClient:
-        from weft.providers.google.client import Client  # noqa: PLC0415 - an SDK takes long to import
+        from weft.providers.google.client import GoogleClient  # noqa: PLC0415 - an SDK takes long to import
 
-        return Client(connection)
+        return GoogleClient(connection)
 
 
 def make() -> Google:

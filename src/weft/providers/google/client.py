@@ -15,7 +15,7 @@ from google.genai import errors, types
 from weft.errors import ProviderError
 from weft.providers.adapter import READ_TIMEOUT, Connection
 from weft.providers.as_chat import as_chat
-from weft.providers.base import ModelInfo, ModelName, Profile, Request
+from weft.providers.base import ModelInfo, ModelName, ModelProfile, Request
 from weft.providers.endpoint import Endpoint
 from weft.providers.errors import describe_status
 from weft.providers.events import Event
@@ -26,7 +26,7 @@ from weft.providers.keys import Secret
 from weft.tree.json import JsonValue
 from weft.tree.message import message_to_wire
 
-__all__ = ["Client"]
+__all__ = ["GoogleClient"]
 
 _NAME = "google"
 _MARGIN = 30.0
@@ -51,14 +51,14 @@ def _client(http: httpx2.AsyncClient, endpoint: Endpoint, key: Secret | None) ->
     )
 
 
-class Client:
+class GoogleClient:
     """Gemini, streamed."""
 
     def __init__(self, connection: Connection) -> None:
         self._connector = Connector(connection, _client)
         self._caches: dict[str, tuple[str, float]] = {}
 
-    async def stream(self, request: Request, profile: Profile) -> AsyncGenerator[Event]:
+    async def stream(self, request: Request, profile: ModelProfile) -> AsyncGenerator[Event]:
         chat, blanks = as_chat(request, profile)
         client, key = self._connector.client()
         call = SdkCall(
@@ -74,7 +74,7 @@ class Client:
                 yield event
 
     async def _events(
-        self, client: genai.Client, request: Request, profile: Profile
+        self, client: genai.Client, request: Request, profile: ModelProfile
     ) -> AsyncGenerator[Event]:
         config, contents = config_of(request, profile), contents_of(request)
         name, kept = await self._cached(client, request)

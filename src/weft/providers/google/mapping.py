@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from weft.errors import ProviderError, Trouble
 from weft.providers.adapter import media_of
-from weft.providers.base import Profile, Request
+from weft.providers.base import ModelProfile, Request
 from weft.providers.events import (
     ChoiceFinished,
-    Ending,
     Event,
     ModelReported,
+    StopReason,
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
@@ -37,10 +37,10 @@ _FILTERED = frozenset(
     {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"}
     | {"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"}
 )
-_ENDINGS = {"STOP": Ending.STOP, "MAX_TOKENS": Ending.LENGTH, "CONTINUATION": Ending.LENGTH}
+_ENDINGS = {"STOP": StopReason.STOP, "MAX_TOKENS": StopReason.LENGTH, "CONTINUATION": StopReason.LENGTH}
 
 
-def config_of(request: Request, profile: Profile) -> dict[str, Any]:
+def config_of(request: Request, profile: ModelProfile) -> dict[str, Any]:
     """Everything but the contents: the SDK's own configuration, as a dictionary."""
     asked = request.parameters
     config: dict[str, Any] = {
@@ -216,13 +216,13 @@ class GoogleReader:
             opaque = {"type": _SIGNATURE, "signature": base64.b64encode(signature).decode()}
         yield ThinkingDone(Thinking(text="".join(parts or ()), opaque=opaque), number)
 
-    def _ending(self, candidate: "Candidate", number: int) -> tuple[Ending, int, str]:
+    def _ending(self, candidate: "Candidate", number: int) -> tuple[StopReason, int, str]:
         reason = str(getattr(candidate.finish_reason, "value", candidate.finish_reason))
         if reason in _FILTERED:
-            return Ending.CONTENT_FILTERED, number, reason
+            return StopReason.CONTENT_FILTERED, number, reason
         if reason == "STOP" and self._calls.get(number):
-            return Ending.TOOL_CALLS, number, reason
-        return _ENDINGS.get(reason, Ending.OTHER), number, reason
+            return StopReason.TOOL_CALLS, number, reason
+        return _ENDINGS.get(reason, StopReason.OTHER), number, reason
 
 
 def _chances(logprobs: "LogprobsResult | None") -> tuple[TokenChance, ...]:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from weft.errors import NotFoundError, ProviderError, Trouble
-from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, Profile, Request
+from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, ModelProfile, Request
 from weft.providers.errors import describe_status
 from weft.providers.events import (
     ChoiceFinished,
-    Ending,
     Event,
     ModelReported,
+    StopReason,
     TextDelta,
     TokenChance,
     UsageReported,
@@ -39,8 +39,8 @@ _DEFAULT_LIMIT = 512
 _DOCUMENT_START = "<|endoftext|>"
 """The token before each document in the training data: an empty document is continued after it."""
 _SEEDS = 2**32
-_ENDINGS = {"stop": Ending.STOP, "length": Ending.LENGTH}
-PROFILE = Profile(
+_ENDINGS = {"stop": StopReason.STOP, "length": StopReason.LENGTH}
+PROFILE = ModelProfile(
     window=8_192,
     output_limit=4_096,
     logprobs=20,
@@ -65,7 +65,7 @@ class Local:
         self._idle = idle
         self._engines: dict[str, Engine] = {}
 
-    def profile(self, model: str) -> Profile:  # noqa: ARG002 - what the runtime can do, all of them can
+    def profile(self, model: str) -> ModelProfile:  # noqa: ARG002 - what the runtime can do, all of them can
         return PROFILE
 
     async def models(self) -> Sequence[ModelInfo]:
@@ -278,7 +278,7 @@ class _Reader:
         reason = _of(choice, "finish_reason")
         if reason:
             self.unfinished.discard(number)
-            yield ChoiceFinished(_ENDINGS.get(str(reason), Ending.OTHER), number, str(reason))
+            yield ChoiceFinished(_ENDINGS.get(str(reason), StopReason.OTHER), number, str(reason))
 
     def _spent(self, usage: Any) -> UsageReported:
         """Each choice counts its own answer, and the prompt that all share."""

@@ -22,8 +22,8 @@ from weft.errors import ProviderError, Trouble
 __all__ = [
     "CHOICES",
     "SMOLLM2_SHA256",
-    "Call",
     "Engine",
+    "EngineCall",
     "Weights",
     "bundled_weights",
     "check_weights",
@@ -77,7 +77,7 @@ def _missing(what: str) -> ProviderError:
     )
 
 
-class Call(Protocol):
+class EngineCall(Protocol):
     """One request to the runtime, and the callbacks that receive its output."""
 
     @property
@@ -122,7 +122,7 @@ class Engine:
     def loaded(self) -> bool:
         return self._server is not None
 
-    def run(self, call: "Call") -> Future[None]:
+    def run(self, call: "EngineCall") -> Future[None]:
         """Run a call in the model's own thread."""
         with self._lock:
             self._waiting += 1
@@ -133,7 +133,7 @@ class Engine:
         future.add_done_callback(lambda _: self._rest())
         return future
 
-    def _ask(self, call: "Call") -> None:
+    def _ask(self, call: "EngineCall") -> None:
         if call.stopped():
             return
         server = self._load()

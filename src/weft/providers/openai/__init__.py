@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from weft.providers.adapter import Adapter, Connection, SdkClient
 from weft.providers.as_chat import as_chat
-from weft.providers.base import CacheKind, ModelInfo, ModelName, Profile, Request, SystemPlace
+from weft.providers.base import CacheKind, ModelInfo, ModelName, ModelProfile, Request, SystemPlace
 from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint
 from weft.providers.keys import ADDRESSES
@@ -46,7 +46,7 @@ def openai_interface(model: str) -> OpenAIInterface:
 
 
 _PROFILES = {
-    OpenAIInterface.CHAT: Profile(
+    OpenAIInterface.CHAT: ModelProfile(
         images=True,
         tools=True,
         logprobs=20,
@@ -55,7 +55,7 @@ _PROFILES = {
         output_limit=16_384,
         cache=CacheKind.KEY,
     ),
-    OpenAIInterface.RESPONSES: Profile(
+    OpenAIInterface.RESPONSES: ModelProfile(
         images=True,
         tools=True,
         sampling=False,
@@ -64,13 +64,13 @@ _PROFILES = {
         cache=CacheKind.KEY,
         system=SystemPlace.FIELD,
     ),
-    OpenAIInterface.COMPLETIONS: Profile(
+    OpenAIInterface.COMPLETIONS: ModelProfile(
         logprobs=5, completion=True, choices=128, seed=True, output_limit=4_096
     ),
 }
 
 
-def openai_profile(model: str) -> Profile:
+def openai_profile(model: str) -> ModelProfile:
     known = known_model("openai", model)
     interface = openai_interface(model)
     unknown = _LEGACY_WINDOW if interface is OpenAIInterface.COMPLETIONS else None
@@ -98,19 +98,19 @@ class OpenAI(Adapter):
     name = "openai"
     endpoint = Endpoint(ADDRESSES["openai"])
 
-    def profile(self, model: str) -> Profile:
+    def profile(self, model: str) -> ModelProfile:
         return openai_profile(model)
 
     def _make_client(self, connection: Connection) -> SdkClient:
-        from weft.providers.openai.client import Client  # noqa: PLC0415 - an SDK takes long to import
+        from weft.providers.openai.client import OpenAIClient  # noqa: PLC0415 - an SDK takes long to import
 
-        return Client(self.name, connection, _call, self._info)
+        return OpenAIClient(self.name, connection, _call, self._info)
 
     def _info(self, model: str, _: Mapping[str, object]) -> ModelInfo:
         return ModelInfo(name=ModelName(self.name, model), title=model, profile=self.profile(model))
 
 
-def _call(request: Request, profile: Profile) -> InterfaceCall:
+def _call(request: Request, profile: ModelProfile) -> InterfaceCall:
     interface = openai_interface(request.model)
     if interface is OpenAIInterface.COMPLETIONS:
         return InterfaceCall(interface=interface, body=completion_body(request, profile))

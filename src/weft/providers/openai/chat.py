@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
 from weft.providers.adapter import media_of
-from weft.providers.base import Profile, Request
+from weft.providers.base import ModelProfile, Request
 from weft.providers.events import (
     ChoiceFinished,
-    Ending,
     Event,
     ModelReported,
+    StopReason,
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
@@ -44,20 +44,20 @@ __all__ = [
     "usage_of",
 ]
 
-ENDINGS: dict[str, Ending] = {
-    "stop": Ending.STOP,
-    "eos": Ending.STOP,
-    "length": Ending.LENGTH,
-    "max_tokens": Ending.LENGTH,
-    "tool_calls": Ending.TOOL_CALLS,
-    "function_call": Ending.TOOL_CALLS,
-    "content_filter": Ending.CONTENT_FILTERED,
+ENDINGS: dict[str, StopReason] = {
+    "stop": StopReason.STOP,
+    "eos": StopReason.STOP,
+    "length": StopReason.LENGTH,
+    "max_tokens": StopReason.LENGTH,
+    "tool_calls": StopReason.TOOL_CALLS,
+    "function_call": StopReason.TOOL_CALLS,
+    "content_filter": StopReason.CONTENT_FILTERED,
 }
 _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 
 
 def chat_body(
-    request: Request, profile: Profile, *, length: str = "max_completion_tokens"
+    request: Request, profile: ModelProfile, *, length: str = "max_completion_tokens"
 ) -> dict[str, JsonValue]:
     """The request's fields. `length` names the field for the limit of the answer, which differs by age."""
     asked = request.parameters
@@ -88,7 +88,7 @@ def chat_body(
     return body
 
 
-def common_fields(request: Request, profile: Profile) -> dict[str, JsonValue]:
+def common_fields(request: Request, profile: ModelProfile) -> dict[str, JsonValue]:
     """Fields that Chat and Completions share."""
     asked = request.parameters
     fields: dict[str, JsonValue] = {"stream_options": {"include_usage": True}}
@@ -191,7 +191,7 @@ class ChatReader:
             yield from self._thought(number)
             yield from self._called(number)
             reason = str(choice.finish_reason)
-            yield ChoiceFinished(ENDINGS.get(reason, Ending.OTHER), number, reason)
+            yield ChoiceFinished(ENDINGS.get(reason, StopReason.OTHER), number, reason)
 
     def _thought(self, number: int) -> Iterator[Event]:
         if parts := self._thoughts.pop(number, None):
@@ -256,7 +256,7 @@ def document_of(request: Request) -> str:
     return "\n\n".join([*head, *lines, opening])
 
 
-def completion_body(request: Request, profile: Profile) -> dict[str, JsonValue]:
+def completion_body(request: Request, profile: ModelProfile) -> dict[str, JsonValue]:
     asked = request.parameters
     body: dict[str, JsonValue] = {"model": request.model, "prompt": document_of(request)}
     body.update(common_fields(request, profile))
@@ -287,7 +287,7 @@ class CompletionReader:
                 yield TextDelta(choice.text, number, _completion_chances(choice))
             if choice.finish_reason:
                 reason = str(choice.finish_reason)
-                yield ChoiceFinished(ENDINGS.get(reason, Ending.OTHER), number, reason)
+                yield ChoiceFinished(ENDINGS.get(reason, StopReason.OTHER), number, reason)
         if chunk.usage is not None:
             yield UsageReported(usage_of(chunk.usage))
 

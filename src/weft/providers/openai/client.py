@@ -10,7 +10,7 @@ import openai
 
 from weft.errors import ProviderError
 from weft.providers.adapter import Connection
-from weft.providers.base import ModelInfo, Profile, Request
+from weft.providers.base import ModelInfo, ModelProfile, Request
 from weft.providers.endpoint import Endpoint
 from weft.providers.errors import describe_status
 from weft.providers.events import Event
@@ -20,7 +20,7 @@ from weft.providers.openai import InterfaceCall, OpenAIInterface
 from weft.providers.openai.chat import ChatReader, CompletionReader
 from weft.providers.openai.responses import ResponseReader
 
-__all__ = ["Client"]
+__all__ = ["OpenAIClient"]
 
 _OPENAI = "api.openai.com"
 _CUSTOM_HEADERS = "OPENAI_CUSTOM_HEADERS"
@@ -115,14 +115,14 @@ def _message(error: openai.APIError) -> str:
     return error.message
 
 
-class Client:
+class OpenAIClient:
     """One endpoint with OpenAI's interfaces."""
 
     def __init__(
         self,
         provider: str,
         connection: Connection,
-        call: Callable[[Request, Profile], InterfaceCall],
+        call: Callable[[Request, ModelProfile], InterfaceCall],
         info: Callable[[str, Mapping[str, object]], ModelInfo],
     ) -> None:
         """`call` makes the body of a request, `info` the facts of a model from its row in a list."""
@@ -131,7 +131,7 @@ class Client:
         self._call = call
         self._info = info
 
-    async def stream(self, request: Request, profile: Profile) -> AsyncGenerator[Event]:
+    async def stream(self, request: Request, profile: ModelProfile) -> AsyncGenerator[Event]:
         call = self._call(request, profile)
         client, key = self._connector.client()
         provider, asked = self._provider, request.parameters

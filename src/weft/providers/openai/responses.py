@@ -9,9 +9,9 @@ from weft.providers.base import Request
 from weft.providers.errors import describe_status
 from weft.providers.events import (
     ChoiceFinished,
-    Ending,
     Event,
     ModelReported,
+    StopReason,
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
@@ -165,11 +165,11 @@ class ResponseReader:
             )
         if response.status == "incomplete":
             why = response.incomplete_details.reason if response.incomplete_details else None
-            endings = {"max_output_tokens": Ending.LENGTH, "content_filter": Ending.CONTENT_FILTERED}
-            yield ChoiceFinished(endings.get(why or "", Ending.OTHER), 0, why or "incomplete")
+            endings = {"max_output_tokens": StopReason.LENGTH, "content_filter": StopReason.CONTENT_FILTERED}
+            yield ChoiceFinished(endings.get(why or "", StopReason.OTHER), 0, why or "incomplete")
         else:
             yield ChoiceFinished(
-                Ending.TOOL_CALLS if self._called else Ending.STOP, 0, response.status or "completed"
+                StopReason.TOOL_CALLS if self._called else StopReason.STOP, 0, response.status or "completed"
             )
 
     def _failure(self, response: "Response") -> ProviderError:

@@ -26,7 +26,7 @@ from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.edge import EdgeType
-from weft.tree.wire import iso_moment
+from weft.tree.json_names import iso_moment
 
 __all__ = ["Batch", "Journal", "end_run"]
 

@@ -20,7 +20,7 @@ from weft.errors import (
     WeftError,
 )
 from weft.ids import new_ulid
-from weft.providers.registry import Registry
+from weft.providers.registry import ProviderRegistry
 from weft.runtime.collaborating.closing import note_broken_off
 from weft.runtime.collaborating.concluding import Conclude, edge_in
 from weft.runtime.collaborating.journal import Journal
@@ -75,7 +75,7 @@ class Errand:
 class Collaboration:
     """A run under way, in a thread of its own. Whoever listens reads its channel."""
 
-    def __init__(self, grove: "Grove", registry: Registry, errand: Errand) -> None:
+    def __init__(self, grove: "Grove", registry: ProviderRegistry, errand: Errand) -> None:
         self.channel: Channel[RunEvent] = Channel()
         self.results: list[Result] = []
         self._grove = grove

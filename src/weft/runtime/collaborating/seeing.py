@@ -32,7 +32,7 @@ from weft.store.references import find_agent
 from weft.store.session import Session as StoreSession
 from weft.tree.agent import Agent
 from weft.tree.content import Content, plain_text
-from weft.tree.wire import from_microseconds
+from weft.tree.json_names import from_microseconds
 
 if TYPE_CHECKING:
     from weft.runtime.collaboration.commands.session import Session

@@ -9,7 +9,7 @@ from weft.context.agent_view.node_headings import may_become_heading, strip_head
 from weft.context.marker import JOINT
 from weft.context.tokens import DEFAULT
 from weft.providers.base import Request
-from weft.providers.events import Ending
+from weft.providers.events import StopReason
 from weft.runtime.collaborating.journal import Batch, Journal, end_run
 from weft.runtime.collaborating.telling import Commanded, RunEvent, Said
 from weft.runtime.generating.hearing import Heard, clean_text
@@ -146,7 +146,7 @@ class Turn:
         self.thoughts, self.batch = scan.thoughts, scan.batch
         choice = heard.answer.choices.get(0)
         finished = None if choice is None else choice.finished
-        if finished is None or finished.ending is not Ending.LENGTH or not self.batch:
+        if finished is None or finished.ending is not StopReason.LENGTH or not self.batch:
             return
         last = self.batch[-1]
         after = (self._given + "".join(self._heard))[last.span.end :]

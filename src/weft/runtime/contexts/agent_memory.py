@@ -12,7 +12,7 @@ from sqlalchemy import select
 from weft.context.agent_view.action_trace import Action
 from weft.context.agent_view.memory_block import Memory, Pin, PinnedDocument, PinnedNode, PinnedResult, Stash
 from weft.errors import NotFoundError, PermissionDeniedError
-from weft.provenance.facts import SEAL, trace_seal
+from weft.provenance.fingerprints import SEAL, trace_seal
 from weft.runtime.contexts.linked_documents import LinkedDocuments
 from weft.runtime.contexts.loom_view import words_of
 from weft.runtime.operations.executor import Executor
@@ -34,7 +34,7 @@ from weft.store.rows import NodeRow
 from weft.store.transaction import Transaction
 from weft.tree.document import section_of, slug
 from weft.tree.json import JsonValue
-from weft.tree.wire import from_microseconds
+from weft.tree.json_names import from_microseconds
 
 __all__ = [
     "KEPT_ACTIONS",

@@ -37,13 +37,13 @@ from weft.store.rows import NodeRow
 from weft.tree.agent import Agent, AgentType
 from weft.tree.content import Content, JsonValue
 from weft.tree.edge import SourceRole
+from weft.tree.json_names import camel
 from weft.tree.node import Identified
 from weft.tree.tree import Mode
-from weft.tree.wire import camel
 
 if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
-    from weft.providers.base import Profile as ModelProfile
+    from weft.providers.base import ModelProfile
     from weft.runtime.collaborating.seeing import InRun
     from weft.runtime.contexts.layers import Gathered, Layering
 

@@ -24,10 +24,10 @@ from weft.store.statements import CONTINUATION, LIVE
 from weft.tree.agent import Agent, AgentType
 from weft.tree.content import Content, plain_text, spoken_text
 from weft.tree.edge import EdgeType
+from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
 from weft.tree.reference import TargetKind
 from weft.tree.tree import Mode
-from weft.tree.wire import from_microseconds
 
 __all__ = ["INLINE", "PRESENT_SECONDS", "Drawing", "LoomView", "inline_tokens", "words_of"]
 

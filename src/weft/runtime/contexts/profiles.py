@@ -3,16 +3,16 @@
 from collections.abc import Callable
 
 from weft.errors import WeftError
-from weft.providers.base import Profile
-from weft.providers.registry import Registry, installed_providers
+from weft.providers.base import ModelProfile
+from weft.providers.registry import ProviderRegistry, installed_providers
 
 __all__ = ["profiles_of"]
 
 
-def profiles_of(providers: Registry | None) -> Callable[[str], Profile | None]:
+def profiles_of(providers: ProviderRegistry | None) -> Callable[[str], ModelProfile | None]:
     """Profiles by `provider:model`; None for a model that no provider here knows. No request is made."""
 
-    def profile(name: str) -> Profile | None:
+    def profile(name: str) -> ModelProfile | None:
         try:
             provider, model = (providers or installed_providers()).model(name)
         except WeftError:

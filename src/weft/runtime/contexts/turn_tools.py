@@ -19,8 +19,8 @@ from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.search.search import search
 from weft.runtime.views.reader import Reader
 from weft.tree.content import JsonValue, plain_text
+from weft.tree.json_names import from_microseconds
 from weft.tree.node import Identified, Node
-from weft.tree.wire import from_microseconds
 
 if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput

@@ -24,7 +24,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject
 from weft.tree.event_kinds import EventKind
-from weft.tree.wire import from_microseconds
+from weft.tree.json_names import from_microseconds
 
 __all__ = [
     "NOW",

@@ -7,6 +7,7 @@ reader delays no other and loses nothing.
 
 import asyncio
 import contextlib
+import logging
 import threading
 import time
 import weakref
@@ -33,6 +34,7 @@ from weft.tree.event_kinds import EventKind
 
 __all__ = ["Subscription", "follow", "stop_following"]
 
+_log = logging.getLogger("weft.events")
 _RING = 4_096
 _BATCH = 1_000
 _SHORTEST, _LONGEST = 0.01, 0.5
@@ -114,7 +116,12 @@ class EventPoller:
                     # The next subscription starts another thread.
                     self._thread = None
                     return
-            has_read = self._poll()
+            try:
+                has_read = self._poll()
+            except Exception:  # noqa: BLE001 - a worker survives any error
+                # All subscriptions depend on this thread: it logs any error and polls again.
+                _log.exception("polling for events failed")
+                has_read = False
             pause = _SHORTEST if has_read or woken else min(pause * 1.5, _LONGEST)
             if has_read:
                 # Lets a burst of commits be read together, instead of a poll for each.

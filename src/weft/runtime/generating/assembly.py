@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from weft.context.assemble import Profile as ContextProfile
-from weft.providers.base import NO_CACHE, CacheControls, Parameters, Profile, Request
+from weft.providers.base import NO_CACHE, CacheSettings, ModelProfile, Parameters, Request
 from weft.runtime.contexts.assembler import ContextOptions, Contexts
 from weft.runtime.generating.wishes import Wishes
 from weft.runtime.operations.executor import Executor, Operation
@@ -50,7 +50,7 @@ class Ask:
     agent: Agent
     model: str
     """The provider's own name of it."""
-    profile: Profile
+    profile: ModelProfile
     wishes: Wishes
     text: str | None = ""
     """What is not a node yet; None: what is typed at the end of a document, if that is where this is."""
@@ -66,7 +66,7 @@ class Assembled:
     prompt: str | None = None
     """In buffer mode, instead of messages."""
     prefill: str = ""
-    cache: CacheControls = NO_CACHE
+    cache: CacheSettings = NO_CACHE
     manifest: JsonObject = field(default_factory=dict[str, JsonValue])
     """As it is stored with the attempt."""
     tokens: int = 0
@@ -114,7 +114,7 @@ def assemble_plainly(ask: Ask) -> Assembled:
     )
 
 
-def with_prefill(profile: Profile, messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], str]:
+def with_prefill(profile: ModelProfile, messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], str]:
     """The answer goes on where the model's own last words end, if the provider has that."""
     last = messages[-1] if messages else None
     if profile.prefill and last is not None and last.role is Role.ASSISTANT and _is_plain(last):

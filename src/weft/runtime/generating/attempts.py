@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from sqlalchemy import select, update
 
 from weft.errors import NotFoundError
-from weft.provenance.facts import attempt_fact
+from weft.provenance.fingerprints import attempt_fingerprint
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
@@ -121,7 +121,7 @@ def note_attempt(scope: Scope, tree: TreeState, row: Mapping[str, Any]) -> None:
         answered = transaction.execute(found).scalar_one().hex()
     agent = transaction.agent(row["agent"]).ulid
     parent = transaction.node(tree.key, row["parent"]).ulid
-    scope.note(attempt_fact(row, agent, parent, answered, manifest))
+    scope.add_fingerprint(attempt_fingerprint(row, agent, parent, answered, manifest))
 
 
 def keep_ended(

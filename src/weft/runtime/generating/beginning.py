@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import orjson
 
 from weft.errors import PermissionDeniedError
-from weft.provenance.facts import attempt_fact
+from weft.provenance.fingerprints import attempt_fingerprint
 from weft.runtime.generating.attempts import Generating, agent_key, new_attempt
 from weft.runtime.generating.caps import Spender, require_room
 from weft.runtime.operations.nodes import source_row
@@ -168,5 +168,5 @@ class BeginCalls(Generating):
                 moment=scope.now,
                 micros=call.expected,
             )
-        scope.note(attempt_fact(row, call.agent, parent.ulid, None, manifest))
+        scope.add_fingerprint(attempt_fingerprint(row, call.agent, parent.ulid, None, manifest))
         return key, ulid

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from weft.errors import InvalidInputError, LimitExceededError
-from weft.providers.base import Prices, Profile
+from weft.providers.base import ModelPrices, ModelProfile
 from weft.runtime.contexts.option_checks import shown
 from weft.runtime.generating.settings import kept_settings
 from weft.store.session import Session
@@ -95,7 +95,7 @@ def caps_for(caps: list[Cap], spender: Spender) -> list[Cap]:
     return [cap for cap in caps if cap.whose in theirs]
 
 
-def is_paid(profile: Profile) -> bool:
+def is_paid(profile: ModelProfile) -> bool:
     """Whether a call may cost something; a price that nobody knows may be any."""
     if profile.local:
         return False
@@ -107,13 +107,13 @@ def micros_of(dollars: Decimal) -> int:
     return int((dollars * MICROS).to_integral_value(rounding=ROUND_CEILING))
 
 
-def expected_micros(profile: Profile, *, prompt: int, answer: int | None, n: int) -> int:
+def expected_micros(profile: ModelProfile, *, prompt: int, answer: int | None, n: int) -> int:
     """What a call with so long a prompt may cost at most, with n answers as long as they may be.
 
     A cache may have forgotten what it is expected to hold, and writing to it may cost more than
     reading anew: every token of the prompt counts at the dearest it can come to.
     """
-    prices: Prices | None = profile.prices
+    prices: ModelPrices | None = profile.prices
     if profile.local or prices is None:
         return 0
     longest = answer or profile.output_limit or max(_GUESS, (profile.window or 0) - prompt)
@@ -123,7 +123,7 @@ def expected_micros(profile: Profile, *, prompt: int, answer: int | None, n: int
     return micros_of((asked + said) / MICROS)
 
 
-def _dearest(prices: Prices) -> Decimal:
+def _dearest(prices: ModelPrices) -> Decimal:
     """The most that a token of a prompt may cost."""
     return max(prices.input, prices.cached_read or prices.input, prices.cached_write or prices.input)
 
@@ -142,7 +142,7 @@ def dollars_from(given: object, what: str) -> Decimal:
     return +amount
 
 
-def require_held(caps: list[Cap], profile: Profile, *, who: str, model: str) -> None:
+def require_held(caps: list[Cap], profile: ModelProfile, *, who: str, model: str) -> None:
     """In a loop that nobody watches, what costs money must be held by a cap, and a cap can hold it."""
     if not caps:
         raise LimitExceededError(

@@ -4,7 +4,7 @@ from sqlalchemy import select
 
 from weft.errors import InvalidInputError
 from weft.providers.base import ModelName
-from weft.providers.registry import Registry
+from weft.providers.registry import ProviderRegistry
 from weft.runtime.generating.settings import kept_settings
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.executor import Executor
@@ -26,7 +26,7 @@ _agents = schema.agents
 
 
 def choose_agents(
-    gate: Executor, actor: Actor, registry: Registry, named: tuple[str, ...]
+    gate: Executor, actor: Actor, registry: ProviderRegistry, named: tuple[str, ...]
 ) -> list[tuple[Agent, int]]:
     """Those named; else the grove's default; else the model agent that came last; else the embedded model.
 
@@ -75,7 +75,7 @@ def model_agent(session: Session, reference: str) -> tuple[Agent, int]:
     return agent, key
 
 
-def _default(session: Session, registry: Registry) -> tuple[Agent, int] | None:
+def _default(session: Session, registry: ProviderRegistry) -> tuple[Agent, int] | None:
     kept = kept_settings(session).get(DEFAULT_AGENT)
     rows = session.execute(
         select(_agents)

@@ -17,8 +17,8 @@ from weft.store.calls import OpenCall, calls_under_way, pieces_of
 from weft.store.references import find_agent
 from weft.tree.attempt import Outcome, RawResponse
 from weft.tree.edge import Source, SourceRole
+from weft.tree.json_names import from_microseconds
 from weft.tree.node import Status
-from weft.tree.wire import from_microseconds
 
 __all__ = ["close_dead_calls"]
 

@@ -12,17 +12,17 @@ from weft.context.agent_view.node_headings import strip_headings
 from weft.context.tokens import DEFAULT
 from weft.errors import ProviderError, Trouble, WeftError
 from weft.providers.events import (
-    Answer,
     Choice,
-    Ending,
     Event,
+    ModelAnswer,
     Retried,
+    StopReason,
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
     ToolCalled,
 )
-from weft.providers.exchange import Exchange, WireBytes, WireHead, WireRequest
+from weft.providers.exchange import WireBytes, WireExchange, WireHead, WireRequest
 from weft.runtime.generating.attempts import EndedCall
 from weft.runtime.generating.preparing import Call
 from weft.runtime.generating.settling import Continuation
@@ -40,8 +40,8 @@ from weft.tree.content import (
     plain_text,
 )
 from weft.tree.json import JsonValue
+from weft.tree.json_names import from_microseconds
 from weft.tree.node import Status
-from weft.tree.wire import from_microseconds
 
 __all__ = [
     "STOPPED",
@@ -69,7 +69,7 @@ class Heard:
     """What one call brought so far."""
 
     call: Call
-    answer: Answer = field(default_factory=Answer)
+    answer: ModelAnswer = field(default_factory=ModelAnswer)
     error: WeftError | None = None
     stopped: bool = False
     cut: bool = False
@@ -173,7 +173,7 @@ class Heard:
             if number >= len(self.call.slots):
                 continue
             finished = choice.finished
-            if not choice.blocks and (finished is None or finished.ending is Ending.CONTENT_FILTERED):
+            if not choice.blocks and (finished is None or finished.ending is StopReason.CONTENT_FILTERED):
                 if finished is not None and self.error is None:
                     self.error = ProviderError(
                         Trouble.CONTENT_FILTERED,
@@ -230,7 +230,7 @@ class Heard:
             if 0 <= index < len(exchanges) - 1
         ]
 
-    def _raw(self, exchange: Exchange | None, usage: Usage) -> RawResponse | None:
+    def _raw(self, exchange: WireExchange | None, usage: Usage) -> RawResponse | None:
         if exchange is None or exchange.answered is None:
             return None
         last = exchange is self.answer.recording.last

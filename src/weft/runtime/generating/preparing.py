@@ -7,8 +7,8 @@ from decimal import Decimal
 import orjson
 
 from weft.errors import InvalidInputError, LimitExceededError
-from weft.providers.base import ModelName, Parameters, Profile, Provider, Request
-from weft.providers.registry import Registry
+from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, Request
+from weft.providers.registry import ProviderRegistry
 from weft.runtime.contexts.assembler import Contexts
 from weft.runtime.generating.assembly import (
     Ask,
@@ -64,7 +64,7 @@ class Call:
     """The continuation that each of its choices is."""
     agent: Agent
     provider: Provider
-    profile: Profile
+    profile: ModelProfile
     request: Request
     manifest: bytes
     expected: int
@@ -98,7 +98,7 @@ class _Asked:
     agent: Agent
     key: int
     provider: Provider
-    profile: Profile
+    profile: ModelProfile
     request: Request
     assembled: Assembled
     generation: JsonObject
@@ -123,7 +123,7 @@ class _Asked:
 class _Preparing:
     gate: Executor
     actor: Actor
-    registry: Registry
+    registry: ProviderRegistry
     wishes: Wishes
     text: str | None = ""
 
@@ -201,7 +201,7 @@ class _Preparing:
 
 
 def preflight(
-    gate: Executor, actor: Actor, registry: Registry, place: tuple[str, str | None], wishes: Wishes
+    gate: Executor, actor: Actor, registry: ProviderRegistry, place: tuple[str, str | None], wishes: Wishes
 ) -> Preflight:
     """What it would mean; nothing is written (but the embedded model's agent, if there is none at all)."""
     here = Starts(gate.store, actor).here(*place, gate.clock())
@@ -230,7 +230,7 @@ def _preflight(asked: list[_Asked], n: int) -> Preflight:
 
 
 def prepare(
-    gate: Executor, actor: Actor, registry: Registry, place: tuple[str, str | None], wishes: Wishes
+    gate: Executor, actor: Actor, registry: ProviderRegistry, place: tuple[str, str | None], wishes: Wishes
 ) -> Prepared:
     """Check, commit what was typed, assemble, and write down what is going to be asked."""
     places = Starts(gate.store, actor)
@@ -346,7 +346,7 @@ def _shares(n: int, most: int) -> Iterator[int]:
         left -= share
 
 
-def _within(parameters: Parameters, profile: Profile) -> Parameters:
+def _within(parameters: Parameters, profile: ModelProfile) -> Parameters:
     """What the model offers: probabilities are left out where there are none, and a seed has no use."""
     most, limit = parameters.max_tokens, profile.output_limit
     if most is not None and limit is not None and most > limit:

@@ -16,7 +16,7 @@ from weft.errors import (
     WeftError,
 )
 from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled
-from weft.providers.registry import Registry
+from weft.providers.registry import ProviderRegistry
 from weft.providers.retries import stream_retrying
 from weft.runtime.generating.caps import micros_of
 from weft.runtime.generating.hearing import Heard, News
@@ -82,7 +82,7 @@ class Run:
         self,
         gate: Executor,
         actor: Actor,
-        registry: Registry,
+        registry: ProviderRegistry,
         place: Place,
         wishes: Wishes,
         *,

@@ -11,10 +11,10 @@ import orjson
 from weft.context.manifest import RENDERER, Manifest
 from weft.errors import NotFoundError, UnavailableError, WeftError
 from weft.providers.adapter import dry_run
-from weft.providers.base import CacheKind, ModelName, Profile, Request
-from weft.providers.registry import Registry
+from weft.providers.base import CacheKind, ModelName, ModelProfile, Request
+from weft.providers.registry import ProviderRegistry
 from weft.runtime.contexts.assembler import Contexts
-from weft.runtime.evidence import Evidence
+from weft.runtime.evidence.provenance_view import Evidence
 from weft.runtime.generating.assembly import (
     Ask,
     Assembly,
@@ -91,14 +91,14 @@ def sent_for(gate: Executor, actor: Actor, tree: str, node: str) -> Sent:
     )
 
 
-def check_sent(gate: Executor, actor: Actor, registry: Registry, sent: Sent) -> Checked:
+def check_sent(gate: Executor, actor: Actor, registry: ProviderRegistry, sent: Sent) -> Checked:
     """Rebuild the body byte for byte from what was kept; and, where nothing has changed, by assembling it anew."""
     rebuilt = hashlib.sha256(sent.body).hexdigest()
     again, why = _again(gate, actor, registry, sent)
     return Checked(sha256=sent.sha256, rebuilt=rebuilt, is_whole=rebuilt == sent.sha256, again=again, why=why)
 
 
-def _again(gate: Executor, actor: Actor, registry: Registry, sent: Sent) -> tuple[Again, str]:
+def _again(gate: Executor, actor: Actor, registry: ProviderRegistry, sent: Sent) -> tuple[Again, str]:
     told = cast("Mapping[str, Any]", sent.generation)
     if not told:
         return Again.UNKNOWN, "it is not known how it was asked for"
@@ -125,7 +125,7 @@ def _again(gate: Executor, actor: Actor, registry: Registry, sent: Sent) -> tupl
     return Again.DIFFERS, "its words are the same, but the provider is told them in another form now"
 
 
-def _composed(registry: Registry, told: Mapping[str, Any], request: Request) -> bytes:
+def _composed(registry: ProviderRegistry, told: Mapping[str, Any], request: Request) -> bytes:
     """The body as the provider's own SDK would send it; nothing is sent."""
     if "parameters" not in told:
         raise UnavailableError("its words are the same; how it was to be answered was not noted")
@@ -151,7 +151,7 @@ def _assemble(
         instructions=tuple(told["instructions"]),
     )
     agent = Reader(gate.store, actor).agent(told["agent"])
-    profile = Profile(
+    profile = ModelProfile(
         cache=CacheKind.PREFIX if told["prefixCache"] else CacheKind.NONE, prefill=told["prefill"]
     )
     ask = Ask(

@@ -11,8 +11,8 @@ from weft.store import schema
 from weft.store.leases import lease_at
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
+from weft.tree.json_names import iso_moment
 from weft.tree.tree import Mode
-from weft.tree.wire import iso_moment
 
 __all__ = ["Here", "Starts"]
 

@@ -10,7 +10,12 @@ from sqlalchemy import Select, delete, func, or_, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnauthenticatedError
 from weft.ids import is_ulid
-from weft.provenance.facts import agent_fact, role_fact, token_fact, user_fact
+from weft.provenance.fingerprints import (
+    agent_fingerprint,
+    role_fingerprint,
+    token_fingerprint,
+    user_fingerprint,
+)
 from weft.runtime.operations.agents import require_free_name, require_person
 from weft.runtime.operations.executor import Editing, Executor
 from weft.runtime.operations.permissions import ROLE_RANKS, Actor, require_access, require_permission
@@ -23,7 +28,7 @@ from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole, Membership, Token, User
 from weft.tree.agent import ALL_PERMISSIONS, AgentType, Configuration, Permission, check_agent
 from weft.tree.content import check_text
-from weft.tree.wire import from_microseconds, to_microseconds
+from weft.tree.json_names import from_microseconds, to_microseconds
 
 __all__ = [
     "AddToken",
@@ -112,8 +117,8 @@ class AddUser(_Letting):
         if self.role is not None:
             rank = ROLE_RANKS.index(self.role)
             transaction.add(_memberships, {"tree": GROVE, "user": key, "role": rank})
-            scope.note(role_fact(ulid, None, rank))
-        scope.note(user_fact(row, transaction.agent(agent).ulid))
+            scope.add_fingerprint(role_fingerprint(ulid, None, rank))
+        scope.add_fingerprint(user_fingerprint(row, transaction.agent(agent).ulid))
         role = None if self.role is None else self.role.value
         scope.record(None, "user", {"user": ulid, "agent": transaction.agent(agent).ulid, "role": role}, {})
         return user_value(find_user(transaction, ulid))
@@ -134,7 +139,7 @@ class AddUser(_Letting):
                 "archived_at": None,
             },
         )
-        scope.note(agent_fact(scope.transaction.agent(key)._asdict()))
+        scope.add_fingerprint(agent_fingerprint(scope.transaction.agent(key)._asdict()))
         return key
 
 
@@ -156,7 +161,7 @@ class ArchiveUser(_Letting):
                 update(_users).where(_users.c.key == row.key).values(archived_at=moment)
             )
             agent = scope.transaction.agent(row.agent).ulid
-            scope.note(user_fact({**row._asdict(), "archived_at": moment}, agent))
+            scope.add_fingerprint(user_fingerprint({**row._asdict(), "archived_at": moment}, agent))
             kind = "restore-user" if self.restore else self.verb
             scope.record(None, kind, {"user": row.ulid}, {})
         return user_value(find_user(scope.transaction, row.ulid))
@@ -189,7 +194,9 @@ class SetRole(_Letting):
                 select(schema.trees.c.ulid).where(schema.trees.c.key == tree)
             ).scalar_one()
         )
-        scope.note(role_fact(row.ulid, ulid, None if self.role is None else ROLE_RANKS.index(self.role)))
+        scope.add_fingerprint(
+            role_fingerprint(row.ulid, ulid, None if self.role is None else ROLE_RANKS.index(self.role))
+        )
         told = {"user": row.ulid, "role": None if self.role is None else self.role.value}
         scope.record(None, self.verb, told, {})
 
@@ -227,7 +234,7 @@ class AddToken(_Letting):
             "revoked_at": None,
         }
         scope.transaction.add(_tokens, row)
-        scope.note(token_fact(row, user.ulid))
+        scope.add_fingerprint(token_fingerprint(row, user.ulid))
         scope.record(None, self.verb, {"token": ulid, "user": user.ulid, "service": self.service}, {})
         found = scope.transaction.execute(select(_tokens).where(_tokens.c.ulid == ulid)).one()
         return token_value(found, user.ulid)
@@ -251,7 +258,7 @@ class RevokeToken(_Letting):
         if row.revoked_at is None:
             here = _tokens.c.key == row.key
             scope.transaction.execute(update(_tokens).where(here).values(revoked_at=scope.now))
-            scope.note(token_fact({**row._asdict(), "revoked_at": scope.now}, row.user_id))
+            scope.add_fingerprint(token_fingerprint({**row._asdict(), "revoked_at": scope.now}, row.user_id))
             scope.record(None, self.verb, {"token": ulid}, {})
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
-from weft.provenance.facts import memory_fact
+from weft.provenance.fingerprints import memory_fingerprint
 from weft.runtime.operations.scope import Scope, dump_json
 from weft.store.memory import MemoryKind, MemoryRow, add_memory, live_memory, mark_memory
 from weft.store.rows import TreeState
@@ -154,14 +154,14 @@ class KeepThought(_Remembering):
 def _add(scope: Scope, tree: TreeState, kind: MemoryKind, label: str | None, body: JsonObject) -> int:
     place = tree.key, scope.actor.agent
     row = add_memory(scope.transaction, place, kind, dump_json(body), now=scope.now, label=label)
-    scope.note(memory_fact(row._asdict(), scope.agent.ulid))
+    scope.add_fingerprint(memory_fingerprint(row._asdict(), scope.agent.ulid))
     return row.ordinal
 
 
 def mark(scope: Scope, row: MemoryRow, removed: int | None) -> None:
     """Remove a row from the acting agent's memory, or restore it."""
     mark_memory(scope.transaction, row, removed)
-    scope.note(memory_fact(row._replace(removed=removed)._asdict(), scope.agent.ulid))
+    scope.add_fingerprint(memory_fingerprint(row._replace(removed=removed)._asdict(), scope.agent.ulid))
 
 
 def _one(scope: Scope, tree: TreeState, kind: MemoryKind, label: str) -> MemoryRow | None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from sqlalchemy import func, select, update
 
 from weft.errors import ConflictError, PermissionDeniedError
-from weft.provenance.facts import agent_fact
+from weft.provenance.fingerprints import agent_fingerprint
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import Actor
@@ -71,7 +71,7 @@ class AddAgent(_Managing):
             },
         )
         row = scope.transaction.agent(key)
-        scope.note(agent_fact(row._asdict()))
+        scope.add_fingerprint(agent_fingerprint(row._asdict()))
         scope.record(None, "agent", {"agent": ulid}, {"hide": ulid, "is": agent_digest(row)})
         return agent_value(row)
 
@@ -149,7 +149,7 @@ class ArchiveAgent(_Managing):
 def _note_changed(scope: Scope, key: int) -> None:
     """Read the agent again, and let the event vouch for what it has become."""
     scope.transaction.cache.agents.pop(key)
-    scope.note(agent_fact(scope.transaction.agent(key)._asdict()))
+    scope.add_fingerprint(agent_fingerprint(scope.transaction.agent(key)._asdict()))
 
 
 def configuration_fields(configuration: Configuration) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import ClassVar
 from sqlalchemy import and_, bindparam, case, func, literal, select, update
 
 from weft.errors import ConflictError, LimitExceededError, NotFoundError
-from weft.provenance.facts import item_fact
+from weft.provenance.fingerprints import item_fingerprint
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.node_values import items_of
 from weft.runtime.operations.node_writer import attachment_row, check_media, image_refs
@@ -46,7 +46,7 @@ class Attach(Editing):
         add_body(transaction, tree.key, bytes.fromhex(item.sha256), item.content.encode())
         attachment = attachment_row(row, ordinal, item, tree.events + 1)
         transaction.add(_attachments, attachment)
-        scope.note(item_fact(row.ulid, attachment))
+        scope.add_fingerprint(item_fingerprint(row.ulid, attachment))
         row = transaction.update_node(row, flags=row.flags | Flag.HAS_ATTACHMENTS)
         _point_here(scope, tree, row)
         scope.record(

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from weft.errors import InvalidInputError, LimitExceededError
-from weft.provenance.facts import attempt_fact
+from weft.provenance.fingerprints import attempt_fingerprint
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
@@ -18,7 +18,7 @@ from weft.store.rows import OUTCOMES
 from weft.tree.agent import Permission
 from weft.tree.attempt import Attempt, Outcome, RawResponse
 from weft.tree.content import check_text
-from weft.tree.wire import from_microseconds, to_microseconds
+from weft.tree.json_names import from_microseconds, to_microseconds
 
 __all__ = ["RecordAttempt"]
 
@@ -74,7 +74,7 @@ class RecordAttempt(Editing):
         scope.transaction.add(schema.attempts, row)
         _, manifest = save_request(scope.transaction, tree.key, key, self.segments, self.manifest)
         answered = None if response is None else response["sha256"].hex()
-        scope.note(attempt_fact(row, agent.ulid, parent.ulid, answered, manifest))
+        scope.add_fingerprint(attempt_fingerprint(row, agent.ulid, parent.ulid, answered, manifest))
         scope.record(tree, self.verb, {"attempt": row["ulid"], "parent": parent.ulid}, {})
         return Attempt(
             id=row["ulid"],

@@ -4,7 +4,7 @@ from sqlalchemy import select, update
 
 from weft.errors import StorageError
 from weft.ids import new_ulid
-from weft.provenance.facts import agent_fact, grove_fact
+from weft.provenance.fingerprints import agent_fingerprint, grove_fingerprint
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.scope import Scope
@@ -76,6 +76,8 @@ def _found(gate: Executor, transaction: Transaction) -> int:
     )
     scope.open_grove()
     founded = transaction.execute(select(schema.grove)).mappings().one()
-    scope.note(grove_fact(founded, ulid), agent_fact(transaction.agent(owner)._asdict()))
+    scope.add_fingerprint(
+        grove_fingerprint(founded, ulid), agent_fingerprint(transaction.agent(owner)._asdict())
+    )
     scope.record(None, "found", {"owner": ulid}, {})
     return owner

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from weft.errors import UnavailableError
-from weft.tree.wire import iso_moment
+from weft.tree.json_names import iso_moment
 
 __all__ = ["Clock", "next_moment", "system_clock"]
 

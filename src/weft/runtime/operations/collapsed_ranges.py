@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from sqlalchemy import delete, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
-from weft.provenance.facts import Fact, group_fact
+from weft.provenance.fingerprints import Fingerprint, group_fingerprint
 from weft.runtime.operations.content_cache import ContentCache
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope
@@ -16,7 +16,7 @@ from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
 from weft.tree.content import JsonObject, can_be_kept, check_text, plain_text
 from weft.tree.extract import first_sentence
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 from weft.tree.reference import Group
 
 __all__ = ["Collapse", "Expand", "Uncollapse", "describe_range", "group_fields"]
@@ -82,7 +82,7 @@ class Collapse(Editing):
             "created_at": scope.now,
         }
         transaction.replace(_groups, ("tree", "name"), group)
-        scope.note(group_fact(group, first.ulid, last.ulid))
+        scope.add_fingerprint(group_fingerprint(group, first.ulid, last.ulid))
         scope.record(
             tree,
             self.verb,
@@ -127,7 +127,7 @@ class Expand(Editing):
             here = _groups.c.tree == tree.key, _groups.c.name == self.name
             scope.transaction.execute(update(_groups).where(*here).values(expanded=True))
             first, last = scope.ulid_of(tree, known.first), scope.ulid_of(tree, known.last)
-            scope.note(group_fact({**_values(known), "expanded": True}, first, last))
+            scope.add_fingerprint(group_fingerprint({**_values(known), "expanded": True}, first, last))
             was = group_fields(scope, tree, known)
             scope.record(tree, self.verb, {"group": known.ulid}, {"group": self.name, "was": was})
 
@@ -146,7 +146,7 @@ class Uncollapse(Editing):
         scope.transaction.execute(
             delete(_groups).where(_groups.c.tree == tree.key, _groups.c.name == self.name)
         )
-        scope.note(Fact(f"group:{known.ulid}", None))
+        scope.add_fingerprint(Fingerprint(f"group:{known.ulid}", None))
         scope.record(
             tree,
             self.verb,

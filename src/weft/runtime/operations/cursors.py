@@ -8,7 +8,7 @@ from typing import ClassVar
 from sqlalchemy import delete, select
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, PermissionDeniedError
-from weft.provenance.facts import typing_fact
+from weft.provenance.fingerprints import typing_fingerprint
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.permissions import require_access, require_permission
@@ -18,10 +18,10 @@ from weft.store.queries import children, leaf_below, resolve, selections_of, wal
 from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.change import change_between
 from weft.tree.content import JsonObject, JsonValue, Text, check_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.node import Node
+from weft.tree.text_change import change_between
 from weft.tree.tree import Mode
 
 __all__ = [
@@ -230,7 +230,7 @@ class TypeText(Editing):
         change = change_between(working_buffer(scope, tree), text)
         typing = {"tree": tree.key, "ordinal": tree.events + 1, **asdict(change)}
         scope.transaction.add(schema.typings, typing)
-        scope.note(typing_fact(typing))
+        scope.add_fingerprint(typing_fingerprint(typing))
         set_working_buffer(scope, tree, text)
         scope.record(tree, self.verb, {"characters": len(text)}, {})
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from sqlalchemy import delete, func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
-from weft.provenance.revised import DOCUMENT
+from weft.provenance.fingerprints import DOCUMENT
 from weft.runtime.operations.deletion import announce_deletion
 from weft.runtime.operations.executor import Destroying
 from weft.runtime.operations.node_values import document_value
@@ -23,8 +23,8 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import check_text
 from weft.tree.document import Document, Revision
+from weft.tree.json_names import from_microseconds
 from weft.tree.reference import TargetKind
-from weft.tree.wire import from_microseconds
 
 __all__ = [
     "ArchiveDocument",

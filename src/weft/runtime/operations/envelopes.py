@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from weft.context.layers.envelope import sha256_of
 from weft.errors import InvalidInputError, NotFoundError
 from weft.ids import is_ulid
-from weft.provenance.facts import envelope_fact
+from weft.provenance.fingerprints import envelope_fingerprint
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
@@ -149,5 +149,7 @@ def _add(scope: Scope, tree: TreeState, row: NodeRow, record: JsonObject, **give
 
 
 def _record(scope: Scope, tree: TreeState, row: NodeRow, values: Mapping[Any, Any]) -> None:
-    scope.note(envelope_fact(values, row.ulid, scope.transaction.agent(values["agent"]).ulid))
+    scope.add_fingerprint(
+        envelope_fingerprint(values, row.ulid, scope.transaction.agent(values["agent"]).ulid)
+    )
     scope.record(tree, "envelope", {"node": row.ulid, "ordinal": values["ordinal"]}, {})

@@ -16,7 +16,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 
 if TYPE_CHECKING:
-    from weft.providers.registry import Registry
+    from weft.providers.registry import ProviderRegistry
 
 __all__ = ["Caller", "Destroying", "Editing", "Executor", "Operation"]
 
@@ -57,7 +57,7 @@ class Executor:
     entropy: Entropy = random_bytes
     accept_clock: bool = False
     contents: ContentCache = field(default_factory=ContentCache)
-    providers: "Registry | None" = None
+    providers: "ProviderRegistry | None" = None
     """The model providers; None: all that are installed."""
 
     def perform(self, actor: Actor, operation: Operation[R]) -> R:

@@ -30,9 +30,9 @@ from weft.tree.content import Content
 from weft.tree.document import Document
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
 from weft.tree.item import Item, about_item
+from weft.tree.json_names import from_microseconds
 from weft.tree.node import Metadata, Node
 from weft.tree.tree import Counters, Mode, Tree
-from weft.tree.wire import from_microseconds
 
 __all__ = [
     "TREE_ROWS",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.ids import base_of, sayable_ids
 from weft.provenance.chain import NodeFacts, content_hash
-from weft.provenance.facts import items_fact
+from weft.provenance.fingerprints import items_fingerprint
 from weft.runtime.operations.responses import Answer, check_response, keep_response
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
@@ -40,10 +40,10 @@ from weft.tree.content import (
 )
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
 from weft.tree.item import ITEM_LIMIT, Item, check_item, item_about
+from weft.tree.json_names import from_microseconds
 from weft.tree.measure import Measure, measure_content
 from weft.tree.node import Node, Role, Status, role_of
 from weft.tree.tree import Mode
-from weft.tree.wire import from_microseconds
 
 __all__ = ["Draft", "Written", "attachment_row", "check_media", "image_refs", "write_node"]
 
@@ -356,7 +356,7 @@ def _add_attachments(scope: Scope, row: NodeRow, items: Sequence[Item]) -> None:
         add_body(transaction, row.tree, bytes.fromhex(item.sha256), item.content.encode())
         transaction.add(schema.attachments, attachment)
     if rows:
-        scope.note(items_fact(row.ulid, rows))
+        scope.add_fingerprint(items_fingerprint(row.ulid, rows))
 
 
 def attachment_row(row: NodeRow, ordinal: int, item: Item, attached_by: int | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import orjson
 from sqlalchemy import func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
-from weft.provenance.revised import PROJECT
+from weft.provenance.fingerprints import PROJECT
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.node_values import TREE_ROWS, tree_value
 from weft.runtime.operations.revisions import next_revision, note_revised, put_away
@@ -21,6 +21,7 @@ from weft.store import schema
 from weft.store.references import find_document, find_project
 from weft.store.session import Session
 from weft.tree.content import check_text
+from weft.tree.json_names import from_microseconds
 from weft.tree.project import (
     Project,
     ProjectItem,
@@ -30,7 +31,6 @@ from weft.tree.project import (
     items_to_wire,
 )
 from weft.tree.tree import Tree
-from weft.tree.wire import from_microseconds
 
 __all__ = [
     "ArchiveProject",

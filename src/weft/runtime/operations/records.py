@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from sqlalchemy import delete, update
 
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
-from weft.provenance.facts import Fact, record_fact
+from weft.provenance.fingerprints import Fingerprint, record_fingerprint
 from weft.runtime.operations.deletion import announce_deletion
 from weft.runtime.operations.executor import Destroying, Editing
 from weft.runtime.operations.scope import Scope
@@ -17,7 +17,7 @@ from weft.store.schema_records import PLACE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.json import JsonObject, JsonValue
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 from weft.tree.record import DELETE_LIMIT, RecordDraft, RecordValue, check_draft, dump_document
 
 __all__ = ["APPEND_LIMIT", "AppendRecords", "DeleteRecords", "hide_records"]
@@ -70,7 +70,7 @@ class AppendRecords(Editing):
         if fresh:
             for row in fresh:
                 scope.transaction.add(_records, row)
-                scope.note(record_fact(row))
+                scope.add_fingerprint(record_fingerprint(row))
             ulids: list[JsonValue] = [row["ulid"] for row in fresh]
             scope.record(None, self.verb, {"records": ulids}, {"hide": ulids})
         return found
@@ -145,7 +145,7 @@ class DeleteRecords(Destroying):
             some = rows[start : start + _AT_ONCE]
             keys = transaction.dialect.among(_records.c.key, [row.key for row in some])
             transaction.execute(delete(_records).where(keys))
-            scope.note(*(Fact(f"record:{row.ulid}", None) for row in some))
+            scope.add_fingerprint(*(Fingerprint(f"record:{row.ulid}", None) for row in some))
             scope.record(None, self.verb, {"records": [row.ulid for row in some]}, {})
         return len(rows)
 

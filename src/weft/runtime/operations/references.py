@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from sqlalchemy import select, true, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
-from weft.provenance.facts import link_fact, tag_fact
+from weft.provenance.fingerprints import link_fingerprint, tag_fingerprint
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.permissions import require_access
 from weft.runtime.operations.scope import Scope
@@ -19,8 +19,8 @@ from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.content import check_text
+from weft.tree.json_names import from_microseconds
 from weft.tree.reference import Link, Tag, Target, TargetKind, check_tag
-from weft.tree.wire import from_microseconds
 
 __all__ = [
     "KINDS",
@@ -182,7 +182,7 @@ class LinkTogether(Editing):
         transaction.add(_links, {"ulid": ulid, **ends, **row})
         targets = targets_of(transaction, {a, b})
         ends_ids = (targets[a].id, targets[b].id)
-        scope.note(link_fact({"ulid": ulid, **row}, ends_ids, scope.agent.ulid))
+        scope.add_fingerprint(link_fingerprint({"ulid": ulid, **row}, ends_ids, scope.agent.ulid))
         scope.record(
             chain,
             self.verb,
@@ -217,7 +217,7 @@ class Unlink(Editing):
         targets = targets_of(transaction, {a, b})
         author = transaction.agent(known.author).ulid
         removed = {**_values(known), "removed": scope.now}
-        scope.note(link_fact(removed, (targets[a].id, targets[b].id), author))
+        scope.add_fingerprint(link_fingerprint(removed, (targets[a].id, targets[b].id), author))
         scope.record(chain, self.verb, {"link": known.ulid}, {"link": known.ulid})
 
 
@@ -247,7 +247,7 @@ class TagTarget(Editing):
             number = known.key
             row = {**_values(known), "removed": None}
             transaction.execute(update(_tags).where(_tags.c.key == number).values(removed=None))
-        scope.note(tag_fact(row, target.id))
+        scope.add_fingerprint(tag_fingerprint(row, target.id))
         scope.record(chain, self.verb, {"target": target.id, "tag": number}, {"untag": label_digest(label)})
         return Tag(label, target)
 
@@ -270,7 +270,7 @@ class Untag(Editing):
             raise NotFoundError(f"no tag {label!r} there", hint="tags are case-sensitive")
         transaction.execute(update(_tags).where(_tags.c.key == known.key).values(removed=scope.now))
         target = targets_of(transaction, {address})[address]
-        scope.note(tag_fact({**_values(known), "removed": scope.now}, target.id))
+        scope.add_fingerprint(tag_fingerprint({**_values(known), "removed": scope.now}, target.id))
         scope.record(chain, self.verb, {"target": target.id, "tag": known.key}, {"tag": label_digest(label)})
 
 

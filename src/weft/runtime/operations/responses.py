@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 
 from weft.errors import ConflictError, InvalidInputError
 from weft.ids import is_ulid
-from weft.provenance.facts import attempt_fact, choice_fact, response_fact
+from weft.provenance.fingerprints import attempt_fingerprint, choice_fingerprint, response_fingerprint
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import add_body
@@ -15,8 +15,8 @@ from weft.store.rows import AGENT_TYPES, OUTCOMES, STATUSES, AgentRow, NodeRow, 
 from weft.tree.agent import AgentType
 from weft.tree.attempt import Outcome, RawResponse
 from weft.tree.content import check_text
+from weft.tree.json_names import to_microseconds
 from weft.tree.node import Status
-from weft.tree.wire import to_microseconds
 
 __all__ = ["Answer", "add_response", "check_response", "keep_response"]
 
@@ -63,7 +63,7 @@ def keep_response(scope: Scope, tree: TreeState, row: NodeRow, answer: Answer) -
         schema.node_responses,
         {"tree": tree.key, "node": row.key, "response": response["key"], "choice": answer.choice},
     )
-    scope.note(choice_fact(row.ulid, response, answer.choice))
+    scope.add_fingerprint(choice_fingerprint(row.ulid, response, answer.choice))
 
 
 def _answered(scope: Scope, tree: TreeState, answer: Answer) -> dict[str, Any] | None:
@@ -110,7 +110,7 @@ def add_response(scope: Scope, tree: TreeState, answer: Answer) -> dict[str, Any
         "cached_write": usage.cached_write,
     }
     transaction.add(_responses, row)
-    scope.note(response_fact(row))
+    scope.add_fingerprint(response_fingerprint(row))
     return row
 
 
@@ -153,7 +153,7 @@ def _note_attempt(scope: Scope, tree: TreeState, row: NodeRow, answer: Answer, k
     ).scalar_one_or_none()
     agent = transaction.agent(attempt["agent"]).ulid
     parent = transaction.node(tree.key, attempt["parent"]).ulid
-    scope.note(attempt_fact(attempt, agent, parent, answer.digest.hex(), manifest))
+    scope.add_fingerprint(attempt_fingerprint(attempt, agent, parent, answer.digest.hex(), manifest))
 
 
 def _microseconds(moment: datetime | None) -> int | None:

@@ -5,29 +5,29 @@ from typing import Any
 
 from sqlalchemy import Table, func, select, update
 
-from weft.provenance.revised import Revised
+from weft.provenance.fingerprints import RevisedKind
 from weft.runtime.operations.scope import Scope
 
 __all__ = ["next_revision", "note_revised", "put_away"]
 
 
-def next_revision(scope: Scope, kind: Revised, key: int) -> int:
+def next_revision(scope: Scope, kind: RevisedKind, key: int) -> int:
     """One more than there ever was: a number that was undone still means the text it meant."""
     columns = kind.revisions.c
     highest = select(func.max(columns.revision)).where(columns[kind.name] == key)
     return scope.transaction.execute(highest).scalar_one() + 1
 
 
-def note_revised(scope: Scope, kind: Revised, ulid: str, revision: int | None = None) -> None:
+def note_revised(scope: Scope, kind: RevisedKind, ulid: str, revision: int | None = None) -> None:
     """Let the event vouch for it as it is now: itself, its revision, and one more if named."""
     transaction, columns = scope.transaction, kind.revisions.c
     whole = select(kind.table).where(kind.table.c.ulid == ulid)
     row = transaction.execute(whole).mappings().one()
-    scope.note(kind.fact(row))
+    scope.add_fingerprint(kind.fingerprint(row))
     for number in {row["revision"], row["revision"] if revision is None else revision}:
         there = (columns[kind.name] == row["key"]) & (columns.revision == number)
         kept = transaction.execute(select(kind.revisions).where(there)).mappings().one()
-        scope.note(kind.revision_fact(ulid, kept, transaction.agent(kept["author"]).ulid))
+        scope.add_fingerprint(kind.revision_fingerprint(ulid, kept, transaction.agent(kept["author"]).ulid))
 
 
 def put_away(

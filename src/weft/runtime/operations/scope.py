@@ -13,7 +13,7 @@ import orjson
 from weft.errors import ConflictError, NotFoundError
 from weft.ids import Entropy, new_ulid, normalise_reference
 from weft.provenance.chain import event_hash
-from weft.provenance.facts import Fact
+from weft.provenance.fingerprints import Fingerprint
 from weft.runtime.operations.clock import Clock, next_moment
 from weft.runtime.operations.permissions import Actor, require_access
 from weft.store.blobs import BlobStore
@@ -25,7 +25,7 @@ from weft.store.transaction import GROVE, GroveState, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind
-from weft.tree.wire import iso_moment
+from weft.tree.json_names import iso_moment
 
 __all__ = ["Scope", "digest_of", "dump_json"]
 
@@ -44,7 +44,7 @@ class Scope:
     accept_clock: bool = False
     events: int = field(default=0, init=False)
     """How many events it has recorded."""
-    _facts: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue], init=False)
+    _fingerprints: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue], init=False)
     _leased: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]], init=False)
     """Positions that it may extend by the lease it has shown."""
     _now: int | None = field(default=None, init=False)
@@ -115,18 +115,18 @@ class Scope:
             )
         return row
 
-    def note(self, *facts: Fact) -> None:
-        """Let the next event vouch for values that no hash covers."""
-        self._facts.update(facts)
+    def add_fingerprint(self, *fingerprints: Fingerprint) -> None:
+        """Add fingerprints of values that no hash covers to the next event."""
+        self._fingerprints.update(fingerprints)
 
     def record(self, tree: TreeState | None, kind: str, payload: JsonObject, inverse: JsonObject) -> None:
-        """Append the operation's event to its chain, with the facts noted since the last one.
+        """Append the operation's event to its chain, with the fingerprints added since the last one.
 
         Raises `ValueError` for a kind that `EventKind` does not have.
         """
         transaction, kind = self.transaction, EventKind(kind).value
-        if self._facts:
-            payload, self._facts = {**payload, "facts": self._facts}, {}
+        if self._fingerprints:
+            payload, self._fingerprints = {**payload, "facts": self._fingerprints}, {}
         state = transaction.grove_state() if tree is None else tree
         agent = self.agent
         state.events += 1

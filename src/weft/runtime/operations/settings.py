@@ -11,7 +11,7 @@ from weft.context.layers.settings import read_layer_settings
 from weft.context.settings import check_names, read_preferences
 from weft.context.tokens import Calibration, calibrate
 from weft.errors import InvalidInputError
-from weft.provenance.facts import grove_fact
+from weft.provenance.fingerprints import grove_fingerprint
 from weft.runtime.operations.calibration import CALIBRATIONS, calibrations_of, samples_of
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.preference_checks import check_calibration, check_estimator
@@ -20,7 +20,7 @@ from weft.runtime.operations.trees import change_tree
 from weft.store import schema
 from weft.tree.access import MemberRole
 from weft.tree.content import JsonValue
-from weft.tree.wire import camel, snake
+from weft.tree.json_names import camel, snake
 
 __all__ = ["Calibrate", "Prefer", "PreferInTree", "put_preferences"]
 
@@ -84,7 +84,7 @@ def put_preferences(scope: Scope, preferences: Mapping[str, Any]) -> None:
     text = dump_json(dict(preferences))
     transaction.execute(update(schema.grove).values(preferences=text))
     grove = transaction.execute(select(schema.grove)).mappings().one()
-    scope.note(grove_fact(grove, transaction.agent(grove["owner"]).ulid))
+    scope.add_fingerprint(grove_fingerprint(grove, transaction.agent(grove["owner"]).ulid))
 
 
 def _changed(before: Mapping[str, Any], settings: Mapping[str, JsonValue]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from sqlalchemy import delete, or_, update
 
 from weft.errors import InvalidInputError
-from weft.provenance.facts import tree_facts
+from weft.provenance.fingerprints import tree_fingerprints
 from weft.runtime.operations.cursors import move_cursor
 from weft.runtime.operations.deletion import announce_deletion
 from weft.runtime.operations.executor import Destroying, Editing
@@ -95,7 +95,7 @@ class Plant(Editing):
         root, root_row = write_node(scope, state, Draft(content=content))
         transaction.execute(update(_trees).where(_trees.c.key == key).values(root_ulid=root.id))
         move_cursor(scope, state, root_row.key)
-        scope.note(*tree_facts(row))
+        scope.add_fingerprint(*tree_fingerprints(row))
         told: dict[str, JsonValue] = {"tree": ulid, "nodes": [root.id]}
         scope.record(state, self.verb, told if project is None else {**told, "project": project.ulid}, {})
         scope.record(None, self.verb, {"tree": ulid}, {"hide": ulid})
@@ -142,7 +142,7 @@ def change_tree(scope: Scope, tree: TreeState, changes: Mapping[str, Any]) -> Tr
     changed = {name: value for name, value in changes.items() if getattr(before, name) != value}
     if changed:
         transaction.execute(update(_trees).where(_trees.c.key == tree.key).values(**changed))
-        scope.note(*tree_facts(changed))
+        scope.add_fingerprint(*tree_fingerprints(changed))
         scope.record(
             tree,
             Describe.verb,

@@ -8,7 +8,7 @@ from sqlalchemy import func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.knowledge.folder import Folder
-from weft.provenance.facts import vault_fact
+from weft.provenance.fingerprints import vault_fingerprint
 from weft.runtime.operations.agents import require_person
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope
@@ -16,8 +16,8 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.content import check_text
+from weft.tree.json_names import from_microseconds
 from weft.tree.vault import Vault, check_vault_name
-from weft.tree.wire import from_microseconds
 
 __all__ = ["MountVault", "UnmountVault", "load_vaults", "note_vault", "require_free_vault"]
 
@@ -45,8 +45,10 @@ def require_free_vault(scope: Scope, name: str) -> None:
 
 def note_vault(scope: Scope, ulid: str) -> None:
     """Let the event vouch for it as it is now."""
-    scope.note(
-        vault_fact(scope.transaction.execute(select(_vaults).where(_vaults.c.ulid == ulid)).mappings().one())
+    scope.add_fingerprint(
+        vault_fingerprint(
+            scope.transaction.execute(select(_vaults).where(_vaults.c.ulid == ulid)).mappings().one()
+        )
     )
 
 

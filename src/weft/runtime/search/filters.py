@@ -24,8 +24,8 @@ from weft.store.search import DOCUMENT, NODE, TAG, TREE, Reach, reach_of_tree
 from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
+from weft.tree.json_names import to_microseconds
 from weft.tree.tree import Mode
-from weft.tree.wire import to_microseconds
 
 __all__ = [
     "NOTED",

@@ -17,10 +17,10 @@ from weft.store.rows import NodeRow
 from weft.store.search import DOCUMENT, INDEXED_CHARACTERS, NODE, TAG, TREE, split_key
 from weft.store.session import Session
 from weft.store.transaction import GROVE
+from weft.tree.json_names import from_microseconds
 from weft.tree.query import Query
 from weft.tree.reference import Target, TargetKind
 from weft.tree.snippet import cut_snippet
-from weft.tree.wire import from_microseconds
 
 __all__ = ["Row", "hits_of", "is_match"]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import overload
+from typing import TypeVar, overload
 
 from weft.tree.node import Metadata
 from weft.tree.reference import Target
@@ -54,12 +54,15 @@ class Hit:
         return f'<div style="{_SHELL}">{_hit_html(self)}</div>'
 
 
+H = TypeVar("H", bound=Hit)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Hits(Sequence[Hit]):
+class Hits(Sequence[H]):
     """An answer: hits, the best first."""
 
     query: str
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[H, ...] = ()
     offset: int = 0
     more: bool = False
     """Whether there are more after these."""
@@ -74,16 +77,16 @@ class Hits(Sequence[Hit]):
         return self.offset + len(self.hits) if self.more else None
 
     @overload
-    def __getitem__(self, index: int) -> Hit: ...
+    def __getitem__(self, index: int) -> H: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
-    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+    def __getitem__(self, index: slice) -> tuple[H, ...]: ...
+    def __getitem__(self, index: int | slice) -> H | tuple[H, ...]:
         return self.hits[index]
 
     def __len__(self) -> int:
         return len(self.hits)
 
-    def __iter__(self) -> Iterator[Hit]:
+    def __iter__(self) -> Iterator[H]:
         return iter(self.hits)
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ from weft.runtime.operations.permissions import Actor
 from weft.runtime.search.filters import NOTED, TAGGED, Conditions, Narrowing, Search, require_right
 from weft.runtime.search.indexer import catch_up, follow_index
 from weft.runtime.search.result_page import Row, hits_of, is_match
-from weft.runtime.search.results import Hits
+from weft.runtime.search.results import Hit, Hits
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.search import DOCUMENT, NODE, TAG, target_in, tree_in
@@ -29,7 +29,7 @@ _nodes, _trees, _tags = schema.nodes, schema.trees, schema.tags
 _documents, _revisions = schema.documents, schema.revisions
 
 
-def search(store: Store, actor: Actor, asked: Search) -> Hits:
+def search(store: Store, actor: Actor, asked: Search) -> Hits[Hit]:
     """Find things; what this process has written is always among what is searched."""
     query = parse_query(asked.query)
     _check_page(asked)

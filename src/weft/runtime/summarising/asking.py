@@ -16,10 +16,10 @@ from weft.errors import (
     WeftError,
 )
 from weft.ids import new_ulid
-from weft.providers.base import ModelName, Parameters, Profile, Provider, Request
-from weft.providers.events import Answer
-from weft.providers.exchange import Exchange
-from weft.providers.registry import Registry, installed_providers
+from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, Request
+from weft.providers.events import ModelAnswer
+from weft.providers.exchange import WireExchange
+from weft.providers.registry import ProviderRegistry, installed_providers
 from weft.providers.retries import stream_retrying
 from weft.runtime.generating.attempts import EndedCall
 from weft.runtime.generating.caps import (
@@ -59,7 +59,7 @@ _TIMEOUT = 60.0
 _AGAIN = ProviderError(Trouble.UNKNOWN, "answered with an error, and asked again")
 
 
-def registry_of(gate: Executor) -> Registry:
+def registry_of(gate: Executor) -> ProviderRegistry:
     return gate.providers or installed_providers()
 
 
@@ -105,14 +105,14 @@ class _Asking:
     """One model asked for one summary."""
 
     gate: Executor
-    registry: Registry
+    registry: ProviderRegistry
     name: ModelName
     prompt: str
     _: KW_ONLY
     tree: int
     agent: int
     unattended: bool
-    answer: Answer = field(default_factory=Answer)
+    answer: ModelAnswer = field(default_factory=ModelAnswer)
 
     def ask(self) -> str:
         gate = self.gate
@@ -142,7 +142,7 @@ class _Asking:
                 gate.store.write(lambda transaction: settle(transaction, call, spent))
         return tidy(self.answer.choice(0).text)
 
-    def _reserve(self, call: str, profile: Profile, prompt: str) -> None:
+    def _reserve(self, call: str, profile: ModelProfile, prompt: str) -> None:
         """Under the same caps as whatever else is asked."""
         gate = self.gate
         tokens = max(len(prompt) // _CHARACTERS_PER_TOKEN, DEFAULT.of_text(prompt))
@@ -161,7 +161,7 @@ class _Asking:
 
         gate.store.write(work)
 
-    def _spent(self, profile: Profile) -> int | None:
+    def _spent(self, profile: ModelProfile) -> int | None:
         """What it came to: nothing, where nothing came; None where nobody counted, and what was expected stands."""
         usage, prices = self.answer.usage, profile.prices
         if prices is not None and (usage.prompt is not None or usage.completion is not None):
@@ -178,7 +178,7 @@ class _Asking:
         exchanges = self.answer.recording.exchanges
         return [self._call(each, error if each is exchanges[-1] else _AGAIN) for each in exchanges]
 
-    def _call(self, exchange: Exchange, error: WeftError | None) -> EndedCall:
+    def _call(self, exchange: WireExchange, error: WeftError | None) -> EndedCall:
         response = None
         if exchange.answered is not None:
             response = RawResponse(
@@ -209,7 +209,7 @@ def tidy(said: str) -> str:
     return line[: LONGEST - 1].rsplit(" ", 1)[0].rstrip() + "…"
 
 
-def _fitted(prompt: str, profile: Profile) -> str:
+def _fitted(prompt: str, profile: ModelProfile) -> str:
     """A small model's window holds little: the middle of a long message goes first."""
     room = ((profile.window or 100_000) - 4 * TOKENS) * _CHARACTERS_PER_TOKEN // 2
     if len(prompt) <= room:

@@ -6,7 +6,7 @@ from typing import Any
 from weft.errors import StorageError
 from weft.providers.base import ModelName
 from weft.providers.keys import VARIABLES, Keys
-from weft.providers.registry import Registry
+from weft.providers.registry import ProviderRegistry
 from weft.runtime.generating.choosing import EMBEDDED
 
 __all__ = ["NOBODY", "SUMMARY_MODEL", "models_to_ask"]
@@ -26,7 +26,7 @@ NOBODY = "none"
 
 
 def models_to_ask(
-    settings: Mapping[str, Any], registry: Registry, keys: Keys | None = None
+    settings: Mapping[str, Any], registry: ProviderRegistry, keys: Keys | None = None
 ) -> list[ModelName]:
     """In the order in which they are tried; the next one where one fails."""
     chosen = settings.get(SUMMARY_MODEL)
@@ -37,7 +37,7 @@ def models_to_ask(
     return list(dict.fromkeys(_usable(registry, keys or Keys())))
 
 
-def _usable(registry: Registry, keys: Keys) -> Iterator[ModelName]:
+def _usable(registry: ProviderRegistry, keys: Keys) -> Iterator[ModelName]:
     there = set(registry.names)
     for text in (*_FIRST, *_SMALL):
         name = ModelName.parse(text)

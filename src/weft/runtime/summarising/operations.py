@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from sqlalchemy import select, update
 
-from weft.provenance.facts import summary_fact
+from weft.provenance.fingerprints import summary_fingerprint
 from weft.runtime.generating.attempts import EndedCall, keep_ended
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope
@@ -41,7 +41,7 @@ class SummariseNode(Editing):
         kept = check_text(self.summary, what="summary", limit=_LIMIT)
         here = texts.c.tree == tree.key, texts.c.node == row.key
         scope.transaction.execute(update(texts).where(*here).values(summary=kept))
-        scope.note(summary_fact(row.ulid, kept))
+        scope.add_fingerprint(summary_fingerprint(row.ulid, kept))
         scope.record(tree, self.verb, {"node": row.ulid, **_kept(scope, tree, row, self)}, {})
 
 
@@ -58,7 +58,7 @@ class SummariseTree(Editing):
         trees = schema.trees
         kept = check_text(self.summary, what="summary", limit=_LIMIT)
         scope.transaction.execute(update(trees).where(trees.c.key == tree.key).values(summary=kept))
-        scope.note(summary_fact(tree.ulid, kept))
+        scope.add_fingerprint(summary_fingerprint(tree.ulid, kept))
         root = scope.transaction.node(tree.key, tree.root)
         scope.record(tree, self.verb, {"tree": tree.ulid, **_kept(scope, tree, root, self)}, {})
 
@@ -76,7 +76,7 @@ class SummariseDocument(Editing):
         kept = check_text(self.summary, what="summary", limit=_LIMIT)
         ulid = scope.transaction.execute(select(documents.c.ulid).where(documents.c.key == key)).scalar_one()
         scope.transaction.execute(update(documents).where(documents.c.key == key).values(summary=kept))
-        scope.note(summary_fact(ulid, kept))
+        scope.add_fingerprint(summary_fingerprint(ulid, kept))
         scope.record(None, self.verb, {"document": ulid}, {})
 
 

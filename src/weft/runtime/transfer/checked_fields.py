@@ -22,7 +22,7 @@ from weft.ids import is_ulid
 from weft.interop.weft_json import Record
 from weft.runtime.operations.scope import dump_json
 from weft.tree.content import CONTENT_LIMIT, JsonObject, JsonValue, check_text
-from weft.tree.wire import iso_moment, snake, to_microseconds
+from weft.tree.json_names import iso_moment, snake, to_microseconds
 
 __all__ = [
     "COUNT",

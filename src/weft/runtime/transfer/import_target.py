@@ -3,8 +3,17 @@
 from sqlalchemy import Table, and_, delete, func, or_, select, update
 
 from weft.errors import ConflictError, InvalidInputError
-from weft.provenance.facts import Fact, agent_fact, link_fact, record_fact, summary_fact, tag_fact
-from weft.provenance.revised import DOCUMENT, PROJECT, Revised
+from weft.provenance.fingerprints import (
+    DOCUMENT,
+    PROJECT,
+    Fingerprint,
+    RevisedKind,
+    agent_fingerprint,
+    link_fingerprint,
+    record_fingerprint,
+    summary_fingerprint,
+    tag_fingerprint,
+)
 from weft.runtime.operations.permissions import require_access
 from weft.runtime.operations.references import Address
 from weft.runtime.operations.scope import Scope
@@ -120,7 +129,7 @@ class GroveTarget:
                     f"it was added as {row['ulid']}"
                 )
             key = transaction.insert(agents, row)
-            self._add_fingerprint(agent_fact(row))
+            self._add_fingerprint(agent_fingerprint(row))
             self._agents[key] = row["ulid"]
             return key
         self._agents[known.key] = known.ulid
@@ -146,7 +155,7 @@ class GroveTarget:
             return known.key, False
         key = transaction.insert(projects, row)
         self._projects[key] = row["ulid"]
-        self._add_fingerprint(PROJECT.fact(row))
+        self._add_fingerprint(PROJECT.fingerprint(row))
         return key, True
 
     def document(self, row: Row) -> int:
@@ -163,9 +172,9 @@ class GroveTarget:
                 )
         key = self._transaction.insert(documents, row)
         self._documents[key] = row["ulid"]
-        self._add_fingerprint(DOCUMENT.fact(row))
+        self._add_fingerprint(DOCUMENT.fingerprint(row))
         if row["summary"] is not None:
-            self._add_fingerprint(summary_fact(row["ulid"], row["summary"]))
+            self._add_fingerprint(summary_fingerprint(row["ulid"], row["summary"]))
         self._record({"document": row["ulid"]}, {"archiveDocument": row["ulid"]})
         return key
 
@@ -193,10 +202,10 @@ class GroveTarget:
             self._scope.record(None, "import", payload, inverse)
             self._fingerprints = 0
 
-    def _add_fingerprint(self, fact: Fact) -> None:
+    def _add_fingerprint(self, fact: Fingerprint) -> None:
         """Fingerprint what no hash covers: where a file joins another grove, its own chain is not imported."""
         if self._adopting is None:
-            self._scope.note(fact)
+            self._scope.add_fingerprint(fact)
             self._fingerprints += 1
             if self._fingerprints >= _BATCH:
                 self.finish()
@@ -231,10 +240,10 @@ class GroveTarget:
             self._transaction.flush_rows()
             self._unflushed = 0
 
-    def _add_revision_fingerprint(self, kind: Revised, names: dict[int, str], row: Row) -> None:
+    def _add_revision_fingerprint(self, kind: RevisedKind, names: dict[int, str], row: Row) -> None:
         if self._adopting is None:
             author = self._agents[row["author"]]
-            self._add_fingerprint(kind.revision_fact(names[row[kind.name]], row, author))
+            self._add_fingerprint(kind.revision_fingerprint(names[row[kind.name]], row, author))
 
     def add_event(self, row: Row) -> None:
         """Numbered at import: for subscribers it happens now."""
@@ -267,7 +276,7 @@ class GroveTarget:
         self._transaction.insert(schema.links, {**row, **places})
         if a[0] == b[0] == GROVE and self._adopting is None:
             named = [self._documents[end[2]] for end in (a, b)]
-            self._add_fingerprint(link_fact(row, named, self._agents[row["author"]]))
+            self._add_fingerprint(link_fingerprint(row, named, self._agents[row["author"]]))
 
     def tag(self, row: Row) -> None:
         """Events name tags by number, so the number is kept wherever it is free."""
@@ -283,7 +292,7 @@ class GroveTarget:
             row = {name: value for name, value in row.items() if name != "key"}
         transaction.execute(tags.insert(), row)
         if row["tree"] == GROVE and self._adopting is None:
-            self._add_fingerprint(tag_fact(row, self._documents[row["target"]]))
+            self._add_fingerprint(tag_fingerprint(row, self._documents[row["target"]]))
 
     def record(self, row: Row) -> None:
         """Add a record, unless this grove has one in its place."""
@@ -298,7 +307,7 @@ class GroveTarget:
                 # Undone in a chain that is not imported: redo could not bring it back.
                 return
         self.add(records, row)
-        self._add_fingerprint(record_fact(row))
+        self._add_fingerprint(record_fingerprint(row))
 
     def _note_existing(self) -> None:
         note = "{:,} records are there already, and were not changed"

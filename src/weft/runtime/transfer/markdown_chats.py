@@ -21,9 +21,9 @@ from weft.store.references import find_agent, find_tree
 from weft.tree.agent import AgentType
 from weft.tree.content import plain_text
 from weft.tree.item import Item
+from weft.tree.json_names import iso
 from weft.tree.node import Role
 from weft.tree.tree import Mode, Tree, title_from
-from weft.tree.wire import iso
 
 __all__ = ["ImportChat", "LoadedChat", "chat_of", "chat_text", "load_chat"]
 

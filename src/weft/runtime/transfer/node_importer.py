@@ -41,10 +41,10 @@ from weft.tree.content import (
 )
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.item import about_item
+from weft.tree.json_names import iso_moment
 from weft.tree.measure import Measure, measure_content
 from weft.tree.node import Role
 from weft.tree.tree import Mode
-from weft.tree.wire import iso_moment
 
 __all__ = ["KnownAgent", "NodeImporter"]
 

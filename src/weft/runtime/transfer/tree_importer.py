@@ -20,7 +20,7 @@ from weft.store import schema
 from weft.store.packing import pack
 from weft.store.rows import MODES
 from weft.tree.content import JsonObject, JsonValue
-from weft.tree.wire import iso_moment
+from weft.tree.json_names import iso_moment
 
 __all__ = ["EventChain", "TreeImporter"]
 

@@ -6,12 +6,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import Column, Table, delete, select, update
 
+from weft.runtime.operations.agent_memory import mark
 from weft.runtime.operations.attachments import open_turn
 from weft.runtime.operations.collapsed_ranges import group_fields
 from weft.runtime.operations.references import KINDS, Address, label_digest, link_between
 from weft.runtime.undo.step import EventFields, Reversal, Step, node_named, refuse, visible_node
 from weft.store import schema
-from weft.store.memory import MemoryKind, MemoryRow, live_memory, mark_memory, memory_at
+from weft.store.memory import MemoryKind, MemoryRow, live_memory, memory_at
 from weft.store.references import find_document
 from weft.store.rows import Flag, NodeRow
 from weft.store.transaction import GROVE
@@ -352,12 +353,12 @@ class _MemoryReversal(Reversal):
         if (old is not None and old.removed is not None) or (new is not None and new.removed is None):
             refuse(step, "it was changed since")
         if old is not None:
-            mark_memory(scope.transaction, old, scope.now)
+            mark(scope, old, scope.now)
         if new is not None:
             place = step.tree.key, scope.actor.agent, [MemoryKind(new.kind)], new.label
             if live_memory(scope.transaction, *place):
                 refuse(step, f"{new.label!r} was kept again")
-            mark_memory(scope.transaction, new, None)
+            mark(scope, new, None)
 
     def _row(self, step: Step, ordinal: int) -> MemoryRow:
         row = memory_at(step.scope.transaction, step.tree.key, step.scope.actor.agent, ordinal)

@@ -30,9 +30,9 @@ from weft.store.rows import NodeRow, TreeState
 from weft.store.statements import CONTINUATION, LIVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.change import Change
 from weft.tree.content import JsonObject, JsonValue, plain_text
 from weft.tree.event_kinds import EventKind, Subject
+from weft.tree.text_change import Change
 
 __all__ = ["CREATION_REVERSALS"]
 

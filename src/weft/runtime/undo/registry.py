@@ -5,16 +5,17 @@ from typing import Any
 
 from sqlalchemy import select
 
-from weft.provenance.facts import (
-    Fact,
-    agent_fact,
-    group_fact,
-    link_fact,
-    record_fact,
-    tag_fact,
-    tree_facts,
+from weft.provenance.fingerprints import (
+    DOCUMENT,
+    PROJECT,
+    Fingerprint,
+    agent_fingerprint,
+    group_fingerprint,
+    link_fingerprint,
+    record_fingerprint,
+    tag_fingerprint,
+    tree_fingerprints,
 )
-from weft.provenance.revised import DOCUMENT, PROJECT
 from weft.runtime.operations.references import Address, targets_of
 from weft.runtime.operations.revisions import note_revised
 from weft.runtime.operations.vaults import note_vault
@@ -47,7 +48,7 @@ def _tree(step: Step) -> _Fields:
         case EventKind.PLANT:
             return {"tree": step.payload["tree"]}
         case EventKind.DESCRIBE:
-            step.scope.note(*tree_facts(_row(step, schema.trees, step.tree.ulid)._asdict()))
+            step.scope.add_fingerprint(*tree_fingerprints(_row(step, schema.trees, step.tree.ulid)._asdict()))
             return {}
         case _:
             return {"archivedAt": step.tree.archived_at}
@@ -87,30 +88,30 @@ def _add_link_fingerprint(step: Step) -> None:
     one, other = Address(row.a_tree, row.a_kind, row.a_key), Address(row.b_tree, row.b_kind, row.b_key)
     targets = targets_of(transaction, {one, other})
     author = transaction.agent(row.author).ulid
-    step.scope.note(link_fact(row._asdict(), (targets[one].id, targets[other].id), author))
+    step.scope.add_fingerprint(link_fingerprint(row._asdict(), (targets[one].id, targets[other].id), author))
 
 
 def _add_tag_fingerprint(step: Step) -> None:
-    step.scope.note(tag_fact(find_tag(step)._asdict(), step.payload["target"]))
+    step.scope.add_fingerprint(tag_fingerprint(find_tag(step)._asdict(), step.payload["target"]))
 
 
 def _add_range_fingerprint(step: Step) -> None:
     scope, groups = step.scope, schema.groups
     here = groups.c.tree == step.tree.key, groups.c.name == step.inverse["group"]
     row: Any = scope.transaction.execute(select(groups).where(*here)).one_or_none()
-    step.scope.note(Fact(f"group:{step.payload['group']}", None))
+    step.scope.add_fingerprint(Fingerprint(f"group:{step.payload['group']}", None))
     if row is not None:
         first, last = scope.ulid_of(step.tree, row.first), scope.ulid_of(step.tree, row.last)
-        scope.note(group_fact(row._asdict(), first, last))
+        scope.add_fingerprint(group_fingerprint(row._asdict(), first, last))
 
 
 def _add_record_fingerprints(step: Step) -> None:
     rows = record_rows(step.scope.transaction, step.payload["records"])
-    step.scope.note(*(record_fact(row._asdict()) for row in rows))
+    step.scope.add_fingerprint(*(record_fingerprint(row._asdict()) for row in rows))
 
 
 def _add_agent_fingerprint(step: Step) -> None:
-    step.scope.note(agent_fact(_row(step, schema.agents, step.payload["agent"])._asdict()))
+    step.scope.add_fingerprint(agent_fingerprint(_row(step, schema.agents, step.payload["agent"])._asdict()))
 
 
 def _add_revision_fingerprints(step: Step) -> None:

@@ -24,7 +24,7 @@ from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind, Trait
 from weft.tree.history import HistoryStep
-from weft.tree.marks import counted
+from weft.tree.node_labels import counted
 
 __all__ = ["Redo", "Undo"]
 

@@ -3,7 +3,7 @@
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.queries import ancestor_at_depth, node_row
 from weft.store.rows import NodeRow
-from weft.tree.difference import Difference, word_difference
+from weft.tree.text_diff import Difference, word_difference
 from weft.tree.tree import Mode
 
 __all__ = ["Comparing"]

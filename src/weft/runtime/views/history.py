@@ -11,7 +11,7 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.tree.event_kinds import STEP_KINDS
 from weft.tree.history import HistoryEntry
-from weft.tree.wire import from_microseconds
+from weft.tree.json_names import from_microseconds
 
 __all__ = ["history_of"]
 

@@ -25,10 +25,10 @@ from weft.tree.content import (
     plain_text,
 )
 from weft.tree.edge import SourceRole
-from weft.tree.marks import counted, node_marks
+from weft.tree.json_names import to_wire
 from weft.tree.node import Node
+from weft.tree.node_labels import counted, node_marks
 from weft.tree.tree import Mode, Tree
-from weft.tree.wire import to_wire
 
 __all__ = ["AUTHOR_COLOURS", "node_html", "outline_html", "trees_html"]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import and_, bindparam, func, or_, select
 
-from weft.errors import CrossTreeError, NotFoundError
+from weft.errors import CrossTreeError, InvalidInputError, NotFoundError
 from weft.ids import is_ulid
 from weft.runtime.events.log import Event, event_from_row, grove_id
 from weft.runtime.operations.documents import load_document, load_documents, load_revisions
@@ -60,15 +60,16 @@ from weft.tree.authorship import Span, Version, authorship_of
 from weft.tree.document import Document, Revision
 from weft.tree.edge import EdgeType
 from weft.tree.history import HistoryEntry
+from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
 from weft.tree.path import Cursor, Path
 from weft.tree.project import Project
 from weft.tree.reference import Group, Link, Tag
 from weft.tree.tree import Mode, Tree
-from weft.tree.wire import from_microseconds
 
 __all__ = ["Opened", "Outline", "Reader"]
 
+_LARGEST = 2**63
 _nodes = schema.nodes
 _trees = schema.trees
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
@@ -228,6 +229,9 @@ class Reader:
         self, tree: str, node: str | None = None, *, head: int | None = None, tail: int | None = None
     ) -> Path:
         """Root to node (to the cursor, if none is named), or only its beginning or end."""
+        for name, count in (("head", head), ("tail", tail)):
+            if count is not None and not 0 <= count < _LARGEST:
+                raise InvalidInputError(f"{name} must be between 0 and 2^63 - 1, got {count}", path=name)
         with self._tree(tree) as opened:
             return Path(tuple(self._nodes(opened, self._path_rows(opened, node, head, tail))))
 

@@ -12,7 +12,7 @@ from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.wire import from_microseconds
+from weft.tree.json_names import from_microseconds
 
 __all__ = ["Shelved", "shelved_documents", "shelved_trees"]
 

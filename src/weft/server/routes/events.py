@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 from weft.runtime.events.log import Event
 from weft.runtime.events.subscription import Subscription
 from weft.server.dependencies import ERRORS, Asking, in_thread
-from weft.tree.wire import to_wire
+from weft.tree.json_names import to_wire
 
 __all__ = ["router"]
 

@@ -30,9 +30,9 @@ from weft.runtime.operations.permissions import trees_allowed
 from weft.runtime.views.tree_list import shelved_trees
 from weft.store import schema
 from weft.store.rows import NodeRow
+from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
 from weft.tree.reference import Target, TargetKind
-from weft.tree.wire import from_microseconds
 
 if TYPE_CHECKING:
     from weft.grove.grove import Grove

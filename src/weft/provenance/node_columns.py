@@ -4,18 +4,18 @@ from array import array
 from bisect import bisect_left
 from typing import NamedTuple
 
+from weft.provenance.damaged_rows import fetch, pages
 from weft.provenance.report import Findings
-from weft.provenance.rows import fetch, pages
 from weft.store import schema
 from weft.store.rows import NodeRow
 from weft.store.session import Session
 
-__all__ = ["Columns", "Light", "Neighbours", "light_of", "readable_nodes"]
+__all__ = ["Neighbours", "NodeColumns", "NodeSummary", "readable_nodes", "summary_of"]
 
 _NONE = -1
 
 
-class Light(NamedTuple):
+class NodeSummary(NamedTuple):
     """What other nodes need to know of a node."""
 
     key: int
@@ -31,8 +31,8 @@ class Light(NamedTuple):
     near_instruction: int | None
 
 
-def light_of(row: NodeRow) -> Light:
-    return Light(
+def summary_of(row: NodeRow) -> NodeSummary:
+    return NodeSummary(
         row.key,
         row.ulid,
         row.local_id,
@@ -47,7 +47,7 @@ def light_of(row: NodeRow) -> Light:
     )
 
 
-class Columns:
+class NodeColumns:
     """Rows by their key, in ascending order."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Columns:
         self.created_at = array("q")
 
     @classmethod
-    def load(cls, session: Session, findings: Findings, tree: int) -> "Columns":
+    def load(cls, session: Session, findings: Findings, tree: int) -> "NodeColumns":
         columns = cls()
         for page in pages(session, findings, schema.nodes, schema.nodes.c.key, schema.nodes.c.tree == tree):
             for row in page:
@@ -99,12 +99,12 @@ class Columns:
         key = self.parents[index]
         return None if key == _NONE else key
 
-    def light(self, key: int) -> Light | None:
+    def light(self, key: int) -> NodeSummary | None:
         at = self.index(key)
         if at is None:
             return None
         near, instruction = self._near_attachments[at], self._near_instructions[at]
-        return Light(
+        return NodeSummary(
             key,
             self.ulids[at],
             self._local_ids[at],
@@ -133,12 +133,12 @@ class Neighbours:
     def __init__(self, session: Session, tree: int) -> None:
         self._session = session
         self._tree = tree
-        self._known: dict[int, Light | None] = {}
+        self._known: dict[int, NodeSummary | None] = {}
 
     def learn(self, rows: list[NodeRow]) -> None:
         """Remember these, and fetch what they mention, all at once."""
         for row in rows:
-            self._known[row.key] = light_of(row)
+            self._known[row.key] = summary_of(row)
         for _ in range(2):
             # Twice: a place follows from the parent, and from where the parent's jump leads.
             self._fetch(rows)
@@ -155,10 +155,10 @@ class Neighbours:
         # Rows that cannot be read are reported where they are checked themselves.
         found = readable_nodes(self._session, Findings(), self._tree, missing)
         for key in missing:
-            self._known[key] = light_of(found[key]) if key in found else None
+            self._known[key] = summary_of(found[key]) if key in found else None
 
-    def light(self, key: int) -> Light | None:
+    def light(self, key: int) -> NodeSummary | None:
         if key not in self._known:
             found = readable_nodes(self._session, Findings(), self._tree, [key])
-            self._known[key] = light_of(found[key]) if key in found else None
+            self._known[key] = summary_of(found[key]) if key in found else None
         return self._known[key]

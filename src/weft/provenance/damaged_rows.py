@@ -27,7 +27,7 @@ from sqlalchemy.exc import DBAPIError
 
 from weft.provenance.report import Findings
 from weft.store.session import Session
-from weft.tree.wire import from_microseconds, iso
+from weft.tree.json_names import from_microseconds, iso
 
 __all__ = ["fetch", "is_readable", "pages", "stamp_of", "text_of", "values_of"]
 

@@ -1,4 +1,4 @@
-"""A look at a grove's health. Nothing is changed, unless repair is asked for; then only what is safe."""
+"""Checks of a grove. Nothing is changed, except by `repair`, and then only what is safe."""
 
 import contextlib
 import time
@@ -6,10 +6,9 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Select, func, select, update
+from sqlalchemy import Select, and_, func, select, update
 
 from weft.errors import StorageError, WeftError
-from weft.runtime.moving.checks import broken_chains, wrong_counters
 from weft.runtime.operations.clock import Clock, system_clock
 from weft.store import schema
 from weft.store.base import Store
@@ -20,21 +19,23 @@ from weft.store.migrate import HEAD, require_known, schema_version
 from weft.store.opening import blobs_at, default_address, open_store, path_of
 from weft.store.rows import OUTCOMES
 from weft.store.session import Session
-from weft.store.transaction import Transaction
+from weft.store.statements import count_live
+from weft.store.transaction import GROVE, Transaction
 from weft.tree.attempt import Outcome
+from weft.tree.json_names import from_microseconds, iso
 from weft.tree.progress import Progress, silent
-from weft.tree.wire import from_microseconds, iso
 
-__all__ = ["Examination", "examine"]
+__all__ = ["Examination", "broken_chains", "examine", "wrong_counters"]
 
 _HOUR = 3_600
 _DAY = 24 * _HOUR
 _SKEW = 5 * 60 * 1_000_000
+_COUNT_LIVE = count_live()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """All that was found."""
+    """The findings of all checks."""
 
     grove: str
     findings: tuple[Finding, ...]
@@ -52,7 +53,7 @@ def examine(
     clock: Clock = system_clock,
     progress: Progress = silent,
 ) -> Examination:
-    """Look a grove over; with `repair`, sweep what nobody needs and count anew first."""
+    """Check a grove; `repair` first removes unused files and corrects counters."""
     place = str(address) if address is not None else default_address()
     repaired = tuple(_repair(place)) if repair else ()
     path = path_of(place)
@@ -77,7 +78,7 @@ def _look_at_path(path: Path) -> Iterator[Finding]:
     for leftover in _leftovers(path):
         yield note(
             "files",
-            f"{leftover.name} was left by a backup that was stopped",
+            f"{leftover.name} was left by an interrupted backup",
             "weft doctor --repair removes it",
         )
 
@@ -140,29 +141,31 @@ def _look_at_chains(session: Session, _now: int) -> Iterator[Finding]:
     for words in broken:
         yield wrong("events", words, "weft verify names what differs; restore a backup")
     if not broken:
-        yield good("events", "every event chain ends where it should")
+        yield good("events", "every event chain ends with its last event")
 
 
 def _look_at_counters(session: Session, _now: int) -> Iterator[Finding]:
-    found = list(wrong_counters(session))
-    for _, ulid, _ in found:
-        yield wrong("counters", f"the counters of tree {ulid} are wrong", "weft doctor --repair counts anew")
-    if not found:
-        yield good("counters", "every tree's counters are true")
+    trees = list(wrong_counters(session))
+    for _, ulid, _ in trees:
+        yield wrong(
+            "counters", f"the counters of tree {ulid} are wrong", "weft doctor --repair corrects them"
+        )
+    if not trees:
+        yield good("counters", "every tree's counters are correct")
 
 
 def _look_at_work(session: Session, now: int) -> Iterator[Finding]:
     leases, jobs, attempts = schema.leases, schema.jobs, schema.attempts
     expired = _number(session, select(func.count()).select_from(leases).where(leases.c.expires_at < now))
     if expired:
-        yield note("leases", f"{expired:,} leases ran out without being given back; others may take them")
+        yield note("leases", f"{expired:,} leases expired without being released; others can take them")
     held = select(func.count()).select_from(jobs).where(jobs.c.held_until < now, jobs.c.holder.is_not(None))
     if stuck := _number(session, held):
-        yield note("jobs", f"{stuck:,} jobs are held by a process that is gone; they are taken up again")
+        yield note("jobs", f"{stuck:,} jobs are held by a process that ended; they will be retried")
     running = attempts.c.outcome == OUTCOMES.index(Outcome.RUNNING)
     old = attempts.c.started_at < now - _DAY * 1_000_000
     if open_ended := _number(session, select(func.count()).select_from(attempts).where(running, old)):
-        yield note("attempts", f"{open_ended:,} calls of models have been under way for more than a day")
+        yield note("attempts", f"{open_ended:,} calls of models have been running for more than a day")
     if not (expired or stuck or open_ended):
         yield good("work", "no lease, job or call is stuck")
 
@@ -183,7 +186,7 @@ def _look_at_clock(session: Session, now: int) -> Iterator[Finding]:
             "set the clock, or write with --accept-clock if the earlier time was wrong",
         )
     else:
-        yield good("clock", "the clock is not behind what was written")
+        yield good("clock", "the clock is not behind the last write")
 
 
 def _look_at_blobs(session: Session, blobs: BlobStore) -> Iterator[Finding]:
@@ -197,19 +200,17 @@ def _look_at_blobs(session: Session, blobs: BlobStore) -> Iterator[Finding]:
             "copy them from a backup's folder of blobs; the first is " + min(missing),
         )
     else:
-        yield good("blobs", f"{len(wanted):,} blobs are pointed to, and there")
+        yield good("blobs", f"{len(wanted):,} blobs are referenced, and none is missing")
     if blobs.is_shared():
-        yield note("blobs", f"other groves keep their media in {blobs.folder} too")
+        yield note("blobs", f"other groves store blobs in {blobs.folder} too")
     elif unused := there - wanted:
         yield note(
             "blobs",
-            f"{len(unused):,} blobs are not pointed to by any node",
+            f"{len(unused):,} blobs are not referenced by any node",
             "weft doctor --repair removes those older than a day",
         )
     if leftovers := list(blobs.leftovers()):
-        yield note(
-            "blobs", f"{len(leftovers):,} blobs were left half-written", "weft doctor --repair removes them"
-        )
+        yield note("blobs", f"{len(leftovers):,} blobs are incomplete", "weft doctor --repair removes them")
 
 
 def _leftovers(path: Path) -> list[Path]:
@@ -217,7 +218,7 @@ def _leftovers(path: Path) -> list[Path]:
 
 
 def _repair(place: str) -> Iterator[str]:
-    """What can be done without losing anything that anybody could want."""
+    """Remove unused files and correct counters: nothing that is needed is lost."""
     path = path_of(place)
     for leftover in _leftovers(path) if path is not None else ():
         if _is_older(leftover, _DAY):
@@ -227,7 +228,7 @@ def _repair(place: str) -> Iterator[str]:
     try:
         yield from _sweep_blobs(store)
         for ulid in store.write(_recount):
-            yield f"counted tree {ulid} anew"
+            yield f"corrected the counters of tree {ulid}"
     finally:
         store.close()
 
@@ -237,11 +238,11 @@ def _sweep_blobs(store: Store) -> Iterator[str]:
     for leftover in list(store.blobs.leftovers()):
         if _is_older(leftover, _DAY):
             leftover.unlink(missing_ok=True)
-            yield f"removed half-written {leftover.name}"
+            yield f"removed incomplete {leftover.name}"
     with store.read() as session:
         store.blobs.grove = session.execute(select(schema.grove.c.ulid)).scalar()
     if store.blobs.is_shared():
-        # Nobody can tell what another grove needs.
+        # This grove does not know what the others need.
         return
     old = [(ref, stored) for ref, stored in store.blobs.all() if _is_older(store.blobs.path(ref), _DAY)]
     with store.read() as session:
@@ -262,9 +263,43 @@ def _is_older(path: Path, seconds: float) -> bool:
 
 def _recount(transaction: Transaction) -> list[str]:
     trees = schema.trees
-    found: list[str] = []
+    corrected: list[str] = []
     for key, ulid, counters in list(wrong_counters(transaction)):
         transaction.execute(update(trees).where(trees.c.key == key).values(**counters))
-        found.append(ulid)
+        corrected.append(ulid)
     transaction.cache.trees.clear()
-    return found
+    return corrected
+
+
+def broken_chains(session: Session) -> Iterator[str]:
+    """Chains that do not end with their head, or lack events. No hash is recomputed."""
+    events, trees = schema.events, schema.trees
+    counts = {
+        row.tree: (int(row.there), int(row.last))
+        for row in session.execute(
+            select(
+                events.c.tree, func.count().label("there"), func.max(events.c.ordinal).label("last")
+            ).group_by(events.c.tree)
+        )
+    }
+    last = and_(events.c.tree == trees.c.key, events.c.ordinal == trees.c.events)
+    listed = select(trees.c.key, trees.c.ulid, trees.c.events, trees.c.head, events.c.hash)
+    for row in session.execute(listed.join(events, last, isouter=True).order_by(trees.c.key)):
+        if counts.get(row.key, (0, 0)) != (row.events, row.events) or row.head != row.hash:
+            yield f"the event chain of tree {row.ulid} does not end with its last event"
+    own = session.execute(schema.grove.select()).one_or_none()
+    if own is None:
+        return
+    at_end = (events.c.tree == GROVE, events.c.ordinal == own.events)
+    head = session.execute(select(events.c.hash).where(*at_end)).scalar_one_or_none()
+    if counts.get(GROVE, (0, 0)) != (own.events, own.events) or own.head != head:
+        yield "the grove's own event chain does not end with its last event"
+
+
+def wrong_counters(session: Session) -> Iterator[tuple[int, str, dict[str, int]]]:
+    """Trees whose counters differ from a new count: key, id, and the correct counters."""
+    trees = schema.trees
+    for row in session.execute(trees.select().order_by(trees.c.key)).all():
+        live = session.execute(_COUNT_LIVE, {"in_tree": row.key}).one()
+        if (live.nodes, live.branches, live.depth) != (row.nodes, row.branches, row.depth):
+            yield row.key, row.ulid, {"nodes": live.nodes, "branches": live.branches, "depth": live.depth}

@@ -1,4 +1,4 @@
-"""What there is to show for a node: its chain, its timestamps, what was asked and what came back."""
+"""The evidence for a node: its chain, its timestamps, the request and the raw response."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from weft.errors import NotFoundError, StorageError
 from weft.provenance.ancestry import ancestry
 from weft.provenance.bundle import BundleWriter
 from weft.provenance.chain import hashed_value
-from weft.provenance.columns import Neighbours, readable_nodes
-from weft.provenance.nodes import AgentFacts, Around, belongings_of, facts_of
+from weft.provenance.damaged_rows import values_of
+from weft.provenance.node_columns import Neighbours, readable_nodes
+from weft.provenance.nodes import AgentTable, Surroundings, attached_rows, facts_of
 from weft.provenance.report import Findings, Report, Verdict
-from weft.provenance.rows import values_of
-from weft.provenance.stamps import STAMP_STATES, StampStatus
+from weft.provenance.timestamps import STAMP_STATES, StampStatus
 from weft.provenance.verify import verify_grove, verify_nodes, verify_tree
 from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.store import schema
@@ -33,8 +33,8 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
 from weft.tree.attempt import Usage
 from weft.tree.content import blob_refs
+from weft.tree.json_names import from_microseconds, iso, to_wire
 from weft.tree.progress import Progress
-from weft.tree.wire import from_microseconds, iso, to_wire
 
 __all__ = ["Evidence", "Provenance", "ProvenanceHandle", "SourceHash", "Stamp"]
 
@@ -43,7 +43,7 @@ _SOME = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """A time that an outside authority vouches for, or has yet to."""
+    """A time that an outside authority has certified, or is asked to."""
 
     id: str
     target: str
@@ -108,8 +108,8 @@ class ProvenanceHandle:
 
     def __repr__(self) -> str:
         certified = self.certified_at
-        told = "not certified" if certified is None else f"certified {iso(certified)}"
-        return f"<Provenance [{self.value.local_id}] {self.chain}, {told}>"
+        time = "not certified" if certified is None else f"certified {iso(certified)}"
+        return f"<Provenance [{self.value.local_id}] {self.chain}, {time}>"
 
     @property
     def chain(self) -> Verdict:
@@ -138,7 +138,7 @@ class ProvenanceHandle:
 
     @property
     def manifest(self) -> bytes | None:
-        """What the request was made of, and why."""
+        """The manifest of the request."""
         return self._evidence.manifest(self.value.tree_id, self.value.node_id)
 
     def save_bundle(self, path: str | Path, progress: Progress | None = None) -> int:
@@ -160,7 +160,7 @@ class Evidence:
         return key
 
     def _require_look(self, session: Session) -> None:
-        """Whoever owns the grove may always look: its own rights may be what was damaged."""
+        """The owner may always look: the owner's own permissions may be what was damaged."""
         owners = values_of(session, select(schema.grove.c.owner), int)
         if self.actor not in map(Actor, owners):
             require_permission(session, self.actor, Permission.LOOM_AWARE, "look")
@@ -198,8 +198,8 @@ class Evidence:
         ulid = session.execute(select(schema.trees.c.ulid).where(schema.trees.c.key == tree)).scalar_one()
         agents = schema.agents
         author = session.execute(select(agents).where(agents.c.key == row.author)).one()
-        mine = belongings_of(session, Findings(), tree, [row.key])
-        around = Around(ulid, Neighbours(session, tree), AgentFacts({row.author: author.ulid}, {}))
+        mine = attached_rows(session, Findings(), tree, [row.key])
+        around = Surroundings(ulid, Neighbours(session, tree), AgentTable({row.author: author.ulid}, {}))
         content = load_content(row.kind, mine.texts[row.key])
         facts = facts_of(Findings(), row, mine, around, content)
         if facts is None:
@@ -239,7 +239,7 @@ class Evidence:
             return None if attempt is None else b"".join(request_segments(session, key, attempt.key))
 
     def manifest(self, tree: str, node: str) -> bytes | None:
-        """What the request was made of, and why."""
+        """The manifest of the request."""
         with self.store.read() as session:
             key = self._open(session, tree)
             attempt = _attempt(session, key, find_node(session, key, node))
@@ -311,14 +311,14 @@ def _lines(
     agents = schema.agents
     names = {row.key: row.ulid for row in session.execute(select(agents.c.key, agents.c.ulid))}
     lookup = Neighbours(session, tree)
-    around = Around(ulid, lookup, AgentFacts(names, {}))
+    around = Surroundings(ulid, lookup, AgentTable(names, {}))
     for start in range(0, len(keys), _SOME):
         some = keys[start : start + _SOME]
         rows = list(readable_nodes(session, Findings(), tree, some).values())
         if len(rows) < len(some):
             raise NotFoundError("a node that others were written from is not there", hint="verify the tree")
         lookup.learn(rows)
-        mine = belongings_of(session, Findings(), tree, [row.key for row in rows])
+        mine = attached_rows(session, Findings(), tree, [row.key for row in rows])
         for row in sorted(rows, key=lambda row: row.key):
             content = load_content(row.kind, mine.texts[row.key])
             facts = facts_of(Findings(), row, mine, around, content)

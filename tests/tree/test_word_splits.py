@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.covers import covers
 
-from weft.tree.words import placed_words, split_words
+from weft.tree.word_splits import placed_words, split_words
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60) | st.text(
     st.sampled_from("aÁé ß.'-_1北京がｶﾞ한글ไทยहिन्🎉\u0301\u200b\u00ad\u1112\u1161\u11ab"), max_size=40

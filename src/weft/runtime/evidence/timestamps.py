@@ -1,45 +1,67 @@
-"""Timestamps: whom to ask, what to have certified, and what came back."""
+"""Timestamps: choose authorities, ask them to certify hashes, store and retry their answers.
+
+Pending timestamps are rows of the database, so that a restart loses none.
+"""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import orjson
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
-from weft.errors import ConflictError, InvalidInputError, NotFoundError
-from weft.provenance.authority import Token, check_authority, load_anchors
-from weft.provenance.facts import timestamp_fact
-from weft.provenance.stamps import STAMP_STATES, StampStatus, heads_statement
+from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnavailableError, WeftError
+from weft.provenance.authority import Token, check_authority, load_anchors, request_token
+from weft.provenance.fingerprints import timestamp_fingerprint
+from weft.provenance.timestamps import STAMP_STATES, StampStatus, heads_statement
 from weft.runtime.operations.agents import require_person
-from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.executor import Editing, Executor
+from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import put_preferences
 from weft.store import schema
-from weft.store.jobs import TIMESTAMP_JOB, enqueue
+from weft.store.jobs import TIMESTAMP_JOB, drop_waiting, enqueue
 from weft.store.session import Session
-from weft.store.transaction import GROVE
+from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
-from weft.tree.wire import to_microseconds
+from weft.tree.json_names import to_microseconds
 
-__all__ = ["Authority", "Certify", "RequestTimestamp", "SetAuthorities", "authorities_of"]
+__all__ = [
+    "Authority",
+    "Certify",
+    "RequestTimestamp",
+    "SetAuthorities",
+    "Stamped",
+    "authorities_of",
+    "fetch_due",
+    "next_try_after",
+    "plan_next",
+    "stamp_pending",
+]
 
 _stamps = schema.timestamps
 _PREFERENCE = "timestampAuthorities"
 _AUTHORITY_LIMIT = 16
+_PENDING = STAMP_STATES.index(StampStatus.PENDING)
+_UNAVAILABLE = STAMP_STATES.index(StampStatus.UNAVAILABLE)
+_FIRST_WAIT = 30 * 1_000_000
+_LONGEST_WAIT = 6 * 60 * 60 * 1_000_000
+_TRIES = 24
+"""With these waits, about four days."""
+_SOME = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """Who certifies times: its address, and the certificates its answers are checked against."""
+    """An authority's address, and the certificates that its answers are checked against."""
 
     url: str
     certificates: str
 
 
 def authorities_of(session: Session) -> list[Authority]:
-    """Those the owner chose; none by default, so that nothing leaves the machine unasked."""
+    """The authorities that the owner chose; none by default, so that nothing leaves the machine unasked."""
     preferences = orjson.loads(session.execute(select(schema.grove.c.preferences)).scalar_one())
     return [Authority(each["url"], each["certificates"]) for each in preferences.get(_PREFERENCE, ())]
 
@@ -73,7 +95,7 @@ class SetAuthorities(Editing):
 class RequestTimestamp(Editing):
     """Ask for a node's hash, or (without a node) the heads of all chains, to be certified.
 
-    Only notes the wish: one for each authority. Asking them is done in the background.
+    Writes one pending row for each authority; the background asks the authorities.
     """
 
     verb: ClassVar[str] = "timestamp"
@@ -111,7 +133,7 @@ class RequestTimestamp(Editing):
                 "created_at": scope.now,
             }
             transaction.add(_stamps, stamp)
-            scope.note(timestamp_fact(stamp))
+            scope.add_fingerprint(timestamp_fingerprint(stamp))
             made.append(stamp["ulid"])
         enqueue(transaction, TIMESTAMP_JOB, now=scope.now)
         scope.record(tree, self.verb, {"timestamps": made, "target": target}, {})
@@ -135,7 +157,7 @@ class RequestTimestamp(Editing):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certify(Editing):
-    """Keep what an authority answered. It was checked before."""
+    """Store an authority's checked answer."""
 
     verb: ClassVar[str] = "certify"
     tree: str | None
@@ -162,5 +184,106 @@ class Certify(Editing):
             "error": None,
         }
         transaction.execute(update(_stamps).where(mine).values(**changes))
-        scope.note(timestamp_fact({**row, **changes}))
+        scope.add_fingerprint(timestamp_fingerprint({**row, **changes}))
         scope.record(tree, self.verb, {"timestamp": self.stamp}, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Stamped:
+    """The result of asking the authorities once."""
+
+    certified: int = 0
+    failed: int = 0
+    waiting: int = 0
+
+
+def next_try_after(attempts: int) -> int:
+    """Microseconds to wait after so many tries: twice as long each time, up to six hours."""
+    return min(_FIRST_WAIT << min(attempts - 1, 20), _LONGEST_WAIT)
+
+
+def fetch_due(gate: Executor, actor: Actor, *, ended: Callable[[], bool]) -> None:
+    """The job: ask for what is due, and schedule the next try."""
+    stamp_pending(gate, actor, gate.clock(), ended=ended)
+    gate.store.write(lambda transaction: plan_next(transaction, gate.clock()))
+
+
+def plan_next(transaction: Transaction, now: int) -> None:
+    """Schedule the next try of the timestamps that are still pending."""
+    due = select(func.min(_stamps.c.next_try)).where(_stamps.c.status == _PENDING)
+    moment = transaction.execute(due).scalar()
+    drop_waiting(transaction, TIMESTAMP_JOB)
+    if moment is not None:
+        enqueue(transaction, TIMESTAMP_JOB, now=now, run_after=moment)
+
+
+def stamp_pending(
+    gate: Executor,
+    actor: Actor,
+    now: int,
+    *,
+    everything: bool = False,
+    timeout: float = 10.0,
+    ended: Callable[[], bool] = lambda: False,
+) -> Stamped:
+    """Ask the authorities for what is due (or, with `everything`, for all that is pending) once.
+
+    No lock is held meanwhile. A failure is stored with the time of the next try.
+    """
+    with gate.store.read() as session:
+        anchors = {each.url: each.certificates for each in authorities_of(session)}
+        rows = _due(session, None if everything else now)
+    certified = failed = 0
+    for row in rows:
+        if ended():
+            break
+        try:
+            token = _ask(row, anchors, timeout)
+            gate.perform(actor, Certify(tree=row.tree_ulid, stamp=row.ulid, token=token))
+            certified += 1
+        except ConflictError:
+            continue
+        except WeftError as error:
+            _note_failure(gate, row, error, now)
+            failed += 1
+    with gate.store.read() as session:
+        pending = select(func.count()).select_from(_stamps).where(_stamps.c.status == _PENDING)
+        return Stamped(certified, failed, session.execute(pending).scalar_one())
+
+
+def _due(session: Session, now: int | None) -> list[Any]:
+    trees = schema.trees
+    chosen = (
+        select(_stamps, trees.c.ulid.label("tree_ulid"))
+        .outerjoin(trees, trees.c.key == _stamps.c.tree)
+        .where(_stamps.c.status == _PENDING)
+        .order_by(_stamps.c.next_try)
+        .limit(_SOME)
+    )
+    return list(session.execute(chosen if now is None else chosen.where(_stamps.c.next_try <= now)))
+
+
+def _ask(row: Any, anchors: dict[str, str], timeout: float) -> Token:
+    certificates = anchors.get(row.authority)
+    if certificates is None:
+        raise UnavailableError(f"{row.authority} is no longer one of the grove's authorities")
+    return request_token(row.authority, row.digest, certificates.encode(), timeout=timeout)
+
+
+def _note_failure(gate: Executor, row: Any, error: WeftError, now: int) -> None:
+    attempts = row.attempts + 1
+    over = attempts >= _TRIES
+
+    def work(transaction: Transaction) -> None:
+        transaction.execute(
+            update(_stamps)
+            .where(_stamps.c.tree == row.tree, _stamps.c.ulid == row.ulid, _stamps.c.status == _PENDING)
+            .values(
+                attempts=attempts,
+                next_try=None if over else now + next_try_after(attempts),
+                error=error.message[:500],
+                status=_UNAVAILABLE if over else _PENDING,
+            )
+        )
+
+    gate.store.write(work)

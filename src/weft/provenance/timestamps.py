@@ -1,4 +1,4 @@
-"""Timestamps as they are kept: what each was taken over, and whether it still says so."""
+"""Stored timestamps: what each was taken over, and whether its token still certifies that."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -11,24 +11,24 @@ from sqlalchemy import select
 
 from weft.errors import WeftError
 from weft.provenance.authority import certified_time
+from weft.provenance.damaged_rows import fetch
 from weft.provenance.events import EventRecord
-from weft.provenance.facts import timestamp_fact
-from weft.provenance.holdings import Inspection, vouch
+from weft.provenance.fingerprints import timestamp_fingerprint
 from weft.provenance.report import Findings
-from weft.provenance.rows import fetch
+from weft.provenance.table_checks import Inspection, compare_fingerprint
 from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import GROVE
-from weft.tree.wire import to_microseconds
+from weft.tree.json_names import to_microseconds
 
 __all__ = [
     "STAMP_STATES",
-    "Pledges",
+    "CertifiedHeads",
     "StampStatus",
     "check_all_stamps",
     "check_stamps_of",
     "heads_statement",
-    "read_pledges",
+    "read_certified_heads",
 ]
 
 HEADS_ALGORITHM = "weft-heads-1"
@@ -56,35 +56,35 @@ def heads_statement(session: Session) -> str:
 
 
 @dataclass(slots=True)
-class Pledges:
-    """Which hash an event of a chain had when somebody outside certified it."""
+class CertifiedHeads:
+    """The hashes of events that an authority certified."""
 
     heads: dict[str, dict[int, tuple[bytes, str]]] = field(
         default_factory=dict[str, "dict[int, tuple[bytes, str]]"]
     )
-    """Chain → ordinal → hash, and the timestamp that says so."""
+    """Chain → ordinal → hash, and the timestamp that certifies it."""
 
     def check(self, findings: Findings, chain: str, event: EventRecord) -> None:
-        pledged = self.heads.get(chain, {}).pop(event.ordinal, None)
-        if pledged is not None:
+        certified = self.heads.get(chain, {}).pop(event.ordinal, None)
+        if certified is not None:
             name = f"{chain}/{event.ordinal}"
-            findings.compare("event", name, f"hash in timestamp {pledged[1]}", event.hash, pledged[0])
+            findings.compare("event", name, f"hash in timestamp {certified[1]}", event.hash, certified[0])
 
-    def tell_missing(self, findings: Findings, chain: str, count: int) -> None:
+    def report_missing(self, findings: Findings, chain: str, count: int) -> None:
         for ordinal, (_, stamp) in sorted(self.heads.get(chain, {}).items()):
             findings.missing("event", f"{chain}/{ordinal}", f"the event that timestamp {stamp} is over")
             findings.differs = findings.differs or ordinal > count
 
 
-def read_pledges(session: Session, findings: Findings) -> Pledges:
-    """What the grove's own timestamps say about its chains."""
-    pledges = Pledges()
+def read_certified_heads(session: Session, findings: Findings) -> CertifiedHeads:
+    """The heads of chains in the grove's own timestamps."""
+    certified = CertifiedHeads()
     stamps = schema.timestamps
     whole = stamps.c.statement.is_not(None)
     for row in fetch(session, findings, stamps, stamps.c.tree == GROVE, whole):
         for chain, ordinal, head in _heads(row.statement):
-            pledges.heads.setdefault(chain, {})[ordinal] = (head, row.ulid)
-    return pledges
+            certified.heads.setdefault(chain, {})[ordinal] = (head, row.ulid)
+    return certified
 
 
 def _heads(statement: str) -> list[tuple[str, int, bytes]]:
@@ -97,13 +97,13 @@ def _heads(statement: str) -> list[tuple[str, int, bytes]]:
 
 
 def check_all_stamps(inspection: Inspection, hashes: Mapping[str, bytes]) -> None:
-    """Every timestamp of a tree, or of the grove, and what its chain says of it."""
+    """Every timestamp of a tree, or of the grove, against its target and its fingerprint."""
     stamps = schema.timestamps
     rows = fetch(inspection.session, inspection.findings, stamps, stamps.c.tree == inspection.tree)
     _check_rows(inspection.findings, rows, hashes)
     for row in rows:
-        told = "target, digest, authority, token or certificates"
-        vouch(inspection, "timestamp", row.ulid, told, timestamp_fact(row._asdict()))
+        covered = "target, digest, authority, token or certificates"
+        compare_fingerprint(inspection, "timestamp", row.ulid, covered, timestamp_fingerprint(row._asdict()))
 
 
 def check_stamps_of(session: Session, findings: Findings, tree: int, hashes: Mapping[str, bytes]) -> None:

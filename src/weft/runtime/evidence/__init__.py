@@ -1,0 +1,1 @@
+"""Evidence for nodes: their provenance in one view, verification, bundles, and timestamps of authorities."""
