@@ -15,23 +15,23 @@ __all__ = ["run_continue"]
 _NOBODY = "ask the human to add one, or to generate"
 
 
-def run_continue(desk: CommandContext, action: v.Continue) -> CommandOutcome:
+def run_continue(context: CommandContext, action: v.Continue) -> CommandOutcome:
     """Wait for the continuations; what had come of one that failed is kept as interrupted."""
-    start = desk.row(action.start)
-    subject = _subject(desk, action.agent)
+    start = context.row(action.start)
+    subject = _subject(context, action.agent)
     wishes = Wishes(
         n=action.n,
         agents=(subject.id,),
         temperature=action.temperature,
         max_tokens=action.tokens,
         stop=action.stop or None,
-        chain=desk.session.chain,
+        chain=context.session.chain,
         moves=False,
         as_subjects=True,
-        unattended=desk.session.unattended,
+        unattended=context.session.unattended,
     )
-    session = desk.session
-    with desk.loom.generations.stream(desk.tree, start.ulid, wishes) as stream:
+    session = context.session
+    with context.loom.generations.stream(context.tree, start.ulid, wishes) as stream:
         session.stream = stream
         if session.is_stopped:
             stream.stop()
@@ -51,17 +51,17 @@ def run_continue(desk: CommandContext, action: v.Continue) -> CommandOutcome:
     return CommandOutcome(text="\n".join(lines), detail=count, nodes=tuple(names))
 
 
-def _subject(desk: CommandContext, named: str | None) -> Agent:
+def _subject(context: CommandContext, named: str | None) -> Agent:
     if named is None:
-        return _anybody(desk)
+        return _anybody(context)
     try:
-        with desk.see.store.read() as session:
+        with context.see.store.read() as session:
             found, _ = model_agent(session, named)
     except NotFoundError as error:
-        names = [agent.name for agent in _others(desk)]
+        names = [agent.name for agent in _others(context)]
         raise NotFoundError(error.message, hint=names_hint(names, _NOBODY)) from None
-    if found.id in desk.session.chain:
-        raise not_itself(found.name, is_self=found.id == desk.session.agent.id)
+    if found.id in context.session.chain:
+        raise not_itself(found.name, is_self=found.id == context.session.agent.id)
     return found
 
 
@@ -70,22 +70,22 @@ def not_itself(name: str, *, is_self: bool) -> PermissionDeniedError:
     return PermissionDeniedError(why, hint='name another: → continue using agent:"…"')
 
 
-def _others(desk: CommandContext) -> list[Agent]:
+def _others(context: CommandContext) -> list[Agent]:
     """Who may be asked, the last to come first."""
-    usable = set(desk.loom.generations.registry.names)
+    usable = set(context.loom.generations.registry.names)
     return [
         agent
-        for agent in desk.loom.read.agents()[::-1]
+        for agent in context.loom.read.agents()[::-1]
         if agent.type is AgentType.MODEL
-        and agent.id not in desk.session.chain
+        and agent.id not in context.session.chain
         and ModelName.parse(agent.model_ref or "").provider in usable
     ]
 
 
-def _anybody(desk: CommandContext) -> Agent:
+def _anybody(context: CommandContext) -> Agent:
     """The grove's default, else the model agent that came last, of those who may be asked: subjects first."""
-    chosen = desk.loom.generations.default_agent
-    others = _others(desk)
+    chosen = context.loom.generations.default_agent
+    others = _others(context)
     if not others:
         raise NotFoundError("there is no other agent to continue", hint=_NOBODY)
     subjects = [agent for agent in others if not agent.loom_aware] or others

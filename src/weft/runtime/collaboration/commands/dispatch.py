@@ -14,9 +14,9 @@ from weft.runtime.collaboration.commands.reference_commands import run_reference
 __all__ = ["dispatch"]
 
 
-def dispatch(desk: CommandContext) -> CommandOutcome:
+def dispatch(context: CommandContext) -> CommandOutcome:
     """Do what a command asks for, or raise and change nothing."""
-    match desk.command.action:
+    match context.command.action:
         case (
             v.View()
             | v.ViewBranch()
@@ -27,13 +27,13 @@ def dispatch(desk: CommandContext) -> CommandOutcome:
             | v.Search()
             | v.Help()
         ) as action:
-            return run_query(desk, action)
+            return run_query(context, action)
         case (v.Think() | v.Pin() | v.Stash() | v.Recall() | v.Drop() | v.Memory()) as action:
-            return run_memory_command(desk, action)
+            return run_memory_command(context, action)
         case (
             v.Respond() | v.Annotate() | v.Edit() | v.Merge() | v.Split() | v.Join() | v.Attach()
         ) as action:
-            return run_node_command(desk, action)
+            return run_node_command(context, action)
         case (
             v.Link()
             | v.Unlink()
@@ -50,12 +50,12 @@ def dispatch(desk: CommandContext) -> CommandOutcome:
             | v.Undo()
             | v.Redo()
         ) as action:
-            return run_reference_command(desk, action)
+            return run_reference_command(context, action)
         case v.Continue() as action:
-            return run_continue(desk, action)
+            return run_continue(context, action)
         case v.Read() as action:
-            return read_document(desk, action)
+            return read_document(context, action)
         case v.Write() as action:
-            return write_document(desk, action)
+            return write_document(context, action)
         case _:
-            assert_never(desk.command.action)
+            assert_never(context.command.action)

@@ -23,13 +23,13 @@ from weft.tree.document import (
 __all__ = ["read_document", "write_document"]
 
 
-def read_document(desk: CommandContext, action: v.Read) -> CommandOutcome:
-    found = desk.document(action.document)
-    desk.session.read_revisions[found.id] = found.revision
+def read_document(context: CommandContext, action: v.Read) -> CommandOutcome:
+    found = context.document(action.document)
+    context.session.read_revisions[found.id] = found.revision
     text, part = found.content, ""
     match action.part:
         case v.SummaryOnly():
-            text, part = brief_document(desk.session, found), "summary"
+            text, part = brief_document(context.session, found), "summary"
         case v.Lines(first, last):
             text, part = lines_of(text, first, last), f"lines {first}-{last}"
         case v.SectionOf(section):
@@ -44,14 +44,14 @@ def read_document(desk: CommandContext, action: v.Read) -> CommandOutcome:
     )
 
 
-def write_document(desk: CommandContext, action: v.Write) -> CommandOutcome:
-    found, place, text = desk.document(action.document), action.place, action.text
+def write_document(context: CommandContext, action: v.Write) -> CommandOutcome:
+    found, place, text = context.document(action.document), action.place, action.text
     change, revision = partial(_changed, place=place, new=text), None
     if _counts_lines(place):
         # Lines are counted in the text that was read: where it has changed since, they mean others.
-        revision = desk.session.read_revisions.get(found.id)
-    saved, is_new = desk.perform(WriteInDocument(document=found.id, change=change, revision=revision))
-    desk.session.read_revisions[found.id] = saved.revision
+        revision = context.session.read_revisions.get(found.id)
+    saved, is_new = context.perform(WriteInDocument(document=found.id, change=change, revision=revision))
+    context.session.read_revisions[found.id] = saved.revision
     if not is_new:
         return CommandOutcome(
             text=reply.wrote(saved.title, "nothing changed", saved.revision), detail="nothing changed"

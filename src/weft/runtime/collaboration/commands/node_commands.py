@@ -18,31 +18,31 @@ __all__ = ["run_node_command"]
 Making: TypeAlias = v.Respond | v.Annotate | v.Edit | v.Merge | v.Split | v.Join | v.Attach
 
 
-def run_node_command(desk: CommandContext, action: Making) -> CommandOutcome:
-    tree = desk.tree
+def run_node_command(context: CommandContext, action: Making) -> CommandOutcome:
+    tree = context.tree
     match action:
         case v.Respond():
-            return _respond(desk, action)
+            return _respond(context, action)
         case v.Annotate(reference, text):
-            on = desk.row(reference)
-            made = desk.loom.perform(Annotate(tree=tree, node=on.ulid, content=text))
+            on = context.row(reference)
+            made = context.loom.perform(Annotate(tree=tree, node=on.ulid, content=text))
             return _made(reply.annotated(on.local_id, made.local_id), made)
         case v.Edit(reference, text):
-            old = desk.row(reference)
-            made = desk.loom.perform(Edit(tree=tree, node=old.ulid, content=text))
-            return _made(reply.edited(made.local_id, old.local_id, desk.see.mode(tree)), made)
+            old = context.row(reference)
+            made = context.loom.perform(Edit(tree=tree, node=old.ulid, content=text))
+            return _made(reply.edited(made.local_id, old.local_id, context.see.mode(tree)), made)
         case v.Merge(references, text):
-            rows = [desk.row(each) for each in references]
-            made = desk.loom.perform(Merge(tree=tree, nodes=[row.ulid for row in rows], content=text))
+            rows = [context.row(each) for each in references]
+            made = context.loom.perform(Merge(tree=tree, nodes=[row.ulid for row in rows], content=text))
             return _made(reply.merged(made.local_id, [row.local_id for row in rows]), made)
         case v.Split(reference, at):
-            old = desk.row(reference)
-            first, second = desk.loom.perform(Split(tree=tree, node=old.ulid, at=at))
+            old = context.row(reference)
+            first, second = context.loom.perform(Split(tree=tree, node=old.ulid, at=at))
             return _made(reply.split(old.local_id, first.local_id, second.local_id), first, second)
         case v.Join(reference):
-            return _join(desk, reference)
+            return _join(context, reference)
         case v.Attach(reference, item):
-            return _attach(desk, reference, item)
+            return _attach(context, reference, item)
         case _:
             assert_never(action)
 
@@ -51,38 +51,38 @@ def _made(text: str, *nodes: Node) -> CommandOutcome:
     return CommandOutcome(text=text, nodes=tuple(node.local_id for node in nodes))
 
 
-def _respond(desk: CommandContext, action: v.Respond) -> CommandOutcome:
-    to = desk.row(action.node)
+def _respond(context: CommandContext, action: v.Respond) -> CommandOutcome:
+    to = context.row(action.node)
     sources = [
-        *(Source(desk.row(each).ulid, SourceRole.CONTEXT) for each in action.context),
-        *(Source(desk.row(each).ulid, SourceRole.INSTRUCTION) for each in action.instruction),
+        *(Source(context.row(each).ulid, SourceRole.CONTEXT) for each in action.context),
+        *(Source(context.row(each).ulid, SourceRole.INSTRUCTION) for each in action.instruction),
     ]
-    append = Append(tree=desk.tree, parent=to.ulid, content=action.text, sources=sources)
-    made = desk.loom.perform(append)
+    append = Append(tree=context.tree, parent=to.ulid, content=action.text, sources=sources)
+    made = context.loom.perform(append)
     return _made(reply.responded(made.local_id, to.local_id), made)
 
 
-def _join(desk: CommandContext, reference: str) -> CommandOutcome:
-    first = desk.row(reference)
-    made = desk.loom.perform(Join(tree=desk.tree, node=first.ulid))
-    return _made(reply.joined(made.local_id, first.local_id, joined_with(desk)), made)
+def _join(context: CommandContext, reference: str) -> CommandOutcome:
+    first = context.row(reference)
+    made = context.loom.perform(Join(tree=context.tree, node=first.ulid))
+    return _made(reply.joined(made.local_id, first.local_id, joined_with(context)), made)
 
 
-def _attach(desk: CommandContext, reference: str, item: str) -> CommandOutcome:
-    to, text = desk.row(reference), item.strip()
+def _attach(context: CommandContext, reference: str, item: str) -> CommandOutcome:
+    to, text = context.row(reference), item.strip()
     kind, _, title = text.partition(":")
     if kind in {"doc", "document"}:
-        found = desk.document(title.strip().strip('"“”'))
-        attach_all(desk.loom.caller, desk.tree, to.ulid, [f"doc:{found.id}"])
+        found = context.document(title.strip().strip('"“”'))
+        attach_all(context.loom.caller, context.tree, to.ulid, [f"doc:{found.id}"])
         shown = reply.called("doc", found.title)
     elif text.startswith("[") and text.endswith("]"):
         # A node of this tree is nothing that would have to be read elsewhere.
-        said = desk.node(text)
+        said = context.node(text)
         items = [item_of(node_item(said.local_id, said.text))]
-        desk.loom.perform(AttachAll(tree=desk.tree, node=to.ulid, items=items))
+        context.loom.perform(AttachAll(tree=context.tree, node=to.ulid, items=items))
         shown = f"[{said.local_id}]"
     else:
         shown = reply.quoted(item)
-        if not attach_all(desk.loom.caller, desk.tree, to.ulid, [text]):
+        if not attach_all(context.loom.caller, context.tree, to.ulid, [text]):
             return unchanged(f"all of {shown} is attached to [{to.local_id}] already")
     return CommandOutcome(text=reply.attached(to.local_id, shown))

@@ -44,24 +44,24 @@ DEEPEST = 100
 _EXCERPT = 80
 
 
-def run_query(desk: CommandContext, action: Looking) -> CommandOutcome:
+def run_query(context: CommandContext, action: Looking) -> CommandOutcome:
     match action:
         case v.View():
-            return _view(desk, action)
+            return _view(context, action)
         case v.ViewBranch():
-            return _branch(desk, action)
+            return _branch(context, action)
         case v.ViewResult(number):
-            return _result(desk, number)
+            return _result(context, number)
         case v.List():
-            return _list(desk, action)
+            return _list(context, action)
         case v.Tree():
-            return _draw(desk, action)
+            return _draw(context, action)
         case v.Switch(to):
-            return _switch(desk, to)
+            return _switch(context, to)
         case v.Search(query):
-            return _search(desk, query)
+            return _search(context, query)
         case v.Help(name):
-            mine, crossing = desk.session.permissions, desk.session.crossing
+            mine, crossing = context.session.permissions, context.session.crossing
             on = None if name is None else help_on(name, mine, crossing=crossing)
             return CommandOutcome(text=on or help_text(mine, crossing=crossing))
         case _:
@@ -73,33 +73,33 @@ def summed_up(nodes: Iterable[Node]) -> str:
     return "\n".join(f"[{node.local_id}] {in_brief(node)[0].removeprefix(EXTRACT)}" for node in nodes)
 
 
-def _view(desk: CommandContext, action: v.View) -> CommandOutcome:
-    node = desk.node(action.node)
+def _view(context: CommandContext, action: v.View) -> CommandOutcome:
+    node = context.node(action.node)
     notes, count = [], 0
     if action.annotations:
-        notes, count = desk.see.hanging(desk.tree, node.id, annotations=True, limit=_MOST_NOTES)
-    facts = desk.facts([node, *notes])
-    text, is_short = (words_of(node.content), False) if action.full else brief_node(desk.session, node)
-    shown = [_shown(desk, each, facts) for each in notes]
-    told = Shown(desk.heading(node, facts), escape_look_alikes(text))
+        notes, count = context.see.hanging(context.tree, node.id, annotations=True, limit=_MOST_NOTES)
+    facts = context.facts([node, *notes])
+    text, is_short = (words_of(node.content), False) if action.full else brief_node(context.session, node)
+    shown = [_shown(context, each, facts) for each in notes]
+    told = Shown(context.heading(node, facts), escape_look_alikes(text))
     answer = viewed(told, summary=is_short, annotations=shown)
     if count > len(notes):
         answer += f"\n  {count - len(notes):,} more annotations · → list {node.local_id} annotations"
     return CommandOutcome(text=answer, brief=in_brief(node)[0].removeprefix(EXTRACT))
 
 
-def _shown(desk: CommandContext, node: Node, facts: Mapping[str, NodeFacts]) -> Shown:
-    return Shown(desk.heading(node, facts), escape_look_alikes(words_of(node.content)))
+def _shown(context: CommandContext, node: Node, facts: Mapping[str, NodeFacts]) -> Shown:
+    return Shown(context.heading(node, facts), escape_look_alikes(words_of(node.content)))
 
 
-def _branch(desk: CommandContext, action: v.ViewBranch) -> CommandOutcome:
-    end = desk.row(action.node)
-    nodes = list(desk.loom.read.path(desk.tree, end.ulid, tail=_MOST_NODES))
+def _branch(context: CommandContext, action: v.ViewBranch) -> CommandOutcome:
+    end = context.row(action.node)
+    nodes = list(context.loom.read.path(context.tree, end.ulid, tail=_MOST_NODES))
     if action.shape is v.Shape.NODES:
-        facts = desk.facts(nodes)
-        text = branch_as_nodes([_shown(desk, each, facts) for each in nodes])
+        facts = context.facts(nodes)
+        text = branch_as_nodes([_shown(context, each, facts) for each in nodes])
     else:
-        text = branch_as_prose(end.local_id, _prose(desk, nodes), len(nodes))
+        text = branch_as_prose(end.local_id, _prose(context, nodes), len(nodes))
     before = nodes[0].depth
     if before:
         more = f"{before:,} earlier {'node' if before == 1 else 'nodes'} left out"
@@ -107,8 +107,8 @@ def _branch(desk: CommandContext, action: v.ViewBranch) -> CommandOutcome:
     return CommandOutcome(text=text, brief=summed_up(nodes))
 
 
-def _prose(desk: CommandContext, nodes: list[Node]) -> str:
-    if desk.see.mode(desk.tree) is Mode.BUFFER:
+def _prose(context: CommandContext, nodes: list[Node]) -> str:
+    if context.see.mode(context.tree) is Mode.BUFFER:
         return marked_prose((node.text, node.author_type is AgentType.MODEL) for node in nodes)
     return "\n\n".join(words_of(node.content) for node in nodes)
 
@@ -118,8 +118,8 @@ def no_result(number: int) -> NotFoundError:
     return NotFoundError(f"there is no result:{number}", hint=hint)
 
 
-def _result(desk: CommandContext, number: int) -> CommandOutcome:
-    found = desk.session.result(number)
+def _result(context: CommandContext, number: int) -> CommandOutcome:
+    found = context.session.result(number)
     if found is None:
         raise no_result(number)
     if found.ok:
@@ -129,36 +129,37 @@ def _result(desk: CommandContext, number: int) -> CommandOutcome:
     return CommandOutcome(text="\n".join([reply.done(f"result:{number}", "refused"), *lines]))
 
 
-def _list(desk: CommandContext, action: v.List) -> CommandOutcome:
-    row, what = desk.row(action.node), action.what
+def _list(context: CommandContext, action: v.List) -> CommandOutcome:
+    row, what = context.row(action.node), action.what
     match what:
         case v.Listing.LINKS:
-            rows = _links(desk, row.ulid)
+            rows = _links(context, row.ulid)
             count = len(rows)
         case v.Listing.CONTINUATIONS | v.Listing.ANNOTATIONS:
             notes = what is v.Listing.ANNOTATIONS
-            nodes, count = desk.see.hanging(desk.tree, row.ulid, annotations=notes, limit=_MOST_ROWS)
-            rows = _nodes(desk, nodes)
+            nodes, count = context.see.hanging(context.tree, row.ulid, annotations=notes, limit=_MOST_ROWS)
+            rows = _nodes(context, nodes)
         case v.Listing.VERSIONS:
-            nodes = desk.see.lineage(desk.tree, row.ulid)
-            rows, count = _nodes(desk, nodes[:_MOST_ROWS]), len(nodes)
+            nodes = context.see.lineage(context.tree, row.ulid)
+            rows, count = _nodes(context, nodes[:_MOST_ROWS]), len(nodes)
         case _:
             assert_never(what)
     shown = rows[:_MOST_ROWS]
     return CommandOutcome(text=reply.listed(row.local_id, what, shown, more=count - len(shown)))
 
 
-def _nodes(desk: CommandContext, nodes: list[Node]) -> list[str]:
-    facts = desk.facts(nodes)
+def _nodes(context: CommandContext, nodes: list[Node]) -> list[str]:
+    facts = context.facts(nodes)
     return [
-        f"{desk.heading(node, facts)} · {_quoted(in_brief(node)[0].removeprefix(EXTRACT))}" for node in nodes
+        f"{context.heading(node, facts)} · {_quoted(in_brief(node)[0].removeprefix(EXTRACT))}"
+        for node in nodes
     ]
 
 
-def _links(desk: CommandContext, node: str) -> list[str]:
-    links = desk.loom.read.links(TargetRef(TargetKind.NODE, node, desk.tree))
+def _links(context: CommandContext, node: str) -> list[str]:
+    links = context.loom.read.links(TargetRef(TargetKind.NODE, node, context.tree))
     here = Target(TargetKind.NODE, node)
-    names = names_of(desk.see, desk.tree, {link.other(here) for link in links})
+    names = names_of(context.see, context.tree, {link.other(here) for link in links})
     return [
         f"{names[link.other(here)]}{f' · {_quoted(link.note)}' if link.note else ''}"
         for link in links
@@ -166,23 +167,23 @@ def _links(desk: CommandContext, node: str) -> list[str]:
     ]
 
 
-def _draw(desk: CommandContext, action: v.Tree) -> CommandOutcome:
+def _draw(context: CommandContext, action: v.Tree) -> CommandOutcome:
     if not 0 <= action.depth <= DEEPEST:
         raise LimitExceededError(f"max depth of a drawing is {DEEPEST}", hint=f"use depth:{DEEPEST} or less")
-    start = None if action.start is None else desk.row(action.start).ulid
-    drawn = desk.see.drawn(desk.tree, start, depth=action.depth, summary=action.summary)
+    start = None if action.start is None else context.row(action.start).ulid
+    drawn = context.see.drawn(context.tree, start, depth=action.depth, summary=action.summary)
     return CommandOutcome(text=tree_drawn(drawn.rows, drawn.depth))
 
 
-def _switch(desk: CommandContext, to: str | v.Direction) -> CommandOutcome:
-    where = Direction(to.value) if isinstance(to, v.Direction) else desk.row(to).ulid
-    at = desk.see.row(desk.tree, desk.loom.perform(Switch(tree=desk.tree, to=where)))
+def _switch(context: CommandContext, to: str | v.Direction) -> CommandOutcome:
+    where = Direction(to.value) if isinstance(to, v.Direction) else context.row(to).ulid
+    at = context.see.row(context.tree, context.loom.perform(Switch(tree=context.tree, to=where)))
     return CommandOutcome(text=reply.switched(at.local_id, at.depth))
 
 
-def _search(desk: CommandContext, query: str) -> CommandOutcome:
-    everywhere = desk.command.grove
-    hits = desk.loom.search(query, tree=None if everywhere else desk.tree, limit=_MOST_FOUND)
+def _search(context: CommandContext, query: str) -> CommandOutcome:
+    everywhere = context.command.grove
+    hits = context.loom.search(query, tree=None if everywhere else context.tree, limit=_MOST_FOUND)
     rows = [_hit(hit, everywhere=everywhere) for hit in hits[:_MOST_HITS]]
     found = reply.searched(query, rows, more=len(hits) - len(rows))
     return CommandOutcome(text=found, detail=f"{len(hits)} {'result' if len(hits) == 1 else 'results'}")

@@ -28,105 +28,107 @@ Metadata: TypeAlias = v.Bookmark | v.Unbookmark | v.Prune | v.Restore | v.Exclud
 Marking: TypeAlias = Referring | Metadata | v.Collapse | v.Expand | v.Undo | v.Redo
 
 
-def run_reference_command(desk: CommandContext, action: Marking) -> CommandOutcome:
+def run_reference_command(context: CommandContext, action: Marking) -> CommandOutcome:
     match action:
         case v.Link() | v.Unlink() | v.Tag() | v.Untag():
-            return _refer(desk, action)
+            return _refer(context, action)
         case v.Bookmark() | v.Unbookmark() | v.Prune() | v.Restore() | v.Exclude() | v.Include():
-            return _mark(desk, action)
+            return _mark(context, action)
         case v.Collapse():
-            return _collapse(desk, action)
+            return _collapse(context, action)
         case v.Expand(name):
-            return _expand(desk, name)
+            return _expand(context, name)
         case v.Undo():
             return CommandOutcome(
-                text=reply.undone(_told(desk, desk.loom.perform(Undo(tree=last_step(desk, "undo")))))
+                text=reply.undone(_told(context, context.loom.perform(Undo(tree=last_step(context, "undo")))))
             )
         case v.Redo():
             return CommandOutcome(
-                text=reply.redone(_told(desk, desk.loom.perform(Redo(tree=last_step(desk, "redo")))))
+                text=reply.redone(_told(context, context.loom.perform(Redo(tree=last_step(context, "redo")))))
             )
         case _:
             assert_never(action)
 
 
-def _refer(desk: CommandContext, action: Referring) -> CommandOutcome:
-    row = desk.row(action.node)
-    here = TargetRef(TargetKind.NODE, row.ulid, desk.tree)
+def _refer(context: CommandContext, action: Referring) -> CommandOutcome:
+    row = context.row(action.node)
+    here = TargetRef(TargetKind.NODE, row.ulid, context.tree)
     match action:
         case v.Link(_, to, note):
-            target, shown, is_here = _target(desk, to)
+            target, shown, is_here = _target(context, to)
             if not is_here:
                 # Naming it says that the tree is left. Were everybody allowed to, nothing would be out of reach.
-                desk.require_crossing()
-            desk.loom.perform(LinkTogether(one=here, other=target, note=note))
+                context.require_crossing()
+            context.loom.perform(LinkTogether(one=here, other=target, note=note))
             return CommandOutcome(text=reply.linked(row.local_id, shown, note))
         case v.Unlink(_, to):
-            target, shown, _ = _target(desk, to)
-            desk.loom.perform(Unlink(one=here, other=target))
+            target, shown, _ = _target(context, to)
+            context.loom.perform(Unlink(one=here, other=target))
             return CommandOutcome(text=reply.unlinked(row.local_id, shown))
         case v.Tag(_, name):
-            _, is_new = desk.perform(TagTarget(target=here, label=name))
+            _, is_new = context.perform(TagTarget(target=here, label=name))
             told = reply.tagged(row.local_id, name)
             return (
                 CommandOutcome(text=told) if is_new else unchanged(f"[{row.local_id}] has this tag already")
             )
         case v.Untag(_, name):
-            desk.loom.perform(Untag(target=here, label=name))
+            context.loom.perform(Untag(target=here, label=name))
             return CommandOutcome(text=reply.untagged(row.local_id, name))
         case _:
             assert_never(action)
 
 
 def _target(
-    desk: CommandContext, to: v.NodeTarget | v.DocumentTarget | v.TreeTarget
+    context: CommandContext, to: v.NodeTarget | v.DocumentTarget | v.TreeTarget
 ) -> tuple[TargetRef, str, bool]:
     """What a link leads to, how it is called, and whether that is within the tree's reach."""
     match to:
         case v.NodeTarget(node):
-            row = desk.row(node)
-            return TargetRef(TargetKind.NODE, row.ulid, desk.tree), f"[{row.local_id}]", True
+            row = context.row(node)
+            return TargetRef(TargetKind.NODE, row.ulid, context.tree), f"[{row.local_id}]", True
         case v.DocumentTarget(reference):
-            name, title, linked = desk.known_document(reference)
+            name, title, linked = context.known_document(reference)
             return TargetRef(TargetKind.DOCUMENT, name), reply.called("doc", title), linked
         case v.TreeTarget(reference):
-            found = tree_named(desk.session, reference)
-            is_here = found.id == desk.session.tree_id
+            found = tree_named(context.session, reference)
+            is_here = found.id == context.session.tree_id
             return TargetRef(TargetKind.TREE, found.id), reply.called("tree", found.title), is_here
         case _:
             assert_never(to)
 
 
-def _mark(desk: CommandContext, action: Metadata) -> CommandOutcome:
-    row, tree = desk.row(action.node), desk.tree
+def _mark(context: CommandContext, action: Metadata) -> CommandOutcome:
+    row, tree = context.row(action.node), context.tree
     name, node = row.local_id, row.ulid
     match action:
         case v.Bookmark(_, label):
-            _, is_new = desk.perform(Bookmark(tree=tree, node=node, label=label))
+            _, is_new = context.perform(Bookmark(tree=tree, node=node, label=label))
             told, already = reply.bookmarked(name, label), "is bookmarked so already"
         case v.Unbookmark():
-            _, is_new = desk.perform(Unbookmark(tree=tree, node=node))
+            _, is_new = context.perform(Unbookmark(tree=tree, node=node))
             told, already = reply.unbookmarked(name), "has no bookmark"
         case v.Prune():
-            return CommandOutcome(text=reply.pruned(name, desk.loom.perform(Prune(tree=tree, node=node))))
+            return CommandOutcome(text=reply.pruned(name, context.loom.perform(Prune(tree=tree, node=node))))
         case v.Restore():
-            return CommandOutcome(text=reply.restored(name, desk.loom.perform(Restore(tree=tree, node=node))))
+            return CommandOutcome(
+                text=reply.restored(name, context.loom.perform(Restore(tree=tree, node=node)))
+            )
         case v.Exclude():
-            _, is_new = desk.perform(Exclude(tree=tree, node=node))
+            _, is_new = context.perform(Exclude(tree=tree, node=node))
             told, already = reply.excluded(name), "is excluded already"
         case v.Include():
-            _, is_new = desk.perform(Include(tree=tree, node=node))
+            _, is_new = context.perform(Include(tree=tree, node=node))
             told, already = reply.included(name), "is not excluded"
         case _:
             assert_never(action)
     return CommandOutcome(text=told) if is_new else unchanged(f"[{name}] {already}")
 
 
-def _collapse(desk: CommandContext, action: v.Collapse) -> CommandOutcome:
-    first, last = desk.row(action.first), desk.row(action.last)
-    made = desk.loom.perform(
+def _collapse(context: CommandContext, action: v.Collapse) -> CommandOutcome:
+    first, last = context.row(action.first), context.row(action.last)
+    made = context.loom.perform(
         Collapse(
-            tree=desk.tree,
+            tree=context.tree,
             first=first.ulid,
             last=last.ulid,
             name=action.name,
@@ -137,8 +139,8 @@ def _collapse(desk: CommandContext, action: v.Collapse) -> CommandOutcome:
     return CommandOutcome(text=reply.collapsed(first.local_id, last.local_id, made.name, count))
 
 
-def _expand(desk: CommandContext, name: str) -> CommandOutcome:
-    groups = {group.name: group for group in desk.loom.read.groups(desk.tree)}
+def _expand(context: CommandContext, name: str) -> CommandOutcome:
+    groups = {group.name: group for group in context.loom.read.groups(context.tree)}
     group = groups.get(name) or next(
         (each for each in groups.values() if each.name.casefold() == name.casefold()), None
     )
@@ -148,32 +150,32 @@ def _expand(desk: CommandContext, name: str) -> CommandOutcome:
             f'collapsed range "{name}" does not exist',
             hint=f"there are {known}" if known else "nothing is collapsed",
         )
-    _, is_new = desk.perform(Expand(tree=desk.tree, name=group.name))
+    _, is_new = context.perform(Expand(tree=context.tree, name=group.name))
     if not is_new:
         return unchanged(f"{reply.quoted(group.name)} is expanded already")
-    first, last = desk.row(group.first), desk.row(group.last)
+    first, last = context.row(group.first), context.row(group.last)
     return CommandOutcome(text=reply.expanded(group.name, last.depth - first.depth + 1))
 
 
-def _told(desk: CommandContext, steps: list[HistoryStep]) -> str:
+def _told(context: CommandContext, steps: list[HistoryStep]) -> str:
     """What was stepped over; the continuations of one generation are one step."""
     nodes = [ulid for step in steps if step.tree_id is not None for ulid in step.nodes]
-    names = [desk.see.known(desk.tree, ulid) for ulid in nodes[:_MOST_NAMED]]
+    names = [context.see.known(context.tree, ulid) for ulid in nodes[:_MOST_NAMED]]
     more = f" and {len(nodes) - len(names):,} more" if len(nodes) > len(names) else ""
     return f"{steps[0].kind} {', '.join(f'[{name}]' for name in names)}{more}".rstrip()
 
 
-def last_step(desk: CommandContext, direction: str) -> str | None:
+def last_step(context: CommandContext, direction: str) -> str | None:
     """The id of the tree to step in, or None for the grove: wherever the agent's last step of the kind was."""
-    agent = desk.see.actor.agent
-    with desk.see.store.read() as session:
-        here = _step(session, find_tree(session, desk.tree), agent, direction)
+    agent = context.see.actor.agent
+    with context.see.store.read() as session:
+        here = _step(session, find_tree(session, context.tree), agent, direction)
         beside = _step(session, GROVE, agent, direction)
         if beside is None or (here is not None and here.created_at >= beside.created_at):
-            return desk.tree
+            return context.tree
         kind = beside.payload.get("kind") if direction == "redo" else beside.kind
         # Saving is all that a command does in the grove's own chain.
-        return None if kind == EventKind.SAVE else desk.tree
+        return None if kind == EventKind.SAVE else context.tree
 
 
 def _step(session: Session, chain: int, agent: int, direction: str) -> RecordedEvent | None:
@@ -183,11 +185,11 @@ def _step(session: Session, chain: int, agent: int, direction: str) -> RecordedE
     return None if ordinal is None else event_at(session, chain, ordinal)
 
 
-def joined_with(desk: CommandContext) -> str:
+def joined_with(context: CommandContext) -> str:
     """The local id of what a node was just joined with, which only the event knows."""
-    with desk.see.store.read() as session:
-        chain = find_tree(session, desk.tree)
-        event = _step(session, chain, desk.see.actor.agent, "undo")
+    with context.see.store.read() as session:
+        chain = find_tree(session, context.tree)
+        event = _step(session, chain, context.see.actor.agent, "undo")
         parts = None if event is None else event.payload.get("of")
         if not isinstance(parts, Sequence) or not parts:
             raise RuntimeError("a join records what it joined")
