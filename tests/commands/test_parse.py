@@ -546,6 +546,16 @@ def test_a_bare_word_is_a_tag_and_a_dot_is_the_cursor():
         'write doc:"x" replace append "a"',
         'write doc:"x" replace at:3 "a"',
         'drop pin stash:"a"',
+        "get the link between a7x2 and b3k9",
+        "give me the link between a7x2 and b3k9",
+        "I need the bookmark on a7x2",
+        "take the link from a7x2 to b3k9",
+        "join a7x2 to that one",
+        "join after a7x2",
+        "pin no result:3",
+        'attach a7x2 tag "map.png"',
+        'append doc:"x" by "Base"',
+        "continue with no tokens:200",
     ],
 )
 def test_what_could_mean_something_else_is_asked_about(said):

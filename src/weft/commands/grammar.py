@@ -65,7 +65,7 @@ class Slot:
     names: frozenset[str] = frozenset()
     """Words before or after the value of which one must be there, unless it is given as an option."""
     requires: frozenset[str] = frozenset()
-    """Words before or after the value of which one must be there, whatever the value is given as."""
+    """Words of which one must be there, whatever the value is given as: before it, or after it if they are units."""
     units: frozenset[str] = frozenset()
     """Words that may follow the value."""
     values: Mapping[str, object] = field(default_factory=dict[str, object])

@@ -25,6 +25,7 @@ from weft.commands.vocabulary import (
     words,
 )
 from weft.errors import CrossTreeError, InvalidSyntaxError, LimitExceededError, WeftError
+from weft.tree.agent import Permission
 
 __all__ = [
     "MOST_CONTINUATIONS",
@@ -47,11 +48,12 @@ def _phrases(text: str) -> frozenset[tuple[str, ...]]:
 
 
 _MAKE = _phrases(
-    "add|put|set|place|leave|make|create|attach|write|give|apply|assign|post|draw|stick|send|record|get|request|produce|ask for|"
-    "i want|i'd like|i need|want|need|new"
+    "add|put|set|place|leave|make|create|attach|write|apply|assign|post|draw|stick|send|record|new"
 )
+_ASK_FOR = _phrases("give|get|request|produce|ask for|i want|i'd like|i need|want|need")
+"""Of what is there already these ask to see it: they make nothing but continuations."""
 _REMOVE = _phrases(
-    "remove|delete|drop|take|take away|take off|clear|get rid of|discard|strip|erase|throw away|let go of|release|"
+    "remove|delete|drop|take away|take off|clear|get rid of|discard|strip|erase|throw away|let go of|release|"
     "forget|cut|break"
 )
 _SHOW = _phrases(
@@ -273,10 +275,10 @@ def _brought(row: Row, verb: tuple[str, ...]) -> list[Item]:
 
 def _by_noun(items: Sequence[Item], line: Sequence[str]) -> Iterator[_Candidate]:
     for row in ROWS:
-        for general, nouns in ((_MAKE, row.made), (_REMOVE, row.removed)):
+        for general, nouns in ((_makes(row, items), row.made), (_removes(line), row.removed)):
             place = _noun_place(line, nouns)
             verb = _general_verb(line, general)
-            if nouns and verb and place is not None and place >= verb:
+            if nouns and verb and place is not None and _names_object(line, verb, place):
                 yield _Candidate(row, _without_noun(items, verb, place, keeps=row.keeps), _MADE_INSIDE)
         place = _noun_place(line, row.listed)
         if row.listed and place is not None and _comes_first(items, place):
@@ -286,6 +288,26 @@ def _by_noun(items: Sequence[Item], line: Sequence[str]) -> Iterator[_Candidate]
                 yield _Candidate(row, _without_noun(items, verb, place, keeps=row.keeps), _QUESTION)
             elif asks:
                 yield _Candidate(row, _without_noun(items, 0, place, keeps=row.keeps), _QUESTION)
+
+
+def _names_object(line: Sequence[str], verb: int, noun: int) -> bool:
+    """Whether a noun says what a general verb is about: right after it, if the verb is a command's own, too."""
+    if noun < verb or tuple(line[:verb]) not in verbs():
+        return noun >= verb
+    return _MADE_INSIDE.issuperset(line[verb:noun])
+
+
+def _makes(row: Row, items: Sequence[Item]) -> frozenset[tuple[str, ...]]:
+    """The general verbs that make something here; `give a7x2 a star` does, `give me the link` does not."""
+    if row.permission is Permission.LOOM_GENERATE:
+        return _MAKE | _ASK_FOR
+    gives = len(items) > 1 and items[1].sort is Sort.NODE
+    return _MAKE | {("give",)} if gives else _MAKE
+
+
+def _removes(line: Sequence[str]) -> frozenset[tuple[str, ...]]:
+    """The general verbs that take something away here; `take the link to a7x2` goes there."""
+    return _REMOVE | {("take",)} if {"off", "away"} & set(line) else _REMOVE
 
 
 def _comes_first(items: Sequence[Item], place: int) -> bool:
@@ -311,7 +333,7 @@ def _without_noun(items: Sequence[Item], verb: int, noun: int, *, keeps: bool) -
 def known_words() -> frozenset[str]:
     """The words of the language: what a typing slip may have been meant for."""
     known = set(FILLER | GUARDED | _QUESTION) | set(NUMBERS) | set(DOUBTFUL)
-    known |= {word for verb in (*verbs(), *_MAKE, *_REMOVE, *_SHOW) for word in verb}
+    known |= {word for verb in (*verbs(), *_MAKE, *_ASK_FOR, *_REMOVE, *_SHOW) for word in verb}
     for row in ROWS:
         known |= row.made | row.removed | row.listed | row.noise | row.vocabulary
         for form in row.variants:

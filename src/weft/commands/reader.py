@@ -109,7 +109,7 @@ class _Reader:
 
     def _take(self, slot: Slot, place: int) -> tuple[object, int, bool] | None:
         """The value of a slot, if the items from here on give one: itself, where it ends, if it is marked."""
-        start = self._words_end(place, slot.after | slot.names | slot.requires, slot)
+        start = self._words_end(place, slot.after | slot.names | (slot.requires - slot.units), slot)
         if start == len(self._items):
             if start > place and slot.question:
                 self._misfit.note(_END, slot.question)

@@ -55,9 +55,7 @@ ROWS: tuple[Row, ...] = (
                         option="tokens",
                         optional=True,
                         names=words("tokens token"),
-                        after=words(
-                            "up to at most max maximum with in for limit limited of and no more than using"
-                        ),
+                        after=words("up to at most max maximum with in for limit limited of and using"),
                         units=words("each long max"),
                         about="At most so many each.",
                     ),
@@ -182,7 +180,7 @@ ROWS: tuple[Row, ...] = (
                         question="write where: append, at:… or replace:…?",
                     ),
                     _place_text := text(
-                        "text", "with text following sentence line this by", about="What is put there."
+                        "text", "with text following sentence line this", about="What is put there."
                     ),
                 ),
                 "wrote",
@@ -247,7 +245,7 @@ ROWS: tuple[Row, ...] = (
                         argument="replace_lines",
                         about="Or in the place of these lines.",
                     ),
-                    _place_text,
+                    replace(_place_text, after=_place_text.after | {"by"}),
                 ),
                 "wrote",
                 {"place": a.Replace},
@@ -271,7 +269,7 @@ ROWS: tuple[Row, ...] = (
                         argument="replace_section",
                         about="Or in the place of this section.",
                     ),
-                    _place_text,
+                    replace(_place_text, after=_place_text.after | {"by"}),
                 ),
                 "wrote",
                 {"place": a.Replace},

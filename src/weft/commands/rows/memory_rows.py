@@ -78,7 +78,7 @@ ROWS: tuple[Row, ...] = (
                     ),
                     text(
                         "what.text",
-                        "with saying containing text content words phrase sentence line following idea note this",
+                        "with saying containing text content words phrase sentence line following idea",
                         notation='"text"',
                         question="stash what: a text in quotes, content-of: or summary-of:?",
                         about="A text of your own.",
@@ -131,7 +131,7 @@ ROWS: tuple[Row, ...] = (
         verbs=verbs("put aside, set aside, lay aside, stash away, squirrel away"),
         made=words("stash"),
         keeps=True,
-        noise=words("this away"),
+        noise=words("this away note"),
     ),
     Row(
         name="recall",

@@ -146,10 +146,18 @@ ROWS: tuple[Row, ...] = (
     Row(
         name="join",
         forms=(
+            Form(a.Join, (node(),), "joined"),
             Form(
                 a.Join,
-                (node(units="with to and onto next following one after it what follows successor its that"),),
+                (
+                    node(
+                        requires="next following after follows successor",
+                        units="with to and onto one it what its that next following after follows successor",
+                    ),
+                ),
                 "joined",
+                shown=False,
+                tool=False,
             ),
         ),
         permission=WRITE,
