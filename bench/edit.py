@@ -13,7 +13,7 @@ from bench.scene import STORES, Scene, place_of
 from bench.timing import medians
 from weft.grove.node import NodeHandle
 from weft.store.base import Store
-from weft.store.queries import node_row
+from weft.store.tree_queries import node_row
 
 __all__ = ["run"]
 

@@ -12,7 +12,7 @@ from bench.scene import STORES, Scene
 from bench.timing import medians
 from weft.runtime.operations.permissions import agent_row
 from weft.store import schema
-from weft.store.references import find_agent
+from weft.store.lookup import find_agent
 
 __all__ = ["run"]
 

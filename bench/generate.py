@@ -16,8 +16,8 @@ from weft.providers.base import Request
 from weft.providers.events import TextDelta
 from weft.providers.registry import ProviderRegistry
 from weft.providers.scripted import Reply, Scripted
-from weft.runtime.generating.loop import hearing
-from weft.runtime.generating.telling import Said
+from weft.runtime.generation.model_loop import model_loop
+from weft.runtime.generation.stream import TextChunk
 from weft.tree.content import Text
 from weft.tree.message import Message
 from weft.tree.node import Role
@@ -105,7 +105,7 @@ def _floor(words: int, rounds: int) -> list[Heard]:
                     first = time.perf_counter() - began
         return Heard(first, time.perf_counter() - began)
 
-    return [hearing().submit(listen()).result() for _ in range(rounds)]
+    return [model_loop().submit(listen()).result() for _ in range(rounds)]
 
 
 def _alone(address: str, words: int, rounds: int) -> list[Heard]:
@@ -122,7 +122,7 @@ def _listen(node: NodeHandle) -> Heard:
     first = 0.0
     with node.stream(agent="Echo") as stream:
         for event in stream:
-            if not first and isinstance(event, Said):
+            if not first and isinstance(event, TextChunk):
                 first = time.perf_counter() - began
     return Heard(first, time.perf_counter() - began)
 

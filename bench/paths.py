@@ -18,9 +18,9 @@ from bench.timing import counted, medians
 from weft.runtime.contexts.assembler import options_from
 from weft.runtime.operations.node_values import contents_of
 from weft.store.base import Store
-from weft.store.queries import ancestor_at_depth, node_rows, walk_up
 from weft.store.rows import NodeRow
 from weft.store.transaction import Transaction
+from weft.store.tree_queries import ancestor_at_depth, node_rows, walk_up
 
 __all__ = ["run"]
 

@@ -15,9 +15,9 @@ from tests import postgres
 import weft
 from weft.grove.tree import TreeHandle
 from weft.store.base import Store
-from weft.store.queries import node_row
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.store.rows import NodeRow
+from weft.store.tree_queries import node_row
 
 __all__ = ["STORES", "Scene", "place_of", "sample_texts"]
 

@@ -16,7 +16,8 @@ from bench.report import Section, Table, at_least, number
 from bench.scene import Scene, place_of, sample_texts
 from bench.timing import percentile, seconds_of_a_sync
 from weft.grove.tree import TreeHandle
-from weft.store import schema, writer
+from weft.store import group_commit as writer
+from weft.store import schema
 
 __all__ = ["run"]
 

@@ -30,7 +30,7 @@ from weft.cli.app import app
 from weft.cli.settings import Settings
 from weft.errors import CODES, WeftError
 from weft.grove.grove import open_grove
-from weft.runtime.generating.listened import Listened
+from weft.runtime.generation.stream import EventStream
 from weft.runtime.operations.clock import Clock
 
 __all__ = [
@@ -290,7 +290,7 @@ def _class_section(cls: type) -> str:
 
 def _members(cls: type) -> Iterator[tuple[str, object]]:
     # What a class has models do, and how it is listened to, is written beside it, and is its own all the same.
-    beside = [base for base in cls.__bases__ if base is Listened or base.__name__.endswith("Speaking")]
+    beside = [base for base in cls.__bases__ if base is EventStream or base.__name__.endswith("Speaking")]
     for part in (cls, *beside):
         for name, member in vars(part).items():
             if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):

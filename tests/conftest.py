@@ -16,7 +16,7 @@ from tests import postgres
 
 import weft
 from weft.grove.grove import open_grove
-from weft.store.opening import open_store
+from weft.store.addresses import open_store
 
 # A run started in the background ignores interrupts, and so would the commands that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -47,7 +47,8 @@ _OUTER = [
     "cli",
     "collaborating",
     "commanding/test_fuzz.py",
-    "generating",
+    "generation",
+    "summaries",
     "mcp_server",
     "provenance/test_bundle.py",
     "provenance/test_every_byte.py",
@@ -56,7 +57,7 @@ _OUTER = [
     "runtime/test_odd_contexts.py",
     "runtime/test_search_index.py",
     "server",
-    "store/test_groups.py",
+    "store/test_group_commit.py",
     "store/test_kill.py",
     "store/test_trouble.py",
     "test_imports.py",

@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from weft.store.opening import open_store
+from weft.store.addresses import open_store
 from weft.store.postgres import blobs_of_server
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import weft
 from weft.provenance.chain import NodeFacts, content_hash, event_hash
 from weft.store import schema
-from weft.store.contents import load_content
-from weft.store.rows import EDGE_TYPES, ROLES, SOURCE_ROLES, STATUSES, Flag
+from weft.store.rows import EDGE_TYPES, ROLES, SOURCE_ROLES, STATUSES, Flag, load_content
 from weft.tree.edge import EdgeType
 from weft.tree.json_names import from_microseconds, iso
 from weft.tree.path import jump_depth

@@ -12,7 +12,7 @@ from tests.cli.desk import Desk
 from tests.covers import covers
 
 import weft
-from weft.runtime.jobs import JobKind, JobRunner
+from weft.runtime.coordination.jobs import JobKind, JobRunner
 from weft.store.jobs import enqueue
 
 

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Generator
 
 from sqlalchemy import func, select
-from tests.generating.stage import grove_with
+from tests.generation.stage import grove_with
 
 import weft
 from weft.store import schema

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.collaborating.stage import MUSE, words, workshop
 from tests.covers import covers
-from tests.generating.stage import attempts, count
+from tests.generation.stage import attempts, count
 from tests.soundness import check_file, check_sound
 
 from weft.errors import NotFoundError

@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 from tests.collaborating.stage import MUSE, run, words, workshop
 from tests.covers import covers
-from tests.generating.stage import attempts, count
-from tests.generating.test_generate import PAID, profile_with
+from tests.generation.stage import attempts, count
+from tests.generation.test_generate import PAID, profile_with
 from tests.soundness import check_sound
 
 from weft.context.agent_view.addendum import addendum
@@ -21,7 +21,7 @@ from weft.errors import (
     Trouble,
 )
 from weft.providers.events import StopReason as Stopped
-from weft.runtime.collaborating.telling import Answered, Began, Commanded, Ending, Finished, Said, Turned
+from weft.runtime.collaborating.telling import Answered, Began, Commanded, Ending, Finished, TextChunk, Turned
 from weft.store import schema
 from weft.store.rows import OUTCOMES
 from weft.testing import Gate, Reply, Scripted
@@ -100,7 +100,17 @@ def test_what_happens_is_told_in_order(address, said):
     with workshop(address, script) as (grove, tree, _):
         events = list(run(grove, tree))
         kinds = [type(event) for event in events]
-        assert kinds == [Began, Turned, Said, Commanded, Commanded, Answered, Turned, Said, Finished]
+        assert kinds == [
+            Began,
+            Turned,
+            TextChunk,
+            Commanded,
+            Commanded,
+            Answered,
+            Turned,
+            TextChunk,
+            Finished,
+        ]
         assert events[2].text == "Hm."
         assert [event.text for event in events if isinstance(event, Commanded)] == ["She may lie.", "tree"]
         assert events[-2].text == "So it is."
@@ -115,7 +125,7 @@ def test_a_heading_that_a_model_imitates_is_not_told_either(file_address, size):
     pieces = [said[start : start + size] for start in range(0, len(said), size)]
     with workshop(file_address, [Reply(chunks=tuple(pieces))]) as (grove, tree, _):
         events = list(run(grove, tree))
-        told = "".join(event.text for event in events if isinstance(event, Said))
+        told = "".join(event.text for event in events if isinstance(event, TextChunk))
         assert told == "She lies.\n\n[see](there) [a7x2] · 3m ago\n[b3k9] is it."
         assert events[-1].reply.text == told
 
@@ -344,7 +354,7 @@ def test_who_goes_away_without_a_word_stops_it(file_address):
     with workshop(file_address, [Reply(chunks=("One ", "two."))], gate=gate) as (grove, tree, _):
         with run(grove, tree) as going:
             gate.let(1)
-            _until(going, Said)
+            _until(going, TextChunk)
         assert nothing_under_way(grove)
         del tree
         (kept,) = grove.trees()[0].leaves
@@ -357,7 +367,7 @@ def test_closing_the_grove_stops_it(file_address):
     with workshop(file_address, [Reply(chunks=("One two.", " three"))], gate=gate) as (grove, tree, _):
         going = run(grove, tree)
         gate.let(1)
-        _until(going, Said)
+        _until(going, TextChunk)
     del going
     with workshop(file_address, []) as (grove, tree, _):
         (kept,) = tree.leaves

@@ -19,7 +19,7 @@ from weft.commands.scanner import scan
 from weft.errors import WeftError
 from weft.providers.base import Request
 from weft.runtime.collaborating.journal import Journal
-from weft.runtime.collaborating.telling import Commanded, Ending, Said
+from weft.runtime.collaborating.telling import Commanded, Ending, TextChunk
 from weft.runtime.collaborating.turn import Turn, joined_prose
 from weft.testing import Reply, Scripted
 from weft.tree.content import Thinking, ToolResult
@@ -301,7 +301,9 @@ def test_what_is_told_while_it_is_said_is_what_is_kept(text, sizes):
     kept = scan(text)
     turn._tell_commands(turn._scanner.finish().commands[turn._commanded :])
     turn._say(over=True)
-    assert "".join(each.text for each in told if isinstance(each, Said)).strip() == joined_prose("", kept)
+    assert "".join(each.text for each in told if isinstance(each, TextChunk)).strip() == joined_prose(
+        "", kept
+    )
     assert [each.text for each in told if isinstance(each, Commanded)] == [
         each.text for each in kept.commands
     ]

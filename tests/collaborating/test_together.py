@@ -4,11 +4,11 @@ import pytest
 from sqlalchemy import update
 from tests.collaborating.stage import ALL, MUSE, run, words, workshop
 from tests.covers import covers
-from tests.generating.stage import attempts, count
+from tests.generation.stage import attempts, count
 from tests.soundness import check_sound
 
 from weft.errors import ConflictError
-from weft.runtime.collaborating.telling import Answered, Ending, Said
+from weft.runtime.collaborating.telling import Answered, Ending, TextChunk
 from weft.runtime.contexts.agent_memory import AgentMemory
 from weft.store import schema
 from weft.testing import Gate, Reply, Scripted
@@ -271,7 +271,7 @@ def test_stopping_stops_the_subject_too(file_address):
     with workshop(file_address, ['Ask.\n→ continue using agent:"Slow"\n'], slow) as (grove, tree, _):
         grove.add_agent("Slow", model_ref="slow:x")
         with run(grove, tree) as going:
-            next(event for event in going if isinstance(event, Said))
+            next(event for event in going if isinstance(event, TextChunk))
             gate.let(1)
             gate.wait(1)
             going.stop()

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.attempts import RecordAttempt
 from tests.transfer.rich import Summarise
 
 import weft
@@ -10,7 +11,6 @@ from weft.context.agent_view.action_trace import Action
 from weft.runtime.contexts.agent_memory import CommandResult, begin_run, note_actions
 from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
 from weft.runtime.operations.agents import ArchiveAgent, ChangeAgent
-from weft.runtime.operations.attempts import RecordAttempt
 from weft.store import schema
 from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import Image, Mixed, Text, ToolCall

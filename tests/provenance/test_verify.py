@@ -16,8 +16,8 @@ from tests.provenance.small import answer, fill, plant_dialogue, remember
 import weft
 from weft.provenance.report import Problem, Report, Verdict
 from weft.store import schema
+from weft.store.bodies import pack
 from weft.store.memory import MemoryKind
-from weft.store.packing import pack
 from weft.tree.item import Item
 
 

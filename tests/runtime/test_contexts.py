@@ -4,6 +4,7 @@ import json
 import random
 
 import pytest
+from tests.attempts import RecordAttempt
 from tests.covers import covers
 
 from weft.context.assemble import ContextRequest, Pending, Profile, assemble
@@ -21,7 +22,6 @@ from weft.context.system import Instruction, SystemParts
 from weft.context.tokens import estimator_of
 from weft.context.tool_pairs import tools_of
 from weft.errors import InvalidInputError, NotFoundError, WeftError
-from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.nodes import AppendHistory
 from weft.tree.attempt import Outcome, RawResponse, Usage
 from weft.tree.content import (

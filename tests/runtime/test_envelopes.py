@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 from tests import postgres
+from tests.attempts import RecordAttempt
 from tests.covers import covers
 from tests.runtime.shelves import Desk, held, library
 from tests.soundness import check_sound
@@ -19,7 +20,6 @@ from weft.context.layers.names import LayerId
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.contexts.statistics import tree_stats
 from weft.runtime.operations.agents import ChangeAgent
-from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.envelopes import KeepLegacyText
 from weft.store import schema
 from weft.testing import SteppingClock
@@ -146,7 +146,7 @@ def test_the_cached_share_is_predicted_and_compared_with_what_is_reported(tmp_pa
                 ),
             )
         )
-        grove.layers.keep(third, attempt=attempt.id)
+        grove.layers.keep(third, attempt=attempt)
         stats = desk.tree.stats(agent=desk.agent)
         assert stats.requests.count == 3
         assert stats.requests.predicted == 1_408 + third.prediction.cached

@@ -16,7 +16,7 @@ from weft.provenance import chain
 from weft.provenance.chain import NodeFacts, content_hash, event_hash
 from weft.runtime.operations.nodes import Append
 from weft.store import schema
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.tree.attempt import RawResponse, Usage
 from weft.tree.content import Text, ToolCall, content_to_wire
 from weft.tree.item import Item

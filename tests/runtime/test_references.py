@@ -6,7 +6,7 @@ from tests.covers import covers
 
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, StorageError
 from weft.store import schema
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.tree.content import Image, Mixed, Text
 from weft.tree.item import Item
 from weft.tree.reference import TargetKind

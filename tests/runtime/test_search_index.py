@@ -17,12 +17,12 @@ import weft
 from weft.grove.grove import open_grove
 from weft.runtime.search.indexer import catch_up, stop_indexing
 from weft.store import schema
-from weft.store.feeding import Size, lagging_trees, prepare, present_mark, write_portions
-from weft.store.opening import open_store
-from weft.store.queries import node_row
-from weft.store.references import find_tree
-from weft.store.search import clear_index, key_of
+from weft.store.addresses import open_store
+from weft.store.index_updates import Size, lagging_trees, prepare, present_mark, write_portions
+from weft.store.lookup import find_tree
 from weft.store.sqlite_file import driver_of
+from weft.store.text_index import clear_index, key_of
+from weft.store.tree_queries import node_row
 
 ALL = Size(10_000, 10_000_000)
 

@@ -8,8 +8,8 @@ from tests.statements import statements
 from weft.errors import InvalidInputError
 from weft.runtime.operations.edits import Edit
 from weft.runtime.operations.nodes import Append, Merge
-from weft.store.queries import find_node
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
+from weft.store.tree_queries import find_node
 from weft.tree.edge import Source, SourceRole
 from weft.tree.item import Item
 

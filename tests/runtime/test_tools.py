@@ -17,7 +17,7 @@ from weft.errors import ConflictError, InvalidInputError, PermissionDeniedError,
 from weft.grove.grove import Grove
 from weft.knowledge.tools.registry import Registry, installed_tools
 from weft.runtime.contexts.turn_tools import MACHINE_ZONE, ToolCall, Tools
-from weft.runtime.generating.sent import Again
+from weft.runtime.generation.sent_request import Rebuilt
 from weft.runtime.operations.executor import Caller
 from weft.testing import Scripted, SteppingClock, grove
 from weft.tree.access import MemberRole
@@ -125,7 +125,7 @@ def test_what_tools_gave_is_sent_and_kept_with_its_request():
         checked = loom.generations.check_sent(sent)
         assert checked.is_whole
         assert (checked.again, checked.why) == (
-            Again.UNKNOWN,
+            Rebuilt.UNKNOWN,
             "what tools gave (getTimeInfo) is not asked for again",
         )
         again = question.generate(agent=agent.name, tool_outputs=[told], idempotency_key="k")[0]

@@ -12,11 +12,10 @@ import weft
 from weft.runtime.contexts.assembler import options_from
 from weft.runtime.operations.node_values import heading_of, node_values
 from weft.store import schema
-from weft.store.ancestry import origins_of
-from weft.store.levels import _FIRST_BEYOND, _TAIL_TO, first_beyond, instructing, tail_to
-from weft.store.queries import ancestor_at_depth, children, node_row, versions_at, walk_up
+from weft.store.path_queries import _FIRST_BEYOND, _TAIL_TO, first_beyond, instructing, tail_to
 from weft.store.sqlite import SqliteStore
 from weft.store.sqlite_file import driver_of
+from weft.store.tree_queries import ancestor_at_depth, children, node_row, origins_of, versions_at, walk_up
 
 DEPTH = 100_000
 
@@ -187,7 +186,7 @@ def _read_ends(session, key, position):
 def _postgres_buffers(deep, tree, leaf):
     from sqlalchemy.dialects import postgresql
 
-    from weft.store.statements import ANCESTOR_AT_DEPTH, TAIL
+    from weft.store.tree_statements import ANCESTOR_AT_DEPTH, TAIL
 
     with deep.store.read() as session:
         key, position = _place(session, tree, leaf)

@@ -75,7 +75,9 @@ def test_nothing_acknowledged_is_lost_when_writers_are_killed(address, figure):
     for number in range(ROUNDS):
         told += a_round(address, tree_id, f"r{number}", chance)
         with weft.open(address) as grove:
-            check_sound(grove)
+            if number % 10 == 0 or number == ROUNDS - 1:
+                # What is damaged stays so; checking all of a growing grove takes longer every time.
+                check_sound(grove)
             kept = texts_and_labels(grove)
             assert [line for line in told if line not in kept] == []
         if not address.startswith("postgresql"):

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import ClassVar
 
+from tests.attempts import RecordAttempt
+
 import weft
 from weft.provenance.fingerprints import summary_fingerprint
 from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
-from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.envelopes import KeepLegacyText
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.projects import AssignProject, ChangeProject, CreateProject

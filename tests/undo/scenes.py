@@ -21,11 +21,11 @@ from weft.runtime.operations.nodes import Annotate, Append, AppendHistory, Merge
 from weft.runtime.operations.projects import ArchiveProject, AssignProject, ChangeProject, CreateProject
 from weft.runtime.operations.records import AppendRecords
 from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
-from weft.runtime.operations.settings import Prefer, PreferInTree
+from weft.runtime.operations.settings import ChangeSettings, Prefer, PreferInTree
 from weft.runtime.operations.trees import Archive, Describe, Plant, Unarchive
 from weft.runtime.operations.vaults import MountVault, UnmountVault
 from weft.runtime.undo.step import tops_now
-from weft.store.references import find_agent, find_tree
+from weft.store.lookup import find_agent, find_tree
 from weft.tree.agent import AgentType, Configuration
 from weft.tree.attempt import RawResponse
 from weft.tree.edge import Source, SourceRole
@@ -356,6 +356,13 @@ CASES = [
         "for the grove",
         lambda s: Prefer(settings={"tokenBuffer": 2_000 + s.number, "nameAuthors": None}),
         lambda s: s.grove.perform(Prefer(settings={"nameAuthors": True, "tokenBuffer": s.number})),
+        in_grove=True,
+    ),
+    Case(
+        ChangeSettings,
+        "beside the preferences",
+        lambda s: ChangeSettings(settings={"summaries": False, "spendCaps": None}),
+        lambda s: s.grove.perform(ChangeSettings(settings={"spendCaps": {"grove": {"day": "2"}}})),
         in_grove=True,
     ),
     Case(

@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 
 import pytest
+from tests.attempts import RecordAttempt
 from tests.covers import covers
 from tests.snapshot import snapshot
 from tests.soundness import check_sound
@@ -14,7 +15,6 @@ from weft.runtime import operations
 from weft.runtime.evidence.timestamps import Certify, RequestTimestamp, SetAuthorities
 from weft.runtime.operations.access import AddToken, AddUser, ArchiveUser, RevokeToken, SetRole
 from weft.runtime.operations.agent_memory import KeepThought, RecallStash
-from weft.runtime.operations.attempts import RecordAttempt
 from weft.runtime.operations.collapsed_groups import ForgetGroups, IndexGroups, OpenGroup
 from weft.runtime.operations.documents import DeleteDocument
 from weft.runtime.operations.envelopes import KeepEnvelope, KeepLegacyText, ReportCached
@@ -26,7 +26,6 @@ from weft.tree.attempt import Outcome
 from weft.tree.tree import Mode
 
 NOT_UNDOABLE = {DeleteTree, DeleteDocument, DeleteRecords, Undo, Redo} | {
-    RecordAttempt,
     KeepEnvelope,
     KeepLegacyText,
     ReportCached,

@@ -70,7 +70,9 @@ class Call:
     def grove(self) -> "Grove":
         """The grove as the chosen agent sees it. Only commands that begin something create one."""
         from weft.grove.grove import open_grove  # noqa: PLC0415 - help and completion do without
+        from weft.log import log_to_stderr  # noqa: PLC0415 - help and completion do without
 
+        log_to_stderr()
         settings = self.settings
         grove = self._open.enter_context(
             open_grove(

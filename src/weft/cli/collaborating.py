@@ -238,7 +238,7 @@ class _Screen:
             Began,
             Commanded,
             Retrying,
-            Said,
+            TextChunk,
             Turned,
         )
 
@@ -247,7 +247,7 @@ class _Screen:
                 self.agent, self.node = event.agent, event.node_id
             case Turned():
                 self._end_line()
-            case Said():
+            case TextChunk():
                 self._say(event.text)
             case Commanded():
                 said = " ".join(event.text.split())

@@ -18,9 +18,9 @@ from weft.errors import InvalidInputError, NotFoundError, WeftError
 from weft.tree.node import Status
 
 if TYPE_CHECKING:
-    from weft.runtime.generate import Stream
-    from weft.runtime.generating.preflight import Preflight
-    from weft.runtime.generating.wishes import GenerateWishes
+    from weft.grove.generations import Stream
+    from weft.runtime.generation.options import GenerationKeywords
+    from weft.runtime.generation.plan import Preflight
 
 __all__ = ["AgentNames", "add_to"]
 
@@ -81,7 +81,7 @@ def gen(
     Prints the words as they come; which nodes they are is said on stderr.
     """
     tree, node = call.place(reference)
-    wishes: GenerateWishes = {
+    wishes: GenerationKeywords = {
         "n": n,
         "agents": agent or (),
         "context": [call.node(each) for each in beside or ()],
@@ -220,7 +220,7 @@ def cap(
     ] = None,
 ) -> None:
     """Set how much may be spent: by the grove, in a tree or by an agent."""
-    from weft.runtime.generating.caps import Period  # noqa: PLC0415 - the runtime loads when it is used
+    from weft.runtime.generation.spending import Period  # noqa: PLC0415 - the runtime loads when it is used
 
     if agent is not None and of_tree is not None:
         raise InvalidInputError("a cap is on an agent or on a tree", hint="set one for each")

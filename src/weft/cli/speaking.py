@@ -9,8 +9,8 @@ from weft.errors import ProviderError, WeftError
 from weft.tree.node import Status
 
 if TYPE_CHECKING:
-    from weft.runtime.generate import Stream
-    from weft.runtime.generating.telling import GenerationEvent, Slot
+    from weft.grove.generations import Stream
+    from weft.runtime.generation.stream import GenerationEvent, Slot
     from weft.tree.json import JsonObject
 
 __all__ = ["failure_to_wire", "show_stream", "tell_nodes"]
@@ -29,20 +29,20 @@ class _Screen:
         self._ends_line = True
 
     def take(self, event: "GenerationEvent") -> None:
-        from weft.runtime.generating.telling import (  # noqa: PLC0415 - the runtime loads when it is used
-            Ended,
+        from weft.runtime.generation.stream import (  # noqa: PLC0415 - the runtime loads when it is used
             Failed,
+            NodeCompleted,
             Retrying,
-            Said,
             Started,
+            TextChunk,
         )
 
         match event:
             case Started():
                 self._slots = event.slots
-            case Said():
+            case TextChunk():
                 self._say(event.slot, event.text)
-            case Ended():
+            case NodeCompleted():
                 if not self._slots:
                     # A call that was made before: its words come whole.
                     self._say(event.slot, event.node.text)

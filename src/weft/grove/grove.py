@@ -12,18 +12,18 @@ from sqlalchemy import select
 from weft.errors import InvalidInputError
 from weft.grove.arguments import check_arguments, checks_arguments
 from weft.grove.document import DocumentHandle
+from weft.grove.maintenance import close_abandoned, start_maintenance
 from weft.grove.node import NodeHandle
 from weft.grove.project import ProjectHandle, items_of
 from weft.grove.search import SearchHit, hits_in
 from weft.grove.tree import TreeHandle
 from weft.ids import Entropy, random_bytes
-from weft.runtime.attending import dismiss
-from weft.runtime.errands import run_errands
+from weft.runtime.coordination.background import stop_runs, stop_workers
+from weft.runtime.coordination.idempotency import Idempotency
+from weft.runtime.coordination.jobs import JobBoard
+from weft.runtime.coordination.leases import Leases
 from weft.runtime.events.log import EventBatch, EventLog
 from weft.runtime.events.subscription import Subscription, follow, stop_following
-from weft.runtime.idempotency import Idempotency
-from weft.runtime.jobs import JobBoard
-from weft.runtime.leases import Leases
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.bootstrap import owner_of
 from weft.runtime.operations.clock import Clock, system_clock
@@ -33,17 +33,16 @@ from weft.runtime.operations.permissions import Actor, require_access
 from weft.runtime.operations.projects import CreateProject
 from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
 from weft.runtime.operations.trees import Plant
-from weft.runtime.running import close_left_behind, stop_runs
 from weft.runtime.search.filters import Moment, Search
 from weft.runtime.search.indexer import follow_index, reindex
 from weft.runtime.search.results import HitKind, Hits
 from weft.runtime.search.search import search
-from weft.runtime.summarising.thread import follow_summaries
+from weft.runtime.summaries.worker import start_summaries
 from weft.runtime.undo.undo import Redo, Undo
 from weft.runtime.views.reader import Reader
 from weft.store import schema
+from weft.store.addresses import open_store
 from weft.store.base import Store
-from weft.store.opening import open_store
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Configuration, Permission
 from weft.tree.content import Content, JsonValue
@@ -55,6 +54,7 @@ from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.context.tokens import Calibration
+    from weft.grove.generations import Generations
     from weft.grove.vault import Vaults
     from weft.provenance.report import Report
     from weft.providers.registry import ProviderRegistry
@@ -65,12 +65,11 @@ if TYPE_CHECKING:
     from weft.runtime.contexts.turn_tools import Tools
     from weft.runtime.evidence.provenance_view import Evidence
     from weft.runtime.evidence.timestamps import Stamped
-    from weft.runtime.generate import Generations
     from weft.runtime.operations.access import Users
     from weft.runtime.records.group_index import GroupIndex
     from weft.runtime.records.recipes import Recipes
     from weft.runtime.records.streams import Records
-    from weft.runtime.summaries import Summaries
+    from weft.runtime.summaries.service import Summaries
     from weft.runtime.transfer.copy_backup import BackedUp
     from weft.runtime.transfer.files import Exported, Imported
 
@@ -103,11 +102,11 @@ def open_grove(
     try:
         gate = Executor(store, clock, entropy, accept_clock, providers=providers)
         owner = owner_of(gate)
-        close_left_behind(gate, Actor(owner))
+        close_abandoned(gate, Actor(owner))
         if background and not store.read_only:
             follow_index(store)
-            run_errands(gate, owner)
-            follow_summaries(gate, owner)
+            start_maintenance(gate, owner)
+            start_summaries(gate, owner)
         return Grove(Caller(gate, Actor(owner)))
     except BaseException:
         _close(store)
@@ -343,10 +342,10 @@ class Grove:
         return DocumentHandle(self, self.perform(CreateDocument(title=title, content=content)))
 
     def remember(self, text: str) -> DocumentHandle:
-        """One more line of the user's memory, which stands at the beginning of every request in layers."""
-        from weft.runtime.contexts.user_memory import remember  # noqa: PLC0415 - few calls remember
+        """Append a line to the user's memory, which begins every request in layers."""
+        from weft.runtime.contexts.user_memory import Remember  # noqa: PLC0415 - few calls remember
 
-        return remember(self, text)
+        return DocumentHandle(self, self.perform(Remember(text=text)))
 
     def create_project(
         self, name: str, *, system_prompt: str = "", context: Sequence[ProjectItem | str] = ()
@@ -518,7 +517,7 @@ class Grove:
     @property
     def generations(self) -> "Generations":
         """Asking models: who answers by default, what may be spent."""
-        from weft.runtime.generate import Generations  # noqa: PLC0415 - few calls ask a model
+        from weft.grove.generations import Generations  # noqa: PLC0415 - few calls ask a model
 
         return Generations(self, self.caller.executor, self.caller.actor)
 
@@ -548,7 +547,7 @@ class Grove:
     @property
     def summaries(self) -> "Summaries":
         """One sentence for a node or a document, two for a tree; how they are made."""
-        from weft.runtime.summaries import Summaries  # noqa: PLC0415 - brings providers along
+        from weft.runtime.summaries.service import Summaries  # noqa: PLC0415 - brings providers along
 
         return Summaries(self.caller.executor, self.caller.actor)
 
@@ -632,6 +631,6 @@ def _close_all() -> None:
 
 def _close(store: Store) -> None:
     stop_runs(store)
-    dismiss(store)
+    stop_workers(store)
     stop_following(store)
     store.close()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
     from weft.context.manifest import Manifest
     from weft.context.result import AssembledContext
+    from weft.grove.generations import Generated, Stream
     from weft.grove.grove import Grove
     from weft.grove.tree import TreeHandle
     from weft.provenance.report import Report
@@ -32,10 +33,8 @@ if TYPE_CHECKING:
     from weft.runtime.contexts.options import LayerWishes
     from weft.runtime.contexts.prepared_request import Prepared
     from weft.runtime.evidence.provenance_view import ProvenanceHandle
-    from weft.runtime.generate import Generated, Stream
-    from weft.runtime.generating.preflight import Preflight
-    from weft.runtime.generating.wishes import GenerateWishes
-    from weft.tree.difference import Difference
+    from weft.runtime.generation.options import GenerationKeywords
+    from weft.runtime.generation.plan import Preflight
     from weft.tree.progress import Progress
     from weft.tree.text_diff import Difference
 
@@ -352,29 +351,29 @@ class NodeHandle:
 
         return chat_text(self._grove.caller, self.value.tree_id, self.value.id)
 
-    def generate(self, **wishes: "Unpack[GenerateWishes]") -> "Generated":
+    def generate(self, **wishes: "Unpack[GenerationKeywords]") -> "Generated":
         """Continue from here: n nodes by one model agent, or n by each of several; wait for them.
 
         `n`, `agent` or `agents` (else the default one), `context` and `instructions` (further
         sources), `temperature`, `max_tokens`, `stop`, `seed`, `logprobs`, `limit`, `idempotency_key`,
-        `max_price`; see `GenerateWishes`. What had come before an error is kept as interrupted; the
+        `max_price`; see `GenerationKeywords`. What had come before an error is kept as interrupted; the
         error is raised only if nothing came to its end.
         """
-        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415 - few calls ask a model
+        from weft.runtime.generation.options import parse_options  # noqa: PLC0415 - few calls ask a model
 
-        return self._grove.generations.generate(self.value.tree_id, self.value.id, wishes_from(wishes))
+        return self._grove.generations.generate(self.value.tree_id, self.value.id, parse_options(wishes))
 
-    def stream(self, **wishes: "Unpack[GenerateWishes]") -> "Stream":
+    def stream(self, **wishes: "Unpack[GenerationKeywords]") -> "Stream":
         """The same as it comes: `with node.stream(n=3) as stream: for event in stream: …`, or async."""
-        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+        from weft.runtime.generation.options import parse_options  # noqa: PLC0415
 
-        return self._grove.generations.stream(self.value.tree_id, self.value.id, wishes_from(wishes))
+        return self._grove.generations.stream(self.value.tree_id, self.value.id, parse_options(wishes))
 
-    def preflight(self, **wishes: "Unpack[GenerateWishes]") -> "Preflight":
+    def preflight(self, **wishes: "Unpack[GenerationKeywords]") -> "Preflight":
         """What generating here would mean: tokens, cached share, price. Nothing is asked."""
-        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+        from weft.runtime.generation.options import parse_options  # noqa: PLC0415
 
-        return self._grove.generations.preflight(self.value.tree_id, self.value.id, wishes_from(wishes))
+        return self._grove.generations.preflight(self.value.tree_id, self.value.id, parse_options(wishes))
 
     def summarise(self, *, anew: bool = False) -> str:
         """One sentence; made by a model and kept, where there is none yet."""

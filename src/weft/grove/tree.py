@@ -22,6 +22,7 @@ from weft.tree.tree import Counters, Mode, Tree
 if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
     from weft.context.result import AssembledContext
+    from weft.grove.generations import Generated, Stream
     from weft.grove.grove import Grove
     from weft.grove.search import SearchHit
     from weft.provenance.report import Report
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from weft.runtime.contexts.assembler import ContextWishes
     from weft.runtime.contexts.options import LayerWishes
     from weft.runtime.contexts.statistics import TreeStats
-    from weft.runtime.generate import Generated, Stream
-    from weft.runtime.generating.wishes import GenerateWishes
+    from weft.runtime.generation.options import GenerationKeywords
     from weft.runtime.search.results import Hits
 
 __all__ = ["TreeHandle"]
@@ -301,17 +301,17 @@ class TreeHandle:
 
         return tree_stats(self._grove.layers, self.value.id, layer_options_from(wishes))
 
-    def generate(self, **wishes: "Unpack[GenerateWishes]") -> "Generated":
+    def generate(self, **wishes: "Unpack[GenerationKeywords]") -> "Generated":
         """Continue from where you stand; uncommitted text is committed first."""
-        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+        from weft.runtime.generation.options import parse_options  # noqa: PLC0415
 
-        return self._grove.generations.generate(self.value.id, None, wishes_from(wishes))
+        return self._grove.generations.generate(self.value.id, None, parse_options(wishes))
 
-    def stream(self, **wishes: "Unpack[GenerateWishes]") -> "Stream":
+    def stream(self, **wishes: "Unpack[GenerationKeywords]") -> "Stream":
         """The same as it comes."""
-        from weft.runtime.generating.wishes import wishes_from  # noqa: PLC0415
+        from weft.runtime.generation.options import parse_options  # noqa: PLC0415
 
-        return self._grove.generations.stream(self.value.id, None, wishes_from(wishes))
+        return self._grove.generations.stream(self.value.id, None, parse_options(wishes))
 
     def collaborate(
         self, agent: str | None = None, text: str | None = None, **wishes: "Unpack[RunWishes]"

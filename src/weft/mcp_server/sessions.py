@@ -17,11 +17,11 @@ from weft.errors import WeftError
 from weft.grove.grove import Grove
 from weft.ids import new_ulid
 from weft.runtime.collaboration.commands.session import Session
-from weft.runtime.generating.telling import Ended, GenerationEvent, Said
+from weft.runtime.generation.stream import GenerationEvent, NodeCompleted, TextChunk
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row
 from weft.store import schema
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.tree.agent import Agent, Permission
 
 __all__ = ["MOST_SESSIONS", "CommandReply", "CommandSessions", "ToolCaller", "agent_of", "run_command"]
@@ -158,9 +158,9 @@ class _Heard:
 
     def take(self, event: GenerationEvent) -> None:
         """In the thread that waits for it."""
-        if isinstance(event, Said):
+        if isinstance(event, TextChunk):
             self._characters += len(event.text)
-        elif isinstance(event, Ended):
+        elif isinstance(event, NodeCompleted):
             self._ended.append(f"[{event.node.local_id}]")
             self._characters += 1
         else:

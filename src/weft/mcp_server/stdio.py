@@ -15,6 +15,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
+from weft.log import log_to_stderr
 from weft.mcp_server.server import McpFace
 
 __all__ = ["LONGEST_LINE", "serve_stdio"]
@@ -29,7 +30,7 @@ _log = logging.getLogger("weft.mcp")
 
 def serve_stdio(face: McpFace) -> None:
     """Answer until the other side goes away. Only the protocol is on stdout; talk is on stderr."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="weft mcp: %(message)s")
+    log_to_stderr("weft mcp")
     with _own_pipes() as (incoming, outgoing):
         try:
             anyio.run(_serve, face.server(), incoming, outgoing)

@@ -4,9 +4,9 @@ from weft.provenance.damaged_rows import fetch, is_readable
 from weft.provenance.node_columns import readable_nodes
 from weft.provenance.report import Findings
 from weft.store import schema
-from weft.store.queries import walk_up
 from weft.store.rows import NodeRow
 from weft.store.session import Session
+from weft.store.tree_queries import walk_up
 
 __all__ = ["ancestry"]
 

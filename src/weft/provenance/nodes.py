@@ -13,7 +13,6 @@ from weft.provenance.damaged_rows import fetch, stamp_of
 from weft.provenance.node_columns import NodeSummary
 from weft.provenance.report import Findings
 from weft.store import schema
-from weft.store.contents import dump_content, load_content
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,
@@ -23,6 +22,8 @@ from weft.store.rows import (
     STATUSES,
     Flag,
     NodeRow,
+    dump_content,
+    load_content,
 )
 from weft.store.session import Session
 from weft.tree.content import Content, is_blank, kind_of

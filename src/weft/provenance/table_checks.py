@@ -41,8 +41,8 @@ from weft.provenance.fingerprints import (
 from weft.provenance.nodes import AgentTable
 from weft.provenance.report import Findings
 from weft.store import schema
+from weft.store.bodies import PackingError, unpack
 from weft.store.memory import TRACE
-from weft.store.packing import PackingError, unpack
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 

@@ -17,6 +17,7 @@ from typing import Protocol, cast
 
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, StorageError, Trouble, WeftError
 from weft.providers.endpoint import Endpoint
+from weft.redaction import protect_secret
 
 __all__ = [
     "ADDRESSES",
@@ -39,6 +40,7 @@ class Secret:
 
     def __init__(self, value: str) -> None:
         self._value = value
+        protect_secret(self)
 
     def reveal(self) -> str:
         return self._value

@@ -63,7 +63,7 @@ class Store(ABC):
     def purge(self) -> bool:
         """Leave no trace of deleted rows in the store's files; whether none is left.
 
-        What cannot be done now, because somebody still reads the old state, is done later.
+        What cannot be done now, because the old state is still being read, is done later.
         """
         return True
 

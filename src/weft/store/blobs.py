@@ -64,7 +64,7 @@ class BlobStore:
         incoming.finish()
 
     def pieces(self, ref: str) -> Iterator[bytes]:
-        """A blob's bytes, a little at a time; whoever takes them checks them."""
+        """A blob's bytes, a little at a time; the caller checks them."""
         try:
             with self.path(ref).open("rb") as file:
                 while piece := file.read(_PIECE):
@@ -160,7 +160,7 @@ class BlobStore:
 
     @staticmethod
     def _remove(path: Path, stored_at: int) -> bool:
-        """Out of the way first: whoever stores it at this moment either is seen here or writes it anew."""
+        """Rename it first: a process that stores it at this moment is either seen here or writes it again."""
         aside = path.with_name(f".gone-{path.name}")
         try:
             path.replace(aside)
@@ -176,7 +176,7 @@ class BlobStore:
         return False
 
     def is_shared(self) -> bool:
-        """Whether another grove keeps its media here too: then nobody can tell that a blob is not needed."""
+        """Whether another grove keeps its media here too: then it is unknown whether a blob is needed."""
         return any(path.name != self.grove for path in (self.folder / "groves").glob("*"))
 
     def take_name(self, grove: str) -> None:

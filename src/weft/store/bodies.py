@@ -1,24 +1,32 @@
-"""Bytes kept by their hash, once a tree: raw responses, items, and what requests were made of."""
+"""Bytes kept by their hash, once a tree: raw responses, items, and what requests were made of.
+
+They are kept as gzip that any tool can open, with every byte of it accounted for. Gzip checks what
+comes out, not what is stored: header fields and the bits that pad a block may change unseen. So the
+header is fixed, and carries a digest of what follows it.
+"""
 
 import hashlib
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import select
 
-from weft.errors import NotFoundError, StorageError
+from weft.errors import LimitExceededError, NotFoundError, StorageError
 from weft.store import schema
-from weft.store.packing import PackingError, pack, unpack
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
 __all__ = [
+    "BODY_LIMIT",
+    "PackingError",
     "add_body",
     "load_body",
     "manifest_of",
+    "pack",
     "request_segments",
     "save_manifest",
-    "save_request",
     "save_segments",
+    "unpack",
 ]
 
 _SOME = 500
@@ -52,16 +60,6 @@ def _checked(packed: bytes, digest: bytes) -> bytes:
     return body
 
 
-def save_request(
-    transaction: Transaction, tree: int, attempt: int, segments: Sequence[bytes], manifest: bytes
-) -> tuple[bytes, bytes]:
-    """Keep what was sent and its manifest; return the SHA-256 of both."""
-    return (
-        save_segments(transaction, tree, attempt, segments),
-        save_manifest(transaction, tree, attempt, manifest),
-    )
-
-
 def save_segments(transaction: Transaction, tree: int, attempt: int, segments: Sequence[bytes]) -> bytes:
     """Keep what was sent, as segments that requests share: joined, they are the body, whose SHA-256 it is."""
     whole = hashlib.sha256()
@@ -88,9 +86,9 @@ def _add_bodies(transaction: Transaction, tree: int, bodies: Mapping[bytes, byte
 
 def save_manifest(transaction: Transaction, tree: int, attempt: int, manifest: bytes) -> bytes:
     """Keep what a request is made of, and why; return its SHA-256."""
-    told = hashlib.sha256(manifest).digest()
-    transaction.add(_manifests, {"tree": tree, "attempt": attempt, "sha256": told, "gzip": pack(manifest)})
-    return told
+    digest = hashlib.sha256(manifest).digest()
+    transaction.add(_manifests, {"tree": tree, "attempt": attempt, "sha256": digest, "gzip": pack(manifest)})
+    return digest
 
 
 def request_segments(session: Session, tree: int, attempt: int) -> Iterator[bytes]:
@@ -109,3 +107,53 @@ def manifest_of(session: Session, tree: int, attempt: int) -> bytes | None:
         select(_manifests).where(_manifests.c.tree == tree, _manifests.c.attempt == attempt)
     ).one_or_none()
     return None if row is None else _checked(row.gzip, row.sha256)
+
+
+BODY_LIMIT = 1024 * 1024 * 1024
+"""More than this never comes out, whatever a stored value claims."""
+_PLAIN = bytes.fromhex("1f8b0800000000000003")
+_MARKED = bytes.fromhex("1f8b0804000000000003" + "1400" + "5766" + "1000")
+"""The same header with one extra field, "Wf": the first half of the SHA-256 of the rest."""
+_DIGEST = 16
+_TRAILER = 8
+_LEVEL = 6
+
+
+class PackingError(ValueError):
+    """Stored bytes that are not what was stored."""
+
+
+def pack(body: bytes) -> bytes:
+    """Compress; the same bytes in give a value that `unpack` accepts byte for byte, or not at all."""
+    stream = zlib.compress(body, level=_LEVEL, wbits=31)[len(_PLAIN) :]
+    return _MARKED + hashlib.sha256(stream).digest()[:_DIGEST] + stream
+
+
+def unpack(packed: bytes, limit: int = BODY_LIMIT) -> bytes:
+    """What was packed. Raises where a single byte of the value is not as it was written."""
+    if packed.startswith(_MARKED):
+        start = len(_MARKED) + _DIGEST
+        digest, stream = packed[len(_MARKED) : start], packed[start:]
+        if hashlib.sha256(stream).digest()[:_DIGEST] != digest:
+            raise PackingError("the compressed bytes differ from their digest")
+    elif packed.startswith(_PLAIN):
+        stream = packed[len(_PLAIN) :]
+    else:
+        raise PackingError("the gzip header differs")
+    return _inflate(stream, limit)
+
+
+def _inflate(stream: bytes, limit: int) -> bytes:
+    engine = zlib.decompressobj(wbits=-15)
+    try:
+        body = engine.decompress(stream, limit + 1)
+    except zlib.error as error:
+        raise PackingError("the compressed bytes cannot be read") from error
+    if len(body) > limit:
+        raise LimitExceededError(f"a stored body unpacks to more than {limit:,} bytes")
+    if not engine.eof or len(engine.unused_data) != _TRAILER:
+        raise PackingError("the compressed bytes do not end where they should")
+    size = len(body).to_bytes(8, "little")[:4]
+    if zlib.crc32(body).to_bytes(4, "little") + size != engine.unused_data:
+        raise PackingError("the gzip checksum differs")
+    return body

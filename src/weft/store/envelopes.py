@@ -10,8 +10,8 @@ from sqlalchemy import and_, func, select
 
 from weft.errors import NotFoundError, StorageError
 from weft.store import schema
-from weft.store.attachments import bodies_of
-from weft.store.packing import PackingError, pack, unpack
+from weft.store.bodies import PackingError, pack, unpack
+from weft.store.path_queries import bodies_of
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.tree.json import JsonObject

@@ -18,7 +18,7 @@ __all__ = ["BEGINNING", "EventRow", "Place", "chain_events", "head_of", "horizon
 
 
 class Place(NamedTuple):
-    """Where an event stands in the order of all."""
+    """An event's place in the order of all."""
 
     transaction: int
     number: int

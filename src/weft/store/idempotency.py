@@ -23,9 +23,9 @@ class ClaimState(IntEnum):
     REFUSED = 2
     """It failed, and would fail again: the error is the answer."""
     RELEASED = 3
-    """It failed in a way that may pass: the next caller tries anew."""
+    """It failed in a way that may pass: the next caller tries again."""
     INTERRUPTED = 4
-    """Its process died; nobody knows how far it came."""
+    """Its process died; how far it came is unknown."""
 
 
 class ClaimRow(NamedTuple):
@@ -50,7 +50,7 @@ def claim_row(session: Session, scope: str, key: str, *, lock: bool = False) -> 
 
 
 def claim(transaction: Transaction, wanted: ClaimRow, now: int) -> ClaimRow:
-    """Put a claim where there is none (any more); return whoever's claim stands."""
+    """Put a claim where there is none (any more); return the claim that is valid."""
     key = ("scope", "key")
     transaction.add_missing(_claims, key, wanted._asdict())
     found = claim_row(transaction, wanted.scope, wanted.key, lock=True)
@@ -81,5 +81,5 @@ def settle_claim(transaction: Transaction, row: ClaimRow, state: ClaimState, res
 
 
 def sweep_claims(transaction: Transaction, now: int) -> int:
-    """Forget what nobody may ask for any more."""
+    """Forget what has expired."""
     return transaction.execute(delete(_claims).where(_claims.c.expires_at <= now)).rowcount

@@ -31,14 +31,14 @@ _jobs = schema.jobs
 TIMESTAMP_JOB = "timestamp"
 """The kind of job that asks authorities for what is due; one for the whole grove."""
 NO_TARGET = 0
-"""Stands for none: an index takes two missing values for different ones."""
+"""Means none: an index takes two missing values for different ones."""
 
 
 class JobState(IntEnum):
     """Stored as it is: append only. A job that is done has no row any more."""
 
     WAITING = 0
-    """Nobody has tried yet. One for each kind, tree and target: the next such wish joins it."""
+    """Not tried yet. One for each kind, tree and target: the next request for the same joins it."""
     RUNNING = 1
     RETRYING = 2
     """Tried, failed, and due again."""
@@ -170,7 +170,7 @@ def _is_due(now: int) -> ColumnElement[bool]:
 
 
 def _held(job: JobRow) -> ColumnElement[bool]:
-    """It is still ours: nobody took it over, and it was not cancelled or deleted."""
+    """It is still ours: not taken over, cancelled or deleted."""
     return and_(_jobs.c.key == job.key, _jobs.c.holder == job.holder, _jobs.c.state == JobState.RUNNING)
 
 

@@ -43,7 +43,7 @@ from weft.store import schema
 from weft.store.base import Store, require_same_process
 from weft.store.blobs import BlobStore
 from weft.store.migrate import migrate
-from weft.store.search_postgres import PostgresTerms
+from weft.store.postgres_text_index import PostgresTerms
 from weft.store.session import Session
 from weft.store.transaction import Cache, Transaction
 
@@ -262,7 +262,7 @@ class PostgresStore(Store):
 
     def _take_back(self, _driver: object, record: ConnectionPoolEntry) -> None:
         if self._closed:
-            # It was out when the others were closed, and nobody else would.
+            # It was in use when the others were closed: this is the last chance to close it.
             record.close()
         else:
             record.info["idle_since"] = time.monotonic()
@@ -297,7 +297,7 @@ class PostgresStore(Store):
     def _did_commit(self, written: Transaction) -> bool:
         """The connection broke during the commit: look whether an event of this transaction is there.
 
-        Without one it cannot be told, and the error says that the database did not answer.
+        Without one the outcome is unknown, and the error says that the database did not answer.
         """
         return written.last_event is not None and self._has_event(*written.last_event)
 

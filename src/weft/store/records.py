@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, and_, bindparam, delete, func, select
 
 from weft.store import schema
-from weft.store.schema_records import PLACE
+from weft.store.schema.records import PLACE
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.tree.content import can_be_kept
@@ -70,7 +70,7 @@ def _has_stream(session: Session, place: RecordPlace) -> bool:
 
 
 def nearest_place(session: Session, place: RecordPlace) -> RecordPlace:
-    """The user's own stream of the project; else the user's; else nobody's."""
+    """The user's stream of the project; else the user's own; else the one without a user."""
     *nearer, last = dict.fromkeys(
         (place, replace(place, project=None), replace(place, user=None, project=None))
     )

@@ -1,11 +1,13 @@
 """Light rows as the database keeps them, and how a child's follow from its parent's."""
 
+import json
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 from weft.tree.agent import AgentType, Permission
 from weft.tree.attempt import Outcome
+from weft.tree.content import Content, Text, content_from_wire, content_to_wire
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import Measure
 from weft.tree.node import Role, Status
@@ -26,6 +28,8 @@ __all__ = [
     "NodeRow",
     "Place",
     "TreeState",
+    "dump_content",
+    "load_content",
     "permission_bits",
     "permissions_from",
     "place_below",
@@ -184,3 +188,13 @@ class AgentRow(NamedTuple):
     created_at: int
     archived_at: int | None
     hidden: int | None = None
+
+
+def dump_content(content: Content) -> str:
+    if isinstance(content, Text):
+        return content.text
+    return json.dumps(content_to_wire(content), separators=(",", ":"), ensure_ascii=False)
+
+
+def load_content(kind: int, stored: str) -> Content:
+    return Text(stored) if KINDS[kind] == "text" else content_from_wire(json.loads(stored))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, Insert, Table
 from sqlalchemy.sql.elements import ClauseElement
 
-from weft.store.prepared import Prepared
+from weft.store.compiled_statements import CompiledStatement
 
 if TYPE_CHECKING:
-    from weft.store.search import Terms
+    from weft.store.text_index import Terms
 
 __all__ = ["Dialect", "Session"]
 
@@ -64,7 +64,7 @@ class Dialect(Protocol):
         ...
 
     def reserve_keys(self, session: "Session", table: Table, last: int) -> None:
-        """Keys up to this one will not be given to new rows; whoever asks puts them in."""
+        """Keys up to this one will not be given to new rows; the caller inserts them."""
         ...
 
     def reserve_event_numbers(self, session: "Session", last: int) -> None:
@@ -111,7 +111,7 @@ class Session:
 
     def rows(self, statement: ClauseElement, values: Values) -> list[tuple[Any, ...]]:
         """All rows of what is asked often, as plain tuples: compiled once, then straight to the driver."""
-        prepared = Prepared.of(self._connection, statement)
+        prepared = CompiledStatement.of(self._connection, statement)
         return self.dialect.fetch(self.driver, prepared.sql, prepared.parameters(values))
 
     @property

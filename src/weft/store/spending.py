@@ -46,7 +46,7 @@ def add_expected(
 
 
 def settle(transaction: Transaction, attempt: str, micros: int | None) -> None:
-    """What it came to; None if nobody said: then it stays at what was expected."""
+    """What it came to; None if it was not reported: then it stays at what was expected."""
     values = {"is_settled": True} if micros is None else {"is_settled": True, "micros": micros}
     transaction.execute(update(_spending).where(_spending.c.attempt == attempt).values(**values))
 

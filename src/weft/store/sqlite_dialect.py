@@ -21,8 +21,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from weft.store import schema
-from weft.store.search_sqlite import SqliteTerms
 from weft.store.session import Session
+from weft.store.sqlite_text_index import SqliteTerms
 
 __all__ = ["DIALECT", "SqliteDialect"]
 
@@ -84,7 +84,7 @@ class SqliteDialect:
 
 _INSERT_EVENTS = insert(schema.events)
 _LEAVE_TRACES = text("PRAGMA user_version = 1")
-"""Part of the transaction that deletes, so that a purge cut short is taken up by whoever opens the file next."""
+"""Part of the transaction that deletes, so that a purge cut short is finished when the file is opened next."""
 
 
 @cache

@@ -26,14 +26,14 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool, StaticPool
 from weft.errors import StorageError, UnavailableError
 from weft.store.base import require_same_process
 from weft.store.blobs import make_private_folder
+from weft.store.group_commit import Group, GroupWriter
 from weft.store.lock import GroveLock
 from weft.store.migrate import migrate
-from weft.store.planning import teach_planner
 from weft.store.session import Session
 from weft.store.sqlite_dialect import DIALECT
 from weft.store.sqlite_errors import explain, explained
+from weft.store.sqlite_statistics import teach_planner
 from weft.store.transaction import Cache, Transaction
-from weft.store.writer import Group, GroupWriter
 
 __all__ = [
     "APPLICATION_ID",

@@ -13,11 +13,11 @@ from sqlalchemy.pool import StaticPool
 from weft.errors import StorageError
 from weft.store.health import Finding, good, note, wrong
 from weft.store.lock import GroveLock
-from weft.store.planning import knows_planner
 from weft.store.session import Session
 from weft.store.sqlite import find_damage
 from weft.store.sqlite_dialect import DIALECT
 from weft.store.sqlite_errors import explain
+from weft.store.sqlite_statistics import knows_planner
 
 __all__ = ["has_reset_bug", "look_at_file", "look_at_files", "look_inside"]
 
@@ -70,7 +70,7 @@ def _library() -> Finding:
         return good("SQLite", f"SQLite {version} does not have the WAL-reset bug")
     return good(
         "SQLite",
-        f"SQLite {version} has the WAL-reset bug; Weft is safe from it, because whoever writes, "
+        f"SQLite {version} has the WAL-reset bug; Weft is safe from it, because every process that writes, "
         "checkpoints or closes holds one lock. Let no other program write to the file",
     )
 
@@ -110,7 +110,7 @@ def _locked(path: Path) -> Generator[None]:
         lock = GroveLock(path)
         with contextlib.ExitStack() as stack:
             stack.callback(lock.close)
-            # Where no lock can be had the folder is read-only, and nobody writes.
+            # Where no lock can be had the folder is read-only, and nothing is written.
             with contextlib.suppress(StorageError):
                 stack.enter_context(lock.hold())
             yield

@@ -1,7 +1,7 @@
 """Writing: rows are gathered and sent together, and what was read or written is remembered.
 
 A transaction may carry the work of many callers (SQLite commits in groups), so it
-keeps what hot paths need in a cache that the store clears whenever somebody else
+keeps what hot paths need in a cache that the store clears whenever another process
 may have changed the database.
 """
 
@@ -15,10 +15,10 @@ from sqlalchemy.sql.elements import ClauseElement
 from weft.errors import NotFoundError
 from weft.ids import PRIME
 from weft.store import schema
-from weft.store.prepared import Prepared
+from weft.store.compiled_statements import CompiledStatement
 from weft.store.rows import MODES, AgentRow, NodeRow, TreeState
 from weft.store.session import Dialect, Session
-from weft.store.statements import (
+from weft.store.tree_statements import (
     AGENT_BY_KEY,
     CURSOR,
     GROVE_FOR_UPDATE,
@@ -34,7 +34,7 @@ from weft.store.statements import (
 __all__ = ["GROVE", "Cache", "GroveState", "Transaction"]
 
 GROVE = 0
-"""The tree key that stands for the grove itself."""
+"""The tree key of the grove itself."""
 _CACHE_LIMIT = 50_000
 _SMALL_TREE = 256
 _LARGE_TREE = 20_000
@@ -69,7 +69,7 @@ class GroveState:
 
 @dataclass(slots=True)
 class Cache:
-    """What a writer knows without asking. Correct only while nobody else writes."""
+    """What a writer knows without asking. Correct only while no other process writes."""
 
     trees: dict[int, TreeState] = field(default_factory=dict[int, TreeState])
     nodes: dict[tuple[int, int], NodeRow] = field(default_factory=dict[tuple[int, int], NodeRow])
@@ -86,7 +86,7 @@ class Cache:
     )
     """(tree, position) → keys of the nodes at it, oldest first."""
     cursors: dict[tuple[int, int], int | None] = field(default_factory=dict[tuple[int, int], int | None])
-    """(tree, agent) → where it stands."""
+    """(tree, agent) → its cursor's node."""
     agents: dict[int, AgentRow] = field(default_factory=dict[int, AgentRow])
     keys: dict[str, int] = field(default_factory=dict[str, int])
     """ULIDs of trees and agents → key."""
@@ -116,7 +116,7 @@ class Transaction(Session):
         self.last_event: tuple[int, int, bytes] | None = None
         """Tree, ordinal and hash of the last event that this transaction adds: there if it was committed."""
         self.require_wanted: Callable[[], None] | None = None
-        """Raises where whoever wanted this has gone: asked before rows are sent."""
+        """Raises an error if the caller has gone: called before rows are sent."""
         self._pending: dict[Table, list[dict[str, Any]]] = {}
         self._in_order: dict[Table, list[tuple[Any, ...]]] = {}
         self._cursors: dict[tuple[int, int], dict[str, Any]] = {}
@@ -190,7 +190,7 @@ class Transaction(Session):
             for table in sorted(pending.keys() | in_order.keys(), key=_ORDER.__getitem__):
                 statement = self.dialect.insert_events() if table is schema.events else _INSERTS[table]
                 if values := in_order.get(table):
-                    prepared = Prepared.of(self._connection, statement, _COLUMNS[table])
+                    prepared = CompiledStatement.of(self._connection, statement, _COLUMNS[table])
                     self.dialect.send(self.driver, prepared.sql, prepared.in_order(values))
                 if rows := pending.get(table):
                     self._send(statement, rows, tuple(rows[0]))
@@ -204,7 +204,7 @@ class Transaction(Session):
         rows: Sequence[Mapping[str, Any]],
         columns: tuple[str, ...] | None = None,
     ) -> None:
-        prepared = Prepared.of(self._connection, statement, columns)
+        prepared = CompiledStatement.of(self._connection, statement, columns)
         self.dialect.send(self.driver, prepared.sql, [prepared.parameters(row) for row in rows])
 
     def flush(self) -> None:
@@ -380,7 +380,7 @@ class Transaction(Session):
         self.cache.parents[tree, position] = True
 
     def cursor(self, tree: int, agent: int) -> int | None:
-        """The node an agent stands at."""
+        """The node at an agent's cursor."""
         place = tree, agent
         if place not in self.cache.cursors:
             found = self.rows(CURSOR, {"in_tree": tree, "by_agent": agent})

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-__all__ = ["Attempt", "Outcome", "RawResponse", "Usage"]
+__all__ = ["Outcome", "RawResponse", "Usage"]
 
 
 class Outcome(StrEnum):
@@ -38,17 +38,3 @@ class RawResponse:
     requested_at: datetime | None = None
     responded_at: datetime | None = None
     usage: Usage = Usage()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    id: str
-    tree_id: str
-    agent_id: str
-    outcome: Outcome
-    idempotency_key: str | None = None
-    request_sha256: str | None = None
-    response_sha256: str | None = None
-    error: str | None = None
-    started_at: datetime
-    ended_at: datetime | None = None

@@ -9,7 +9,7 @@ from tests.covers import covers
 from weft.commands.scanner import scan
 from weft.errors import ConflictError, PermissionDeniedError, ProviderError, Trouble
 from weft.ids import new_ulid
-from weft.runtime.generating.wishes import Wishes
+from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.operations.nodes import Append
 from weft.store import schema
 from weft.testing import Gate, Reply, Scripted, SteppingClock
@@ -81,7 +81,7 @@ def test_nobody_is_asked_who_led_here(work):
     )
     assert not work.ok(f"continue from {work.a.local_id}").endswith(f"by {other.name}")
     # And the operation refuses it too, whoever comes with such a chain.
-    wishes = Wishes(agents=(other.id,), chain=work.session.chain)
+    wishes = GenerationOptions(agents=(other.id,), chain=work.session.chain)
     with pytest.raises(PermissionDeniedError, match="led here and cannot be invoked again"):
         work.session.loom.generations.generate(work.tree.id, work.a.id, wishes)
     assert work.events()[1] == before[1]

@@ -13,7 +13,7 @@ from weft.commands.parse import parse
 from weft.errors import InvalidInputError, PermissionDeniedError
 from weft.runtime.contexts.items import AttachAll
 from weft.runtime.contexts.linked_documents import may_cross
-from weft.runtime.generating.beginning import BeginCalls
+from weft.runtime.generation.start_call import StartCalls
 from weft.runtime.operations import (
     agent_memory,
     collapsed_ranges,
@@ -57,7 +57,7 @@ OPERATIONS = {
     "expand": [collapsed_ranges.Expand],
     "undo": [history.Undo],
     "redo": [history.Redo],
-    "continue": [BeginCalls],
+    "continue": [StartCalls],
     "write": [documents.WriteInDocument, documents.SaveDocument],
 }
 LOOKING = {"view", "list", "tree", "search", "help", "memory", "read"}

@@ -16,19 +16,19 @@ from weft.runtime.collaborating.concluding import Conclude, edge_in
 from weft.runtime.collaborating.journal import Batch, end_run
 from weft.runtime.collaborating.turn import joined_prose
 from weft.runtime.contexts.agent_memory import note_actions
-from weft.runtime.generating.hearing import keepable
-from weft.runtime.generating.processes import is_dead
-from weft.runtime.generating.settling import Continuation
+from weft.runtime.coordination.processes import is_dead_process
+from weft.runtime.generation.answer import storable
+from weft.runtime.generation.finish_call import Continuation
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.node_values import heading_of
 from weft.runtime.operations.permissions import Actor, agent_row
 from weft.runtime.operations.scope import Scope
-from weft.store.calls import OpenCall
-from weft.store.queries import node_row
+from weft.store.active_calls import OpenCall
+from weft.store.active_runs import RunRow, run_row, runs_under_way
 from weft.store.rows import NodeRow, TreeState
-from weft.store.runs import RunRow, run_row, runs_under_way
 from weft.store.session import Session
 from weft.store.transaction import Transaction
+from weft.store.tree_queries import node_row
 from weft.tree.content import Content, Mixed, Text
 from weft.tree.edge import EdgeType
 from weft.tree.node import Status
@@ -46,7 +46,7 @@ class BrokenTurn:
         self._row = row
         self._edge = edge
         spoken = choices[0].content if 0 in choices and choices[0].blocks else Text("")
-        self._prose = joined_prose(row.said, scan(_words(keepable(spoken)).text))
+        self._prose = joined_prose(row.said, scan(_words(storable(spoken)).text))
 
     @property
     def said(self) -> list[Continuation]:
@@ -86,7 +86,9 @@ def close_dead_runs(gate: Executor, actor: Actor) -> int:
     """End every run that nobody goes on with; its call under way has been closed before. Returns how many."""
     with gate.store.read() as session:
         now = gate.clock()
-        dead = [row for row in runs_under_way(session) if row.held_until <= now or is_dead(row.holder)]
+        dead = [
+            row for row in runs_under_way(session) if row.held_until <= now or is_dead_process(row.holder)
+        ]
     closed = 0
     for row in dead:
         try:

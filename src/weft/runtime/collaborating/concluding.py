@@ -6,14 +6,14 @@ from sqlalchemy import and_, select
 
 from weft.errors import ConflictError
 from weft.runtime.collaborating.journal import end_run
-from weft.runtime.generating.attempts import Generating
+from weft.runtime.generation.start_call import Generating
 from weft.runtime.operations.cursors import move_cursor, undo_cursor
 from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
+from weft.store.active_runs import RunRow, run_row
 from weft.store.bodies import load_body
 from weft.store.rows import TreeState
-from weft.store.runs import RunRow, run_row
 from weft.store.transaction import Transaction
 from weft.tree.attempt import RawResponse
 from weft.tree.content import JsonValue, Text

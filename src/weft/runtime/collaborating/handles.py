@@ -16,10 +16,10 @@ from weft.runtime.collaborating.run import Collaboration
 from weft.runtime.collaborating.starting import errand_for
 from weft.runtime.collaborating.telling import Answered, Ending, Finished, RunEvent
 from weft.runtime.contexts.option_checks import check_known
-from weft.runtime.generating.caps import dollars_from
-from weft.runtime.generating.listened import Listened
-from weft.runtime.generating.wishes import wishes_from
-from weft.runtime.running import note_run
+from weft.runtime.coordination.background import register_run
+from weft.runtime.generation.options import parse_options
+from weft.runtime.generation.spending import dollars_from
+from weft.runtime.generation.stream import EventStream
 from weft.tree.agent import Agent
 from weft.tree.content import JsonValue
 
@@ -68,7 +68,7 @@ class Collaborated:
         return "" if self.reply is None else self.reply.text
 
 
-class CollaboratorRun(Listened[RunEvent, Collaborated]):
+class CollaboratorRun(EventStream[RunEvent, Collaborated]):
     """A run as it goes on: iterate it for events, plainly or in an event loop.
 
     Leave its `with` early, or call `stop`, and it ends: what was said is kept.
@@ -182,7 +182,7 @@ def start_run(
         seconds=given.get("seconds", SECONDS),
         dollars=None if dollars is None else dollars_from(dollars, "a run"),
     )
-    asked = wishes_from(
+    asked = parse_options(
         {
             "temperature": given.get("temperature"),
             "max_tokens": given.get("max_tokens"),
@@ -204,7 +204,7 @@ def start_run(
         wishes=asked,
     )
     run = Collaboration(grove, grove.generations.registry, errand)
-    note_run(grove.read.store, run)
+    register_run(grove.read.store, run)
     run.start()
     return CollaboratorRun(grove, run)
 

@@ -11,16 +11,17 @@ from sqlalchemy import select
 
 from weft.errors import ConflictError
 from weft.runtime.collaborating.presence import touch_cursor
-from weft.runtime.generating.preparing import HOLD_SECONDS
-from weft.runtime.generating.processes import this_process
+from weft.runtime.coordination.leases import release_lease, take_lease
+from weft.runtime.coordination.processes import this_process
+from weft.runtime.generation.plan import HOLD_SECONDS
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.nodes import source_row
 from weft.runtime.operations.permissions import Actor, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.leases import LeaseRow, drop_lease, lease_at, put_lease, sweep_leases
+from weft.store.active_runs import RunRow, add_run, change_run, drop_run, run_row
+from weft.store.leases import LeaseRow
 from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
-from weft.store.runs import RunRow, add_run, change_run, drop_run, run_row
 from weft.store.spending import MICROS
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
@@ -87,13 +88,11 @@ class Journal:
             state = scope.open_tree(tree)
             start = source_row(scope, state, node, "answer")
             _refuse_twice(scope, state, agent)
-            sweep_leases(transaction, state, scope.now)
-            held = lease_at(transaction, state.key, start.position, scope.now)
-            if held is not None:
-                raise scope.lease_taken(held)
             until = scope.now + _HELD
-            token = transaction.take_key(state)
-            put_lease(transaction, state, LeaseRow(state.key, start.position, run, agent, token, until))
+            wanted = LeaseRow(state.key, start.position, run, agent, 0, until)
+            lease = take_lease(transaction, state, wanted, scope.now)
+            if lease.run != run:
+                raise scope.lease_taken(lease)
             transaction.move_cursor(state.key, agent, start.key, scope.now)
             row = RunRow(
                 tree=state.key,
@@ -170,15 +169,10 @@ class Journal:
             head = transaction.node(self.row.tree, key)
         if head.key == self.head.key:
             return head
-        held = lease_at(transaction, self.row.tree, head.position, now)
-        if held is not None and not scope.is_own(held):
-            raise scope.lease_taken(held)
-        before = lease_at(transaction, self.row.tree, self.head.position, now)
-        if before is not None and scope.is_own(before):
-            drop_lease(transaction, state, self.head.position)
-        token = transaction.take_key(state)
-        lease = LeaseRow(self.row.tree, head.position, self.row.run, self.row.agent, token, now + _HELD)
-        put_lease(transaction, state, lease)
+        lease = take_lease(transaction, state, self._lease(head, now), now)
+        if lease.run != self.row.run:
+            raise scope.lease_taken(lease)
+        release_lease(transaction, state, self.head.position, now, run=self.row.run)
         change_run(transaction, self.row.tree, self.row.run, head=head.key)
         return head
 
@@ -190,17 +184,15 @@ class Journal:
         now, tree = self.gate.clock(), self.row.tree
         if not change_run(transaction, tree, self.row.run, held_until=now + _HELD):
             return False
-        state = transaction.tree_state(tree)
-        held = lease_at(transaction, tree, self.head.position, now)
-        if held is None:
-            # It ran out while this process slept, and nobody took it.
-            token = transaction.take_key(state)
-            held = LeaseRow(tree, self.head.position, self.row.run, self.row.agent, token, now)
-        if held.run != self.row.run:
+        # One that expired while this process slept is taken again, unless another took it.
+        lease = take_lease(transaction, transaction.tree_state(tree), self._lease(self.head, now), now)
+        if lease.run != self.row.run:
             return False
-        put_lease(transaction, state, held._replace(expires_at=now + _HELD))
         touch_cursor(transaction, tree, self.row.agent, now)
         return True
+
+    def _lease(self, head: NodeRow, now: int) -> LeaseRow:
+        return LeaseRow(self.row.tree, head.position, self.row.run, self.row.agent, 0, now + _HELD)
 
     def end(self) -> None:
         """It is over, and nothing is left to be said."""
@@ -226,9 +218,7 @@ def end_run(transaction: Transaction, state: TreeState, run: str, now: int) -> b
     if row is None:
         return False
     position = transaction.node(state.key, row.head).position
-    held = lease_at(transaction, state.key, position, now)
-    if held is not None and held.run == run:
-        drop_lease(transaction, state, position)
+    release_lease(transaction, state, position, now, run=run)
     return drop_run(transaction, state.key, run)
 
 

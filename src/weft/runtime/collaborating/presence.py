@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import update
 
-from weft.runtime.heartbeat import beating
+from weft.errors import WeftError
+from weft.runtime.coordination.heartbeat import beating
 from weft.runtime.operations.permissions import require_access
 from weft.store import schema
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 
@@ -44,12 +45,17 @@ def show_presence(grove: "Grove", tree: str) -> None:
 def being_present(grove: "Grove", tree: Callable[[], str | None]) -> Generator[None]:
     """Give a sign of life now, and every half minute while the body runs, in the tree that one is in by then."""
 
-    def beat() -> bool:
+    def show() -> None:
         here = tree()
         if here is not None:
             show_presence(grove, here)
+
+    def beat() -> bool:
+        # The tree may be gone or the database away; the next beat may find another, or the database back.
+        with contextlib.suppress(WeftError):
+            show()
         return True
 
-    beat()
-    with beating(beat, every=_EVERY_SECONDS):
+    show()
+    with beating(beat, hold=3 * _EVERY_SECONDS):
         yield

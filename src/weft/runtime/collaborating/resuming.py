@@ -10,11 +10,11 @@ from weft.runtime.collaborating.closing import AT, BROKEN_OFF
 from weft.runtime.collaborating.starting import collaborator
 from weft.runtime.contexts.agent_memory import action_of
 from weft.store import schema
+from weft.store.lookup import find_tree
 from weft.store.memory import MemoryKind, latest_memory
-from weft.store.references import find_tree
 from weft.store.rows import STATUSES
 from weft.store.session import Session
-from weft.store.statements import CONTINUATION, LIVE
+from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.node import Status
 
 if TYPE_CHECKING:

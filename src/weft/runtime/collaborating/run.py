@@ -33,16 +33,16 @@ from weft.runtime.collaborating.telling import (
     Finished,
     Retrying,
     RunEvent,
-    Thought,
+    ThinkingChunk,
     Turned,
 )
 from weft.runtime.collaborating.turn import Turn
 from weft.runtime.collaboration.commands.session import Session
-from weft.runtime.generating.preparing import HOLD_SECONDS
-from weft.runtime.generating.run import Place, Run
-from weft.runtime.generating.telling import Channel, Ended, Failed, Started
-from weft.runtime.generating.wishes import Wishes
-from weft.runtime.heartbeat import beating
+from weft.runtime.coordination.heartbeat import beating
+from weft.runtime.generation.options import GenerationOptions
+from weft.runtime.generation.plan import HOLD_SECONDS
+from weft.runtime.generation.run import GenerationRun, StartPlace
+from weft.runtime.generation.stream import EventChannel, Failed, NodeCompleted, Started
 from weft.store.spending import MICROS, spent_on
 from weft.tree.agent import Agent
 from weft.tree.node import Node, Status
@@ -69,14 +69,14 @@ class Errand:
     cursor: str | None
     """Where whoever asks stands."""
     limits: Limits = field(default_factory=Limits)
-    wishes: Wishes = field(default_factory=Wishes)
+    wishes: GenerationOptions = field(default_factory=GenerationOptions)
 
 
 class Collaboration:
     """A run under way, in a thread of its own. Whoever listens reads its channel."""
 
     def __init__(self, grove: "Grove", registry: ProviderRegistry, errand: Errand) -> None:
-        self.channel: Channel[RunEvent] = Channel()
+        self.channel: EventChannel[RunEvent] = EventChannel()
         self.results: list[Result] = []
         self._grove = grove
         self._gate = grove.leases.gate
@@ -84,7 +84,7 @@ class Collaboration:
         self._errand = errand
         self.id = new_ulid(self._gate.clock(), self._gate.entropy)
         self._stopping = self._expired = self._lost = False
-        self._generation: Run | None = None
+        self._generation: GenerationRun | None = None
         self._session: Session | None = None
         self._journal: Journal | None = None
         self._exchanges: list[Exchange] = []
@@ -146,7 +146,7 @@ class Collaboration:
         clock.daemon = True
         clock.start()
         try:
-            with beating(partial(self._beat, journal), every=HOLD_SECONDS / 3):
+            with beating(journal.beat, hold=HOLD_SECONDS, on_lost=self._lose):
                 return self._carry_through(journal)
         finally:
             clock.cancel()
@@ -164,19 +164,16 @@ class Collaboration:
 
     def show_life(self) -> None:
         """Say now, and not at the next beat, that it goes on."""
-        if self._journal is not None:
-            self._beat(self._journal)
+        if self._journal is not None and not self._journal.beat():
+            self._lose()
 
     def _expire(self) -> None:
         self._expired = True
         self._break_off()
 
-    def _beat(self, journal: Journal) -> bool:
-        if journal.beat():
-            return True
+    def _lose(self) -> None:
         self._lost = True
         self._break_off()
-        return False
 
     def _go_on(self, journal: Journal) -> Finished:
         errand = self._errand
@@ -239,8 +236,10 @@ class Collaboration:
             wishes = replace(
                 errand.wishes, agents=(errand.agent.id,), assembly=seen, max_price=self._money_left()
             )
-            place = Place(tree=errand.tree_id, node=journal.head.ulid)
-            generation = Run(self._gate, journal.actor, self._registry, place, wishes, listener=turn)
+            place = StartPlace(tree=errand.tree_id, node=journal.head.ulid)
+            generation = GenerationRun(
+                self._gate, journal.actor, self._registry, place, wishes, listener=turn
+            )
             with self._guard:
                 self._generation = generation
             generation.start()
@@ -253,16 +252,16 @@ class Collaboration:
             with self._guard:
                 self._generation = None
 
-    def _hear(self, generation: Run) -> tuple[Node | None, WeftError | None]:
+    def _hear(self, generation: GenerationRun) -> tuple[Node | None, WeftError | None]:
         reply: Node | None = None
         error: WeftError | None = None
         while (event := generation.channel.get()) is not None:
             match event:
                 case Started():
                     self._attempts += [slot.attempt for slot in event.slots]
-                case Thought() | Retrying():
+                case ThinkingChunk() | Retrying():
                     self.channel.put(event)
-                case Ended():
+                case NodeCompleted():
                     reply = event.node
                 case Failed():
                     error = event.error

@@ -22,13 +22,12 @@ from weft.runtime.contexts.linked_documents import may_cross
 from weft.runtime.contexts.loom_view import LoomView, inline_tokens
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.prepared_request import prepare
-from weft.runtime.generating.assembly import Ask, Assembled, options_of
-from weft.runtime.generating.layers import assembled_from
+from weft.runtime.generation.assembly import AssembledRequest, AssemblyInput, assembled_from, options_of
 from weft.runtime.operations.permissions import Actor, permissions_of
-from weft.runtime.summarising.extracting import EXTRACT, extract
+from weft.runtime.summaries.prompts import EXTRACT, extract
 from weft.store import schema
+from weft.store.lookup import find_agent
 from weft.store.memory import MemoryKind, live_memory
-from weft.store.references import find_agent
 from weft.store.session import Session as StoreSession
 from weft.tree.agent import Agent
 from weft.tree.content import Content, plain_text
@@ -129,8 +128,8 @@ def _next_run(session: StoreSession, tree: int, agent: int) -> int:
 
 
 def assemble_for_run(
-    session: "Session", node: str, asked: str, exchanges: tuple[Exchange, ...], ask: Ask
-) -> Assembled:
+    session: "Session", node: str, asked: str, exchanges: tuple[Exchange, ...], ask: AssemblyInput
+) -> AssembledRequest:
     """The next turn of a run: from the node that it answers, with what was said and answered since."""
     run = InRun(
         actor=session.loom.read.actor,
@@ -144,7 +143,7 @@ def assemble_for_run(
     return assembled
 
 
-def _note_shown(session: "Session", assembled: Assembled, exchanges: Sequence[Exchange]) -> None:
+def _note_shown(session: "Session", assembled: AssembledRequest, exchanges: Sequence[Exchange]) -> None:
     """Remember the arrow lines of what is sent, but for what the run itself said and was answered."""
     own = [text for each in exchanges for text in (each.said, each.results) if text]
     for text in (*assembled.system, *(message.text for message in assembled.messages)):
@@ -152,12 +151,12 @@ def _note_shown(session: "Session", assembled: Assembled, exchanges: Sequence[Ex
             session.note_shown(text)
 
 
-def assemble_loom_aware(ask: Ask) -> Assembled:
+def assemble_loom_aware(ask: AssemblyInput) -> AssembledRequest:
     """One answer of a loom-aware agent, outside of any run."""
     return _assembled(ask, None)
 
 
-def _assembled(ask: Ask, run: InRun | None) -> Assembled:
+def _assembled(ask: AssemblyInput, run: InRun | None) -> AssembledRequest:
     """The last words are always a user's, so there are none of the answer to begin with."""
     contexts, options = ask.contexts, replace(options_of(ask), run=run)
     with contexts.opened(ask.tree) as opened:
@@ -169,7 +168,7 @@ def _assembled(ask: Ask, run: InRun | None) -> Assembled:
         # What was sent is kept with its turn; what a run sends after it belongs to the run.
         return assembled_from(ask, prepared, kept=run is None or not run.exchanges)
     found = see(contexts, ask.agent, gathered, run)
-    return Assembled(
+    return AssembledRequest(
         system=(found.system,) if found.system else (),
         messages=found.messages,
         manifest=found.manifest.stored(),

@@ -7,14 +7,14 @@ from sqlalchemy import select
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
 from weft.runtime.collaborating.limits import Limits
 from weft.runtime.collaborating.run import Errand
-from weft.runtime.generating.choosing import DEFAULT_AGENT, model_agent
-from weft.runtime.generating.settings import kept_settings
-from weft.runtime.generating.starting import Starts
-from weft.runtime.generating.wishes import Wishes
+from weft.runtime.generation.agent_choice import DEFAULT_AGENT, model_agent
+from weft.runtime.generation.options import GenerationOptions
+from weft.runtime.generation.start_point import StartPointReader
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.nodes import Append
 from weft.runtime.operations.permissions import agent_row
+from weft.runtime.operations.settings import load_settings
 from weft.store import schema
 from weft.store.rows import AGENT_TYPES
 from weft.store.session import Session
@@ -34,7 +34,7 @@ def errand_for(
     text: str | None,
     *,
     limits: Limits,
-    wishes: Wishes,
+    wishes: GenerationOptions,
 ) -> Errand:
     """Check, say what is to be said, and know where the answer goes.
 
@@ -51,7 +51,7 @@ def errand_for(
                 raise PermissionDeniedError(
                     f"{found.name!r} cannot invoke itself", hint="let another agent do it"
                 )
-    starts = Starts(gate.store, actor)
+    starts = StartPointReader(gate.store, actor)
     here = starts.here(*place, gate.clock())
     tree = grove.read.tree(here.tree_id)
     node, cursor = here.node_id, here.cursor
@@ -106,5 +106,5 @@ def _default(session: Session) -> tuple[Agent, int]:
             "no model here is loom-aware",
             hint="weft agents add Muse --model local:smollm2 --may loom_aware --may loom_write",
         )
-    chosen = kept_settings(session).get(DEFAULT_AGENT)
+    chosen = load_settings(session).get(DEFAULT_AGENT)
     return next((each for each in aware if each[0].id == chosen), aware[0])

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from weft.commands.reply import Result
 from weft.errors import WeftError
-from weft.runtime.generating.telling import Retrying, Said, Thought
+from weft.runtime.generation.stream import Retrying, TextChunk, ThinkingChunk
 from weft.tree.node import Node
 
 __all__ = [
@@ -17,8 +17,8 @@ __all__ = [
     "Finished",
     "Retrying",
     "RunEvent",
-    "Said",
-    "Thought",
+    "TextChunk",
+    "ThinkingChunk",
     "Turned",
 ]
 
@@ -82,4 +82,4 @@ class Finished:
     tokens: int = 0
 
 
-RunEvent: TypeAlias = Began | Turned | Said | Thought | Commanded | Answered | Retrying | Finished
+RunEvent: TypeAlias = Began | Turned | TextChunk | ThinkingChunk | Commanded | Answered | Retrying | Finished

@@ -11,9 +11,9 @@ from weft.context.tokens import DEFAULT
 from weft.providers.base import Request
 from weft.providers.events import StopReason
 from weft.runtime.collaborating.journal import Batch, Journal, end_run
-from weft.runtime.collaborating.telling import Commanded, RunEvent, Said
-from weft.runtime.generating.hearing import Heard, clean_text
-from weft.runtime.generating.settling import Continuation
+from weft.runtime.collaborating.telling import Commanded, RunEvent, TextChunk
+from weft.runtime.generation.answer import CallProgress, clean_text
+from weft.runtime.generation.finish_call import Continuation
 from weft.runtime.operations.scope import Scope
 from weft.store.rows import NodeRow, TreeState
 from weft.tree.content import Text
@@ -116,10 +116,10 @@ class Turn:
         news = self._untold + self._scanner.news()
         said, self._untold = _sayable(news, within=self._has_told, over=over)
         if said:
-            self._tell(Said(0, said if self._has_told else said.lstrip("\n")))
+            self._tell(TextChunk(0, said if self._has_told else said.lstrip("\n")))
             self._has_told = True
 
-    def reply(self, heard: Heard, said: Sequence[Continuation]) -> list[Continuation]:
+    def reply(self, heard: CallProgress, said: Sequence[Continuation]) -> list[Continuation]:
         """Nothing yet, if there are commands to be answered; else everything that was said in this run."""
         scan = self._scanner.finish()
         # A line is complete where the output ends, too.
@@ -142,7 +142,7 @@ class Turn:
         status = Status.COMPLETE if self.is_whole else Status.INTERRUPTED
         return [Continuation(0, Text(self._prose), status, self._edge)]
 
-    def _take_commands(self, heard: Heard, scan: Scan) -> None:
+    def _take_commands(self, heard: CallProgress, scan: Scan) -> None:
         self.thoughts, self.batch = scan.thoughts, scan.batch
         choice = heard.answer.choices.get(0)
         finished = None if choice is None else choice.finished

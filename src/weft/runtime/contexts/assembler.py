@@ -32,7 +32,7 @@ from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
-from weft.store.references import find_agent
+from weft.store.lookup import find_agent
 from weft.store.rows import NodeRow
 from weft.tree.agent import Agent, AgentType
 from weft.tree.content import Content, JsonValue

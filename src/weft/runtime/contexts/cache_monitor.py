@@ -21,11 +21,11 @@ from weft.runtime.contexts.system_blocks import Stood
 from weft.runtime.views.reader import Opened
 from weft.store import schema
 from weft.store.envelopes import envelope_row, record_of, snapshots_of, with_places
-from weft.store.levels import instructing
-from weft.store.queries import ancestor_at_depth
-from weft.store.references import find_agent
+from weft.store.lookup import find_agent
+from weft.store.path_queries import instructing
 from weft.store.rows import NodeRow
 from weft.store.transaction import GROVE
+from weft.store.tree_queries import ancestor_at_depth
 from weft.tree.agent import Agent
 from weft.tree.event_kinds import STEP_KINDS, EventKind, Subject
 from weft.tree.json import JsonObject, JsonValue

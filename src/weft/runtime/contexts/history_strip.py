@@ -6,8 +6,8 @@ from weft.context.layers.request import Strip
 from weft.context.layers.settings import LayerSettings
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.queries import walk_up
 from weft.store.rows import Flag, NodeRow
+from weft.store.tree_queries import walk_up
 
 __all__ = ["strip_of"]
 

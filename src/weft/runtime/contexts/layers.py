@@ -36,10 +36,10 @@ from weft.runtime.operations.permissions import agent_row, require_access
 from weft.runtime.operations.vaults import load_vaults
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.envelopes import envelope_row, legacy_texts, record_of, snapshots_of
-from weft.store.queries import find_node
-from weft.store.references import find_agent
+from weft.store.lookup import find_agent
 from weft.store.rows import NodeRow
 from weft.store.session import Session
+from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
 from weft.tree.content import Content, JsonValue, Text, spoken_text

@@ -13,7 +13,7 @@ from weft.runtime.operations.permissions import Actor, agent_row, require_access
 from weft.runtime.operations.references import KINDS
 from weft.runtime.views.reader import Reader
 from weft.store import schema
-from weft.store.references import find_document
+from weft.store.lookup import find_document
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole

@@ -13,14 +13,13 @@ from weft.ids import PRIME, base_of, is_ulid
 from weft.runtime.operations.node_values import TREE_ROWS, contents_of, tree_value
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.operations.references import KINDS
-from weft.runtime.summarising.extracting import EXTRACT, extract
+from weft.runtime.summaries.prompts import EXTRACT, extract
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
-from weft.store.counting import count_continuations, count_notes
-from weft.store.queries import node_row, node_rows, walk_up
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, Flag, NodeRow
 from weft.store.session import Session
-from weft.store.statements import CONTINUATION, LIVE
+from weft.store.tree_queries import count_continuations, count_notes, node_row, node_rows, walk_up
+from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.agent import Agent, AgentType
 from weft.tree.content import Content, plain_text, spoken_text
 from weft.tree.edge import EdgeType

@@ -31,9 +31,9 @@ from weft.runtime.operations.content_cache import ContentCache
 from weft.runtime.operations.node_values import metadata_of, sources_of
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.views.reader import Opened
-from weft.store.levels import first_beyond, instructing, instructing_versions, notes_on, tail_to
-from weft.store.queries import Selections, ancestor_at_depth, node_row, node_rows, resolve, walk_up
+from weft.store.path_queries import first_beyond, instructing, instructing_versions, notes_on, tail_to
 from weft.store.rows import EDGE_TYPES, KINDS, ROLES, Flag, NodeRow
+from weft.store.tree_queries import Selections, ancestor_at_depth, node_row, node_rows, resolve, walk_up
 from weft.tree.content import Content, Mixed, Text, holds_results, makes_calls, plain_text, spoken_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import MEDIA_TOKENS

@@ -19,7 +19,7 @@ from weft.runtime.operations.permissions import Actor, agent_row, require_access
 from weft.runtime.operations.projects import load_project
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.attachments import attaching, attachments_on
+from weft.store.path_queries import attaching, attachments_on
 from weft.store.rows import Flag, NodeRow
 from weft.store.session import Session
 from weft.tree.access import MemberRole

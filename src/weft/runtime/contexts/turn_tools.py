@@ -143,10 +143,10 @@ class _Web:
     provider: SearchEngine
 
     def search(self, query: str, *, limit: int, period: str | None) -> Sequence[WebPage]:
-        from weft.runtime.generating.loop import hearing  # noqa: PLC0415 - begins a thread
+        from weft.runtime.generation.model_loop import model_loop  # noqa: PLC0415 - begins a thread
 
         asked = self.provider.search(query, limit=limit, period=period)
-        return [WebPage(*page) for page in hearing().submit(asked).result()]
+        return [WebPage(*page) for page in model_loop().submit(asked).result()]
 
 
 class _MachineZone(tzinfo):

@@ -17,7 +17,7 @@ from weft.runtime.operations.permissions import Actor, require_access, require_p
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.events import BEGINNING, EventRow, Place, head_of, horizon_of, read_events
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole

@@ -23,12 +23,11 @@ from weft.runtime.operations.permissions import Actor, require_access, require_p
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.bodies import load_body, manifest_of, request_segments
-from weft.store.contents import load_content
-from weft.store.queries import find_node
-from weft.store.references import find_tree
-from weft.store.rows import AGENT_TYPES, NodeRow
+from weft.store.lookup import find_tree
+from weft.store.rows import AGENT_TYPES, NodeRow, load_content
 from weft.store.session import Session
 from weft.store.transaction import GROVE
+from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
 from weft.tree.attempt import Usage

@@ -21,7 +21,7 @@ from weft.runtime.operations.executor import Editing, Executor
 from weft.runtime.operations.permissions import ROLE_RANKS, Actor, require_access, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.references import find_agent, find_tree
+from weft.store.lookup import find_agent, find_tree
 from weft.store.rows import AGENT_TYPES, permission_bits
 from weft.store.session import Session
 from weft.store.transaction import GROVE

@@ -14,7 +14,7 @@ from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.revisions import put_away
 from weft.runtime.operations.scope import Scope, digest_of, dump_json
 from weft.store import schema
-from weft.store.references import find_agent
+from weft.store.lookup import find_agent
 from weft.store.rows import AGENT_TYPES, AgentRow, permission_bits
 from weft.tree.access import MemberRole
 from weft.tree.agent import (

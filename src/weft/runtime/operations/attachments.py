@@ -14,8 +14,8 @@ from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import add_body
 from weft.store.rows import AGENT_TYPES, Flag, NodeRow, TreeState
-from weft.store.statements import keys_below
 from weft.store.transaction import Transaction
+from weft.store.tree_statements import keys_below
 from weft.tree.agent import AgentType
 from weft.tree.item import ITEM_LIMIT, Item, check_item
 

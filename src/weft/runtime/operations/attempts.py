@@ -1,97 +1,100 @@
-"""Calls of a model: what was asked, what came back, and how it ended."""
+"""Attempts: calls of models as rows. Every attempt row is written here, but for imported ones."""
 
-import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from weft.errors import InvalidInputError, LimitExceededError
+from sqlalchemy import select, update
+
+from weft.errors import NotFoundError
 from weft.provenance.fingerprints import attempt_fingerprint
-from weft.runtime.operations.executor import Editing
-from weft.runtime.operations.responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.bodies import save_request
-from weft.store.references import find_agent
-from weft.store.rows import OUTCOMES
-from weft.tree.agent import Permission
-from weft.tree.attempt import Attempt, Outcome, RawResponse
-from weft.tree.content import check_text
-from weft.tree.json_names import from_microseconds, to_microseconds
+from weft.store.bodies import save_segments
+from weft.store.rows import OUTCOMES, TreeState
+from weft.tree.attempt import Outcome
 
-__all__ = ["RecordAttempt"]
+__all__ = [
+    "agent_key",
+    "attempt_row",
+    "new_attempt",
+    "note_attempt",
+    "put_request",
+    "running_attempt",
+    "update_attempt",
+]
 
-_SEGMENT_LIMIT = 100_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordAttempt(Editing):
-    """Keep a call of a model as evidence: the body sent, its manifest, the answer if one came."""
-
-    verb: ClassVar[str] = "attempt"
-    permission: ClassVar[Permission] = Permission.LOOM_GENERATE
-    tree: str
-    parent: str
-    agent: str
-    outcome: Outcome
-    segments: Sequence[bytes]
-    manifest: bytes = b"{}"
-    response: RawResponse | None = None
-    error: str | None = None
-    idempotency_key: str | None = None
-    started_at: datetime | None = None
-    ended_at: datetime | None = None
-
-    def apply(self, scope: Scope) -> Attempt:
-        tree = scope.open_tree(self.tree)
-        parent = scope.node(tree, self.parent)
-        agent = scope.transaction.agent(find_agent(scope.transaction, self.agent))
-        if agent.model_ref is None:
-            raise InvalidInputError(f"{agent.name!r} is no model")
-        if len(self.segments) > _SEGMENT_LIMIT:
-            raise LimitExceededError(f"a request has at most {_SEGMENT_LIMIT:,} segments")
-        key = scope.transaction.take_key(tree)
-        response = None
-        if self.response is not None:
-            digest = hashlib.sha256(self.response.body).digest()
-            response = add_response(scope, tree, Answer(self.response, digest, 0))
-        row: dict[str, Any] = {
-            "tree": tree.key,
-            "key": key,
-            "ulid": scope.new_ulid(),
-            "agent": agent.key,
-            "parent": parent.key,
-            "outcome": OUTCOMES.index(self.outcome),
-            "idempotency_key": self.idempotency_key,
-            "request": _body_hash(self.segments),
-            "response": None if response is None else response["key"],
-            "partial": None,
-            "error": None if self.error is None else check_text(self.error, what="error", limit=10_000),
-            "started_at": scope.now if self.started_at is None else to_microseconds(self.started_at),
-            "ended_at": None if self.ended_at is None else to_microseconds(self.ended_at),
-        }
-        scope.transaction.add(schema.attempts, row)
-        _, manifest = save_request(scope.transaction, tree.key, key, self.segments, self.manifest)
-        answered = None if response is None else response["sha256"].hex()
-        scope.add_fingerprint(attempt_fingerprint(row, agent.ulid, parent.ulid, answered, manifest))
-        scope.record(tree, self.verb, {"attempt": row["ulid"], "parent": parent.ulid}, {})
-        return Attempt(
-            id=row["ulid"],
-            tree_id=tree.ulid,
-            agent_id=agent.ulid,
-            outcome=self.outcome,
-            idempotency_key=self.idempotency_key,
-            request_sha256=row["request"].hex(),
-            response_sha256=answered,
-            error=row["error"],
-            started_at=from_microseconds(row["started_at"]),
-            ended_at=self.ended_at,
-        )
+_attempts = schema.attempts
 
 
-def _body_hash(segments: Sequence[bytes]) -> bytes:
-    whole = hashlib.sha256()
-    for segment in segments:
-        whole.update(segment)
-    return whole.digest()
+def new_attempt(scope: Scope, tree: TreeState, *, agent: int, parent: int, **given: Any) -> dict[str, Any]:
+    """Write a call as it begins; `given` are columns that are known already."""
+    row: dict[str, Any] = {
+        "tree": tree.key,
+        "key": scope.transaction.take_key(tree),
+        "ulid": given.pop("ulid", None) or scope.new_ulid(),
+        "agent": agent,
+        "parent": parent,
+        "outcome": OUTCOMES.index(Outcome.RUNNING),
+        "idempotency_key": None,
+        "request": None,
+        "response": None,
+        "partial": None,
+        "error": None,
+        "started_at": scope.now,
+        "ended_at": None,
+        **given,
+    }
+    scope.transaction.add(_attempts, row)
+    return row
+
+
+def agent_key(scope: Scope, ulid: str) -> int:
+    agents = schema.agents
+    key = scope.transaction.cache.keys.get(ulid)
+    if key is None:
+        found = scope.transaction.execute(select(agents.c.key).where(agents.c.ulid == ulid)).scalar()
+        if found is None:
+            raise NotFoundError("the agent does not exist any more")
+        key = scope.transaction.cache.keys[ulid] = int(found)
+    return key
+
+
+def attempt_row(scope: Scope, tree: TreeState, ulid: str) -> dict[str, Any] | None:
+    here = _attempts.c.tree == tree.key, _attempts.c.ulid == ulid
+    row = scope.transaction.execute(select(_attempts).where(*here)).mappings().one_or_none()
+    return None if row is None else dict(row)
+
+
+def running_attempt(scope: Scope, tree: TreeState, ulid: str) -> dict[str, Any] | None:
+    """The call's row, if it has not ended."""
+    row = attempt_row(scope, tree, ulid)
+    running = OUTCOMES.index(Outcome.RUNNING)
+    return None if row is None or row["outcome"] != running else row
+
+
+def put_request(scope: Scope, tree: TreeState, row: dict[str, Any], segments: Sequence[bytes]) -> None:
+    """Save what was sent, in segments."""
+    request = save_segments(scope.transaction, tree.key, row["key"], segments)
+    update_attempt(scope, row, request=request)
+
+
+def update_attempt(scope: Scope, row: dict[str, Any], **changes: Any) -> None:
+    """Change columns, in the database and in `row`."""
+    here = _attempts.c.tree == row["tree"], _attempts.c.key == row["key"]
+    scope.transaction.execute(update(_attempts).where(*here).values(**changes))
+    row.update(changes)
+
+
+def note_attempt(scope: Scope, tree: TreeState, row: Mapping[str, Any], answered: str | None = None) -> None:
+    """Add the fingerprint of the call as it is now; `answered` is the hash of its response, if known."""
+    transaction = scope.transaction
+    manifests, responses = schema.manifests, schema.responses
+    manifest = transaction.execute(
+        select(manifests.c.sha256).where(manifests.c.tree == tree.key, manifests.c.attempt == row["key"])
+    ).scalar_one_or_none()
+    if answered is None and row["response"] is not None:
+        here = responses.c.tree == tree.key, responses.c.key == row["response"]
+        answered = transaction.execute(select(responses.c.sha256).where(*here)).scalar_one().hex()
+    agent = transaction.agent(row["agent"]).ulid
+    parent = transaction.node(tree.key, row["parent"]).ulid
+    scope.add_fingerprint(attempt_fingerprint(row, agent, parent, answered, manifest))

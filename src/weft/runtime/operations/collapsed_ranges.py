@@ -11,9 +11,9 @@ from weft.runtime.operations.content_cache import ContentCache
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.queries import ancestor_at_depth
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
+from weft.store.tree_queries import ancestor_at_depth
 from weft.tree.content import JsonObject, can_be_kept, check_text, plain_text
 from weft.tree.extract import first_sentence
 from weft.tree.node_labels import counted

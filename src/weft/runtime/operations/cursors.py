@@ -14,8 +14,8 @@ from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.permissions import require_access, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.queries import children, leaf_below, resolve, selections_of, walk_up
 from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
+from weft.store.tree_queries import children, leaf_below, resolve, selections_of, walk_up
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue, Text, check_text

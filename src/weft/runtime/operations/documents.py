@@ -15,9 +15,9 @@ from weft.runtime.operations.references import KINDS
 from weft.runtime.operations.revisions import next_revision, note_revised, put_away
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.references import find_document
-from weft.store.search import forget_document
+from weft.store.lookup import find_document
 from weft.store.session import Session
+from weft.store.text_index import forget_document
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission

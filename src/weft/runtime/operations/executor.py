@@ -10,7 +10,7 @@ from weft.runtime.operations.deletion import finish_deletions
 from weft.runtime.operations.permissions import Actor, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store.base import Store
-from weft.store.references import find_agent
+from weft.store.lookup import find_agent
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission

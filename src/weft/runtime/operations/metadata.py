@@ -11,9 +11,9 @@ from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.node_values import metadata_of
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.queries import node_row
 from weft.store.rows import Flag, NodeRow, TreeState
-from weft.store.statements import LIVE, count_live, keys_below
+from weft.store.tree_queries import node_row
+from weft.store.tree_statements import LIVE, count_live, keys_below
 from weft.tree.content import check_text
 from weft.tree.node import Metadata
 

@@ -9,8 +9,6 @@ from sqlalchemy import and_, select
 
 from weft.runtime.operations.permissions import agent_row
 from weft.store import schema
-from weft.store.contents import load_content
-from weft.store.queries import node_rows, versions_at
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,
@@ -21,10 +19,12 @@ from weft.store.rows import (
     AgentRow,
     Flag,
     NodeRow,
+    load_content,
     permissions_from,
 )
 from weft.store.session import Session
-from weft.store.statements import texts_by_keys
+from weft.store.tree_queries import node_rows, versions_at
+from weft.store.tree_statements import texts_by_keys
 from weft.tree.agent import Agent, Configuration
 from weft.tree.content import Content
 from weft.tree.document import Document

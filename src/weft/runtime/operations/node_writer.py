@@ -11,9 +11,7 @@ from weft.provenance.fingerprints import items_fingerprint
 from weft.runtime.operations.responses import Answer, check_response, keep_response
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.ancestry import comes_from
 from weft.store.bodies import add_body
-from weft.store.contents import dump_content
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,
@@ -26,10 +24,12 @@ from weft.store.rows import (
     NodeRow,
     Place,
     TreeState,
+    dump_content,
     place_below,
     place_of_root,
 )
 from weft.store.transaction import Transaction
+from weft.store.tree_queries import comes_from
 from weft.tree.attempt import RawResponse
 from weft.tree.content import (
     Content,

@@ -10,11 +10,9 @@ from weft.runtime.operations.cursors import commit_buffer, cursor_row, move_curs
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.scope import Scope
-from weft.store.queries import (
-    find_nodes_anywhere,
-)
-from weft.store.references import find_agent
+from weft.store.lookup import find_agent
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, AgentRow, NodeRow, TreeState
+from weft.store.tree_queries import find_nodes_anywhere
 from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Content, JsonValue, as_content

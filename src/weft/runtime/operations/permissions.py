@@ -9,8 +9,8 @@ from weft.errors import PermissionDeniedError, StorageError
 from weft.store import schema
 from weft.store.rows import AgentRow, permissions_from
 from weft.store.session import Session
-from weft.store.statements import AGENT_BY_KEY
 from weft.store.transaction import GROVE, Transaction
+from weft.store.tree_statements import AGENT_BY_KEY
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 

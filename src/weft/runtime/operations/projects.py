@@ -18,7 +18,7 @@ from weft.runtime.operations.node_values import TREE_ROWS, tree_value
 from weft.runtime.operations.revisions import next_revision, note_revised, put_away
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.references import find_document, find_project
+from weft.store.lookup import find_document, find_project
 from weft.store.session import Session
 from weft.tree.content import check_text
 from weft.tree.json_names import from_microseconds

@@ -13,7 +13,7 @@ from weft.runtime.operations.executor import Destroying, Editing
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.records import choose_records, clear_entries, known_records, record_value
-from weft.store.schema_records import PLACE
+from weft.store.schema.records import PLACE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.json import JsonObject, JsonValue

@@ -12,11 +12,11 @@ from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.permissions import require_access
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.queries import find_node
-from weft.store.references import find_document, find_tree
+from weft.store.lookup import find_document, find_tree
 from weft.store.rows import TreeState
 from weft.store.session import Session
 from weft.store.transaction import GROVE
+from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.content import check_text
 from weft.tree.json_names import from_microseconds

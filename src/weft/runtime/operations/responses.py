@@ -3,11 +3,12 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from weft.errors import ConflictError, InvalidInputError
 from weft.ids import is_ulid
-from weft.provenance.fingerprints import attempt_fingerprint, choice_fingerprint, response_fingerprint
+from weft.provenance.fingerprints import choice_fingerprint, response_fingerprint
+from weft.runtime.operations.attempts import attempt_row, new_attempt, note_attempt, update_attempt
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import add_body
@@ -119,8 +120,6 @@ def _note_attempt(scope: Scope, tree: TreeState, row: NodeRow, answer: Answer, k
     response = answer.response
     if response.attempt is None:
         return
-    transaction = scope.transaction
-    here = _attempts.c.tree == tree.key, _attempts.c.ulid == response.attempt
     interrupted = STATUSES[row.status] is Status.INTERRUPTED
     requested, responded = _microseconds(response.requested_at), _microseconds(response.responded_at)
     ended: dict[str, Any] = {
@@ -128,32 +127,20 @@ def _note_attempt(scope: Scope, tree: TreeState, row: NodeRow, answer: Answer, k
         "response": key,
         "ended_at": scope.now if responded is None else responded,
     }
-    known = transaction.execute(select(_attempts).where(*here)).mappings().one_or_none()
-    if known is not None:
-        transaction.execute(update(_attempts).where(*here).values(**ended))
-        attempt: dict[str, Any] = {**known, **ended}
+    attempt = attempt_row(scope, tree, response.attempt)
+    if attempt is not None:
+        update_attempt(scope, attempt, **ended)
     else:
-        attempt = {
-            "tree": tree.key,
-            "key": transaction.take_key(tree),
-            "ulid": response.attempt,
-            "agent": row.author,
-            "parent": row.parent_node or row.key,
-            "idempotency_key": None,
-            "request": None,
-            "partial": None,
-            "error": None,
-            "started_at": scope.now if requested is None else requested,
+        attempt = new_attempt(
+            scope,
+            tree,
+            agent=row.author,
+            parent=row.parent_node or row.key,
+            ulid=response.attempt,
+            started_at=scope.now if requested is None else requested,
             **ended,
-        }
-        transaction.add(_attempts, attempt)
-    manifests = schema.manifests
-    manifest = transaction.execute(
-        select(manifests.c.sha256).where(manifests.c.tree == tree.key, manifests.c.attempt == attempt["key"])
-    ).scalar_one_or_none()
-    agent = transaction.agent(attempt["agent"]).ulid
-    parent = transaction.node(tree.key, attempt["parent"]).ulid
-    scope.add_fingerprint(attempt_fingerprint(attempt, agent, parent, answer.digest.hex(), manifest))
+        )
+    note_attempt(scope, tree, attempt, answer.digest.hex())
 
 
 def _microseconds(moment: datetime | None) -> int | None:

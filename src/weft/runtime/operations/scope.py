@@ -18,10 +18,10 @@ from weft.runtime.operations.clock import Clock, next_moment
 from weft.runtime.operations.permissions import Actor, require_access
 from weft.store.blobs import BlobStore
 from weft.store.leases import LeaseRow, lease_at
-from weft.store.queries import find_node
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.store.rows import AgentRow, NodeRow, TreeState
 from weft.store.transaction import GROVE, GroveState, Transaction
+from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind

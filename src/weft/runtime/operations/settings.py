@@ -18,11 +18,12 @@ from weft.runtime.operations.preference_checks import check_calibration, check_e
 from weft.runtime.operations.scope import Scope, dump_json
 from weft.runtime.operations.trees import change_tree
 from weft.store import schema
+from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.content import JsonValue
 from weft.tree.json_names import camel, snake
 
-__all__ = ["Calibrate", "Prefer", "PreferInTree", "put_preferences"]
+__all__ = ["Calibrate", "ChangeSettings", "Prefer", "PreferInTree", "load_settings", "put_preferences"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,3 +128,35 @@ class Calibrate(Editing):
         put_preferences(scope, {**preferences, CALIBRATIONS: every})
         scope.record(None, "prefer", {"calibrated": self.model, "version": found.version}, {})
         return found
+
+
+def load_settings(session: Session) -> dict[str, Any]:
+    """Everything that the grove's preferences hold, ours too."""
+    return orjson.loads(session.execute(select(schema.grove.c.preferences)).scalar_one())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeSettings(Editing):
+    """Set what the grove keeps under these names; None takes it back."""
+
+    verb: ClassVar[str] = "set preferences"
+    access: ClassVar[MemberRole] = MemberRole.OWNER
+    settings: Mapping[str, JsonValue]
+
+    def apply(self, scope: Scope) -> None:
+        scope.open_grove()
+        before = load_settings(scope.transaction)
+        after = {name: value for name, value in {**before, **self.settings}.items() if value is not None}
+        if after == before:
+            return
+        put_preferences(scope, after)
+        names = sorted(self.settings)
+        scope.record(
+            None,
+            "prefer-in-grove",
+            {"preferences": names},
+            {
+                "was": {name: before.get(name) for name in names},
+                "is": {name: after.get(name) for name in names},
+            },
+        )

@@ -17,7 +17,7 @@ from weft.runtime.operations.projects import open_project
 from weft.runtime.operations.scope import Scope, digest_of, dump_json
 from weft.store import schema
 from weft.store.rows import MODES, TreeState
-from weft.store.search import forget_tree
+from weft.store.text_index import forget_tree
 from weft.tree.access import MemberRole
 from weft.tree.content import Content, JsonValue, as_content, check_content, check_text, plain_text
 from weft.tree.tree import Mode, Tree, title_from

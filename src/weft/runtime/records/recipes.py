@@ -27,8 +27,8 @@ from weft.runtime.operations.executor import Caller
 from weft.runtime.records.streams import require_records
 from weft.runtime.views.reader import Reader
 from weft.store.base import Snapshot
+from weft.store.lookup import find_tree
 from weft.store.records import Window, nearest_place, read_window
-from weft.store.references import find_tree
 from weft.store.session import Session
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Identified

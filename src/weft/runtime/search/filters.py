@@ -18,10 +18,10 @@ from weft.runtime.operations.permissions import (
 from weft.runtime.operations.references import KINDS
 from weft.runtime.search.results import HitKind
 from weft.store import schema
-from weft.store.references import find_agent, find_tree
+from weft.store.lookup import find_agent, find_tree
 from weft.store.rows import AGENT_TYPES, MODES, Flag
-from weft.store.search import DOCUMENT, NODE, TAG, TREE, Reach, reach_of_tree
 from weft.store.session import Session
+from weft.store.text_index import DOCUMENT, NODE, TAG, TREE, Reach, reach_of_tree
 from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
 from weft.tree.json_names import to_microseconds

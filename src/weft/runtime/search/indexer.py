@@ -5,9 +5,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import ClassVar
 
-from weft.runtime.attending import Attendant, attend, dismiss
+from weft.runtime.coordination.background import BackgroundWorker, stop_workers, worker_of
 from weft.store.base import Store
-from weft.store.feeding import (
+from weft.store.index_updates import (
     Mark,
     Portion,
     Size,
@@ -20,7 +20,7 @@ from weft.store.feeding import (
     start_anew,
     write_portions,
 )
-from weft.store.search import clear_index
+from weft.store.text_index import clear_index
 from weft.store.transaction import Transaction
 from weft.tree.progress import Progress
 
@@ -111,7 +111,7 @@ def reindex(store: Store, progress: Progress | None = None) -> None:
     catch_up(store, progress=progress)
 
 
-class _Indexer(Attendant):
+class _Indexer(BackgroundWorker):
     """Indexes shortly after something was written; begins with the first of it."""
 
     name: ClassVar[str] = "weft-indexer"
@@ -119,7 +119,7 @@ class _Indexer(Attendant):
     gather: ClassVar[float] = 0.1
     patience: ClassVar[float] = 30.0
 
-    def attend(self, store: Store) -> None:
+    def work(self, store: Store) -> None:
         catch_up(store, size=_SMALL, thorough=False, ended=self.stopping.is_set, rest=self._rest)
 
     def _rest(self, took: float) -> None:
@@ -128,11 +128,11 @@ class _Indexer(Attendant):
             self.stopping.wait(_SHARE * took)
 
 
-def follow_index(store: Store) -> Attendant:
+def follow_index(store: Store) -> BackgroundWorker:
     """Let the index follow what is written through this store, from its next commit on."""
-    return attend(store, _Indexer, lambda: _Indexer(store))
+    return worker_of(store, _Indexer, lambda: _Indexer(store))
 
 
 def stop_indexing(store: Store) -> None:
     """Leave the index to whoever searches."""
-    dismiss(store, _Indexer)
+    stop_workers(store, _Indexer)

@@ -11,12 +11,12 @@ from weft.runtime.operations.references import KINDS, Address, targets_of
 from weft.runtime.search.filters import NUMBERS
 from weft.runtime.search.results import Hit, HitKind
 from weft.store import schema
-from weft.store.feeding import searchable_text
-from weft.store.queries import node_rows
+from weft.store.index_updates import searchable_text
 from weft.store.rows import NodeRow
-from weft.store.search import DOCUMENT, INDEXED_CHARACTERS, NODE, TAG, TREE, split_key
 from weft.store.session import Session
+from weft.store.text_index import DOCUMENT, INDEXED_CHARACTERS, NODE, TAG, TREE, split_key
 from weft.store.transaction import GROVE
+from weft.store.tree_queries import node_rows
 from weft.tree.json_names import from_microseconds
 from weft.tree.query import Query
 from weft.tree.reference import Target, TargetKind

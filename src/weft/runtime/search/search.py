@@ -14,8 +14,8 @@ from weft.runtime.search.result_page import Row, hits_of, is_match
 from weft.runtime.search.results import Hit, Hits
 from weft.store import schema
 from weft.store.base import Store
-from weft.store.search import DOCUMENT, NODE, TAG, target_in, tree_in
 from weft.store.session import Session
+from weft.store.text_index import DOCUMENT, NODE, TAG, target_in, tree_in
 from weft.tree.query import Query, parse_query
 
 __all__ = ["search"]

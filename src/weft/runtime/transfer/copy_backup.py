@@ -26,10 +26,10 @@ from weft.runtime.transfer.files import refuse_existing, sync_folder
 from weft.runtime.transfer.import_target import DryRun, is_pristine
 from weft.runtime.transfer.importer import FileImporter, Imported
 from weft.store import schema
+from weft.store.addresses import open_store
 from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside
-from weft.store.media import media_of_grove
-from weft.store.opening import open_store
+from weft.store.media_references import media_of_grove
 from weft.store.session import Session
 from weft.store.sqlite import SqliteStore, find_damage, peek
 from weft.store.transaction import Transaction

@@ -11,16 +11,16 @@ from sqlalchemy import Select, and_, func, select, update
 from weft.errors import StorageError, WeftError
 from weft.runtime.operations.clock import Clock, system_clock
 from weft.store import schema
+from weft.store.addresses import blobs_at, default_address, open_store, path_of
 from weft.store.base import Store
 from weft.store.blobs import BlobStore
 from weft.store.health import Finding, Level, good, note, wrong
-from weft.store.media import media_of_grove
+from weft.store.media_references import media_of_grove
 from weft.store.migrate import HEAD, require_known, schema_version
-from weft.store.opening import blobs_at, default_address, open_store, path_of
 from weft.store.rows import OUTCOMES
 from weft.store.session import Session
-from weft.store.statements import count_live
 from weft.store.transaction import GROVE, Transaction
+from weft.store.tree_statements import count_live
 from weft.tree.attempt import Outcome
 from weft.tree.json_names import from_microseconds, iso
 from weft.tree.progress import Progress, silent
@@ -53,7 +53,7 @@ def examine(
     clock: Clock = system_clock,
     progress: Progress = silent,
 ) -> Examination:
-    """Check a grove; `repair` first removes unused files and corrects counters."""
+    """Look a grove over; with `repair`, remove what is not needed and recount first."""
     place = str(address) if address is not None else default_address()
     repaired = tuple(_repair(place)) if repair else ()
     path = path_of(place)
@@ -145,13 +145,13 @@ def _look_at_chains(session: Session, _now: int) -> Iterator[Finding]:
 
 
 def _look_at_counters(session: Session, _now: int) -> Iterator[Finding]:
-    trees = list(wrong_counters(session))
-    for _, ulid, _ in trees:
+    found = list(wrong_counters(session))
+    for _, ulid, _ in found:
         yield wrong(
-            "counters", f"the counters of tree {ulid} are wrong", "weft doctor --repair corrects them"
+            "counters", f"the counters of tree {ulid} are wrong", "weft doctor --repair recounts them"
         )
-    if not trees:
-        yield good("counters", "every tree's counters are correct")
+    if not found:
+        yield good("counters", "every tree's counters are true")
 
 
 def _look_at_work(session: Session, now: int) -> Iterator[Finding]:
@@ -228,7 +228,7 @@ def _repair(place: str) -> Iterator[str]:
     try:
         yield from _sweep_blobs(store)
         for ulid in store.write(_recount):
-            yield f"corrected the counters of tree {ulid}"
+            yield f"recounted tree {ulid}"
     finally:
         store.close()
 
@@ -242,7 +242,7 @@ def _sweep_blobs(store: Store) -> Iterator[str]:
     with store.read() as session:
         store.blobs.grove = session.execute(select(schema.grove.c.ulid)).scalar()
     if store.blobs.is_shared():
-        # This grove does not know what the others need.
+        # What another grove needs is unknown.
         return
     old = [(ref, stored) for ref, stored in store.blobs.all() if _is_older(store.blobs.path(ref), _DAY)]
     with store.read() as session:

@@ -18,7 +18,7 @@ from weft.runtime.operations.scope import Scope
 from weft.runtime.transfer.exporter import Exporter
 from weft.runtime.transfer.import_target import DryRun, GroveTarget
 from weft.runtime.transfer.importer import Imported, read_records
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.progress import Progress, silent

@@ -20,9 +20,9 @@ from weft.runtime.operations.scope import Scope
 from weft.runtime.transfer.checked_fields import Row
 from weft.store import schema
 from weft.store.blobs import BlobStore, IncomingBlob
-from weft.store.schema_records import PLACE
-from weft.store.statements import count_live
+from weft.store.schema.records import PLACE
 from weft.store.transaction import GROVE, Transaction
+from weft.store.tree_statements import count_live
 from weft.tree.access import MemberRole
 from weft.tree.content import JsonObject, JsonValue
 

@@ -46,7 +46,7 @@ from weft.store.rows import (
     permission_bits,
     permissions_from,
 )
-from weft.store.schema_records import PLACE
+from weft.store.schema.records import PLACE
 from weft.tree.agent import parse_permissions
 from weft.tree.content import (
     Content,

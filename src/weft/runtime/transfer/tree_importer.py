@@ -17,7 +17,7 @@ from weft.runtime.transfer.import_target import ImportTarget
 from weft.runtime.transfer.node_importer import KnownAgent, NodeImporter
 from weft.runtime.transfer.record_specs import BODY, TREE_RECORDS
 from weft.store import schema
-from weft.store.packing import pack
+from weft.store.bodies import pack
 from weft.store.rows import MODES
 from weft.tree.content import JsonObject, JsonValue
 from weft.tree.json_names import iso_moment

@@ -12,8 +12,8 @@ from weft.runtime.operations.collapsed_ranges import group_fields
 from weft.runtime.operations.references import KINDS, Address, label_digest, link_between
 from weft.runtime.undo.step import EventFields, Reversal, Step, node_named, refuse, visible_node
 from weft.store import schema
+from weft.store.lookup import find_document
 from weft.store.memory import MemoryKind, MemoryRow, live_memory, memory_at
-from weft.store.references import find_document
 from weft.store.rows import Flag, NodeRow
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole

@@ -25,9 +25,9 @@ from weft.runtime.undo.step import (
     visible_node,
 )
 from weft.store import schema
-from weft.store.queries import selections_of
 from weft.store.rows import NodeRow, TreeState
-from weft.store.statements import CONTINUATION, LIVE
+from weft.store.tree_queries import selections_of
+from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue, plain_text

@@ -16,10 +16,10 @@ from weft.errors import ConflictError
 from weft.runtime.operations.cursors import move_cursor
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.queries import find_node
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
 from weft.store.transaction import GROVE
+from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue

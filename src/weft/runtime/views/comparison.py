@@ -1,8 +1,8 @@
 """Two nodes of a tree side by side."""
 
 from weft.runtime.views.reader import Opened, Reader
-from weft.store.queries import ancestor_at_depth, node_row
 from weft.store.rows import NodeRow
+from weft.store.tree_queries import ancestor_at_depth, node_row
 from weft.tree.text_diff import Difference, word_difference
 from weft.tree.tree import Mode
 

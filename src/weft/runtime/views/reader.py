@@ -32,28 +32,29 @@ from weft.runtime.operations.projects import load_project, load_projects
 from weft.runtime.operations.references import Address, TargetRef, locate, targets_of
 from weft.runtime.views.history import history_of
 from weft.store import schema
-from weft.store.ancestry import origins_of
 from weft.store.base import Store
-from weft.store.counting import count_below, count_notes
 from weft.store.events import chain_events
-from weft.store.queries import (
+from weft.store.lookup import find_agent, find_tree
+from weft.store.rows import EDGE_TYPES, MODES, AgentRow, NodeRow
+from weft.store.session import Session
+from weft.store.transaction import GROVE
+from weft.store.tree_queries import (
     Selections,
     ancestor_at_depth,
     children,
+    count_below,
+    count_notes,
     find_node,
     find_nodes_anywhere,
     node_row,
     node_rows,
+    origins_of,
     resolve,
     selections_of,
     versions_at,
     walk_up,
 )
-from weft.store.references import find_agent, find_tree
-from weft.store.rows import EDGE_TYPES, MODES, AgentRow, NodeRow
-from weft.store.session import Session
-from weft.store.statements import CONTINUATION, LIVE
-from weft.store.transaction import GROVE
+from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, Permission
 from weft.tree.authorship import Span, Version, authorship_of

@@ -6,8 +6,8 @@ from weft.errors import NotFoundError, PermissionDeniedError
 from weft.providers.base import ModelName
 from weft.runtime.collaboration.commands.context import CommandContext, CommandOutcome
 from weft.runtime.contexts.linked_documents import names_hint
-from weft.runtime.generating.choosing import model_agent
-from weft.runtime.generating.wishes import Wishes
+from weft.runtime.generation.agent_choice import model_agent
+from weft.runtime.generation.options import GenerationOptions
 from weft.tree.agent import Agent, AgentType
 
 __all__ = ["run_continue"]
@@ -19,7 +19,7 @@ def run_continue(context: CommandContext, action: v.Continue) -> CommandOutcome:
     """Wait for the continuations; what had come of one that failed is kept as interrupted."""
     start = context.row(action.start)
     subject = _subject(context, action.agent)
-    wishes = Wishes(
+    wishes = GenerationOptions(
         n=action.n,
         agents=(subject.id,),
         temperature=action.temperature,

@@ -9,7 +9,7 @@ from weft.commands.reply import document_read
 from weft.runtime.collaboration.commands.context import CommandContext, CommandOutcome
 from weft.runtime.collaboration.commands.queries import brief_document
 from weft.runtime.operations.documents import WriteInDocument
-from weft.runtime.summarising.extracting import EXTRACT, extract
+from weft.runtime.summaries.prompts import EXTRACT, extract
 from weft.tree.document import (
     lines_of,
     section_of,

@@ -18,9 +18,9 @@ from weft.runtime.operations.cursors import Direction, Switch
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.references import TargetRef
 from weft.runtime.search.results import Hit, HitKind
-from weft.runtime.summarising.extracting import EXTRACT, extract
-from weft.runtime.summarising.making import Making
-from weft.runtime.summarising.thread import is_wanted
+from weft.runtime.summaries.prompts import EXTRACT, extract
+from weft.runtime.summaries.summariser import Summariser
+from weft.runtime.summaries.worker import is_enabled
 from weft.store import schema
 from weft.tree.agent import AgentType
 from weft.tree.document import Document
@@ -239,17 +239,17 @@ def brief_document(session: "Session", document: Document) -> str:
     return _made(session, lambda making: making.document(document.id)) or extract(document.content)
 
 
-def _made(session: "Session", make: Callable[[Making], str]) -> str | None:
+def _made(session: "Session", make: Callable[[Summariser], str]) -> str | None:
     """As it would be made in the background, for the grove's owner; None where nobody wants that, or it fails.
 
     For models, whose room is small. A person who looks does not wait for one: the first sentence tells.
     """
     store = session.gate.store
-    if session.agent.type is not AgentType.MODEL or not is_wanted(store):
+    if session.agent.type is not AgentType.MODEL or not is_enabled(store):
         return None
     with store.read() as reading:
         owner = reading.execute(select(schema.grove.c.owner)).scalar_one()
     try:
-        return make(Making(session.gate, Actor(owner), unattended=True))
+        return make(Summariser(session.gate, Actor(owner), unattended=True))
     except WeftError:
         return None

@@ -12,10 +12,10 @@ from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, 
 from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
 from weft.runtime.undo.step import RecordedEvent, Tops, event_at, tops_now
 from weft.runtime.undo.undo import Redo, Undo
-from weft.store.queries import find_node
-from weft.store.references import find_tree
+from weft.store.lookup import find_tree
 from weft.store.session import Session
 from weft.store.transaction import GROVE
+from weft.store.tree_queries import find_node
 from weft.tree.event_kinds import EventKind
 from weft.tree.history import HistoryStep
 from weft.tree.reference import TargetKind

@@ -47,7 +47,7 @@ from weft.runtime.contexts.loom_view import LoomView, inline_tokens
 from weft.runtime.operations.agent_memory import KeepThought
 from weft.runtime.operations.node_values import agent_value, heading_of
 from weft.runtime.operations.permissions import agent_row, permissions_of, require_access, require_permission
-from weft.store.references import find_agent, find_tree
+from weft.store.lookup import find_agent, find_tree
 from weft.store.rows import AGENT_TYPES
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
@@ -55,9 +55,9 @@ from weft.tree.agent import Agent, AgentType, Permission, parse_permissions
 from weft.tree.content import check_text
 
 if TYPE_CHECKING:
+    from weft.grove.generations import Stream
     from weft.grove.grove import Grove
-    from weft.runtime.generate import Stream
-    from weft.runtime.generating.telling import GenerationEvent
+    from weft.runtime.generation.stream import GenerationEvent
     from weft.runtime.operations.executor import Executor
 
 __all__ = ["CommandResults", "Session", "read_commands", "run_commands", "session_for"]

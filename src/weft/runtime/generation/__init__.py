@@ -1,0 +1,1 @@
+"""Generations: models continue a node, and what they say becomes nodes whatever happens in between."""

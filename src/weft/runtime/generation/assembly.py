@@ -1,0 +1,255 @@
+"""The request of one agent: plain, or in layers with attachments and cache marks."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import orjson
+
+from weft.context.assemble import Profile as ContextProfile
+from weft.providers.base import NO_CACHE, CacheSettings, ModelProfile, Parameters, Request
+from weft.runtime.contexts.assembler import NO_TURNS, ContextOptions, Contexts, require_no_tools
+from weft.runtime.contexts.layers import Layers
+from weft.runtime.contexts.options import LayerOptions
+from weft.runtime.contexts.prepared_request import Prepared, keeping, record
+from weft.runtime.generation.options import GenerationOptions
+from weft.runtime.operations.executor import Caller, Executor, Operation
+from weft.store.blobs import BlobStore
+from weft.tree.agent import Agent
+from weft.tree.content import blob_refs
+from weft.tree.json import JsonObject, JsonValue
+from weft.tree.message import Message, message_to_wire
+from weft.tree.node import Role
+
+__all__ = [
+    "AssembledRequest",
+    "AssemblyInput",
+    "Media",
+    "RequestAssembler",
+    "assemble_in_layers",
+    "assemble_plainly",
+    "assembled_from",
+    "choose_assembler",
+    "neutral_hash",
+    "options_of",
+    "parameters_from_wire",
+    "parameters_to_wire",
+    "request_of",
+    "with_choices",
+    "with_prefill",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssemblyInput:
+    """What is to be assembled: for whom, from where, how."""
+
+    gate: Executor
+    contexts: Contexts
+    tree: str
+    node: str
+    agent: Agent
+    model: str
+    """The provider's own name of it."""
+    profile: ModelProfile
+    wishes: GenerationOptions
+    text: str | None = ""
+    """What is not a node yet; None: what is typed at the end of a document, if that is where this is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssembledRequest:
+    """A request's words, and the account of them."""
+
+    system: tuple[str, ...] = ()
+    """In blocks, as the cache controls count them."""
+    messages: tuple[Message, ...] = ()
+    prompt: str | None = None
+    """In buffer mode, instead of messages."""
+    prefill: str = ""
+    cache: CacheSettings = NO_CACHE
+    manifest: JsonObject = field(default_factory=dict[str, JsonValue])
+    """As it is stored with the attempt."""
+    tokens: int = 0
+    """By the estimator."""
+    cached: int | None = None
+    """How many of them the provider will find in its cache, where that can be told."""
+    keep: Callable[[str], Operation[object]] | None = None
+    """What keeps it for later requests to be compared with, given the id of the call."""
+
+
+RequestAssembler: TypeAlias = Callable[[AssemblyInput], AssembledRequest]
+
+
+def options_of(ask: AssemblyInput) -> ContextOptions:
+    """How the engine is to see the place: with the model's own window, unless the agent or the call says."""
+    wishes, profile = ask.wishes, ask.profile
+    custom = ask.agent.configuration.custom.get("contextWindow")
+    window = wishes.window if wishes.window is not None else (None if custom is not None else profile.window)
+    return ContextOptions(
+        limit=wishes.limit,
+        window=window,
+        max_tokens=wishes.max_tokens,
+        agent=ask.agent.id,
+        preferences=wishes.preferences,
+        estimator=wishes.estimator,
+        profile=ContextProfile(prefix_cache=profile.prefix_cache, prefill=profile.prefill),
+        text=ask.text,
+        context=wishes.context,
+        instructions=wishes.instructions,
+        tool_outputs=wishes.tool_outputs,
+    )
+
+
+def assemble_plainly(ask: AssemblyInput) -> AssembledRequest:
+    """The path as messages or as one document, by the engine."""
+    found = ask.contexts.plain(ask.tree, ask.node, options_of(ask))
+    messages, prefill = with_prefill(ask.profile, found.messages)
+    return AssembledRequest(
+        system=(found.system,) if found.system else (),
+        messages=messages,
+        prompt=found.document,
+        prefill=prefill,
+        manifest=found.manifest.stored(),
+        tokens=found.tokens,
+    )
+
+
+def with_prefill(profile: ModelProfile, messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], str]:
+    """The answer goes on where the model's own last words end, if the provider has that."""
+    last = messages[-1] if messages else None
+    if profile.prefill and last is not None and last.role is Role.ASSISTANT and _is_plain(last):
+        return messages[:-1], last.text
+    return messages, ""
+
+
+def _is_plain(message: Message) -> bool:
+    return not message.calls and not message.results and message.text != "" and len(message.blocks) == 1
+
+
+def request_of(
+    ask: AssemblyInput, assembled: AssembledRequest, parameters: Parameters, blobs: BlobStore
+) -> Request:
+    """The same as a provider is given it."""
+    return Request(
+        model=ask.model,
+        messages=assembled.messages,
+        prompt=assembled.prompt,
+        system=assembled.system,
+        parameters=parameters,
+        prefill=assembled.prefill,
+        cache=assembled.cache,
+        media=Media(blobs, assembled.messages),
+    )
+
+
+class Media(Mapping[str, bytes]):
+    """Bytes of the pictures and sounds that messages show, read when an adapter asks for them."""
+
+    def __init__(self, blobs: BlobStore, messages: tuple[Message, ...]) -> None:
+        self._blobs = blobs
+        self._refs = dict.fromkeys(
+            ref for message in messages for block in message.blocks for ref in blob_refs(block)
+        )
+
+    def __getitem__(self, ref: str) -> bytes:
+        if ref not in self._refs:
+            raise KeyError(ref)
+        return self._blobs.get(ref)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._refs)
+
+    def __len__(self) -> int:
+        return len(self._refs)
+
+
+def neutral_hash(request: Request) -> str:
+    """SHA-256 of what is asked, in nobody's dialect: to know it again after assembling it again."""
+    value: JsonObject = {
+        "model": request.model,
+        "system": list(request.system),
+        "messages": [message_to_wire(message) for message in request.messages],
+        "prompt": request.prompt,
+        "prefill": request.prefill,
+    }
+    return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def with_choices(request: Request, n: int) -> Request:
+    return replace(request, parameters=replace(request.parameters, n=n))
+
+
+def parameters_to_wire(parameters: Parameters) -> JsonObject:
+    """What a request says beside its words, as it is kept to make the same request again."""
+    return {
+        "temperature": parameters.temperature,
+        "topP": parameters.top_p,
+        "maxTokens": parameters.max_tokens,
+        "stop": list(parameters.stop),
+        "seed": parameters.seed,
+        "n": parameters.n,
+        "logprobs": parameters.logprobs,
+        "custom": dict(parameters.custom),
+    }
+
+
+def parameters_from_wire(told: Mapping[str, Any]) -> Parameters:
+    return Parameters(
+        temperature=told["temperature"],
+        top_p=told["topP"],
+        max_tokens=told["maxTokens"],
+        stop=tuple(told["stop"]),
+        seed=told["seed"],
+        n=told["n"],
+        logprobs=told["logprobs"],
+        custom=told["custom"],
+    )
+
+
+def assemble_in_layers(ask: AssemblyInput) -> AssembledRequest:
+    """The same place, laid out from what changes least to what changes most."""
+    layers = Layers.of(Caller(ask.gate, ask.contexts.actor))
+    options = LayerOptions(context=options_of(ask), subject=True, way=ask.profile.cache.value)
+    prepared = layers.prepare(ask.tree, ask.node, options)
+    return assembled_from(ask, prepared)
+
+
+def assembled_from(ask: AssemblyInput, prepared: Prepared, *, kept: bool = True) -> AssembledRequest:
+    """A request in layers as it is sent, and kept with its turn if that is wanted."""
+    envelope = prepared.envelope
+    if not kept:
+        record(prepared)
+    messages, prefill = envelope.messages, ""
+    if not prepared.controls.marks:
+        # Where messages are marked they are counted, and none may go.
+        messages, prefill = with_prefill(ask.profile, messages)
+    return AssembledRequest(
+        system=(*envelope.system_blocks, *([envelope.memory_block] if envelope.memory_block else ())),
+        messages=messages,
+        prefill=prefill,
+        cache=prepared.controls,
+        manifest=envelope.manifest.stored(),
+        tokens=envelope.tokens,
+        cached=prepared.prediction.cached if ask.profile.prefix_cache else None,
+        keep=partial(keeping, prepared) if kept else None,
+    )
+
+
+def choose_assembler(ask: AssemblyInput, *, dialogue: bool) -> RequestAssembler:
+    """The one that was wished for; else layers, which are kept with their turn.
+
+    A loom-aware agent is shown the tree around it, too; and a document has no turns.
+    """
+    if ask.wishes.assembly is not None:
+        return ask.wishes.assembly
+    if ask.agent.loom_aware:
+        from weft.runtime.collaborating.seeing import assemble_loom_aware  # noqa: PLC0415 - few agents are
+
+        return assemble_loom_aware
+    if not dialogue:
+        require_no_tools(options_of(ask), NO_TURNS)
+        return assemble_plainly
+    return assemble_in_layers

@@ -1,0 +1,230 @@
+"""Keeping what a call brings, and ending it: its nodes, the response, the request and the outcome."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weft.errors import ConflictError
+from weft.runtime.coordination.leases import release_lease
+from weft.runtime.generation.start_call import EndedCall, Generating, save_ended_call
+from weft.runtime.operations.attempts import (
+    agent_key,
+    attempt_row,
+    new_attempt,
+    note_attempt,
+    put_request,
+    running_attempt,
+    update_attempt,
+)
+from weft.runtime.operations.cursors import move_cursor, undo_cursor
+from weft.runtime.operations.node_writer import Draft, write_node
+from weft.runtime.operations.responses import Answer, add_response
+from weft.runtime.operations.scope import Scope
+from weft.store.active_calls import PieceRow, drop_call, put_piece
+from weft.store.bodies import save_manifest
+from weft.store.leases import lease_at
+from weft.store.rows import OUTCOMES, NodeRow, TreeState
+from weft.store.spending import settle
+from weft.tree.attempt import Outcome, RawResponse
+from weft.tree.content import Content, JsonValue
+from weft.tree.edge import EdgeType, Source
+from weft.tree.node import Node, Status
+
+__all__ = ["Continuation", "FinishCall", "FinishedCall", "SaveRequest"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaveRequest(Generating):
+    """Keep what was sent, with the first of what came back."""
+
+    tree: str
+    attempt: str
+    segments: Sequence[bytes]
+    piece: PieceRow
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree, archived=True)
+        row = running_attempt(scope, tree, self.attempt)
+        if row is None:
+            return
+        if row["request"] is None:
+            put_request(scope, tree, row, self.segments)
+            note_attempt(scope, tree, row)
+            scope.record(tree, "attempt", {"attempt": self.attempt}, {})
+        put_piece(scope.transaction, tree.key, row["key"], self.piece)
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """One continuation, as far as it came."""
+
+    choice: int
+    content: Content
+    status: Status
+    edge: EdgeType = EdgeType.CONTINUATION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedCall:
+    """What a call came to."""
+
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishCall(Generating):
+    """End a call: its nodes, the response, the request and the outcome, all in one transaction."""
+
+    tree: str
+    attempt: str
+    agent: str
+    sources: Sequence[Source]
+    """The parent first."""
+    outcome: Outcome
+    said: Sequence[Continuation] = ()
+    segments: Sequence[bytes] | None = None
+    response: RawResponse | None = None
+    manifest: bytes = b"{}"
+    error: str | None = None
+    earlier: Sequence[EndedCall] = ()
+    """Tries before the last one, with what was said to them."""
+    lease: tuple[str, int] | None = None
+    """Run and token; None where nobody holds one any more."""
+    generation: str = ""
+    """What is undone together; empty: whatever the run wrote."""
+    releases: bool = False
+    """Whether the run has ended by this, and the lease goes with it."""
+    spent: int | None = None
+    """Millionths of a dollar, if that is known."""
+    moves: bool = False
+    """Whether whoever asked goes on to the first of the nodes, if it still stands at `cursor`."""
+    cursor: str | None = None
+    idempotency_key: str | None = None
+    only_if_running: bool = False
+    """Whether somebody else may have ended it."""
+    allow_missing_parent: bool = False
+    """Whether it ends also where its place was pruned or undone: then without nodes, the answer kept with it."""
+    also_write: Callable[[Scope, TreeState, Sequence[NodeRow]], None] | None = None
+    """What is to be noted in the same transaction, given the nodes that were written."""
+
+    def apply(self, scope: Scope) -> FinishedCall:
+        tree = scope.open_tree(self.tree, archived=True)
+        row = running_attempt(scope, tree, self.attempt)
+        if row is None:
+            if self.only_if_running:
+                raise ConflictError("the call has ended already")
+            row = self._begin_again(scope, tree)
+        parent = scope.transaction.node(tree.key, row["parent"])
+        if self.segments is not None and row["request"] is None:
+            put_request(scope, tree, row, self.segments)
+        said = self.said if parent.live or not self.allow_missing_parent else ()
+        nodes = self._write_nodes(scope, tree, parent, row) if said else ()
+        # Written nodes may have linked the response.
+        row = attempt_row(scope, tree, row["ulid"]) or row
+        response = row["response"]
+        if not said and self.response is not None:
+            digest = hashlib.sha256(self.response.body).digest()
+            response = add_response(scope, tree, Answer(self.response, digest, 0))["key"]
+        update_attempt(
+            scope,
+            row,
+            response=response,
+            outcome=OUTCOMES.index(self.outcome),
+            error=self.error,
+            ended_at=scope.now,
+        )
+        note_attempt(scope, tree, row)
+        others = [
+            save_ended_call(scope, tree, parent, self.agent, each, manifest=self.manifest)
+            for each in self.earlier
+        ]
+        drop_call(scope.transaction, tree.key, row["key"])
+        settle(scope.transaction, self.attempt, self.spent)
+        if self.releases and self.lease is not None:
+            run, token = self.lease
+            release_lease(scope.transaction, tree, parent.position, scope.now, run=run, token=token)
+        if self.also_write is not None:
+            self.also_write(scope, tree, [row for _, row in nodes])
+        self._record(scope, tree, parent, nodes, [row["ulid"], *others])
+        return FinishedCall(nodes=tuple(node for node, _ in nodes))
+
+    def _begin_again(self, scope: Scope, tree: TreeState) -> dict[str, Any]:
+        """Somebody took this process for dead and closed the call. What came is kept all the same."""
+        parent = scope.node(tree, self.sources[0].node)
+        row = new_attempt(
+            scope,
+            tree,
+            agent=agent_key(scope, self.agent),
+            parent=parent.key,
+            idempotency_key=self.idempotency_key,
+        )
+        save_manifest(scope.transaction, tree.key, row["key"], self.manifest)
+        return row
+
+    def _write_nodes(
+        self, scope: Scope, tree: TreeState, parent: NodeRow, row: Mapping[str, Any]
+    ) -> Sequence[tuple[Node, NodeRow]]:
+        if not parent.live:
+            gone = "undone" if parent.hidden is not None else "pruned"
+            raise ConflictError(
+                f"[{parent.local_id}] was {gone} while its continuation was written",
+                hint="the answer is kept with its attempt; bring the node back and ask again",
+            )
+        _require_place(scope, tree, parent, self.lease)
+        response = None if self.response is None else replace(self.response, attempt=row["ulid"])
+        first, *others = self.sources
+        sources = [
+            (parent, first.role),
+            *((scope.node(tree, each.node), each.role) for each in others),
+        ]
+        agent = agent_key(scope, self.agent)
+        return [
+            write_node(
+                scope,
+                tree,
+                Draft(
+                    content=each.content,
+                    sources=sources,
+                    edge_type=each.edge,
+                    status=each.status,
+                    response=response,
+                    choice=each.choice,
+                    author=agent,
+                ),
+            )
+            for each in self.said
+        ]
+
+    def _record(
+        self,
+        scope: Scope,
+        tree: TreeState,
+        parent: NodeRow,
+        nodes: Sequence[tuple[Node, NodeRow]],
+        attempts: Sequence[str],
+    ) -> None:
+        if not nodes:
+            scope.record(tree, "attempt", {"attempts": list(attempts), "parent": parent.ulid}, {})
+            return
+        made: list[JsonValue] = [node.id for node, _ in nodes]
+        inverse: dict[str, JsonValue] = {"hide": made}
+        stood = undo_cursor(scope, tree)
+        if self.moves and stood == self.cursor and self.said[0].edge is EdgeType.CONTINUATION:
+            inverse["cursor"] = stood
+            move_cursor(scope, tree, nodes[0][1].key)
+        payload: dict[str, JsonValue] = {"nodes": made, "parent": parent.ulid, "attempts": list(attempts)}
+        run = self.generation or (None if self.lease is None else self.lease[0])
+        if run is not None:
+            payload["run"] = run
+        scope.record(tree, self.verb, payload, inverse)
+
+
+def _require_place(scope: Scope, tree: TreeState, parent: NodeRow, lease: tuple[str, int] | None) -> None:
+    """The lease by its token, now; one that ran out and that nobody took is as good."""
+    held = lease_at(scope.transaction, tree.key, parent.position, scope.now)
+    if held is None or scope.is_own(held):
+        return
+    if lease is None or (held.run, held.token) != lease:
+        raise scope.lease_taken(held)
+    scope.require_lease(tree, parent.position, *lease)

@@ -1,0 +1,219 @@
+"""Start calls: attempts, lease, manifests, envelopes and expected cost in one transaction."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import orjson
+
+from weft.errors import PermissionDeniedError
+from weft.provenance.fingerprints import attempt_fingerprint
+from weft.runtime.coordination.leases import take_lease
+from weft.runtime.generation.spending import Spender, require_room
+from weft.runtime.operations.attempts import agent_key, new_attempt, note_attempt, put_request, update_attempt
+from weft.runtime.operations.executor import Editing, Operation
+from weft.runtime.operations.nodes import source_row
+from weft.runtime.operations.responses import Answer, add_response
+from weft.runtime.operations.scope import Scope
+from weft.store import schema
+from weft.store.active_calls import CallRow
+from weft.store.bodies import save_manifest
+from weft.store.leases import LeaseRow, lease_at
+from weft.store.rows import OUTCOMES, NodeRow, TreeState
+from weft.store.spending import add_expected
+from weft.tree.agent import Permission
+from weft.tree.attempt import Outcome, RawResponse
+from weft.tree.edge import Source, SourceRole
+from weft.tree.json import JsonValue
+
+__all__ = ["CallPlan", "EndedCall", "Generating", "StartCalls", "StartedCalls", "save_ended_call"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedCall:
+    """A call that is over: what was sent, what came, and why it failed, if it did."""
+
+    segments: Sequence[bytes]
+    response: RawResponse | None
+    error: str | None = None
+
+
+class Generating(Editing):
+    verb: ClassVar[str] = "generate"
+    permission: ClassVar[Permission] = Permission.LOOM_GENERATE
+
+
+def save_ended_call(
+    scope: Scope, tree: TreeState, parent: NodeRow, agent: str, call: EndedCall, *, manifest: bytes
+) -> str:
+    """Keep a call that brought no node: it is evidence like any other. Returns its id."""
+    row = new_attempt(scope, tree, agent=agent_key(scope, agent), parent=parent.key)
+    save_manifest(scope.transaction, tree.key, row["key"], manifest)
+    put_request(scope, tree, row, call.segments)
+    response = None
+    if call.response is not None:
+        digest = hashlib.sha256(call.response.body).digest()
+        response = add_response(scope, tree, Answer(call.response, digest, 0))["key"]
+    outcome = Outcome.COMPLETE if call.error is None else Outcome.FAILED
+    update_attempt(
+        scope,
+        row,
+        response=response,
+        outcome=OUTCOMES.index(outcome),
+        error=call.error,
+        ended_at=scope.now,
+    )
+    note_attempt(scope, tree, row)
+    return row["ulid"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallPlan:
+    """One request that is about to be made."""
+
+    agent: str
+    """The agent's id."""
+    provider: str
+    model: str
+    manifest: bytes
+    expected: int = 0
+    """Millionths of a dollar."""
+    envelope: Callable[[str], Operation[object]] | None = None
+    """Saves the request in layers under the attempt's id, in the same transaction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedCalls:
+    """Calls that are written down as under way, and the lease that they are made under."""
+
+    tree: int
+    lease: LeaseRow
+    attempts: tuple[tuple[int, str], ...]
+    """Key and id of each."""
+    generation: str = ""
+    """What its continuations have in common: the run, or an id of their own where that holds more than them."""
+    is_borrowed: bool = False
+    """Whether the run that asks held the lease before, and holds it afterwards."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartCalls(Generating):
+    """Write down, before anybody is asked, what is going to be asked; take the lease; keep within the caps."""
+
+    tree: str
+    parent: str
+    sources: Sequence[Source]
+    calls: Sequence[CallPlan]
+    holder: str
+    held_for: int
+    """Microseconds."""
+    idempotency_key: str | None = None
+    chain: Sequence[str] = ()
+    """Ids of the agents that led here, one through another."""
+
+    def apply(self, scope: Scope) -> StartedCalls:
+        tree = scope.open_tree(self.tree)
+        self._refuse_circles(scope)
+        parent = source_row(scope, tree, self.parent, "generate from")
+        for source in self.sources:
+            source_row(scope, tree, source.node, "use")
+        lease, is_borrowed = self._take(scope, tree, parent)
+        self._require_room(scope, tree)
+        begun = [self._begin(scope, tree, parent, lease, call) for call in self.calls]
+        told: dict[str, JsonValue] = {"attempts": [ulid for _, ulid in begun], "parent": parent.ulid}
+        if self.chain:
+            told["chain"] = list(self.chain)
+        scope.record(tree, "attempt", told, {})
+        for call, (_, ulid) in zip(self.calls, begun, strict=True):
+            if call.envelope is not None:
+                call.envelope(ulid).apply(scope)
+        return StartedCalls(
+            tree=tree.key,
+            lease=lease,
+            attempts=tuple(begun),
+            generation=lease.run if scope.actor.run is None else scope.new_ulid(),
+            is_borrowed=is_borrowed,
+        )
+
+    def _refuse_circles(self, scope: Scope) -> None:
+        """Nobody is asked who led here: an agent would invoke itself, directly or through others."""
+        for call in self.calls:
+            if call.agent in self.chain:
+                name = scope.transaction.agent(agent_key(scope, call.agent)).name
+                raise PermissionDeniedError(
+                    f"{name!r} led here and cannot be invoked again", hint="let another agent continue"
+                )
+
+    def _take(self, scope: Scope, tree: TreeState, parent: NodeRow) -> tuple[LeaseRow, bool]:
+        """One generator at a time extends a position; the siblings of a comparison are one run.
+
+        A run that holds it already goes on holding it.
+        """
+        run, until = scope.actor.run or scope.new_ulid(), scope.now + self.held_for
+        before = lease_at(scope.transaction, tree.key, parent.position, scope.now)
+        wanted = LeaseRow(tree.key, parent.position, run, scope.actor.agent, 0, until)
+        lease = take_lease(scope.transaction, tree, wanted, scope.now)
+        if lease.run != run:
+            raise scope.lease_taken(lease)
+        return lease, before is not None
+
+    def _require_room(self, scope: Scope, tree: TreeState) -> None:
+        more: dict[str, int] = {}
+        for call in self.calls:
+            more[call.agent] = more.get(call.agent, 0) + call.expected
+        if not any(more.values()):
+            return
+        # Under the grove's lock: two at once could each find room for one.
+        scope.transaction.grove_state()
+        whole = sum(more.values())
+        for agent, mine in more.items():
+            if not mine:
+                continue
+            row = scope.transaction.agent(agent_key(scope, agent))
+            spender = Spender(
+                tree=tree.key, tree_id=tree.ulid, agent=row.key, agent_id=row.ulid, agent_name=row.name
+            )
+            require_room(scope.transaction, spender, now=scope.now, more=whole, mine=mine)
+
+    def _begin(
+        self, scope: Scope, tree: TreeState, parent: NodeRow, lease: LeaseRow, call: CallPlan
+    ) -> tuple[int, str]:
+        transaction = scope.transaction
+        row = new_attempt(
+            scope,
+            tree,
+            agent=agent_key(scope, call.agent),
+            parent=parent.key,
+            idempotency_key=self.idempotency_key,
+        )
+        key, ulid = row["key"], row["ulid"]
+        manifest = save_manifest(transaction, tree.key, key, call.manifest)
+        sources = [
+            [parent.ulid, SourceRole.PRIMARY.value],
+            *([each.node, each.role.value] for each in self.sources),
+        ]
+        under_way = CallRow(
+            tree.key,
+            key,
+            scope.actor.agent,
+            orjson.dumps(sources).decode(),
+            call.provider,
+            call.model,
+            lease.run,
+            lease.token,
+            self.holder,
+            scope.now + self.held_for,
+        )
+        transaction.add(schema.calls, under_way._asdict())
+        if call.expected:
+            add_expected(
+                transaction,
+                attempt=ulid,
+                tree=tree.key,
+                agent=row["agent"],
+                moment=scope.now,
+                micros=call.expected,
+            )
+        scope.add_fingerprint(attempt_fingerprint(row, call.agent, parent.ulid, None, manifest))
+        return key, ulid

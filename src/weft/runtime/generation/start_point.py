@@ -1,0 +1,72 @@
+"""Where a generation starts, looked at with the rights that it needs."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import and_, select
+
+from weft.errors import ConflictError
+from weft.runtime.operations.permissions import agent_row, require_access, require_permission
+from weft.runtime.views.reader import Opened, Reader
+from weft.store import schema
+from weft.store.leases import lease_at
+from weft.tree.access import MemberRole
+from weft.tree.agent import Permission
+from weft.tree.json_names import iso_moment
+from weft.tree.tree import Mode
+
+__all__ = ["StartPoint", "StartPointReader"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartPoint:
+    """A place that can be continued now."""
+
+    tree: int
+    tree_id: str
+    node_id: str
+    typed: bool
+    """Whether there is uncommitted text."""
+    typed_here: bool
+    """And it stands at the end of just this path."""
+    dialogue: bool
+    cursor: str | None
+    """Where whoever asks stands; None: it has never moved from the root."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartPointReader(Reader):
+    """Where generating starts, looked at with the rights that it needs."""
+
+    def here(self, tree: str, node: str | None, now: int) -> StartPoint:
+        with self._tree(tree) as opened:
+            session = opened.session
+            require_permission(session, self.actor, Permission.LOOM_GENERATE, "generate")
+            require_access(session, self.actor, MemberRole.EDITOR, opened.key)
+            at = self._cursor_row(opened)
+            row = at if node is None else self._row(opened, node)
+            held = lease_at(session, opened.key, row.position, now)
+            if held is not None and held.run != self.actor.run:
+                who = agent_row(session, held.agent).name
+                raise ConflictError(
+                    f"[{row.local_id}] is being extended by {who!r} until {iso_moment(held.expires_at)}",
+                    hint="wait for it, or go on from another node",
+                )
+            typed = opened.mode is Mode.BUFFER and bool(self._typed(opened))
+            return StartPoint(
+                tree=opened.key,
+                tree_id=opened.ulid,
+                node_id=row.ulid,
+                typed=typed,
+                typed_here=typed and at.position == row.position,
+                dialogue=opened.mode is Mode.DIALOGUE,
+                cursor=self._cursor_id(opened),
+            )
+
+    def _cursor_id(self, opened: Opened) -> str | None:
+        cursors, nodes = schema.cursors, schema.nodes
+        statement = (
+            select(nodes.c.ulid)
+            .join(cursors, and_(cursors.c.tree == nodes.c.tree, cursors.c.node == nodes.c.key))
+            .where(cursors.c.tree == opened.key, cursors.c.agent == self.actor.agent)
+        )
+        return opened.session.execute(statement).scalar_one_or_none()

@@ -1,0 +1,1 @@
+"""Summaries: a sentence for a node, two for a tree, one for a document, in the background or on demand."""

@@ -1,0 +1,86 @@
+"""Prompts of summaries, and the sentence that replaces a model's summary."""
+
+import re
+from collections.abc import Sequence
+
+__all__ = [
+    "EXTRACT",
+    "NODE",
+    "START",
+    "TREE",
+    "document_prompt",
+    "extract",
+    "is_extract",
+    "node_prompt",
+    "tree_prompt",
+]
+
+NODE = """\
+Given this conversation context:
+---
+Tree: {title}
+Previous: {previous}
+---
+
+Summarize the following message in ONE sentence (max 30 words).
+Capture the key point, action, or decision. Be specific, not generic.
+
+Message: {content}"""
+
+TREE = """\
+This is a branching conversation tree. The user describes it as:
+"{description}"
+
+Key node summaries from the main path:
+{node_summaries}
+
+Branch points explored: {branch_count}
+
+Summarize this tree's purpose and main themes in 2 sentences."""
+
+_DOCUMENT = """\
+Summarize the following document in ONE sentence (max 30 words).
+Capture the key point, action, or decision. Be specific, not generic.
+
+Document: {content}"""
+
+START = "(start)"
+"""What stands before a root."""
+
+
+def node_prompt(*, title: str, previous: Sequence[str], content: str) -> str:
+    """`previous` is the parent's summary or words, after the grandparent's where that is due."""
+    before = "\n".join(each for each in previous if each) or START
+    return NODE.format(title=title, previous=before, content=content)
+
+
+def tree_prompt(*, description: str, summaries: Sequence[str], branches: int) -> str:
+    return TREE.format(
+        description=description, node_summaries="\n".join(summaries) or START, branch_count=branches
+    )
+
+
+def document_prompt(content: str) -> str:
+    return _DOCUMENT.format(content=content)
+
+
+EXTRACT = "[extract] "
+"""What stands before a summary that no model made."""
+_LONGEST = 200
+_SENTENCE = re.compile(r"(.+?[.!?。！？…])(?:[\s\"'”’)\]]|$)", re.DOTALL)
+
+
+def extract(text: str) -> str:
+    """The first sentence of a text on one line, or its beginning; nothing of nothing."""
+    line = " ".join(text[: 20 * _LONGEST].split()).lstrip("#>*- ")
+    if not line:
+        return ""
+    found = _SENTENCE.match(line)
+    sentence = found.group(1) if found is not None else line
+    if len(sentence) > _LONGEST:
+        sentence = sentence[: _LONGEST - 1].rsplit(" ", 1)[0].rstrip() + "…"
+    return EXTRACT + sentence
+
+
+def is_extract(summary: str) -> bool:
+    return summary.startswith(EXTRACT)

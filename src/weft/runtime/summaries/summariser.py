@@ -1,0 +1,226 @@
+"""Summaries of nodes, trees and documents: what each is made from, and where it is saved."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+from sqlalchemy import func, select
+
+from weft.context.manifest import NO_LIMIT, Facts, Kind, Manifest, Outcome, Run
+from weft.context.tokens import DEFAULT
+from weft.errors import NotFoundError
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.permissions import Actor
+from weft.runtime.operations.settings import load_settings
+from weft.runtime.summaries.model_request import SummaryResult, registry_of, request_summary, summary_models
+from weft.runtime.summaries.operations import SummariseDocument, SummariseNode, SummariseTree
+from weft.runtime.summaries.prompts import (
+    EXTRACT,
+    document_prompt,
+    extract,
+    is_extract,
+    node_prompt,
+    tree_prompt,
+)
+from weft.runtime.views.reader import Reader
+from weft.store import schema
+from weft.store.lookup import find_tree
+from weft.store.rows import EDGE_TYPES
+from weft.store.tree_queries import node_rows
+from weft.tree.content import plain_text
+from weft.tree.edge import EdgeType
+from weft.tree.node import Node
+from weft.tree.path import Path
+from weft.tree.progress import Progress, silent
+
+__all__ = ["Summariser", "node_ids"]
+
+_SHORT = 50
+"""Tokens below which a node says too little without its grandparent."""
+_PATH_HEAD, _PATH_TAIL = 10, 30
+"""How many nodes of a long path a tree's summary is made from, at its beginning and at its end."""
+_BRANCH_POINTS = 20
+_SLOT = 4_000
+"""Characters of a node that stands in another's prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summariser:
+    """Makes and keeps summaries, for whoever acts."""
+
+    gate: Executor
+    actor: Actor
+    unattended: bool = False
+    last_try: bool = True
+    is_stopped: Callable[[], bool] = lambda: False
+    """Whether whoever runs this is about to end: no more is made than what is under way."""
+
+    @property
+    def _read(self) -> Reader:
+        return Reader(self.gate.store, self.actor)
+
+    def node(self, tree: str, node: str, *, anew: bool = False) -> str:
+        """The summary of a node; made and kept, if there is none."""
+        value = self._read.node(tree, node)
+        if value.summary is not None and not anew:
+            return value.summary
+        text = plain_text(value.content)
+        if not text.strip():
+            return ""
+        whole = self._read.tree(tree)
+        near = self._read.path(tree, node, tail=3).nodes
+        before = near[:-1] if DEFAULT.of_text(text) < _SHORT else near[-2:-1]
+        prompt = node_prompt(title=whole.title, previous=[_said(each) for each in before], content=text)
+        made = self._ask(prompt, text, tree)
+        self.gate.perform(
+            self.actor,
+            SummariseNode(
+                tree=value.tree_id,
+                node=value.id,
+                summary=made.text,
+                calls=made.calls,
+                manifest=_account("node", prompt, [*before, value]),
+            ),
+        )
+        return made.text
+
+    def tree(self, tree: str, *, anew: bool = False, progress: Progress = silent) -> str:
+        """The summary of a tree: from the summaries along the path and at branch points."""
+        value = self._read.tree(tree)
+        if value.summary is not None and not anew:
+            return value.summary
+        path = self._path(value.id)
+        branches, points = self._branch_points(value.id)
+        nodes = list({node.id: node for node in (*path, *points)}.values())
+        shown = self._summarised(value.id, nodes, progress)
+        listed = [line for line in dict.fromkeys(_brief(node) for node in shown) if line]
+        prompt = tree_prompt(description=value.description, summaries=listed, branches=branches)
+        made = self._ask(prompt, listed[0] if listed else value.title, value.id)
+        self.gate.perform(
+            self.actor,
+            SummariseTree(
+                tree=value.id,
+                summary=made.text,
+                calls=made.calls,
+                manifest=_account("tree", prompt, shown),
+            ),
+        )
+        return made.text
+
+    def _summarised(self, tree: str, nodes: Sequence[Node], progress: Progress) -> list[Node]:
+        """The nodes with their summaries; those that are missing are made and kept.
+
+        Once no model answers, the rest is made do with its first sentences, which are not kept: asking
+        for each of them would take long, and a model that comes back makes better ones.
+        """
+        with self.gate.store.read() as session:
+            has_model = bool(summary_models(load_settings(session), registry_of(self.gate)))
+        found: list[Node] = []
+        unheard = False
+        for number, node in enumerate(nodes):
+            progress(number, len(nodes) + 1)
+            if node.summary is None and not unheard and not self.is_stopped():
+                made = self.node(tree, node.id)
+                unheard = has_model and is_extract(made)
+                found.append(replace(node, summary=made or None))
+            else:
+                found.append(node)
+        return found
+
+    def _path(self, tree: str) -> list[Node]:
+        head: Path = self._read.path(tree, head=_PATH_HEAD)
+        tail: Path = self._read.path(tree, tail=_PATH_TAIL)
+        found = {node.id: node for node in (*head.nodes, *tail.nodes)}
+        return list(found.values())
+
+    def _branch_points(self, tree: str) -> tuple[int, list[Node]]:
+        """How many there are, and the latest of them."""
+        nodes = schema.nodes
+        with self.gate.store.read() as session:
+            key = find_tree(session, tree)
+            positions = session.execute(
+                select(nodes.c.parent)
+                .where(
+                    nodes.c.tree == key,
+                    nodes.c.edge_type == EDGE_TYPES.index(EdgeType.CONTINUATION),
+                    nodes.c.parent.is_not(None),
+                    nodes.c.pruned.is_(None),
+                    nodes.c.hidden.is_(None),
+                )
+                .group_by(nodes.c.parent)
+                .having(func.count(nodes.c.position.distinct()) > 1)
+                .order_by(nodes.c.parent)
+            ).scalars()
+            found = positions.all()
+            latest = node_rows(session, key, found[-_BRANCH_POINTS:])
+        return len(found), [self._read.node(tree, row.ulid) for row in latest.values()]
+
+    def document(self, document: str, *, anew: bool = False) -> str:
+        value = self._read.document(document)
+        if value.summary is not None and not anew:
+            return value.summary
+        if not value.content.strip():
+            return ""
+        # Calls are kept with a tree, and a document belongs to none.
+        summary = self._ask(document_prompt(value.content), value.content, None).text
+        self.gate.perform(self.actor, SummariseDocument(document=value.id, summary=summary))
+        return summary
+
+    def _ask(self, prompt: str, text: str, tree: str | None) -> SummaryResult:
+        with self.gate.store.read() as session:
+            key = 0 if tree is None else find_tree(session, tree)
+        return request_summary(
+            self.gate,
+            prompt,
+            text,
+            tree=key,
+            agent=self.actor.agent,
+            unattended=self.unattended,
+            last_try=self.last_try,
+        )
+
+
+def _said(node: Node) -> str:
+    """A node as it stands in another's prompt: its summary, else its words."""
+    return (node.summary or plain_text(node.content)[:_SLOT]).removeprefix(EXTRACT)
+
+
+def _brief(node: Node) -> str:
+    summary = node.summary or extract(plain_text(node.content))
+    return summary.removeprefix(EXTRACT)
+
+
+def node_ids(gate: Executor, tree: int, key: int) -> tuple[str, str]:
+    """The ids of a node that a job names by its keys."""
+    trees, nodes = schema.trees, schema.nodes
+    statement = (
+        select(trees.c.ulid, nodes.c.ulid.label("node"))
+        .join(nodes, nodes.c.tree == trees.c.key)
+        .where(trees.c.key == tree, nodes.c.key == key, nodes.c.hidden.is_(None))
+    )
+    with gate.store.read() as session:
+        row: Any = session.execute(statement).one_or_none()
+    if row is None:
+        raise NotFoundError("the node is not there any more")
+    return row.ulid, row.node
+
+
+def _account(of: str, prompt: str, shown: Sequence[Node]) -> bytes:
+    """What a summary's model was shown, as every call keeps it."""
+    nodes = {node.id: DEFAULT.of_text(_said(node)) for node in shown}
+    reason = "shown for a summary"
+    run = Run(
+        kind=Kind.NODE,
+        outcome=Outcome.KEPT,
+        reason=reason,
+        ids=tuple(nodes),
+        sizes=tuple(nodes.values()),
+    )
+    facts = Facts(
+        budget=NO_LIMIT,
+        settings={"summaryOf": of},
+        hash=hashlib.sha256(prompt.encode()).hexdigest(),
+    )
+    return orjson.dumps(Manifest(facts, [run]).stored(), option=orjson.OPT_SORT_KEYS)

@@ -1,0 +1,233 @@
+"""One thread through which all writes of a process go, committed in groups.
+
+Each caller's work runs in turn inside one transaction; they get their results together, after
+the commit. Work that is refused before it wrote anything fails alone. Should one fail
+in any other way, or should the commit fail, everything is rolled back and each is run
+again in a transaction of its own. A caller that is interrupted while it waits takes its
+work back: what is under way is rolled back at its next statement.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from weft.errors import UnavailableError, WeftError
+from weft.store.transaction import Transaction
+
+__all__ = ["Group", "GroupWriter"]
+
+_GROUP_LIMIT = 512
+_LINGER_SECONDS = 0.002
+_TURN_SECONDS = 0.25
+
+Work = Callable[[Transaction], Any]
+
+
+class Group(Protocol):
+    """Transactions under the lock, one at a time."""
+
+    def begin(self) -> Transaction: ...
+    def commit(self) -> None: ...
+    def rollback(self) -> None: ...
+    def explain(self, error: BaseException) -> BaseException:
+        """The error in a person's words."""
+        ...
+
+
+class _Job:
+    """One caller's work. A bare lock tells when it is done: the cheapest way to wait."""
+
+    __slots__ = ("_done", "abandoned", "error", "finished", "result", "taken", "timeout", "work")
+
+    def __init__(self, work: Work, timeout: float) -> None:
+        self.work = work
+        self.timeout = timeout
+        self.taken = False
+        self.abandoned = False
+        self.finished = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self._done = threading.Lock()
+        self._done.acquire()
+
+    def finish(self, result: Any = None, error: BaseException | None = None) -> None:
+        self.result = result
+        self.error = error
+        self.finished = True
+        self._done.release()
+
+    def wait(self, timeout: float = -1) -> bool:
+        return self._done.acquire(timeout=timeout)
+
+
+class GroupWriter:
+    """Gathers work and hands it over in groups."""
+
+    def __init__(
+        self,
+        run_group: Callable[[Callable[[Group], None], Callable[[], None]], None],
+        shut_down: Callable[[], None],
+    ) -> None:
+        """`run_group` gets the work, and what to call as soon as it holds the lock; `shut_down` is called last."""
+        self._run_group = run_group
+        self._shut_down = shut_down
+        self._jobs: deque[_Job] = deque()
+        self._ready = threading.Condition()
+        self._wake_at = 1
+        """How many waiting jobs wake the writer."""
+        self._closing = False
+        self._holding = False
+        """True while the lock is held: then no caller waits for another process."""
+        self._thread: threading.Thread | None = None
+
+    def submit(self, work: Work, timeout: float) -> Any:
+        """Run work in a transaction; return its result once it is durable."""
+        job = _Job(work, timeout)
+        with self._ready:
+            if self._closing:
+                raise UnavailableError("the grove is closed", hint="open it again")
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._loop, name="weft-writer", daemon=True)
+                self._thread.start()
+            self._jobs.append(job)
+            if len(self._jobs) >= self._wake_at:
+                self._ready.notify()
+        try:
+            self._wait_for(job)
+        except WeftError:
+            raise
+        except BaseException:
+            self._abandon(job)
+            raise
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    def _wait_for(self, job: _Job) -> None:
+        """In short turns: a signal that another thread received is only seen between two of them."""
+        turn = min(_TURN_SECONDS, job.timeout)
+        waited = 0.0
+        while not job.wait(turn):
+            waited += turn
+            if waited >= job.timeout:
+                self._refuse_to_wait(job)
+                waited = 0.0
+
+    def _refuse_to_wait(self, job: _Job) -> None:
+        """Another process has the lock: give up, unless the work has begun."""
+        with self._ready:
+            if not job.taken and not self._holding:
+                self._jobs.remove(job)
+                raise UnavailableError(
+                    f"another process has held the grove's write lock for {job.timeout:g} seconds",
+                    hint="try again, or see which process is writing; nothing was written",
+                )
+
+    def _abandon(self, job: _Job) -> None:
+        """Its caller was interrupted and will not learn the result, so it is not to happen."""
+        with self._ready:
+            if not job.taken:
+                self._jobs.remove(job)
+                return
+            job.abandoned = True
+        job.wait(job.timeout)
+
+    def stop(self) -> None:
+        """Finish what was submitted, shut down and end; does not wait for it."""
+        with self._ready:
+            self._closing = True
+            self._ready.notify()
+
+    def join(self, timeout: float) -> None:
+        """Wait for the end, a while; what is still being written then is finished all the same."""
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout)
+
+    def _loop(self) -> None:
+        written = 0
+        while True:
+            with self._ready:
+                self._wake_at = 1
+                while not self._jobs and not self._closing:
+                    self._ready.wait()
+                if not self._jobs:
+                    break
+                if written > 1 and len(self._jobs) < written and not self._closing:
+                    # Callers that just got a result usually come back at once: let one commit serve them all.
+                    self._wake_at = min(written, _GROUP_LIMIT)
+                    self._ready.wait(_LINGER_SECONDS)
+            written = self._write()
+        self._shut_down()
+
+    def _write(self) -> int:
+        taken: list[_Job] = []
+
+        def work(group: Group) -> None:
+            # Taken only now, under the lock: until then a caller may give up waiting.
+            self._take(taken)
+            _commit_together(group, taken)
+
+        def hold() -> None:
+            self._holding = True
+
+        try:
+            self._run_group(work, hold)
+        except BaseException as error:  # noqa: BLE001 - every waiting caller must get it
+            if not taken:
+                self._take(taken)
+            for job in taken:
+                if not job.finished:
+                    job.finish(error=error)
+        finally:
+            self._holding = False
+        return len(taken)
+
+    def _take(self, taken: list[_Job]) -> None:
+        with self._ready:
+            while self._jobs and len(taken) < _GROUP_LIMIT:
+                job = self._jobs.popleft()
+                job.taken = True
+                taken.append(job)
+
+
+class _AbandonedError(Exception):
+    """Its caller has gone."""
+
+
+def _require_wanted(job: _Job) -> None:
+    if job.abandoned:
+        raise _AbandonedError
+
+
+def _commit_together(group: Group, jobs: Sequence[_Job]) -> None:
+    if not jobs:
+        return
+    outcomes: list[tuple[_Job, Any, BaseException | None]] = []
+    transaction = group.begin()
+    try:
+        for job in jobs:
+            before = transaction.writes
+            transaction.require_wanted = partial(_require_wanted, job)
+            try:
+                transaction.require_wanted()
+                outcomes.append((job, job.work(transaction), None))
+            except WeftError as error:
+                # Refused before it wrote anything: it fails alone. Any other error may have struck
+                # while rows of an earlier job were being sent, so it may not be this job's.
+                if transaction.writes != before:
+                    raise
+                outcomes.append((job, None, error))
+        transaction.flush()
+        group.commit()
+    except BaseException as error:  # noqa: BLE001 - given to the caller, or tried again one by one
+        group.rollback()
+        if len(jobs) == 1:
+            jobs[0].finish(error=group.explain(error))
+        else:
+            for job in jobs:
+                _commit_together(group, [job])
+        return
+    for job, result, failure in outcomes:
+        job.finish(result, failure)

@@ -1,0 +1,100 @@
+"""The tables of a grove.
+
+The tree's key leads every primary key and index of what belongs to a tree, so that
+rows of one tree lie together and a database can be sharded by tree. Inside, rows use
+integer keys that count up within their tree; ULIDs and local ids are for the border.
+Times are microseconds since 1970, UTC. Tree 0 is the grove itself.
+"""
+
+from weft.store.schema.columns import metadata
+from weft.store.schema.evidence import (
+    attempts,
+    bodies,
+    envelopes,
+    manifests,
+    node_responses,
+    requests,
+    responses,
+    timestamps,
+)
+from weft.store.schema.records import group_index, records
+from weft.store.schema.search import derived, search_positions, search_state, search_versions
+from weft.store.schema.trees import (
+    agents,
+    attachments,
+    buffers,
+    cursors,
+    documents,
+    event_numbers,
+    events,
+    groups,
+    grove,
+    links,
+    memberships,
+    memory,
+    nodes,
+    project_revisions,
+    projects,
+    revisions,
+    selections,
+    sources,
+    tags,
+    texts,
+    tokens,
+    trees,
+    typings,
+    users,
+    vaults,
+)
+from weft.store.schema.work import calls, followers, idempotency, jobs, leases, pieces, runs, spending
+
+__all__ = [
+    "agents",
+    "attachments",
+    "attempts",
+    "bodies",
+    "buffers",
+    "calls",
+    "cursors",
+    "derived",
+    "documents",
+    "envelopes",
+    "event_numbers",
+    "events",
+    "followers",
+    "group_index",
+    "groups",
+    "grove",
+    "idempotency",
+    "jobs",
+    "leases",
+    "links",
+    "manifests",
+    "memberships",
+    "memory",
+    "metadata",
+    "node_responses",
+    "nodes",
+    "pieces",
+    "project_revisions",
+    "projects",
+    "records",
+    "requests",
+    "responses",
+    "revisions",
+    "runs",
+    "search_positions",
+    "search_state",
+    "search_versions",
+    "selections",
+    "sources",
+    "spending",
+    "tags",
+    "texts",
+    "timestamps",
+    "tokens",
+    "trees",
+    "typings",
+    "users",
+    "vaults",
+]

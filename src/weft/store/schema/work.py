@@ -1,0 +1,152 @@
+"""Tables of work under way: who extends a position, which calls are made once, what is to be done later."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    Text,
+    column,
+    literal_column,
+)
+
+from weft.store.schema.columns import SHA256, ULID, metadata
+
+__all__ = ["calls", "followers", "idempotency", "jobs", "leases", "pieces", "runs", "spending"]
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("run", ULID, nullable=False),
+    Column("agent", Integer, nullable=False),
+    Column("token", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["tree"], ["trees.key"]),
+    sqlite_with_rowid=False,
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("scope", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("body", SHA256, nullable=False),
+    Column("state", SmallInteger, nullable=False),
+    Column("result", Text),
+    Column("holder", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("held_until", BigInteger),
+    Index(None, "expires_at"),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("key", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("tree", Integer, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("target", Integer),
+    Column("payload", Text, nullable=False),
+    Column("state", SmallInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("run_after", BigInteger, nullable=False),
+    Column("holder", Text),
+    Column("held_until", BigInteger),
+    Column("error", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Index(None, "state", "run_after"),
+    Index(None, "tree"),
+    Index(
+        "ix_jobs_waiting",
+        "tree",
+        "kind",
+        "target",
+        unique=True,
+        sqlite_where=column("state") == literal_column("0"),
+        postgresql_where=column("state") == literal_column("0"),
+    ),
+)
+
+calls = Table(
+    "calls",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("asker", Integer, nullable=False),
+    Column("sources", Text, nullable=False),
+    Column("provider", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("run", ULID, nullable=False),
+    Column("token", BigInteger, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("held_until", BigInteger, nullable=False),
+    ForeignKeyConstraint(["tree", "attempt"], ["attempts.tree", "attempts.key"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["asker"], ["agents.key"]),
+)
+"""Calls of models under way: what is needed to close one whose process died."""
+
+pieces = Table(
+    "pieces",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("ordinal", Integer, primary_key=True, autoincrement=False),
+    Column("said", Text, nullable=False),
+    Column("wire", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["tree", "attempt"], ["calls.tree", "calls.attempt"], ondelete="CASCADE"),
+)
+"""What came of an answer so far, written down as it comes; gone when the call has ended."""
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("run", ULID, primary_key=True),
+    Column("agent", Integer, nullable=False),
+    Column("asker", Integer, nullable=False),
+    Column("start", Integer, nullable=False),
+    Column("head", Integer, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("held_until", BigInteger, nullable=False),
+    Column("turns", Integer, nullable=False),
+    Column("said", Text, nullable=False),
+    Column("batch", Text, nullable=False),
+    Column("attempt", ULID),
+    Column("started_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["tree"], ["trees.key"]),
+    ForeignKeyConstraint(["agent"], ["agents.key"]),
+)
+"""Runs of collaborators under way: what is needed to close one whose process died. Gone when it has ended."""
+
+spending = Table(
+    "spending",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("attempt", ULID, nullable=False, unique=True),
+    Column("in_tree", Integer, nullable=False),
+    Column("agent", Integer, nullable=False),
+    Column("day", Integer, nullable=False),
+    Column("micros", BigInteger, nullable=False),
+    Column("is_settled", Boolean, nullable=False),
+    ForeignKeyConstraint(["agent"], ["agents.key"]),
+    Index(None, "day"),
+    Index(None, "in_tree"),
+    Index(None, "agent"),
+)
+"""Millionths of a dollar for each call, expected or settled. Stays when its tree is deleted: it was spent."""
+
+followers = Table(
+    "followers",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("cursor", Text, nullable=False),
+)
+"""Who works its way along the event log, and how far it has come."""

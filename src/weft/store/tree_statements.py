@@ -1,0 +1,275 @@
+"""Statements that are built once. Every recursion runs in the database, none in Python.
+
+Recursions carry the tree along and join on it. Compared with a constant instead, SQLite
+(once it has statistics) builds a filter over the whole table before the first step.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from sqlalchemy import (
+    CTE,
+    BindParameter,
+    ColumnElement,
+    Select,
+    and_,
+    bindparam,
+    case,
+    func,
+    literal,
+    select,
+)
+
+from weft.store import schema
+from weft.store.rows import EDGE_TYPES
+from weft.store.session import Dialect
+from weft.tree.edge import EdgeType
+
+__all__ = [
+    "AGENT_BY_KEY",
+    "ALL_CHILDREN",
+    "ANCESTOR_AT_DEPTH",
+    "CONTINUATION",
+    "CURSOR",
+    "GROVE_FOR_UPDATE",
+    "HAS_LIVE_CHILD",
+    "LAST_EVENT_NUMBER",
+    "LAST_LOCAL_ID",
+    "LATER_VERSIONS",
+    "LEAF_BELOW",
+    "LIVE",
+    "LIVE_CHILDREN",
+    "LOCAL_IDS",
+    "NODE_BY_KEY",
+    "SELECTIONS",
+    "TAIL",
+    "TREE_FOR_UPDATE",
+    "count_live",
+    "keys_below",
+    "nodes_by_keys",
+    "tail_while",
+    "texts_by_keys",
+    "versions_by_positions",
+]
+
+CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
+
+_nodes = schema.nodes
+_tree: BindParameter[Any] = bindparam("in_tree")
+LIVE = and_(_nodes.c.pruned.is_(None), _nodes.c.hidden.is_(None))
+
+
+NODE_BY_KEY = select(_nodes).where(_nodes.c.tree == _tree, _nodes.c.key == bindparam("the_node"))
+_trees = schema.trees
+_TREE_STATE = select(
+    _trees.c.key,
+    _trees.c.ulid,
+    _trees.c.mode,
+    _trees.c.root,
+    _trees.c.archived_at,
+    _trees.c.updated_at,
+    _trees.c.next_key,
+    _trees.c.nodes,
+    _trees.c.branches,
+    _trees.c.depth,
+    _trees.c.events,
+    _trees.c.head,
+    _trees.c.leased_until,
+).with_for_update()
+TREE_FOR_UPDATE = _TREE_STATE.where(_trees.c.key == _tree)
+_grove = schema.grove
+GROVE_FOR_UPDATE = select(
+    _grove.c.ulid, _grove.c.owner, _grove.c.events, _grove.c.head, _grove.c.updated_at
+).with_for_update()
+AGENT_BY_KEY = select(schema.agents).where(schema.agents.c.key == bindparam("by_agent"))
+CURSOR = select(schema.cursors.c.node).where(
+    schema.cursors.c.tree == _tree, schema.cursors.c.agent == bindparam("by_agent")
+)
+LAST_EVENT_NUMBER = (
+    select(schema.events.c.number)
+    .order_by(schema.events.c.transaction.desc(), schema.events.c.number.desc())
+    .limit(1)
+)
+LATER_VERSIONS = (
+    select(_nodes)
+    .where(
+        _nodes.c.tree == _tree,
+        _nodes.c.position == bindparam("at_position"),
+        _nodes.c.key != _nodes.c.position,
+    )
+    .order_by(_nodes.c.position, _nodes.c.key)
+)
+LOCAL_IDS = select(_nodes.c.local_id).where(
+    _nodes.c.tree == _tree,
+    _nodes.c.local_id >= bindparam("low"),
+    _nodes.c.local_id < bindparam("high"),
+)
+LAST_LOCAL_ID = LOCAL_IDS.with_only_columns(func.max(_nodes.c.local_id))
+HAS_LIVE_CHILD = (
+    select(literal(1))
+    .where(
+        _nodes.c.tree == _tree,
+        _nodes.c.parent == bindparam("at_position"),
+        _nodes.c.edge_type == CONTINUATION,
+        LIVE,
+    )
+    .limit(1)
+)
+ALL_CHILDREN = (
+    select(_nodes)
+    .where(
+        _nodes.c.tree == _tree,
+        _nodes.c.parent == bindparam("at_position"),
+        _nodes.c.edge_type == bindparam("by_edge"),
+    )
+    .order_by(_nodes.c.key)
+)
+LIVE_CHILDREN = ALL_CHILDREN.where(LIVE)
+SELECTIONS = select(schema.selections.c.position, schema.selections.c.node).where(
+    schema.selections.c.tree == _tree, schema.selections.c.agent == bindparam("by_agent")
+)
+
+
+@cache
+def nodes_by_keys(dialect: Dialect) -> Select[Any]:
+    return select(_nodes).where(_nodes.c.tree == _tree, dialect.among_given(_nodes.c.key, "wanted"))
+
+
+@cache
+def versions_by_positions(dialect: Dialect, *, hidden: bool) -> Select[Any]:
+    """Later versions at many positions, oldest first; undone ones if asked."""
+    statement = (
+        select(_nodes)
+        .where(
+            _nodes.c.tree == _tree,
+            dialect.among_given(_nodes.c.position, "wanted"),
+            _nodes.c.key != _nodes.c.position,
+        )
+        .order_by(_nodes.c.position, _nodes.c.key)
+    )
+    return statement if hidden else statement.where(_nodes.c.hidden.is_(None))
+
+
+@cache
+def texts_by_keys(dialect: Dialect) -> Select[*tuple[Any, ...]]:
+    texts = schema.texts
+    return select(texts.c.node, texts.c.content, texts.c.summary).where(
+        texts.c.tree == _tree, dialect.among_given(texts.c.node, "wanted")
+    )
+
+
+def tail_while(*further: Callable[[CTE], ColumnElement[bool]]) -> Select[Any]:
+    """A position and its nearest ancestors, at most `limit` of them and as long as all agree, root side first."""
+    start = select(_nodes, literal(1).label("step")).where(
+        _nodes.c.tree == _tree, _nodes.c.key == bindparam("at_position")
+    )
+    tail = start.cte("tail", recursive=True)
+    above = (
+        select(_nodes, tail.c.step + 1)
+        .select_from(tail)
+        .join(_nodes, and_(_nodes.c.tree == tail.c.tree, _nodes.c.key == tail.c.parent))
+        .where(tail.c.step < bindparam("limit"), *(agrees(tail) for agrees in further))
+    )
+    tail = tail.union_all(above)
+    columns = [tail.c[name] for name in _nodes.c.keys()]  # noqa: SIM118 - a column collection
+    return select(*columns).order_by(tail.c.depth)
+
+
+TAIL = tail_while()
+
+
+def _ancestor_at_depth() -> Select[Any]:
+    """The position above (or at) `position` with this depth, in O(log depth) steps."""
+    start = select(_nodes.c.tree, _nodes.c.key, _nodes.c.depth, _nodes.c.parent, _nodes.c.jump).where(
+        _nodes.c.tree == _tree, _nodes.c.key == bindparam("at_position")
+    )
+    climb = start.cte("climb", recursive=True)
+    far, near = _nodes.alias("far"), _nodes.alias("near")
+    wanted: BindParameter[Any] = bindparam("at_depth")
+    step = (
+        select(near.c.tree, near.c.key, near.c.depth, near.c.parent, near.c.jump)
+        .select_from(climb)
+        .join(far, and_(far.c.tree == climb.c.tree, far.c.key == climb.c.jump))
+        .join(
+            near,
+            and_(
+                near.c.tree == climb.c.tree,
+                near.c.key == case((far.c.depth >= wanted, climb.c.jump), else_=climb.c.parent),
+            ),
+        )
+        .where(climb.c.depth > wanted)
+    )
+    climb = climb.union_all(step)
+    return select(climb.c.key).order_by(climb.c.depth).limit(1)
+
+
+ANCESTOR_AT_DEPTH = _ancestor_at_depth()
+
+
+def _leaf_below() -> Select[Any]:
+    """Down from a position, each time to the newest live continuation."""
+    start = select(
+        bindparam("at_position", type_=_nodes.c.key.type).label("position"), literal(0).label("step")
+    )
+    down = start.cte("down", recursive=True)
+    newest = (
+        select(func.max(_nodes.c.position))
+        .where(
+            _nodes.c.tree == _tree,
+            _nodes.c.parent == down.c.position,
+            _nodes.c.edge_type == CONTINUATION,
+            LIVE,
+        )
+        .scalar_subquery()
+    )
+    down = down.union_all(select(newest, down.c.step + 1).where(down.c.position.is_not(None)))
+    return select(down.c.position).where(down.c.position.is_not(None)).order_by(down.c.step.desc()).limit(1)
+
+
+LEAF_BELOW = _leaf_below()
+
+
+def keys_below() -> Select[Any]:
+    """Keys of everything that hangs below `position`, annotations and versions too."""
+    start = select(
+        bindparam("in_tree", type_=_nodes.c.tree.type).label("tree"),
+        bindparam("at_position", type_=_nodes.c.key.type).label("position"),
+    )
+    # Nested, so that a statement around it still begins with its own verb: drivers count rows by that.
+    below = start.cte("below", recursive=True, nesting=True)
+    child = _nodes.alias("child")
+    below = below.union_all(
+        select(child.c.tree, child.c.position)
+        .select_from(below)
+        .join(child, and_(child.c.tree == below.c.tree, child.c.parent == below.c.position))
+        .where(child.c.key == child.c.position)
+    )
+    hanging = _nodes.alias("hanging")
+    return (
+        select(hanging.c.key)
+        .select_from(below)
+        .join(hanging, and_(hanging.c.tree == below.c.tree, hanging.c.parent == below.c.position))
+    )
+
+
+def count_live() -> Select[*tuple[Any, ...]]:
+    """Live nodes, leaves and depth of a tree, counted from its nodes."""
+    places = (
+        select(_nodes.c.position, _nodes.c.parent, _nodes.c.depth)
+        .where(_nodes.c.tree == _tree, _nodes.c.edge_type == CONTINUATION, LIVE)
+        .distinct()
+        .cte("places")
+    )
+    lower = places.alias("lower")
+    inner = (
+        select(func.count(lower.c.parent.distinct()))
+        .select_from(lower)
+        .join(places, places.c.position == lower.c.parent)
+        .scalar_subquery()
+    )
+    return select(
+        select(func.count()).where(_nodes.c.tree == _tree, LIVE).scalar_subquery().label("nodes"),
+        (select(func.count()).select_from(places).scalar_subquery() - inner).label("branches"),
+        func.coalesce(select(func.max(places.c.depth)).scalar_subquery(), 0).label("depth"),
+    )

@@ -1,0 +1,379 @@
+"""Summaries: what a model is asked, when, and what there is without one."""
+
+import orjson
+import pytest
+from tests.covers import covers
+from tests.generation.stage import attempts, count, grove_with
+from tests.soundness import check_sound
+
+import weft
+from weft.context.manifest import Manifest
+from weft.errors import ProviderError, Trouble
+from weft.providers.base import ModelPrices
+from weft.providers.keys import Keys
+from weft.providers.registry import ProviderRegistry, installed_providers
+from weft.providers.scripted import PROFILE
+from weft.runtime.summaries.model_request import summary_models
+from weft.runtime.summaries.prompts import NODE, TREE, extract, is_extract
+from weft.store import schema
+from weft.store.bodies import manifest_of, request_segments
+from weft.store.rows import OUTCOMES
+from weft.testing import Reply, Scripted
+from weft.tree.tree import Mode
+
+SEEDS_NODE = """\
+Given this conversation context:
+---
+Tree: {tree.title}
+Previous: {parent.summary or parent.content}
+---
+
+Summarize the following message in ONE sentence (max 30 words).
+Capture the key point, action, or decision. Be specific, not generic.
+
+Message: {node.content}"""
+SEEDS_TREE = """\
+This is a branching conversation tree. The user describes it as:
+"{tree.description}"
+
+Key node summaries from the main path:
+{node_summaries}
+
+Branch points explored: {branch_count}
+
+Summarize this tree's purpose and main themes in 2 sentences."""
+
+
+@pytest.fixture
+def model():
+    return Scripted(lambda request, _choice: f"About\n{len(request.messages[0].text)}")
+
+
+@pytest.fixture
+def grove(file_address, model):
+    with grove_with(file_address, model) as opened:
+        opened.summaries.choose_model("scripted:small")
+        yield opened
+
+
+def asked(model):
+    return model.requests[-1].messages[0].text
+
+
+@covers("summary.templates-exact")
+def test_the_templates_are_the_words_that_were_given():
+    slots = {"tree.title": "title", "parent.summary or parent.content": "previous", "node.content": "content"}
+    expected = SEEDS_NODE
+    for theirs, ours in slots.items():
+        expected = expected.replace(f"{{{theirs}}}", f"{{{ours}}}")
+    assert expected == NODE
+    assert SEEDS_TREE.replace("tree.description", "description") == TREE
+
+
+@covers("summary.on-demand", "summary.at-most-fifty-tokens", "summary.model-overridable")
+def test_a_summary_is_made_when_it_is_needed_and_kept(grove, model):
+    node = grove.plant("Tea").say("Let it steep.")
+    first = node.summarise()
+    assert first == node.refresh().value.summary
+    assert "\n" not in first
+    assert node.summarise() == first
+    assert len(model.requests) == 1
+    assert model.requests[0].parameters.max_tokens == 50
+    node.summarise(anew=True)
+    assert len(model.requests) == 2
+    check_sound(grove)
+
+
+@covers("summary.node", "summary.short-node-adds-grandparent", "summary.template-slots")
+def test_a_node_is_summarised_with_what_came_before_it(grove, model):
+    tree = grove.plant("Tea", "The kettle sings.")
+    tree.root.summarise()
+    assert "Tree: Tea\nPrevious: (start)\n---" in asked(model)
+    parent = tree.root.say("Then pour.")
+    short = parent.say("And wait.")
+    short.summarise()
+    # The root has a summary by now; the parent has not.
+    assert f"Previous: {tree.root.value.summary}\nThen pour.\n---" in asked(model)
+    assert asked(model).endswith("Message: And wait.")
+    long = parent.say("word " * 100)
+    long.summarise()
+    assert "Previous: Then pour.\n---" in asked(model)
+
+
+def first_words(request, _choice):
+    """A model that makes of a message its first sentence."""
+    _, message, said = request.messages[0].text.partition("Message: ")
+    return f"Of {said.split('.')[0]}." if message else "All of it."
+
+
+@covers("summary.tree", "summary.template-slots", "summary.on-demand", "tree.described-fields")
+def test_a_tree_is_summarised_from_its_path_and_its_branch_points(file_address):
+    model = Scripted(first_words)
+    with grove_with(file_address, model) as grove:
+        grove.summaries.choose_model("scripted:small")
+        tree = grove.plant("Tea", "First. More.", description="All about tea")
+        fork = tree.root.say("A fork. Here.")
+        other = fork.say("Not this. One.")
+        fork.say("This. One.").switch()
+        left = other.say("Left.")
+        other.say("Right.")
+        tree.node(fork.id).children[1].switch()
+        fork.summarise()
+        assert tree.summarise() == tree.refresh().value.summary == "All of it."
+        text = asked(model)
+        assert '"All about tea"' in text
+        assert (
+            "main path:\nOf First.\nOf A fork.\nOf This.\nOf Not this.\n\nBranch points explored: 2" in text
+        )
+        # What was missing was made and is kept, each once, and only what the tree's needed.
+        assert len(model.requests) == 5
+        assert [node.summary for node in tree.path.nodes] == ["Of First.", "Of A fork.", "Of This."]
+        assert tree.node(other.id).value.summary == "Of Not this."
+        assert tree.node(left.id).value.summary is None
+        tree.summarise(anew=True)
+        assert len(model.requests) == 6
+        check_sound(grove)
+
+
+@covers("summary.on-demand", "summary.extractive")
+def test_a_model_that_fails_is_not_asked_for_every_node_of_a_tree(file_address):
+    model = Scripted(lambda *_: ProviderError(Trouble.AUTHENTICATION, "who are you?"))
+    with grove_with(file_address, model) as grove:
+        grove.summaries.choose_model("scripted:small")
+        tree = grove.plant("Tea", "Root.")
+        for number in range(8):
+            tree.say(f"Turn {number}.")
+        assert is_extract(tree.summarise())
+        # The first node's, and the tree's.
+        assert len(model.requests) == 2
+        assert [node.summary for node in tree.path.nodes[1:]] == [None] * 8
+        grove.summaries.choose_model("none")
+        tree.summarise(anew=True)
+        assert [node.summary for node in tree.path.nodes[1:]] == [f"[extract] Turn {n}." for n in range(8)]
+
+
+@covers("summary.kept-tidy")
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("It is\0 about\x07 tea.\n", "It is about tea."),
+        ("Half \ud83d a face \N{SLIGHTLY SMILING FACE}", "Half a face \N{SLIGHTLY SMILING FACE}"),
+        ("word " * 1_000, "word " * 98 + "word…"),
+        ("x" * 5_000, "x" * 499 + "…"),
+        ("\0\n", "[extract] Let it steep."),
+    ],
+)
+def test_what_a_model_says_is_made_fit_to_be_kept(file_address, said, kept):
+    with grove_with(file_address, Scripted(lambda *_: Reply(chunks=(said,)))) as grove:
+        grove.summaries.choose_model("scripted:small")
+        tree = grove.plant("Tea", "Let it steep.")
+        document = grove.write_document("Notes", "Let it steep.")
+        assert [each.summarise() for each in (tree.root, tree, document)] == [kept] * 3
+        assert tree.root.refresh().value.summary == kept
+        check_sound(grove)
+
+
+@covers("provider.broken-keeps-no-others")
+def test_keys_that_cannot_be_read_leave_the_other_models(monkeypatch, tmp_path):
+    monkeypatch.setattr("weft.runtime.summaries.model_request._is_installed", lambda: True)
+    path = tmp_path / "keys.json"
+    path.write_text("{")
+    path.chmod(0o600)
+    keys = Keys(environment={"OPENAI_API_KEY": "k"}, ring=lambda: None, file=lambda: path)
+    found = [str(name) for name in summary_models({}, installed_providers(), keys)]
+    assert found == ["openai:gpt-4o-mini", "openai:gpt-5-mini", "local:smollm2"]
+
+
+@covers("summary.extractive")
+def test_without_a_model_the_first_sentence_stands_for_the_whole_and_says_so(file_address):
+    with grove_with(file_address, Scripted()) as grove:
+        node = grove.plant("Tea").say("Let it steep. Then pour.")
+        assert node.summarise() == "[extract] Let it steep."
+        assert is_extract(node.refresh().value.summary)
+        check_sound(grove)
+    assert extract("") == extract("  \n") == ""
+    assert extract("# A title without an end") == "[extract] A title without an end"
+    assert len(extract("x " * 10_000)) < 220
+
+
+@covers("summary.node", "summary.tree")
+def test_what_is_written_is_summarised_in_the_background_and_the_tree_every_ten_nodes(address, model):
+    with grove_with(address, model) as grove:
+        grove.summaries.choose_model("scripted:small")
+        summarise_ten(grove)
+
+
+def work_off(grove, wanted):
+    """Until so much is done: on PostgreSQL events wait for transactions of whoever else is at the server."""
+    done = 0
+    for _ in range(2_000):
+        done += grove.summaries.work_off()
+        if done >= wanted:
+            break
+    return done
+
+
+def summarise_ten(grove):
+    grove.summaries.work_off()
+    tree = grove.plant("Tea", "Root.")
+    for number in range(8):
+        tree.say(f"Turn {number}.")
+    assert work_off(grove, 9) == 9
+    assert tree.refresh().value.summary is None
+    tree.say("Turn 8.")
+    # One for the node, and one for the tree, which has ten now.
+    assert work_off(grove, 2) == 2
+    assert tree.refresh().value.summary is not None
+    assert all(node.summary is not None for node in tree.path.nodes)
+    assert grove.summaries.work_off() == 0
+    assert count(grove, schema.jobs) == 0
+    check_sound(grove)
+
+
+@covers("summary.node")
+def test_a_planted_root_is_summarised_in_the_background(grove):
+    grove.summaries.work_off()
+    tree = grove.plant("Tea", "Let it steep.")
+    assert grove.summaries.work_off() == 1
+    assert tree.root.value.summary is not None
+
+
+@covers("summary.node")
+def test_text_that_a_switch_commits_is_summarised_in_the_background(grove):
+    tree = grove.plant("Tea", "Let it steep.", mode=Mode.BUFFER)
+    grove.summaries.work_off()
+    tree.say("First.")
+    tree.type("Then pour.")
+    tree.root.switch()
+    assert grove.summaries.work_off() == 2
+    (committed,) = tree.root.children[0].children
+    assert committed.text == "Then pour."
+    assert committed.value.summary is not None
+
+
+@covers("summary.document", "summary.tree")
+def test_closing_a_document_or_a_tree_has_it_summarised_anew(grove, model):
+    document = grove.write_document("Notes", "Some words.")
+    document.close()
+    grove.summaries.work_off()
+    first = grove.document("Notes").value.summary
+    assert asked(model).endswith("Document: Some words.")
+    document.save("Other words, and more.").close()
+    grove.summaries.work_off()
+    assert grove.document("Notes").value.summary != first
+    tree = grove.plant("Tea", "Root.")
+    tree.close()
+    grove.summaries.work_off()
+    assert tree.refresh().value.summary is not None
+    check_sound(grove)
+
+
+@covers("job.failure-blocks-no-write")
+def test_a_model_that_fails_keeps_nobody_from_writing_and_the_job_for_later(file_address):
+    model = Scripted(lambda *_: ProviderError(Trouble.SERVER_ERROR, "down", retry_after=10_000))
+    with grove_with(file_address, model) as grove:
+        grove.summaries.choose_model("scripted:small")
+        grove.summaries.work_off()
+        tree = grove.plant("Tea")
+        node = tree.say("Let it steep.")
+        assert grove.summaries.work_off() == 1
+        tree.say("More.")
+        (job, *_) = grove.jobs.all()
+        assert (job.kind, job.attempts, job.error) == ("summarise-node", 1, "ProviderError: down")
+        assert node.refresh().value.summary is None
+
+
+@covers("summary.model-preference")
+def test_the_models_are_tried_in_their_order_where_there_is_a_key(monkeypatch, tmp_path):
+    registry = installed_providers()
+    monkeypatch.setattr("weft.runtime.summaries.model_request._is_installed", lambda: True)
+
+    def order(**environment):
+        keys = Keys(environment=environment, ring=lambda: None, file=lambda: tmp_path / "keys.json")
+        return [str(name) for name in summary_models({}, registry, keys)]
+
+    assert order() == ["local:smollm2"]
+    assert order(OPENAI_API_KEY="k")[0] == "openai:gpt-4o-mini"
+    both = order(OPENAI_API_KEY="k", ANTHROPIC_API_KEY="k")
+    assert both[:2] == ["anthropic:claude-3-5-haiku-latest", "openai:gpt-4o-mini"]
+    assert both[-1] == "local:smollm2"
+    assert summary_models({"summaryModel": "none"}, registry) == []
+
+
+@covers("summary.paid-only-under-a-cap")
+def test_in_the_background_a_model_that_costs_money_is_asked_only_under_a_cap(file_address):
+    from dataclasses import replace
+    from decimal import Decimal
+
+    paid = replace(PROFILE, local=False, prices=ModelPrices(input=Decimal(1), output=Decimal(1)))
+    model = Scripted(lambda *_: "Paid for.", profile=paid)
+    with grove_with(file_address, model) as grove:
+        grove.summaries.choose_model("scripted:small")
+        grove.summaries.work_off()
+        tree = grove.plant("Tea")
+        one = tree.say("Let it steep.")
+        grove.summaries.work_off()
+        assert is_extract(one.refresh().value.summary)
+        assert model.requests == []
+        grove.generations.set_cap(1)
+        two = tree.say("And pour.")
+        grove.summaries.work_off()
+        assert two.refresh().value.summary == "Paid for."
+        assert grove.generations.spent().total > 0
+
+
+def test_undo_passes_over_summaries(grove):
+    tree = grove.plant("Tea")
+    node = tree.say("Let it steep.")
+    node.summarise()
+    tree.undo()
+    assert tree.cursor.id == tree.root.id
+    tree.redo()
+    assert tree.node(node.id).value.summary is not None
+    check_sound(grove)
+
+
+def test_two_processes_plan_nothing_twice(address):
+    model = Scripted(lambda *_: "Said.")
+    registry = ProviderRegistry({"scripted": model})
+    with weft.open(address, providers=registry) as one, weft.open(address, providers=registry) as two:
+        one.summaries.choose_model("scripted:small")
+        one.summaries.work_off()
+        one.plant("Tea").say("Let it steep.")
+        assert work_off(one, 1) + two.summaries.work_off() == 1
+        assert len(model.requests) == 1
+
+
+@covers("summary.node")
+@pytest.mark.long
+def test_whoever_stays_summarises_when_it_is_quiet(file_address, monkeypatch):
+    monkeypatch.setenv("WEFT_SUMMARIES", "on")
+    model = Scripted(lambda *_: "Said in short.")
+    with grove_with(file_address, model) as grove:
+        grove.summaries.choose_model("scripted:small")
+    with grove_with(file_address, model, background=True) as grove:
+        node = grove.plant("Tea").say("Let it steep.")
+        with grove.follow(after="now", timeout=60) as events:
+            assert any(event.kind == "summarise" for event in events)
+        assert node.refresh().value.summary == "Said in short."
+
+
+@covers("attempt.one-model-call", "manifest.stored-with-every-attempt")
+def test_asking_for_a_summary_leaves_what_was_sent_and_what_came(address):
+    trouble = ProviderError(Trouble.AUTHENTICATION, "who are you?")
+    small = Scripted([trouble, "It is about tea.", "A tree about tea."], name="anthropic")
+    with grove_with(address, Scripted(), small) as grove:
+        grove.summaries.choose_model("anthropic:small")
+        tree = grove.plant("Tea", "Green tea, or black?")
+        assert is_extract(tree.root.summarise())
+        assert tree.root.summarise(anew=True) == "It is about tea."
+        tree.summarise(anew=True)
+        calls = attempts(grove)
+        assert [OUTCOMES[each.outcome] for each in calls] == ["failed", "complete", "complete"]
+        assert calls[0].error == "authentication: who are you?"
+        with grove.caller.executor.store.read() as session:
+            for call, words in zip(calls, [b"Green tea", b"Green tea", b"It is about tea."], strict=True):
+                assert words in b"".join(request_segments(session, call.tree, call.key))
+                told = Manifest.from_stored(orjson.loads(manifest_of(session, call.tree, call.key)))
+                assert [entry.id for entry in told] == [tree.root.id]
+        check_sound(grove)
