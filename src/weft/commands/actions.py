@@ -339,7 +339,7 @@ class Redo:
 @dataclass(frozen=True, slots=True)
 class Continue:
     start: str | None = None
-    """Where the agent stands, if not given."""
+    """The cursor, if not given."""
     n: int = 1
     tokens: int | None = None
     temperature: float | None = None

@@ -1,7 +1,7 @@
 """What a row of the catalog is made of.
 
 A form is a list of slots. A slot takes one value: a string, a node, an option, a word out of a set. Words
-may stand before and after a value only if its slot names them, so nothing in a line is passed over:
+may come before and after a value only if its slot names them, so nothing in a line is passed over:
 `merge a7x2 into b3k9` has an `into` that no slot of `merge` takes, and is not read.
 """
 
@@ -61,15 +61,15 @@ class Slot:
     always: bool = False
     """Written even if it is the default."""
     after: frozenset[str] = frozenset()
-    """Words that may stand before the value."""
+    """Words that may come before the value."""
     names: frozenset[str] = frozenset()
     """Words before or after the value of which one must be there, unless it is given as an option."""
     requires: frozenset[str] = frozenset()
-    """Words of which one must be there, whatever the value is given as: before it, or after it if they are units."""
+    """Words of which one must be there, also if the value is given as an option: before it, or after it if they are units."""
     units: frozenset[str] = frozenset()
     """Words that may follow the value."""
     values: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Of a choice: each word, and what it stands for. The first word of each is the one written."""
+    """Of a choice: each word and its value. The first word of each is the one written."""
     plain: frozenset[str] = frozenset()
     """Words of a choice that need no name."""
     no_names: frozenset[str] = frozenset()
@@ -175,7 +175,7 @@ class Form:
     action: type[Action]
     slots: tuple[Slot | Either, ...]
     past: str
-    """What the trace says was done; `{what}` stands for a field."""
+    """What the trace says was done; `{what}` is replaced by a field."""
     parts: Mapping[str, Build] = field(default_factory=dict[str, Build])
     """Fields that are values themselves: their classes, by field."""
     noun: str = "node"
@@ -266,8 +266,8 @@ class Row:
     permission: Permission
     help: str
     verbs: tuple[str, ...] = ()
-    """Other verbs for it. Of those with several words, all but the first may stand further on:
-    `leave a7x2 out` is `leave out a7x2`. After `=` stand words that the verb brings with it."""
+    """Other verbs for it. Of those with several words, all but the first may come later:
+    `leave a7x2 out` is `leave out a7x2`. After `=` come words that the verb brings with it."""
     made: frozenset[str] = frozenset()
     """What `add`, `put` or `make` add: nouns for what the command makes."""
     removed: frozenset[str] = frozenset()

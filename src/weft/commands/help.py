@@ -53,7 +53,7 @@ def help_on(name: str, permissions: Iterable[Permission], *, crossing: bool = Tr
 
 
 def also_called(row: Row) -> list[str]:
-    """The single verbs that mean this command whatever follows them."""
+    """The single verbs that always mean this command."""
     single = (verb.partition("=")[0] for verb in row.verbs if " " not in verb)
     return [verb for verb in single if verb not in DOUBTFUL and verbs()[(verb,)] == (row.name,)]
 

@@ -60,7 +60,7 @@ def string_end(text: str, position: int, mark: str) -> int:
 
 
 def unescaped(inside: str) -> str:
-    r"""What stands between two marks, with `\"`, `\n` and `\\` resolved; other backslashes are themselves."""
+    r"""The text between two marks, with `\"`, `\n` and `\\` resolved; other backslashes are themselves."""
     if "\\" not in inside:
         return inside
     # Pairs of backslashes part what the others belong to. Replacing is far faster than calling back.

@@ -66,7 +66,7 @@ _BREAKS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 
 
 def one_line(text: str) -> str:
-    """What somebody named or wrote cannot begin a line of ours."""
+    """A name or a text on one line: it cannot begin a line of the answer."""
     return _BREAKS.sub(" ", text)
 
 
@@ -175,7 +175,7 @@ def expanded(name: str, count: int) -> str:
 
 
 def quoted(text: str) -> str:
-    """What somebody called something, on one line and no longer than an answer bears."""
+    """A name in quotation marks, on one line and shortened."""
     return f'"{short(text)}"'
 
 
@@ -337,7 +337,7 @@ def branch_as_prose(node: str, prose: str, count: int) -> str:
 
 
 def tree_drawn(rows: Sequence[TreeRow], depth: int) -> str:
-    """A drawing by indentation; `*` is where the agent stands."""
+    """A drawing by indentation; `*` is the cursor."""
     first = rows[0].local_id if rows else ""
     lines = [done(f"tree from [{first}]" if first else "tree", f"depth:{depth}", _count(len(rows), "node"))]
     for row in rows:

@@ -1,7 +1,7 @@
 """Find the commands in what an agent has said, while it is still speaking.
 
 A line whose first non-blank character is `→` is a command. Not in a code block, a quotation
-or a tag, not inside another command's string, not in what somebody else put in front: such
+or a tag, not inside another command's string, not in a prefill: such
 arrows are listed with the reason why nothing happened. An arrow after a tag or a single quotation
 mark that may be closed later is held back until it is closed, which makes it a quotation, or until
 the output ends. Each line is looked at a fixed number of times.
@@ -78,7 +78,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One command, exactly where it stands."""
+    """One command and its exact range."""
 
     span: Span
     """From the arrow to the last character."""
@@ -150,7 +150,7 @@ class _Open:
 class Scanner:
     """Feed it what comes; ask `cut` whether to stop generating; `finish` it at the end.
 
-    `given` is what stands before the agent's own words in the same text (a prefill): it
+    `given` is the prefill before the agent's own words in the same text: it
     decides where lines begin, and nothing in it is executed.
     """
 
@@ -482,7 +482,7 @@ class Scanner:
         inside = self._inside
         for mark, start, end in _marks(line):
             if not mark:
-                # Nobody speaks so: better to take what follows for shown than to look on for long.
+                # Too many marks for prose: what follows is taken for a quotation.
                 inside = "`"
             elif not inside:
                 inside = _opened(mark, line[start - 1 : start], line[end : end + 1])
@@ -554,7 +554,7 @@ def _ends(mark: str, inside: str) -> bool:
 
 
 def _first(line: str) -> int:
-    """Where the first character stands that is not blank."""
+    """The place of the first character that is not blank."""
     found = _BLANKS.match(line)
     return 0 if found is None else found.end()
 
@@ -570,7 +570,7 @@ _LONGEST_LINE = 20_000
 def arrow_lines(text: str, *, own: str) -> Iterator[tuple[str, str]]:
     """The lines of a shown text that begin with an arrow, without white space, and where they come from.
 
-    Where they come from is the node or document in the last heading before them. What stands under
+    Where they come from is the node or document in the last heading before them. Text under
     a heading of `own`, the name of the agent that the text is shown to, is its own.
     """
     source, is_own, place = "what you were shown", False, 0

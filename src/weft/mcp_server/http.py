@@ -1,4 +1,4 @@
-"""The same over HTTP: behind the server's own guard, for whoever brings a token."""
+"""MCP over HTTP: behind the server's middleware, with a token."""
 
 import contextlib
 import hashlib
@@ -63,7 +63,7 @@ def serve_http(
 
 
 def create_mcp_app(grove: Grove, face: McpFace, settings: ServerSettings) -> Starlette:
-    """An application over an open grove; whoever opened it closes it. `face` knows nobody by itself."""
+    """An application over an open grove, which the caller closes. `face` has no agent of its own."""
     if face.grove is not None:
         raise ValueError("over HTTP each request says who asks")
     manager = StreamableHTTPSessionManager(
@@ -93,7 +93,7 @@ async def _end(stopping: anyio.Event, face: McpFace) -> None:
 
 
 class _Admitting:
-    """Nobody gets past without a token; behind it, the request says who asks."""
+    """Refuses a request without a token; puts the caller into the request."""
 
     def __init__(self, app: ASGIApp, door: Door) -> None:
         self.app = app

@@ -143,7 +143,7 @@ def _documents(grove: Grove, after: str | None, limit: int) -> list[Shelved]:
     try:
         return shelved_documents(grove.read, after=after, limit=limit)
     except PermissionDeniedError:
-        # Whoever may not read documents has trees alone.
+        # A caller without doc_read gets trees alone.
         return []
 
 
@@ -152,7 +152,7 @@ def _place(cursor: str | None) -> tuple[str, str | None]:
         return "tree", None
     kind, _, after = cursor.partition(":")
     if kind not in {"tree", "document"} or not (is_ulid(after) or (kind == "document" and not after)):
-        raise InvalidInputError("this cursor is none of ours", hint="begin anew without it", path="cursor")
+        raise InvalidInputError("unknown cursor", hint="start again without it", path="cursor")
     return kind, after or None
 
 
@@ -181,7 +181,7 @@ def read_resource(grove: Grove, uri: str) -> ReadResourceResult:
 
 
 def document_at(grove: Grove, reference: str) -> Document:
-    """A document, if whoever is connected may read it from outside of its trees."""
+    """A document, if the caller may read it from outside of its trees."""
     return LinkedDocuments(grove.read.store, grove.read.actor).document_anywhere(reference)
 
 
@@ -195,7 +195,7 @@ def tree_text(grove: Grove, reference: str) -> str:
         f"{counters.nodes:,} nodes · {counters.branches:,} branches · depth: {counters.depth:,}",
         *filter(None, (tree.description, tree.summary)),
     )
-    # Without the line that says it was done: nobody asked for anything to be done.
+    # Without the line of success: this is no command.
     _, _, drawing = tree_drawn(drawn.rows, drawn.depth).partition("\n")
     return "\n".join([*facts, "", drawing])
 

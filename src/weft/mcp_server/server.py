@@ -44,7 +44,7 @@ from weft.tree.agent import Permission
 __all__ = ["CALLER", "INSTRUCTIONS", "McpFace"]
 
 CALLER = "weft.caller"
-"""Where a request over HTTP carries the grove of whoever asks."""
+"""Where a request over HTTP carries the grove of its caller."""
 INSTRUCTIONS = (
     "Weft keeps branching conversations and texts as trees. Begin with `trees`, then `tree` to see one; nodes are "
     "named by short ids such as a7x2. Nothing is ever overwritten: an edit is a branch or a version, what is pruned "
@@ -61,14 +61,14 @@ Context = ServerRequestContext[Any, Any]
 class McpFace:
     """One server over one grove.
 
-    What may be done through it is what all of these allow: its agent, whoever called (by their token),
+    What may be done through it is what all of these allow: its agent, the caller (by the token),
     and what it was opened with.
     """
 
     grove: Grove | None
-    """Of whoever started it, where the asker is known by that; None: each request says who asks."""
+    """Of the process, if it acts for one caller; None: each request says who its caller is."""
     agent: str | None = None
-    """Who acts; else whoever asks."""
+    """The acting agent; else the caller's."""
     within: frozenset[Permission] | None = None
     """The most that may be done through it."""
     listening: Subscriptions = field(default_factory=Subscriptions)
@@ -153,7 +153,7 @@ class McpFace:
             raise protocol_error(error) from None
 
     async def _asked(self, context: Context, work: Callable[[Grove], R]) -> R:
-        """What the work comes to, for whoever asks; an error as the protocol tells it."""
+        """The result of the work for the caller; an error in the protocol's form."""
         try:
             return await self._in_thread(lambda: work(self._grove_of(context)))
         except WeftError as error:
@@ -168,7 +168,7 @@ class McpFace:
             asked = context.request
             held = None if asked is None else asked.scope.get(CALLER)
             if not isinstance(held, Grove):
-                raise UnauthenticatedError("nobody is known to be asking", hint="send a token")
+                raise UnauthenticatedError("authentication required", hint="send a token")
         return held.calling(self.agent or agent_of(held).id, within=self.within)
 
     async def _in_thread(self, work: Callable[[], R]) -> R:

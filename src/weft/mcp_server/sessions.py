@@ -29,7 +29,7 @@ __all__ = ["MOST_SESSIONS", "CommandReply", "CommandSessions", "ToolCaller", "ag
 MOST_SESSIONS = 64
 _MOST_RESULTS = 200
 _MOST_CHARACTERS = 5_000_000
-"""Of the results of one run: then another begins, so that nobody's use grows without end."""
+"""Of the results of one run: then another begins, so that memory stays bounded."""
 
 R = TypeVar("R")
 
@@ -46,7 +46,7 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CommandReply:
-    """What a command came to, and where its agent stands afterwards."""
+    """The result of a command, and the cursor of its agent afterwards."""
 
     result: Result
     tree: str
@@ -113,7 +113,7 @@ async def run_command(caller: ToolCaller, tree: str, command: Command) -> Comman
 
 
 async def _generate(caller: ToolCaller, tree: str, command: Command, n: int) -> CommandReply:
-    """In a run of its own, so that it stands in nobody's way; given up, it stops, and what came is kept."""
+    """In a run of its own, so that it blocks no other call; if cancelled it stops, and what came is kept."""
     session = await caller.in_thread(lambda: _session(caller.grove, tree))
     heard = _Heard(n)
     session.heard = heard.take
@@ -132,7 +132,7 @@ async def _generate(caller: ToolCaller, tree: str, command: Command, n: int) -> 
 
 
 async def _watch(session: Session, heard: "_Heard", progress: Progress) -> None:
-    """Tell how far it is; stop it when nobody waits any more. At its end there is nothing to stop."""
+    """Report progress; stop the generation if the client cancels."""
     try:
         async for told in heard.news:
             await progress(*told)
@@ -189,7 +189,7 @@ def _tree_id(grove: Grove, reference: str) -> str:
 
 
 def agent_of(grove: Grove) -> Agent:
-    """Who acts through it. One need not be allowed to look around to be somebody."""
+    """The agent that acts through a grove; needs no permission."""
     with grove.read.store.read() as session:
         return agent_value(agent_row(session, grove.read.actor.agent))
 

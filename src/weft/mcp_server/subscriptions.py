@@ -29,7 +29,7 @@ _MOST_ADDRESSES = 1_000
 
 
 class Subscriptions:
-    """Streams of changes, each for one caller: nobody hears of what they may not see."""
+    """Streams of changes, each for one caller, with what it may see."""
 
     def __init__(self) -> None:
         self._open: set[ListenHandler] = set()

@@ -65,7 +65,7 @@ class ToolSpec:
 
 
 def list_tools() -> ListToolsResult:
-    """All of them, whoever asks: what is not permitted says so when it is called, and `help` says it before."""
+    """All tools, for every caller: one that is not permitted says so when it is called, and `help` says it before."""
     return ListToolsResult(tools=[each.listed() for each in TOOLS.values()])
 
 

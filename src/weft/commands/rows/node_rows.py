@@ -82,7 +82,7 @@ ROWS: tuple[Row, ...] = (
         ),
         permission=WRITE,
         help="a version in a buffer, a branch in a dialogue",
-        tool="Write a node anew: as a branch beside it in a dialogue, as a version in a buffer. The old text stays.",
+        tool="Rewrite a node: as a branch beside it in a dialogue, as a version in a buffer. The old text stays.",
         verbs=verbs(
             "change, revise, rewrite, reword, modify, update, amend, rephrase, correct, alter, make say, make read, "
             "let say, replace text of, replace content of, replace contents of, set text of"

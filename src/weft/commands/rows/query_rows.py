@@ -273,7 +273,11 @@ ROWS: tuple[Row, ...] = (
         forms=(
             Form(
                 a.Think,
-                (text("text", hidden=True, about="Kept in your memory of this tree; nobody else sees it."),),
+                (
+                    text(
+                        "text", hidden=True, about="Kept in your memory of this tree; no other agent sees it."
+                    ),
+                ),
                 "thought",
                 noun="",
                 words="… ←",
@@ -281,7 +285,7 @@ ROWS: tuple[Row, ...] = (
         ),
         permission=AWARE,
         help="a private scratchpad, up to the ←",
-        tool="Keep a thought in your private memory of a tree; nobody else is shown it.",
+        tool="Keep a thought in your private memory of a tree; no other agent is shown it.",
     ),
     Row(
         name="help",

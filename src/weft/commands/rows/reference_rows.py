@@ -267,7 +267,7 @@ ROWS: tuple[Row, ...] = (
                         notation='"description"',
                         optional=True,
                         swaps=True,
-                        about="What stands in its place.",
+                        about="What models are shown in its place.",
                     ),
                 ),
                 "collapsed",

@@ -33,7 +33,7 @@ def verbs(said: str) -> tuple[str, ...]:
 
 
 def choice(said: str, value: object = "") -> dict[str, object]:
-    """Words that all stand for one value: True, if none is given."""
+    """Words that all mean one value: True, if none is given."""
     return dict.fromkeys(said.split(), True if value == "" else value)
 
 

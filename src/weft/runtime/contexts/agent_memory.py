@@ -58,7 +58,7 @@ _nodes = schema.nodes
 
 @dataclass(frozen=True, slots=True)
 class AgentMemory(Reader):
-    """The acting agent's own memory. Nobody else's can be asked for."""
+    """The acting agent's own memory. No other agent's can be read."""
 
     def memory(self, tree: str, *, turn: int, crossing: bool) -> Memory:
         """All of it as a value, as a run sees it; documents are as they are now, if they may be read."""
@@ -115,7 +115,7 @@ class AgentMemory(Reader):
         return None
 
     def result(self, tree: str, number: int) -> PinnedResult | None:
-        """What a handle stands for that an earlier run gave."""
+        """The result that a handle of an earlier run names."""
         with self._tree(tree) as opened:
             place = opened.key, self.actor.agent
             rows = live_memory(opened.session, *place, [MemoryKind.RESULT, MemoryKind.PIN])
@@ -147,7 +147,7 @@ class BegunRun(NamedTuple):
     number: int
     """One more than the last of the agent in the tree."""
     last: int
-    """The highest handle that still stands for something: those of this run come after it."""
+    """The highest handle in use: those of this run come after it."""
 
 
 def begin_run(gate: Executor, place: tuple[int, int], run: str) -> BegunRun:
@@ -214,7 +214,7 @@ def note_actions(
             add_memory(transaction, place, MemoryKind.RESULT, came.body, now=now, label=came.run, seal=seal)
 
     with contextlib.suppress(NotFoundError):
-        # Somebody destroyed the tree meanwhile: there is nothing to remember it by.
+        # The tree was destroyed meanwhile: there is nothing to write to.
         gate.store.write(work)
 
 

@@ -1,4 +1,4 @@
-"""What a command shows of a tree, in a few queries whatever its size."""
+"""What a command shows of a tree, in a few queries for a tree of any size."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ from weft.tree.tree import Mode
 __all__ = ["INLINE", "PRESENT_SECONDS", "Drawing", "LoomView", "inline_tokens", "words_of"]
 
 PRESENT_SECONDS = 120.0
-"""How long somebody counts as present after the last sign of life."""
+"""How long an agent counts as present after its last heartbeat."""
 _MOST_PRESENT = 10
 _MOST_DRAWN = 300
 _PATH = 3
@@ -57,7 +57,7 @@ class LoomView(Reader):
     """A tree as an agent sees it through commands."""
 
     def row(self, tree: str, reference: str | None) -> NodeRow:
-        """The node that a reference names; without one, where the agent stands."""
+        """The node that a reference names; without one, the agent's cursor."""
         with self._tree(tree) as opened:
             return self._cursor_row(opened) if reference is None else self._row(opened, reference)
 
@@ -74,7 +74,7 @@ class LoomView(Reader):
             return {name: known[row.key] for name, row in rows.items()}
 
     def place(self, tree: str, now: int) -> Place:
-        """Where the agent stands, in which tree, and who else is there."""
+        """The agent's cursor, its tree, and who else is active."""
         with self._tree(tree) as opened:
             value = tree_value(
                 opened.session.execute(TREE_ROWS.where(schema.trees.c.key == opened.key)).one()

@@ -291,7 +291,7 @@ Where both end in a blank, what follows stays.
 _FOR_PEOPLE = re.compile(r"\bweft [a-z]|`weft|--[a-z]|\bpip install\b|\b[A-Z]+_[A-Z_]+\b|\bchmod\b")
 """What is typed in a shell."""
 _NAMES = re.compile(r"\"[^\"]*+\"|'[^']*+'")
-"""What somebody called something: any words may be in it."""
+"""Names in a hint: they may contain any words."""
 
 
 def with_agent_hint(error: WeftError) -> WeftError:

@@ -1,4 +1,4 @@
-"""`→ continue`: another agent goes on from a node. Never itself, and nobody who led here."""
+"""`→ continue`: another agent goes on from a node: never the agent itself, or one that invoked it."""
 
 from weft.commands import actions as v
 from weft.commands import reply
@@ -12,14 +12,14 @@ from weft.tree.agent import Agent, AgentType
 
 __all__ = ["run_continue"]
 
-_NOBODY = "ask the human to add one, or to generate"
+_NO_AGENT = "ask the human to add one, or to generate"
 
 
 def run_continue(context: CommandContext, action: v.Continue) -> CommandOutcome:
     """Wait for the continuations; what had come of one that failed is kept as interrupted."""
     start = context.row(action.start)
     subject = _subject(context, action.agent)
-    wishes = GenerationOptions(
+    options = GenerationOptions(
         n=action.n,
         agents=(subject.id,),
         temperature=action.temperature,
@@ -31,7 +31,7 @@ def run_continue(context: CommandContext, action: v.Continue) -> CommandOutcome:
         unattended=context.session.unattended,
     )
     session = context.session
-    with context.loom.generations.stream(context.tree, start.ulid, wishes) as stream:
+    with context.loom.generations.stream(context.tree, start.ulid, options) as stream:
         session.stream = stream
         if session.is_stopped:
             stream.stop()
@@ -59,7 +59,7 @@ def _subject(context: CommandContext, named: str | None) -> Agent:
             found, _ = model_agent(session, named)
     except NotFoundError as error:
         names = [agent.name for agent in _others(context)]
-        raise NotFoundError(error.message, hint=names_hint(names, _NOBODY)) from None
+        raise NotFoundError(error.message, hint=names_hint(names, _NO_AGENT)) from None
     if found.id in context.session.chain:
         raise not_itself(found.name, is_self=found.id == context.session.agent.id)
     return found
@@ -87,6 +87,6 @@ def _anybody(context: CommandContext) -> Agent:
     chosen = context.loom.generations.default_agent
     others = _others(context)
     if not others:
-        raise NotFoundError("there is no other agent to continue", hint=_NOBODY)
+        raise NotFoundError("there is no other agent to continue", hint=_NO_AGENT)
     subjects = [agent for agent in others if not agent.loom_aware] or others
     return next((agent for agent in subjects if agent.id == chosen), subjects[0])

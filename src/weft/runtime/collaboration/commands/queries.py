@@ -240,7 +240,7 @@ def brief_document(session: "Session", document: Document) -> str:
 
 
 def _made(session: "Session", make: Callable[[Summariser], str]) -> str | None:
-    """As it would be made in the background, for the grove's owner; None where nobody wants that, or it fails.
+    """As it would be made in the background, for the grove's owner; None where summaries are off, or it fails.
 
     For models, whose room is small. A person who looks does not wait for one: the first sentence tells.
     """

@@ -71,7 +71,7 @@ _SHORT = 1_200
 class Session:
     """One agent at work in one tree, for one run.
 
-    It acts with the intersection of its own rights, those of whoever `loom` acts as, and
+    It acts with the intersection of its own rights, those of the agent that `loom` acts as, and
     `caller`'s. What its run has leased is no obstacle to it. Everything here blocks: call it
     in a thread from an event loop.
     """
@@ -163,7 +163,7 @@ class Session:
             yield self._answer(each, turn)
 
     def perform(self, command: Command, *, turn: int = 1) -> Result:
-        """Carry out a command that somebody made as a value, and not as a line."""
+        """Carry out a command given as a value, not as a line."""
         return self._carry_out(write_command(command), command, turn)
 
     def think(self, found: Iterable[Found]) -> None:
@@ -182,7 +182,7 @@ class Session:
             note_actions(self.gate, self._place, actions)
 
     def memory(self) -> Memory:
-        """What stands in the memory block of the agent's next turn."""
+        """The memory block of the agent's next turn."""
         return self._remembered.memory(self.tree_id, turn=self.turn, crossing=self.crossing)
 
     def thoughts(self, limit: int = 50) -> list[str]:
@@ -190,11 +190,11 @@ class Session:
         return self._remembered.thoughts(self.tree_id, limit)
 
     def facts(self, node_ids: Iterable[str]) -> dict[str, NodeFacts]:
-        """What headings tell, by id; a few queries, whatever the tree's size."""
+        """What headings tell, by id; a few queries for a tree of any size."""
         return self.see.facts(self.tree_id, node_ids)
 
     def place(self) -> Place:
-        """The tree, where the agent stands in it, and who else is there."""
+        """The tree, the agent's cursor in it, and who else is active."""
         return self.see.place(self.tree_id, self.gate.clock())
 
     def beat(self) -> None:
@@ -253,7 +253,7 @@ class Session:
         return self._keep(text, command, outcome, error, turn)
 
     def in_words(self, error: WeftError) -> WeftError:
-        """An error as it is told to whoever commands here."""
+        """An error as this agent reads it."""
         told = _in_words(error)
         return with_agent_hint(told) if self.agent.type is AgentType.MODEL else told
 
@@ -365,7 +365,7 @@ class CommandResults(list[Result]):
 
 
 def run_commands(loom: "Grove", tree: str, text: str, agent: str | None = None) -> CommandResults:
-    """Carry out lines of commands, as whoever acts through the grove, or as an agent that acts for it."""
+    """Carry out lines of commands as the grove's caller, or as an agent that acts for it."""
     found = read_commands(text)
     session = session_for(loom, tree, agent)
     session.run(found, turn=1)
@@ -384,7 +384,7 @@ def session_for(loom: "Grove", tree: str, agent: str | None = None) -> Session:
 def read_commands(text: str) -> tuple[Found, ...]:
     """The commands of a text that holds nothing else; without any arrow it is one command.
 
-    Somebody who mixes in prose expects more than is done, so nothing is done at all.
+    With prose in it nothing is done: more would be expected than is done.
     """
     given = check_text(text).strip()
     if not given:
