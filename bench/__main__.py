@@ -24,6 +24,8 @@ from bench import (
     recipes,
     search,
     size,
+    source,
+    startup,
     verify,
     writes,
 )
@@ -44,6 +46,8 @@ BENCHES: dict[str, Callable[[Scene], Section]] = {
     "recipes": recipes.run,
     "generate": generate.run,
     "commands": commands.run,
+    "startup": startup.run,
+    "source": source.run,
 }
 _RESULTS = Path(__file__).parent / "RESULTS.md"
 

@@ -27,7 +27,7 @@ from typer.main import get_command
 import weft
 from weft import errors
 from weft.cli.app import app
-from weft.cli.settings import Settings
+from weft.cli.session import Settings
 from weft.errors import CODES, WeftError
 from weft.grove.grove import open_grove
 from weft.runtime.generation.stream import EventStream
@@ -123,7 +123,12 @@ class Session:
         for command in commands:
             self._now += _MINUTE
             settings = Settings(
-                address=self._grove, clock=self.clock, entropy=self.entropy, width=_WIDTH, terminal=True
+                address=self._grove,
+                create=True,
+                clock=self.clock,
+                entropy=self.entropy,
+                width=_WIDTH,
+                terminal=True,
             )
             with self._here():
                 output = run_weft(shlex.split(command)[1:], settings)

@@ -20,8 +20,8 @@ from sample import plant_samples, sample_entropy
 
 import weft
 from weft.cli.app import app
-from weft.cli.drawing import style_of
-from weft.cli.settings import Settings
+from weft.cli.formatting import style_of
+from weft.cli.session import Settings
 from weft.errors import NotFoundError
 from weft.tree.agent import AgentType
 
@@ -84,7 +84,7 @@ class Tour:
         with weft.open(self.path) as grove:
             tree = grove.tree("The letter")
             types = {agent.id: agent.type for agent in grove.read.agents(archived=True)}
-            styles = {node.author_type: style_of(node) for node in tree.path}
+            styles = {node.author_type: style_of(node.value) for node in tree.path}
             text = Text()
             for node in tree.path:
                 for span in grove.read.authorship(tree.id, node.id):

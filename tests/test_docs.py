@@ -18,7 +18,7 @@ from typer.main import get_command
 
 import weft
 from weft.cli.app import app
-from weft.cli.settings import Settings
+from weft.cli.session import Settings
 from weft.tree.node import Status
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -16,7 +16,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from weft.cli.app import app
-from weft.cli.settings import Settings
+from weft.cli.session import Settings
 from weft.errors import CODES
 from weft.testing import SteppingClock
 

@@ -6,7 +6,7 @@ from tests.covers import covers
 
 def test_agents_are_added_listed_and_let_go(marie: Desk) -> None:
     answer = marie("agents", "add", "Muse", "--model", "local:small", "--may", "loom_aware")
-    assert answer.err == "added 'Muse', local:small, who may do loom_aware\n"
+    assert answer.err == "added 'Muse', local:small; permissions: loom_aware\n"
     made = marie.json(
         "agents", "add", "Ada", "--system", "Be kind.", "--temperature", "0.5", "--max-tokens", "9",
         "--stop", "END", "--model", "a:b",
@@ -21,10 +21,10 @@ def test_agents_are_added_listed_and_let_go(marie: Desk) -> None:
     shown = marie("agents", "ls", width=80).out.splitlines()
     assert shown[1].startswith("*  human")
     assert "nothing" in shown[3]
-    assert marie("agents", "archive", "Ada").err == "'Ada' is archived\n"
+    assert marie("agents", "archive", "Ada").err == "archived 'Ada'\n"
     assert "Ada" not in marie.ok("agents")
     assert "archived" in marie("agents", "ls", "--archived", width=80).out
-    assert marie("agents", "archive", "Ada", "--undo").err == "'Ada' is back\n"
+    assert marie("agents", "archive", "Ada", "--undo").err == "restored 'Ada'\n"
     assert len(marie.json("agents")) == 4
 
 

@@ -1,10 +1,20 @@
 """doc new, ls, read, write, delete."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 from tests.cli.desk import Desk
 from tests.covers import covers
 
 TEXT = "# One\nfirst\n\n# Two\nsecond\nthird"
+
+
+@pytest.fixture
+def desk(desk: Desk, empty_tables: Path) -> Desk:
+    """A grove with nothing in it."""
+    shutil.copy(empty_tables, desk.address)
+    return desk
 
 
 @pytest.fixture
@@ -33,7 +43,7 @@ def test_documents_are_listed_by_name_alone_too(notes: Desk) -> None:
     assert "content" not in listed[0]
     assert "revision" in notes("doc", "ls", width=60).out
     notes.ok("doc", "delete", "Notes", "--yes")
-    assert notes("doc").err == "there are no documents yet: weft doc new TITLE\n"
+    assert notes("doc").err == "the grove has no documents; create one: weft doc new TITLE\n"
 
 
 def test_a_document_is_read_whole_by_section_by_lines_and_as_it_was(notes: Desk) -> None:
@@ -63,10 +73,12 @@ def test_a_save_names_the_revision_it_started_from(notes: Desk) -> None:
     assert (answer.out, answer.err) == ("2\n", 'saved "Notes" at revision 2\n')
     assert notes("doc", "read", "Notes").out == text
     assert "is at revision 2" in notes.fail("CONFLICT", "doc", "write", "Notes", "-r", "1", stdin="mine")
-    assert "no 7 yet" in notes.fail("CONFLICT", "doc", "write", "Notes", "-r", "7", stdin="mine")
+    assert "revision 7 does not exist" in notes.fail(
+        "CONFLICT", "doc", "write", "Notes", "-r", "7", stdin="mine"
+    )
     assert notes("doc", "read", "Notes").out == text
     assert notes.json("doc", "write", "Notes", "words", "-r", "2")["revision"] == 3
-    assert "there is no text" in notes.fail("INVALID_INPUT", "doc", "write", "Notes", "-r", "3")
+    assert "no text given" in notes.fail("INVALID_INPUT", "doc", "write", "Notes", "-r", "3")
     notes.fail("NOT_FOUND", "doc", "write", "Nothing", "-r", "1", stdin="x")
 
 

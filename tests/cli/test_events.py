@@ -27,10 +27,10 @@ def test_events_are_told_line_by_line_with_a_cursor_each(marie: Desk) -> None:
         rest = marie.ok("events", "--json", "--after", line["cursor"]).splitlines()
         assert [json.loads(each) for each in rest] == lines[offset + 1 :]
     answer = marie("events", "--json", "--after", lines[-1]["cursor"])
-    assert (answer.out, answer.err, answer.code) == ("", "nothing happened since\n", 0)
+    assert (answer.out, answer.err, answer.code) == ("", "no later events\n", 0)
     plain = marie("events", "--limit", "2")
     assert [line.split("\t")[3] for line in plain.out.splitlines()] == ["found", "plant"]
-    assert plain.err == f"go on with --after {lines[1]['cursor']}\n"
+    assert plain.err == f"to continue: --after {lines[1]['cursor']}\n"
     only = marie.ok("events", "--tree", "Marie").splitlines()
     assert [line.split("\t")[3] for line in only] == ["plant", "append"]
     assert "append" in marie("events", width=80).out
@@ -72,7 +72,7 @@ def has_line(process: subprocess.Popen) -> bool:
 
 
 def test_jobs_are_listed_tried_again_and_cancelled(marie: Desk) -> None:
-    assert marie("jobs").err == "there is nothing to do\n"
+    assert marie("jobs").err == "no jobs\n"
 
     def fail(_: object) -> None:
         raise RuntimeError("no use")

@@ -10,6 +10,7 @@ from tests.cli.desk import Desk, SteppingClock
 from tests.covers import covers
 from typer.core import TyperGroup
 from typer.main import get_command
+from typer.testing import CliRunner
 
 import weft
 from weft.cli.app import app
@@ -89,7 +90,7 @@ EVERY = {
     "models": "models anthropic --offline",
     "keys": "keys",
     "keys ls": "keys ls",
-    "keys set": "keys set vllm",
+    "keys set": "keys set lab --for lab.example.org",
     "keys rm": "keys rm kept",
     "verify": "verify",
     "provenance": "provenance ONE",
@@ -190,7 +191,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     }
 
 
-STDIN = {"keys set vllm": "a-key"}
+STDIN = {"keys set lab --for lab.example.org": "a-key"}
 """What commands read that read something."""
 
 
@@ -276,18 +277,68 @@ def test_the_grove_may_be_named_by_the_environment(
     assert desk("ls").code == CODES["STORAGE"].exit
 
 
+@covers("cli.named-grove-exists")
 @pytest.mark.parametrize(
-    "line", ["ls", "tree", "read", "say x", "switch", "tag", "doc", "agents", "delete x --yes", "prune abcd"]
+    "line",
+    [
+        "ls",
+        "tree",
+        "say x",
+        "switch",
+        "doc",
+        "doc new Notes",
+        "agents add Ada",
+        "chat",
+        "serve",
+        "mcp",
+        "delete x",
+    ],
 )
-def test_only_what_begins_something_makes_a_grove(desk: Desk, line: str) -> None:
+def test_no_other_command_makes_a_named_grove(desk: Desk, line: str) -> None:
     assert "weft new" in desk.fail("STORAGE", *line.split())
     assert list(Path(desk.address).parent.iterdir()) == []
 
 
-@pytest.mark.parametrize("line", ["new Marie", "doc new Notes", "agents add Ada"])
-def test_what_begins_something_makes_the_grove_too(desk: Desk, line: str) -> None:
+@covers("cli.named-grove-exists")
+@pytest.mark.parametrize("line", ["new Marie", "ls --create", "--create doc new Notes"])
+def test_new_import_and_create_make_a_named_grove(desk: Desk, line: str) -> None:
     desk.ok(*line.split())
     assert Path(desk.address).exists()
+
+
+@covers("cli.named-grove-exists")
+def test_an_import_makes_a_named_grove(marie: Desk, tmp_path: Path) -> None:
+    export = str(tmp_path / "all.json")
+    marie.ok("export", "--out", export)
+    other = Desk(str(tmp_path / "other.db"))
+    other.ok("import", export)
+    assert other.json("ls")[0]["title"] == "Marie"
+
+
+@covers("cli.named-grove-exists")
+def test_a_grove_named_by_option_or_environment_must_exist(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    missing = tmp_path / "typo.db"
+    by_option = CliRunner().invoke(app, ["ls", "--grove", str(missing)])
+    monkeypatch.setenv("WEFT_GROVE", str(missing))
+    by_environment = CliRunner().invoke(app, ["ls"])
+    for result in (by_option, by_environment):
+        assert result.stderr == (
+            f"✗ STORAGE: there is no grove at {missing}\n"
+            "  hint: check the path, or create it: weft new TITLE, or add --create\n"
+        )
+        assert result.exit_code == CODES["STORAGE"].exit
+    assert list(tmp_path.iterdir()) == []
+
+
+@covers("grove.created-on-first-use")
+def test_the_default_grove_is_created_by_the_first_command(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert CliRunner().invoke(app, ["ls"]).exit_code == 0
+    assert (tmp_path / "weft" / "grove.db").exists()
 
 
 @covers("cli.exit-codes", "error.format")
@@ -310,13 +361,33 @@ def test_the_exit_code_is_the_errors_class(marie: Desk) -> None:
 
 def test_a_command_that_cannot_be_read_is_told_in_the_same_shape(desk: Desk) -> None:
     assert desk.fail("INVALID_SYNTAX", "raed") == (
-        "✗ INVALID_SYNTAX: no such command 'raed'. Did you mean 'redo', 'read'?\n  hint: see weft --help\n"
+        "✗ INVALID_SYNTAX: no such command 'raed'\n  hint: did you mean redo or read? see weft --help\n"
     )
     assert desk.fail("INVALID_SYNTAX", "edit") == (
         "✗ INVALID_SYNTAX: missing argument 'NODE'\n  hint: see weft edit --help\n"
     )
     assert "no such option: --loud" in desk.fail("INVALID_SYNTAX", "doc", "ls", "--loud")
-    desk.fail("INVALID_SYNTAX", "ls", "--limit", "many")
+    assert desk.fail("INVALID_SYNTAX", "nonsense") == (
+        "✗ INVALID_SYNTAX: no such command 'nonsense'\n  hint: see weft --help\n"
+    )
+    assert desk.fail("INVALID_SYNTAX", "doc", "wirte") == (
+        "✗ INVALID_SYNTAX: no such command 'wirte'\n  hint: did you mean write? see weft doc --help\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("ls --limit many", "'--limit' / '-n': 'many' is not a whole number"),
+        ("ls --limit 0", "'--limit' / '-n': 0 is less than 1"),
+        ("serve --port 65536", "'--port' / '-p': 65536 is more than 65535"),
+        ("gen --temperature hot", "'--temperature': 'hot' is not a number"),
+        ("jobs retry first", "'JOB': 'first' is not a whole number"),
+        ("new Marie --mode essay", "'essay' is not one of 'dialogue', 'buffer'"),
+    ],
+)
+def test_a_value_of_the_wrong_type_names_its_option(desk: Desk, line: str, reason: str) -> None:
+    assert reason in desk.fail("INVALID_SYNTAX", *line.split())
 
 
 def test_a_clock_that_went_back_is_refused_unless_accepted(marie: Desk) -> None:
@@ -373,7 +444,7 @@ def test_the_shell_completes_commands_options_and_what_is_in_the_grove(marie: De
     edited = marie.ok("edit", said, "Why not?").replace("'", "’")
     marie.ok("new", "A longer title")
     marie.ok("doc", "new", "Notes")
-    assert completed(marie, "weft re") == ["read", "restore", "redo", "remember", "records", "recipe"]
+    assert completed(marie, "weft re") == ["read", "remember", "restore", "redo", "records", "recipe"]
     assert "--headings" in completed(marie, "weft read --he")
     assert "--json" in completed(marie, "weft read --js")
     assert {said, edited} < set(completed(marie, "weft --tree Marie read "))

@@ -9,7 +9,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_served(desk):
     for words, said in (
         (("--allow", "loom_write"), "loom_write requires loom_aware"),
         (("--allow", "everything"), "'everything' is not a permission"),
-        (("--read-only", "--allow", "loom_aware"), "--read-only and --allow say two things"),
+        (("--read-only", "--allow", "loom_aware"), "--read-only and --allow exclude each other"),
         (("--agent", "Nobody"), "Nobody"),
         (("--http", "--port", "70000"), "65535"),
     ):

@@ -30,7 +30,7 @@ def test_without_key_and_network_the_embedded_model_is_there(desk: Desk) -> None
     assert answer.out.splitlines() == [
         "local:smollm2\t8192\t4096\t0\t0\tlogprobs,completion,prefill,seed,cache"
     ]
-    assert "there is no key for anthropic: weft keys set anthropic\n" in answer.err
+    assert "no key for anthropic; add one: weft keys set anthropic\n" in answer.err
     (row,) = desk.json("models", "local")
     assert row["profile"]["local"] is True
     assert row["profile"]["prices"] == {
@@ -101,7 +101,7 @@ def test_keys_that_cannot_be_read_are_told_and_the_others_are_shown(desk, tmp_pa
     monkeypatch.setattr("weft.runtime.summaries.model_request._is_installed", lambda: False)
     summary = desk("summarise", "tree:Tea")
     assert (summary.code, summary.out) == (0, "[extract] Let it steep.\n")
-    assert "models whose keys are in the file are left out" in summary.err
+    assert "models with keys in the file are left out" in summary.err
     assert CANARY not in answer.err + listed.err + summary.err
 
 

@@ -28,7 +28,7 @@ def test_one_weft_reads_what_another_writes(grove: Path) -> None:
     assert (first.stdout, first.stderr) == ("織 first\n".encode(), b"")
     said = run_weft("say", grove=grove, stdin=first.stdout)
     assert said.returncode == 0
-    assert said.stderr.decode() == f'said in "Marie" as [{said.stdout.decode().strip()}]\n'
+    assert said.stderr.decode() == f'wrote [{said.stdout.decode().strip()}] in "Marie"\n'
     assert run_weft("read", "--node", grove=grove).stdout == first.stdout
 
 
@@ -96,6 +96,17 @@ def test_importing_the_command_line_loads_no_database_and_no_terminal() -> None:
         "assert set(sys.modules) - before == {'weft.cli'}; import weft.cli.app; "
         "new = {name.partition('.')[0] for name in set(sys.modules) - before}; "
         "assert not new & {'rich', 'sqlalchemy', 'alembic', 'psycopg', 'sqlite3'}, new"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_listing_trees_in_a_pipe_loads_only_what_it_needs(grove: Path) -> None:
+    script = (
+        "import sys; from weft.cli.app import app; "
+        f"app(['--grove', {str(grove)!r}, 'ls'], standalone_mode=False); "
+        "loaded = {'pydantic', 'alembic', 'fastapi', 'mcp', 'rich', 'httpx', 'psycopg', "
+        "'sqlalchemy.dialects.postgresql', 'weft.cli.generation', 'weft.runtime.undo.registry'} & set(sys.modules); "
+        "assert not loaded, loaded"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 

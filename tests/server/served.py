@@ -13,7 +13,7 @@ class Served:
     """`weft serve` as somebody starts it."""
 
     def __init__(self, grove: str, *more: str) -> None:
-        command = [sys.executable, "-m", "weft.cli", "serve", "--port", "0", "--json", *more]
+        command = [sys.executable, "-m", "weft.cli", "serve", "--create", "--port", "0", "--json", *more]
         environment = os.environ | {"WEFT_GROVE": grove, "PYTHONUNBUFFERED": "1"}
         self.process = subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

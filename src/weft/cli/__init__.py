@@ -1,11 +1,18 @@
-"""The command line: parse, call one runtime function, print."""
+"""The command line: parse arguments, call the runtime, print the result."""
+
+import sys
 
 __all__ = ["main"]
 
 
 def main() -> None:
-    """Run `weft` with what the shell gave it."""
-    # Imported here: whoever only asks for the name does not pay for the commands.
-    from weft.cli.app import run  # noqa: PLC0415
+    """Run `weft` with the arguments of the shell."""
+    if sys.argv[1:] == ["--version"]:
+        # Answered here: the parser alone takes longer to import than Python takes to start.
+        from weft import __version__  # noqa: PLC0415 - as above
+
+        sys.stdout.write(f"weft {__version__}\n")
+        return
+    from weft.cli.app import run  # noqa: PLC0415 - as above
 
     run()

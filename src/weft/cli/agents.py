@@ -1,88 +1,80 @@
-"""Participants: agents list, add, set, default, archive."""
+"""Agents, the participants of a grove: agents ls, add, set, default, archive."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from weft.cli.call import Call
-from weft.cli.command import command, flag, group
-from weft.cli.completing import complete_agents
+from weft.cli.arguments import AgentName, Archived, Restore, complete_agents
+from weft.cli.command import command, group
 from weft.cli.output import Column
-from weft.cli.wording import ago
+from weft.cli.session import CliSession
+from weft.cli.text_input import read_setting
 from weft.tree.agent import AgentType, Permission
 
 __all__ = ["add_to"]
 
+_System = Annotated[str | None, typer.Option("--system", "-s", metavar="TEXT", help="Its system prompt.")]
+_Temperature = Annotated[float | None, typer.Option("--temperature")]
+_MaxTokens = Annotated[int | None, typer.Option("--max-tokens")]
+_Stop = Annotated[list[str] | None, typer.Option("--stop", metavar="TEXT")]
 
-def ls(
-    call: Call,
-    *,
-    archived: Annotated[bool, flag("--archived", "-a", help="Also those who left.")] = False,
-) -> None:
+
+def ls(session: CliSession, *, archived: Archived = False) -> None:
     """People and models that take part. Alone: list them.
 
-    In a pipe: id, name, type, model and permissions, with tabs between.
+    In a pipe: id, name, type, model and permissions, separated by tabs.
     """
-    agents = call.grove.read.agents(archived=archived)
-    if call.out.as_json:
-        call.out.json(agents)
-        return
-    me = call.grove.me.id
-    call.out.table(
-        (
-            Column(""),
-            Column("name"),
-            Column("type"),
-            Column("model"),
-            Column("may", gives=True),
-            Column("since"),
+    me = session.grove.me.id
+    session.out.listing(
+        session.grove.read.agents(archived=archived),
+        Column(None, lambda agent: agent.id),
+        Column("", lambda agent: "*" if agent.id == me else "", piped=False),
+        Column("name", lambda agent: agent.name),
+        Column("type", lambda agent: agent.type),
+        Column("model", lambda agent: agent.model_ref),
+        Column(
+            "may",
+            lambda agent: _permissions(agent.permissions),
+            shrinks=True,
+            field=lambda agent: sorted(agent.permissions),
         ),
-        (
-            (
-                "*" if each.id == me else "",
-                each.name,
-                each.type,
-                each.model_ref or "",
-                _rights(each.permissions),
-                ago(each.created_at, call.now) if each.archived_at is None else "archived",
-            )
-            for each in agents
-        ),
-        (
-            (each.id, each.name, each.type, each.model_ref or "", ",".join(sorted(each.permissions)))
-            for each in agents
+        Column(
+            "since",
+            lambda agent: agent.created_at if agent.archived_at is None else "archived",
+            piped=False,
         ),
     )
 
 
-def _rights(permissions: frozenset[Permission]) -> str:
+def _permissions(permissions: frozenset[Permission]) -> str:
     if len(permissions) == len(Permission):
         return "everything"
     return ", ".join(sorted(permissions)) or "nothing"
 
 
 def add(
-    call: Call,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called.")],
+    session: CliSession,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
     *,
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", metavar="PROVIDER:MODEL", help="A model; else the agent is a person."),
+        typer.Option("--model", "-m", metavar="PROVIDER:MODEL", help="A model; default: a person."),
     ] = None,
     permission: Annotated[
         list[Permission] | None,
-        typer.Option("--may", help="What it may do; a person everything, a model nothing, unless told."),
+        typer.Option("--may", help="A permission. Default: all for a person, none for a model."),
     ] = None,
-    system: Annotated[str | None, typer.Option("--system", "-s", metavar="TEXT", help="Its prompt.")] = None,
-    temperature: Annotated[float | None, typer.Option("--temperature")] = None,
-    max_tokens: Annotated[int | None, typer.Option("--max-tokens")] = None,
-    stop: Annotated[list[str] | None, typer.Option("--stop", metavar="TEXT")] = None,
+    system: _System = None,
+    temperature: _Temperature = None,
+    max_tokens: _MaxTokens = None,
+    stop: _Stop = None,
 ) -> None:
-    """Add a participant.
+    """Add an agent.
 
     Prints its id.
     """
-    made = call.grove.add_agent(
+    agent = session.grove.add_agent(
         name,
         type=AgentType.HUMAN if model is None else AgentType.MODEL,
         model_ref=model,
@@ -93,42 +85,38 @@ def add(
         stop_sequences=stop or (),
     )
     kind = "a person" if model is None else model
-    call.out.answer(made, made.id, f"added {made.name!r}, {kind}, who may do {_rights(made.permissions)}")
+    message = f"added {agent.name!r}, {kind}; permissions: {_permissions(agent.permissions)}"
+    session.out.result(agent, agent.id, message)
 
 
 def change(
-    call: Call,
-    name: Annotated[
-        str, typer.Argument(metavar="AGENT", help="A name or id.", autocompletion=complete_agents)
-    ],
+    session: CliSession,
+    name: AgentName,
     *,
-    rename: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Another name.")] = None,
+    rename: Annotated[str | None, typer.Option("--name", metavar="NAME", help="A new name.")] = None,
     model: Annotated[
         str | None, typer.Option("--model", "-m", metavar="PROVIDER:MODEL", help="Another model.")
     ] = None,
     permission: Annotated[
-        list[Permission] | None, typer.Option("--may", help="What it may do, all of it.")
+        list[Permission] | None, typer.Option("--may", help="All its permissions, one each.")
     ] = None,
-    system: Annotated[str | None, typer.Option("--system", "-s", metavar="TEXT", help="Its prompt.")] = None,
-    temperature: Annotated[float | None, typer.Option("--temperature")] = None,
-    max_tokens: Annotated[int | None, typer.Option("--max-tokens")] = None,
-    stop: Annotated[list[str] | None, typer.Option("--stop", metavar="TEXT")] = None,
+    system: _System = None,
+    temperature: _Temperature = None,
+    max_tokens: _MaxTokens = None,
+    stop: _Stop = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A further field of its requests, contextWindow or crossTree; NAME= takes it back.",
+            help="A further field of its requests, contextWindow or crossTree; NAME= removes it.",
         ),
     ] = None,
 ) -> None:
-    """Change an agent; what is not given stays."""
-    from dataclasses import replace  # noqa: PLC0415
+    """Change an agent; options not given stay as they are."""
+    from weft.runtime.operations.agents import ChangeAgent  # noqa: PLC0415 - loads with the grove
 
-    from weft.cli.contexts import read_setting  # noqa: PLC0415
-    from weft.runtime.operations.agents import ChangeAgent  # noqa: PLC0415 - the runtime loads when it is used
-
-    before = call.grove.read.agent(name)
+    before = session.grove.read.agent(name)
     custom = dict(before.configuration.custom)
     for each in settings or ():
         key, value = read_setting(each)
@@ -145,7 +133,7 @@ def change(
         stop_sequences=old.stop_sequences if stop is None else tuple(stop),
         custom=custom,
     )
-    after = call.grove.perform(
+    after = session.grove.perform(
         ChangeAgent(
             agent=before.id,
             name=rename,
@@ -154,48 +142,41 @@ def change(
             permissions=permission,
         )
     )
-    call.out.answer(after, after.id, f"changed {after.name!r}")
+    session.out.result(after, after.id, f"changed {after.name!r}")
 
 
 def default(
-    call: Call,
+    session: CliSession,
     name: Annotated[
         str | None,
         typer.Argument(metavar="AGENT", help="A model agent; - for none.", autocompletion=complete_agents),
     ] = None,
 ) -> None:
-    """Say or choose who answers where nobody is named.
+    """Show or set the agent that answers if none is named.
 
-    Until somebody is chosen it is the model agent that was added last, or the embedded model.
+    Without a setting it is the model agent added last, else the embedded model.
     """
-    generations = call.grove.generations
+    generations = session.grove.generations
     if name is not None:
         generations.choose_default(None if name == "-" else name)
     chosen = generations.default_agent
-    agent = None if chosen is None else call.grove.read.agent(chosen)
-    told = "nobody is chosen: the one that came last answers" if agent is None else f"{agent.name!r} answers"
-    call.out.answer(agent, None if agent is None else agent.id, told)
+    agent = None if chosen is None else session.grove.read.agent(chosen)
+    message = "no default: the model agent added last answers" if agent is None else f"{agent.name!r} answers"
+    session.out.result(agent, None if agent is None else agent.id, message)
 
 
-def archive(
-    call: Call,
-    name: Annotated[
-        str, typer.Argument(metavar="AGENT", help="A name or id.", autocompletion=complete_agents)
-    ],
-    *,
-    undo: Annotated[bool, flag("--undo", help="Let it come back.")] = False,
-) -> None:
-    """Let an agent go; what it wrote stays."""
-    from weft.runtime.operations.agents import ArchiveAgent  # noqa: PLC0415 - the runtime loads when it is used
+def archive(session: CliSession, name: AgentName, *, undo: Restore = False) -> None:
+    """Archive an agent; what it wrote stays."""
+    from weft.runtime.operations.agents import ArchiveAgent  # noqa: PLC0415 - loads with the grove
 
-    after = call.grove.perform(ArchiveAgent(agent=name, restore=undo))
-    call.out.answer(after, after.id, f"{after.name!r} is {'back' if undo else 'archived'}")
+    after = session.grove.perform(ArchiveAgent(agent=name, restore=undo))
+    session.out.result(after, after.id, f"{'restored' if undo else 'archived'} {after.name!r}")
 
 
 def add_to(app: typer.Typer) -> None:
-    family = group(app, "agents", ls, panel="Agents")
-    command(family, "ls", ls)
-    command(family, "add", add, creates=True)
-    command(family, "set", change)
-    command(family, "default", default)
-    command(family, "archive", archive)
+    commands = group(app, "agents", ls, panel="Agents")
+    command(commands, "ls", ls)
+    command(commands, "add", add)
+    command(commands, "set", change)
+    command(commands, "default", default)
+    command(commands, "archive", archive)

@@ -1,59 +1,86 @@
-"""The app: every command family, the root options, and what becomes of errors."""
+"""The app: commands by module, root options, and errors as output and exit codes."""
 
+import importlib
 import inspect
 import io
 import os
 import sys
-from collections.abc import Sequence
-from typing import Annotated, Any, TextIO, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
-from typer.core import TyperGroup
+from typer.main import get_group
 
 from weft import __version__
-from weft.cli import (
-    agents,
-    attaching,
-    collaborating,
-    commanding,
-    contexts,
-    documents,
-    events,
-    generating,
-    history,
-    marking,
-    mcp,
-    models,
-    moving,
-    places,
-    projects,
-    provenance,
-    reading,
-    recipes,
-    records,
-    references,
-    searching,
-    serving,
-    stats,
-    tools,
-    trees,
-    users,
-    vaults,
-    writing,
-)
-from weft.cli.call import choices_of, settings_of
-from weft.cli.command import flag, with_common
-from weft.cli.output import Output, hush, tell_error
-from weft.cli.settings import Settings
+from weft.cli.arguments import flag
+from weft.cli.command import CommandGroup, with_global_options
+from weft.cli.output import discard_output, write_error
+from weft.cli.session import CliSession, Settings, options_of, settings_of
 from weft.errors import InvalidSyntaxError, WeftError
 
-__all__ = ["Settings", "app", "run"]
+if TYPE_CHECKING:
+    from typer import _click as click  # typer's own copy: nothing public names its commands' type
+
+__all__ = ["COMMANDS", "Settings", "app", "run"]
 
 _INTERRUPTED = 130
+COMMANDS: Mapping[str, str] = {
+    name: module
+    for module, names in {
+        "trees": "new ls archive delete",
+        "views": "tree read diff",
+        "search": "search",
+        "nodes": "switch say edit merge annotate split join type commit",
+        "knowledge": "attach detach vault remember tools",
+        "generation": "gen chat summarise spend",
+        "collaboration": "do collaborate",
+        "flags": "bookmark exclude include prune restore",
+        "references": "tag link collapse expand",
+        "documents": "doc",
+        "projects": "project",
+        "context": "context prefer",
+        "stats": "stats",
+        "history": "undo redo history events jobs",
+        "agents": "agents",
+        "models": "models keys",
+        "provenance": "verify provenance timestamp authority",
+        "transfer": "export import backup migrate doctor",
+        "records": "records",
+        "recipes": "recipe",
+        "server": "serve mcp users",
+    }.items()
+    for name in names.split()
+}
+"""The module of each command: only that of the command in use is imported, which takes a third of the time."""
 
 
-class _Commands(TyperGroup):
-    """The root: errors are told on stderr in one shape, and the exit code is their class's."""
+class _LazyCommands(Mapping[str, "click.Command"]):
+    """Commands by name, each imported when it is looked up."""
+
+    def __init__(self) -> None:
+        self._modules: dict[str, Mapping[str, click.Command]] = {}
+
+    def __getitem__(self, name: str) -> "click.Command":
+        module = COMMANDS[name]
+        if module not in self._modules:
+            commands = typer.Typer()
+            importlib.import_module(f"weft.cli.{module}").add_to(commands)
+            self._modules[module] = get_group(commands).commands
+        return self._modules[module][name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Root(CommandGroup):
+    """The root: errors go to stderr in one form, and their class decides the exit code."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = cast("dict[str, click.Command]", _LazyCommands())
 
     def main(
         self,
@@ -66,33 +93,38 @@ class _Commands(TyperGroup):
     ) -> Any:
         code = 0
         try:
-            ended = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
-            code = ended if isinstance(ended, int) else 0
+            result = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            code = result if isinstance(result, int) else 0
         except (WeftError, typer.TyperException) as error:
-            told = error if isinstance(error, WeftError) else _as_syntax_error(error)
-            code = told.row.exit
+            shown = error if isinstance(error, WeftError) else _as_syntax_error(error)
+            code = shown.row.exit
             try:
-                tell_error(told)
+                write_error(shown)
             except BrokenPipeError:
-                hush()
+                discard_output()
         if standalone_mode:
             sys.exit(code)
         return code
 
 
 def _as_syntax_error(error: typer.TyperException) -> InvalidSyntaxError:
-    """What typer could not read, in our words."""
-    message = error.format_message().strip().removesuffix(".")
+    """An error of typer's parser in the form of ours."""
+    message, question, suggestion = error.format_message().strip().partition(" Did you mean ")
     context = cast("typer.Context | None", getattr(error, "ctx", None))
     path = "weft" if context is None else context.command_path
-    return InvalidSyntaxError(message[:1].lower() + message[1:], hint=f"see {path} --help")
+    hint = f"see {path} --help"
+    if question:
+        names = suggestion.replace("'", "").replace(", ", " or ")
+        hint = f"did you mean {names} {hint}"
+    message = message.removesuffix(".")
+    return InvalidSyntaxError(message[:1].lower() + message[1:], hint=hint)
 
 
 app = typer.Typer(
     name="weft",
-    cls=_Commands,
+    cls=_Root,
     help="A loom: branching conversations and texts as trees.",
-    epilog="stdout is data, stderr is talk; - reads stdin. Begin with: weft new “A title”",
+    epilog="Data goes to stdout, messages to stderr; - reads stdin. Begin with: weft new “A title”",
     context_settings={"help_option_names": ["--help", "-h"]},
     pretty_exceptions_enable=False,
 )
@@ -101,15 +133,14 @@ app = typer.Typer(
 def _root(
     context: typer.Context,
     *,
-    version: Annotated[bool, flag("--version", help="Say which Weft this is.")] = False,
+    version: Annotated[bool, flag("--version", help="Show the version.")] = False,
     **_: Any,
 ) -> None:
     if context.invoked_subcommand is not None:
         return
     if version:
-        choices = choices_of(context)
-        out = Output(settings_of(context), as_json=choices.json)
-        if choices.json:
+        out = CliSession(settings_of(context), options_of(context)).out
+        if out.as_json:
             out.json({"version": __version__})
         else:
             out.text(f"weft {__version__}")
@@ -118,39 +149,8 @@ def _root(
 
 
 app.callback(invoke_without_command=True)(
-    with_common(_root, [inspect.signature(_root).parameters["version"]])
+    with_global_options(_root, [inspect.signature(_root).parameters["version"]])
 )
-for family in (
-    trees,
-    reading,
-    places,
-    writing,
-    generating,
-    commanding,
-    collaborating,
-    marking,
-    attaching,
-    references,
-    searching,
-    contexts,
-    stats,
-    history,
-    documents,
-    vaults,
-    tools,
-    projects,
-    agents,
-    models,
-    events,
-    provenance,
-    moving,
-    records,
-    recipes,
-    serving,
-    mcp,
-    users,
-):
-    family.add_to(app)
 
 
 def run() -> None:

@@ -1,30 +1,91 @@
-"""How a function becomes a command: the common options, the grove closed, a broken pipe unseen."""
+"""Register functions as commands: global options, the grove closed at the end, broken pipes."""
 
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Concatenate
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Concatenate, get_args
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from weft.cli.call import Call, choices_of, settings_of
-from weft.cli.completing import complete_agents, complete_trees
-from weft.cli.output import hush
+from weft.cli.arguments import complete_agents, complete_trees, flag
+from weft.cli.output import discard_output
+from weft.cli.session import CliSession, options_of, settings_of
 from weft.errors import StorageError
 
-__all__ = ["command", "flag", "group", "with_common"]
+__all__ = ["CommandGroup", "command", "group", "with_global_options"]
 
-_EVERYWHERE = "Everywhere"
+_PANEL = "Everywhere"
+_NUMBERS: Mapping[object, str] = {int: "a whole number", float: "a number"}
 _BROKEN_PIPE = 141
-"""What a shell reports of a program that wrote to a pipe nobody reads."""
+"""The exit code of a program that wrote to a closed pipe."""
 
 
-def flag(*names: str, help: str, panel: str | None = None) -> Any:  # noqa: A002 - typer's word
-    """An option that is there or not."""
-    # Without a name for its value: help would call it <bool>.
-    return typer.Option(*names, help=help, metavar="", rich_help_panel=panel)
+class _PlainValue:
+    """Converts the values of one option or argument: texts, numbers and paths.
+
+    typer would import pydantic for it and build an adapter for every option, used or not, which takes
+    as long as reading a grove's trees. Other types are still typer's.
+    """
+
+    def __init__(self, parameter: Any, typer_value: Callable[[], Any]) -> None:
+        self._type = parameter.type_descriptor
+        self._typer_value = typer_value
+
+    def coerce(self, value: Any, param: Any, ctx: typer.Context) -> Any:
+        many = param.multiple or param.nargs == -1
+        if value is None:
+            return () if many else None
+        kind = get_args(self._type.annotation)[0] if self._type.is_list else self._type.annotation
+        if kind is str:
+            return value
+        if kind is Path:
+            return Path(value)
+        if kind in _NUMBERS and not many:
+            try:
+                return self._in_range(kind(value))
+            except ValueError as error:
+                reason = (
+                    str(error) if isinstance(error, _RangeError) else f"{value!r} is not {_NUMBERS[kind]}"
+                )
+                raise typer.BadParameter(reason, ctx=ctx, param=param) from None
+        return self._typer_value().coerce(value, param=param, ctx=ctx)
+
+    def _in_range(self, number: float) -> float:
+        least, most = self._type.parameter_info.min, self._type.parameter_info.max
+        if least is not None and number < least:
+            raise _RangeError(f"{number} is less than {least}")
+        if most is not None and number > most:
+            raise _RangeError(f"{number} is more than {most}")
+        return number
 
 
-def _common(
+class _RangeError(ValueError):
+    """A number outside an option's range."""
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _converted_plainly(super().get_params(ctx))
+
+
+class CommandGroup(TyperGroup):
+    """A group whose own options are converted without pydantic."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _converted_plainly(super().get_params(ctx))
+
+
+def _converted_plainly(parameters: list[Any]) -> list[Any]:
+    """These parameters of a command, which convert their values without pydantic from now on."""
+    for parameter in parameters:
+        if "get_runtime_param" not in vars(parameter):
+            parameter.get_runtime_param = partial(_PlainValue, parameter, parameter.get_runtime_param)
+    return parameters
+
+
+def _global_options(
     *,
     in_grove: Annotated[
         str | None,
@@ -32,9 +93,12 @@ def _common(
             "--grove",
             metavar="PATH|URL",
             help="The grove: a file, or postgresql://… (or WEFT_GROVE).",
-            rich_help_panel=_EVERYWHERE,
+            rich_help_panel=_PANEL,
         ),
     ] = None,
+    create_grove: Annotated[
+        bool, flag("--create", help="Create the grove if it does not exist.", panel=_PANEL)
+    ] = False,
     as_agent: Annotated[
         str | None,
         typer.Option(
@@ -42,7 +106,7 @@ def _common(
             metavar="AGENT",
             help="Act as this agent.",
             autocompletion=complete_agents,
-            rich_help_panel=_EVERYWHERE,
+            rich_help_panel=_PANEL,
         ),
     ] = None,
     in_tree: Annotated[
@@ -50,86 +114,84 @@ def _common(
         typer.Option(
             "--tree",
             metavar="TREE",
-            help="The tree, by title or id; else the one you were last in.",
+            help="The tree, by title or id; default: the last one used.",
             autocompletion=complete_trees,
-            rich_help_panel=_EVERYWHERE,
+            rich_help_panel=_PANEL,
         ),
     ] = None,
     accept_clock: Annotated[
-        bool,
-        flag(
-            "--accept-clock",
-            help="Write although the clock went back.",
-            panel=_EVERYWHERE,
-        ),
+        bool, flag("--accept-clock", help="Write even if the clock was set back.", panel=_PANEL)
     ] = False,
-    as_json: Annotated[bool, flag("--json", help="Answer with one JSON value.", panel=_EVERYWHERE)] = False,
+    as_json: Annotated[bool, flag("--json", help="Print one JSON value.", panel=_PANEL)] = False,
 ) -> None:
-    """Only its signature is used: these options stand in every command's."""
+    """Only its signature is used: every command has these options."""
 
 
-_COMMON = inspect.signature(_common).parameters
+_GLOBAL = inspect.signature(_global_options).parameters
 
 
 def command(
     app: typer.Typer,
     name: str,
-    function: Callable[Concatenate[Call, ...], None],
+    function: Callable[Concatenate[CliSession, ...], None],
     *,
     panel: str | None = None,
     creates: bool = False,
 ) -> None:
-    """Register a function as a command. `creates`: it may begin a grove that is not there yet."""
+    """Register a function as a command. `creates`: it creates a named grove that does not exist."""
 
     def run(context: typer.Context, **given: Any) -> None:
-        own = {key: value for key, value in given.items() if key not in _COMMON}
-        _carry_out(context, function, own, creates=creates)
+        own = {key: value for key, value in given.items() if key not in _GLOBAL}
+        _run(context, function, own, creates=creates)
 
     own = list(inspect.signature(function).parameters.values())[1:]
-    app.command(name, help=inspect.getdoc(function), rich_help_panel=panel)(with_common(run, own))
+    app.command(name, cls=_Command, help=inspect.getdoc(function), rich_help_panel=panel)(
+        with_global_options(run, own)
+    )
 
 
-def group(app: typer.Typer, name: str, default: Callable[[Call], None], *, panel: str) -> typer.Typer:
-    """A family of commands under one name; the name alone does `default`, whose docstring is the family's."""
-    family = typer.Typer(name=name)
+def group(app: typer.Typer, name: str, default: Callable[[CliSession], None], *, panel: str) -> typer.Typer:
+    """A group of commands under one name; the name alone runs `default`, whose docstring is the group's help."""
+    commands = typer.Typer(name=name, cls=CommandGroup)
 
     def run(context: typer.Context, **_: Any) -> None:
         if context.invoked_subcommand is None:
-            _carry_out(context, default, {})
+            _run(context, default, {})
 
-    told = inspect.getdoc(default)
-    family.callback(invoke_without_command=True, help=told)(with_common(run))
-    app.add_typer(family, rich_help_panel=panel)
-    return family
+    commands.callback(invoke_without_command=True, help=inspect.getdoc(default))(with_global_options(run))
+    app.add_typer(commands, rich_help_panel=panel)
+    return commands
 
 
-def _carry_out(
+def _run(
     context: typer.Context,
-    function: Callable[Concatenate[Call, ...], None],
+    function: Callable[Concatenate[CliSession, ...], None],
     own: dict[str, Any],
     *,
     creates: bool = False,
 ) -> None:
     try:
-        with Call(settings_of(context), choices_of(context), creates=creates) as call:
-            function(call, **own)
-            call.out.flush()
+        with CliSession(settings_of(context), options_of(context), creates=creates) as session:
+            function(session, **own)
+            session.out.flush()
     except BrokenPipeError:
-        hush()
+        discard_output()
         raise typer.Exit(_BROKEN_PIPE) from None
     except OSError as error:
-        # Whatever else could not be read or written: a full disk behind stdout, most likely.
-        hush()
+        # Most likely a full disk behind stdout.
+        discard_output()
         place = "" if error.filename is None else f" {error.filename}"
         raise StorageError(
             f"cannot read or write{place}: {error.strerror or error}", hint="check free space and permissions"
         ) from error
 
 
-def with_common(run: Callable[..., None], own: Sequence[inspect.Parameter] = ()) -> Callable[..., None]:
-    """Let typer read these parameters from a function: the context, its own, the common ones."""
+def with_global_options(
+    run: Callable[..., None], own: Sequence[inspect.Parameter] = ()
+) -> Callable[..., None]:
+    """Give a function the signature that typer reads: the context, its own parameters, the global ones."""
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    rest = (each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own, *_COMMON.values()))
+    rest = (each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own, *_GLOBAL.values()))
     signature = inspect.Signature([context, *rest])
     run.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess] - where inspect looks for it
     return run

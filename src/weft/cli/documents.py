@@ -5,17 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.call import Call
-from weft.cli.command import command, flag, group
-from weft.cli.completing import complete_documents
+from weft.cli.arguments import Restore, StartingRevision, Words, Yes, complete_documents
+from weft.cli.command import command, group
+from weft.cli.formatting import quoted
 from weft.cli.output import Column
-from weft.cli.texts import STDIN, person_is_there, read_stdin, text_given
-from weft.cli.trees import confirm
-from weft.cli.wording import ago, quoted
-from weft.cli.writing import Words
+from weft.cli.session import CliSession
+from weft.cli.text_input import STDIN, confirm, is_interactive, read_stdin, text_given
 from weft.errors import ConflictError, InvalidInputError
 from weft.tree.document import lines_of, section_of
-from weft.tree.json_names import iso, to_wire
+from weft.tree.json_names import to_wire
 from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
@@ -24,63 +22,50 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 _LINES = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\Z")
-
-DocumentName = Annotated[
+_DocumentName = Annotated[
     str, typer.Argument(metavar="DOC", help="A title or id.", autocompletion=complete_documents)
 ]
+_Title = Annotated[str, typer.Argument(metavar="TITLE", help="One line; unique among documents.")]
 
 
-def _told(document: "DocumentHandle") -> str:
+def _described(document: "DocumentHandle") -> str:
     return f"{quoted(document.title)} at revision {document.revision}"
 
 
 def new(
-    call: Call,
-    title: Annotated[str, typer.Argument(metavar="TITLE", help="One line; no other document has it.")],
+    session: CliSession,
+    title: _Title,
     text: Annotated[
         list[str] | None, typer.Argument(metavar="TEXT", help="The text; - or a pipe for stdin.")
     ] = None,
 ) -> None:
-    """Begin a document.
+    """Create a document.
 
     Prints its id.
     """
     if text and text != [STDIN]:
         content = " ".join(text)
     else:
-        content = read_stdin() if text or not person_is_there() else ""
-    made = call.grove.write_document(title, content)
+        content = read_stdin() if text or not is_interactive() else ""
+    made = session.grove.write_document(title, content)
     made.close()
-    call.out.answer(made.value, made.id, f"wrote {_told(made)}")
+    session.out.result(made.value, made.id, f"wrote {_described(made)}")
 
 
-def ls(call: Call) -> None:
-    """Mutable markdown, with every revision kept. Alone: list the documents.
+def ls(session: CliSession) -> None:
+    """Mutable markdown texts; every revision is kept. Alone: list them.
 
-    In a pipe: id, title, revision, characters and last change, with tabs between.
+    In a pipe: id, title, revision, characters and last change, separated by tabs.
     """
-    documents = call.grove.read.documents()
-    if call.out.as_json:
-        call.out.json([_without_content(document) for document in documents])
-        return
-    if not documents:
-        call.out.talk("there are no documents yet: weft doc new TITLE")
-        return
-    call.out.table(
-        (
-            Column("title", gives=True),
-            Column("revision", number=True),
-            Column("characters", number=True),
-            Column("when"),
-        ),
-        (
-            (each.title, str(each.revision), f"{len(each.content):,}", ago(each.updated_at, call.now))
-            for each in documents
-        ),
-        (
-            (each.id, each.title, str(each.revision), str(len(each.content)), iso(each.updated_at))
-            for each in documents
-        ),
+    session.out.listing(
+        session.grove.read.documents(),
+        Column(None, lambda document: document.id),
+        Column("title", lambda document: document.title, shrinks=True),
+        Column("revision", lambda document: document.revision, number=True),
+        Column("characters", lambda document: len(document.content), number=True),
+        Column("when", lambda document: document.updated_at),
+        empty="the grove has no documents; create one: weft doc new TITLE",
+        wire=_without_content,
     )
 
 
@@ -90,162 +75,132 @@ def _without_content(document: object) -> object:
 
 
 def read(
-    call: Call,
-    reference: DocumentName,
+    session: CliSession,
+    reference: _DocumentName,
     *,
     section: Annotated[
         str | None, typer.Option("--section", "-s", metavar="HEADING", help="Only this section.")
     ] = None,
     lines: Annotated[
-        str | None, typer.Option("--lines", "-l", metavar="A-B", help="Only these lines, from 1.")
+        str | None, typer.Option("--lines", "-l", metavar="A-B", help="Only these lines, counted from 1.")
     ] = None,
-    revision: Annotated[int | None, typer.Option("--revision", "-r", min=1, help="As it was then.")] = None,
+    revision: Annotated[
+        int | None, typer.Option("--revision", "-r", min=1, help="An earlier revision.")
+    ] = None,
 ) -> None:
     """Print a document, to the byte."""
-    found = call.grove.read.document(reference, revision)
-    text = found.content
+    document = session.grove.read.document(reference, revision)
+    text = document.content
     if section is not None:
         place = section_of(text, section)
         text = text[place.start : place.end]
     if lines is not None:
         text = lines_of(text, *_range(lines))
-    if call.out.as_json:
-        wire = to_wire(found)
-        call.out.json({**wire, "content": text} if isinstance(wire, dict) else wire)
+    if session.out.as_json:
+        wire = to_wire(document)
+        session.out.json({**wire, "content": text} if isinstance(wire, dict) else wire)
         return
-    call.out.exact(text)
-    call.out.talk(f"{quoted(found.title)} at revision {found.revision}")
+    session.out.exact(text)
+    session.out.message(f"{quoted(document.title)} at revision {document.revision}")
 
 
 def _range(lines: str) -> tuple[int, int]:
-    found = _LINES.match(lines)
-    if found is None:
+    match = _LINES.match(lines)
+    if match is None:
         raise InvalidInputError(f"{lines!r} is not a range of lines", hint="for example --lines 3-10")
-    first = int(found[1])
-    return first, first if found[2] is None else int(found[2])
+    first = int(match[1])
+    return first, first if match[2] is None else int(match[2])
 
 
 def write(
-    call: Call,
-    reference: DocumentName,
+    session: CliSession,
+    reference: _DocumentName,
     text: Words = None,
     *,
     section: Annotated[
-        str | None, typer.Option("--section", "-s", metavar="HEADING", help="Only this section, anew.")
+        str | None, typer.Option("--section", "-s", metavar="HEADING", help="Replace only this section.")
     ] = None,
-    revision: Annotated[
-        int | None, typer.Option("--revision", "-r", min=1, help="The revision you started from.")
-    ] = None,
+    revision: StartingRevision = None,
 ) -> None:
     """Save a new text. A section keeps its heading, unless the text begins with one.
 
-    Name the revision you started from: if somebody saved since, nothing is overwritten. The editor knows it.
+    Give the revision you started from: if a newer one was saved since, nothing is overwritten. With
+    $EDITOR it is known.
     """
-    found = call.grove.document(reference)
-    if revision is None and (text or not person_is_there()):
+    document = session.grove.document(reference)
+    if revision is None and (text or not is_interactive()):
         raise ConflictError(
-            f"{found.title!r} is at revision {found.revision}, and a save names the one it started from",
-            hint=f"pass --revision {found.revision} if that is the text you read",
+            f"{document.title!r} is at revision {document.revision}; a save needs the revision it started from",
+            hint=f"pass --revision {document.revision} if that is the text you read",
         )
-    started = found if revision is None else _at(call, found, revision)
+    started = document if revision is None else _at(session, document, revision)
     initial = started.text if section is None else started.section(section)
     with text_given(text, initial=initial, exact=True) as words:
         saved = started.save(words) if section is None else started.save_section(section, words)
         saved.close()
-    call.out.answer(saved.value, str(saved.revision), f"saved {_told(saved)}")
+    session.out.result(saved.value, str(saved.revision), f"saved {_described(saved)}")
 
 
-def _at(call: Call, document: "DocumentHandle", revision: int) -> "DocumentHandle":
+def _at(session: CliSession, document: "DocumentHandle", revision: int) -> "DocumentHandle":
     if revision > document.revision:
         raise ConflictError(
-            f"{document.title!r} is at revision {document.revision}, there is no {revision} yet",
+            f"{document.title!r} is at revision {document.revision}; revision {revision} does not exist",
             hint="read it again",
         )
-    return type(document)(call.grove, call.grove.read.document(document.id, revision))
+    return type(document)(session.grove, session.grove.read.document(document.id, revision))
 
 
-def history(call: Call, reference: DocumentName) -> None:
-    """List every save of a document, the latest first.
+def history(session: CliSession, reference: _DocumentName) -> None:
+    """List a document's revisions, the latest first.
 
-    In a pipe: revision, time, author, characters and title, with tabs between.
+    In a pipe: revision, time, author, characters and title, separated by tabs.
     """
-    saves = call.grove.read.revisions(reference)
-    if call.out.as_json:
-        call.out.json(saves)
-        return
-    names = {agent.id: agent.name for agent in call.grove.read.agents(archived=True)}
-    call.out.table(
-        (
-            Column("revision", number=True),
-            Column("title", gives=True),
-            Column("characters", number=True),
-            Column("by"),
-            Column("when"),
-        ),
-        (
-            (
-                str(each.revision),
-                each.title,
-                f"{each.characters:,}",
-                names[each.author_id],
-                ago(each.created_at, call.now),
-            )
-            for each in saves
-        ),
-        (
-            (str(each.revision), iso(each.created_at), each.author_id, str(each.characters), each.title)
-            for each in saves
-        ),
+    names = {agent.id: agent.name for agent in session.grove.read.agents(archived=True)}
+    session.out.listing(
+        session.grove.read.revisions(reference),
+        Column("revision", lambda each: each.revision, number=True),
+        Column(None, lambda each: each.created_at),
+        Column(None, lambda each: each.author_id),
+        Column(None, lambda each: each.characters),
+        Column("title", lambda each: each.title, shrinks=True),
+        Column("characters", lambda each: each.characters, number=True, piped=False),
+        Column("by", lambda each: names[each.author_id], piped=False),
+        Column("when", lambda each: each.created_at, piped=False),
     )
 
 
 def rename(
-    call: Call,
-    reference: DocumentName,
-    title: Annotated[str, typer.Argument(metavar="TITLE", help="One line; no other document has it.")],
+    session: CliSession,
+    reference: _DocumentName,
+    title: _Title,
 ) -> None:
-    """Give a document another title; that is a revision too."""
-    saved = call.grove.document(reference).save(title=title)
-    call.out.answer(_without_content(saved.value), str(saved.revision), f"saved {_told(saved)}")
+    """Rename a document; this is a revision too."""
+    saved = session.grove.document(reference).save(title=title)
+    session.out.result(_without_content(saved.value), str(saved.revision), f"saved {_described(saved)}")
 
 
-def archive(
-    call: Call,
-    reference: DocumentName,
-    *,
-    undo: Annotated[bool, flag("--undo", help="Take it out again.")] = False,
-) -> None:
-    """Put a document away; nothing is lost."""
-    found = call.grove.document(reference)
+def archive(session: CliSession, reference: _DocumentName, *, undo: Restore = False) -> None:
+    """Archive a document; nothing is lost."""
+    document = session.grove.document(reference)
     if undo:
-        found.unarchive()
+        document.unarchive()
     else:
-        found.archive()
-    after = call.grove.document(found.id)
-    done = "took out" if undo else "put away"
-    call.out.answer(_without_content(after.value), after.id, f"{done} {quoted(after.title)}")
+        document.archive()
+    after = session.grove.document(document.id)
+    done = "restored" if undo else "archived"
+    session.out.result(_without_content(after.value), after.id, f"{done} {quoted(after.title)}")
 
 
-def delete(
-    call: Call,
-    reference: DocumentName,
-    *,
-    yes: Annotated[bool, flag("--yes", "-y", help="Do not ask.")] = False,
-) -> None:
-    """Destroy a document with all its revisions, for good."""
-    found = call.grove.document(reference)
-    confirm(f"delete {quoted(found.title)} with {counted(found.revision, 'revision')}, for good?", yes=yes)
-    found.delete(confirm=found.id)
-    call.out.answer(_without_content(found.value), found.id, f"deleted {quoted(found.title)}")
+def delete(session: CliSession, reference: _DocumentName, *, yes: Yes = False) -> None:
+    """Delete a document with all its revisions, permanently."""
+    document = session.grove.document(reference)
+    revisions = counted(document.revision, "revision")
+    confirm(f"delete {quoted(document.title)} with {revisions} permanently?", yes=yes)
+    document.delete(confirm=document.id)
+    session.out.result(_without_content(document.value), document.id, f"deleted {quoted(document.title)}")
 
 
 def add_to(app: typer.Typer) -> None:
-    family = group(app, "doc", ls, panel="References")
-    command(family, "new", new, creates=True)
-    command(family, "ls", ls)
-    command(family, "read", read)
-    command(family, "write", write)
-    command(family, "history", history)
-    command(family, "rename", rename)
-    command(family, "archive", archive)
-    command(family, "delete", delete)
+    commands = group(app, "doc", ls, panel="References")
+    for function in (new, ls, read, write, history, rename, archive, delete):
+        command(commands, function.__name__, function)

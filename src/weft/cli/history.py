@@ -1,136 +1,250 @@
-"""Stepping back and forth, and what was done: undo, redo, history."""
+"""What was done, and what is due: undo, redo, history, events, jobs."""
 
-from collections.abc import Sequence
+import json
+import sys
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.call import Call
-from weft.cli.command import command, flag
-from weft.cli.drawing import first_words
-from weft.cli.output import Column
-from weft.cli.trees import TreeName
-from weft.cli.wording import ago, where
+from weft.cli.arguments import TreeName, flag
+from weft.cli.command import command, group
+from weft.cli.formatting import first_words, quoted, where
+from weft.cli.output import Column, Piece
+from weft.cli.session import CliSession
+from weft.errors import NotFoundError
 from weft.tree.history import HistoryEntry, HistoryStep
 from weft.tree.json_names import iso
 
 if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
+    from weft.runtime.events.log import Event
 
 __all__ = ["add_to"]
 
 _PANEL = "History"
-_COLUMNS = (
-    Column("", number=True),
-    Column("what"),
-    Column("about", gives=True),
-    Column("who"),
-    Column("when"),
-    Column(""),
-)
+_PAGE = 1_000
 
-Steps = Annotated[int, typer.Option("--steps", "-n", min=1, max=1_000, help="How many, all or none.")]
-InGrove = Annotated[bool, flag("--in-grove", help="In the grove itself: documents, agents, planting trees.")]
+_Steps = Annotated[int, typer.Option("--steps", "-n", min=1, max=1_000, help="How many: all or none.")]
+_InGrove = Annotated[bool, flag("--in-grove", help="In the grove itself: documents, agents, creating trees.")]
+_JobNumber = Annotated[int, typer.Argument(metavar="JOB", help="Its number in weft jobs.", min=1)]
 
 
-def undo(call: Call, tree: TreeName = None, *, steps: Steps = 1, of_grove: InGrove = False) -> None:
-    """Take back the last thing you did in a tree.
+def undo(
+    session: CliSession, tree: TreeName = None, *, steps: _Steps = 1, of_grove: _InGrove = False
+) -> None:
+    """Undo your last operation in a tree.
 
-    Only your own, step by step, and not where others have built on it. Prints what was taken back.
+    Only your own operations, the latest first, and not where others have built on them. Prints what was
+    undone.
     """
-    handle = _tree(call, tree, of_grove=of_grove)
-    _tell(call, handle, call.grove.undo(steps) if handle is None else handle.undo(steps))
+    handle = None if of_grove else session.tree_or_current(tree)
+    _show_steps(session, handle, session.grove.undo(steps) if handle is None else handle.undo(steps))
 
 
-def redo(call: Call, tree: TreeName = None, *, steps: Steps = 1, of_grove: InGrove = False) -> None:
-    """Do again what you have just undone.
+def redo(
+    session: CliSession, tree: TreeName = None, *, steps: _Steps = 1, of_grove: _InGrove = False
+) -> None:
+    """Redo what you have just undone.
 
-    Prints what was done again.
+    Prints what was redone.
     """
-    handle = _tree(call, tree, of_grove=of_grove)
-    _tell(call, handle, call.grove.redo(steps) if handle is None else handle.redo(steps))
+    handle = None if of_grove else session.tree_or_current(tree)
+    _show_steps(session, handle, session.grove.redo(steps) if handle is None else handle.redo(steps))
+
+
+def _show_steps(session: CliSession, tree: "TreeHandle | None", steps: Sequence[HistoryStep]) -> None:
+    """One line for each step."""
+    place = "in the grove" if tree is None else where(tree.title)
+    plain: list[str] = []
+    messages: list[str] = []
+    for step in steps:
+        names = [] if tree is None else _local_ids(session, tree, step)
+        plain.append(" ".join([step.kind, *names]))
+        done = "undid" if step.direction == "undo" else "redid"
+        messages.append(" ".join([done, step.kind, *(f"[{name}]" for name in names), place]))
+    if steps[0].direction == "undo":
+        messages.append(f"weft redo{'' if tree else ' --in-grove'} does it again")
+    session.out.result(steps, "\n".join(plain), "\n".join(messages))
+
+
+def _local_ids(session: CliSession, tree: "TreeHandle", step: HistoryStep) -> list[str]:
+    return [session.grove.read.node(tree.id, node, hidden=True).local_id for node in step.nodes]
 
 
 def history(
-    call: Call,
+    session: CliSession,
     tree: TreeName = None,
     *,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="The last N.")] = 20,
     agent: Annotated[str | None, typer.Option("--by", metavar="AGENT", help="Only this agent's.")] = None,
-    hidden: Annotated[bool, flag("--hidden", help="The nodes that undo has hidden, instead.")] = False,
-    of_grove: InGrove = False,
+    hidden: Annotated[bool, flag("--hidden", help="Instead: the nodes that undo has hidden.")] = False,
+    of_grove: _InGrove = False,
 ) -> None:
-    """What was done, by whom and when, the latest last; undone operations are marked."""
-    handle = _tree(call, tree, of_grove=of_grove)
+    """List operations with author and time, the latest last; undone ones are marked."""
+    handle = None if of_grove else session.tree_or_current(tree)
     if hidden and handle is not None:
-        _tell_hidden(call, handle)
+        session.out.listing(
+            [node.value for node in handle.hidden],
+            Column("", lambda node: node.local_id),
+            Column("text", first_words, shrinks=True),
+            empty=f"undo has hidden no nodes {where(handle.title)}",
+        )
         return
-    events = call.grove.history(limit, agent=agent) if handle is None else handle.history(limit, agent=agent)
-    if call.out.as_json:
-        call.out.json(events)
-        return
-    if not events:
-        call.out.talk("nothing was done here")
-        return
-    rows = [[str(each.ordinal), each.kind, _about(each), each.agent_name] for each in events]
-    marks = ["undone" if each.undone else "" for each in events]
-    call.out.table(
-        _COLUMNS,
-        (
-            [*row, ago(each.created_at, call.now), mark]
-            for row, each, mark in zip(rows, events, marks, strict=True)
-        ),
-        ([*row, iso(each.created_at), mark] for row, each, mark in zip(rows, events, marks, strict=True)),
+    source = session.grove if handle is None else handle
+    session.out.listing(
+        source.history(limit, agent=agent),
+        Column("", lambda event: event.ordinal, number=True),
+        Column("what", lambda event: event.kind),
+        Column("about", _about, shrinks=True),
+        Column("who", lambda event: event.agent_name),
+        Column("when", lambda event: event.created_at),
+        Column("", lambda event: "undone" if event.undone else ""),
+        empty="no operations",
     )
 
 
-def _tree(call: Call, reference: str | None, *, of_grove: bool) -> "TreeHandle | None":
-    if of_grove:
-        return None
-    return call.tree if reference is None else call.grove.tree(reference)
-
-
-def _tell(call: Call, tree: "TreeHandle | None", steps: Sequence[HistoryStep]) -> None:
-    """One line for each step: what it was for a script, what was done for a person."""
-    here = "in the grove" if tree is None else where(tree.title)
-    plain: list[str] = []
-    told: list[str] = []
-    for step in steps:
-        names = [] if tree is None else _local_ids(call, tree, step)
-        plain.append(" ".join([step.kind, *names]))
-        done = "undid" if step.direction == "undo" else "redid"
-        told.append(" ".join([done, step.kind, *(f"[{name}]" for name in names), here]))
-    if steps[0].direction == "undo":
-        told.append(f"weft redo{'' if tree else ' --in-grove'} does it again")
-    call.out.answer(steps, "\n".join(plain), "\n".join(told))
-
-
-def _local_ids(call: Call, tree: "TreeHandle", step: HistoryStep) -> list[str]:
-    return [call.grove.read.node(tree.id, node, hidden=True).local_id for node in step.nodes]
-
-
-def _tell_hidden(call: Call, tree: "TreeHandle") -> None:
-    nodes = [node.value for node in tree.hidden]
-    if call.out.as_json:
-        call.out.json(nodes)
-        return
-    if not nodes:
-        call.out.talk(f"undo has hidden nothing {where(tree.title)}")
-        return
-    rows = [[node.local_id, first_words(node)] for node in nodes]
-    call.out.table((Column(""), Column("text", gives=True)), rows, rows)
-
-
 def _about(event: HistoryEntry) -> str:
-    """What an event says of itself that a person may want to see."""
+    """The nodes and fields an event names."""
     payload = event.payload
     if event.kind in {"undo", "redo"}:
         return f"{payload['kind']} (event {payload.get('undoes') or payload.get('redoes')})"
     fields = payload.get("fields")
-    told = ", ".join(str(name) for name in fields) if isinstance(fields, list) else ""
-    return " ".join([f"[{name}]" for name in event.nodes] + [told]).strip()
+    names = ", ".join(str(name) for name in fields) if isinstance(fields, list) else ""
+    return " ".join([f"[{name}]" for name in event.nodes] + [names]).strip()
+
+
+def events(
+    session: CliSession,
+    *,
+    follow: Annotated[bool, flag("--follow", "-f", help="Wait for further events, until Ctrl-C.")] = False,
+    after: Annotated[
+        str | None,
+        typer.Option("--after", metavar="CURSOR", help="Only later events; now leaves out the past."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Stop after N.")] = None,
+) -> None:
+    """List events, oldest first; with --tree, of that tree.
+
+    With --json one JSON value a line. In a pipe: cursor, time, tree, kind, agent and payload, separated by
+    tabs. --after takes the cursor of an event.
+    """
+    names = _Names(session)
+    trees = None if session.options.tree is None else [session.options.tree]
+    cursor = after
+    shown = False
+    for event in _read(session, after, trees, limit, follow=follow):
+        _show(session, names, event)
+        cursor, shown = event.cursor, True
+        if follow:
+            session.out.flush()
+    if not shown:
+        session.out.message("no events" if after is None else "no later events")
+    elif cursor is not None:
+        session.out.message(f"to continue: --after {cursor}")
+
+
+def _read(
+    session: CliSession, after: str | None, trees: list[str] | None, limit: int | None, *, follow: bool
+) -> Iterable["Event"]:
+    left = sys.maxsize if limit is None else limit
+    if follow:
+        with session.grove.follow(after=after, trees=trees) as live:
+            for event in live:
+                yield event
+                left -= 1
+                if not left:
+                    return
+    while left:
+        batch = session.grove.events(after=after, trees=trees, limit=min(left, _PAGE))
+        yield from batch.events
+        left -= len(batch.events)
+        if batch.cursor == after or not batch.events:
+            return
+        after = batch.cursor
+
+
+class _Names:
+    """The names of trees and agents by id, looked up once."""
+
+    def __init__(self, session: CliSession) -> None:
+        self._session = session
+        self._trees: dict[str | None, str] = {None: "the grove"}
+        self._agents = {agent.id: agent.name for agent in session.grove.read.agents(archived=True)}
+
+    def tree(self, identity: str | None) -> str:
+        if identity not in self._trees:
+            try:
+                self._trees[identity] = quoted(self._session.grove.read.tree(identity or "").title)
+            except NotFoundError:
+                self._trees[identity] = "a deleted tree"
+        return self._trees[identity]
+
+    def agent(self, identity: str) -> str:
+        if identity not in self._agents:
+            self._agents[identity] = self._session.grove.read.agent(identity).name
+        return self._agents[identity]
+
+
+def _show(session: CliSession, names: _Names, event: "Event") -> None:
+    if session.out.as_json:
+        session.out.json_line(event)
+    elif session.out.terminal:
+        session.out.line(
+            [
+                Piece(iso(event.created_at)[:19].replace("T", " ") + "  ", "dim"),
+                Piece(f"{event.kind:<16}"),
+                Piece(names.tree(event.tree_id), shrinks=True),
+                Piece(f"  {names.agent(event.agent_id)}", "dim"),
+            ]
+        )
+    else:
+        payload = json.dumps(event.payload, separators=(",", ":"))
+        fields = (
+            event.cursor,
+            iso(event.created_at),
+            event.tree_id or "",
+            event.kind,
+            event.agent_id,
+            payload,
+        )
+        session.out.text("\t".join(fields))
+
+
+def list_jobs(session: CliSession) -> None:
+    """Background jobs: waiting, retried and failed. Alone: list them.
+
+    In a pipe: number, kind, status, tree, attempts, due time and last error, separated by tabs.
+    """
+    session.out.listing(
+        session.grove.jobs.all(),
+        Column("job", lambda job: str(job.id), number=True),
+        Column("kind", lambda job: job.kind),
+        Column("status", lambda job: job.status),
+        Column(None, lambda job: job.tree_id),
+        Column("attempts", lambda job: job.attempts, number=True),
+        Column("since", lambda job: job.created_at, field=lambda job: job.due_at),
+        Column("error", lambda job: job.error, shrinks=True),
+        empty="no jobs",
+    )
+
+
+def retry(session: CliSession, number: _JobNumber) -> None:
+    """Retry a failed job now."""
+    job = session.grove.jobs.retry(number)
+    session.out.result(job, str(job.id), f"job {job.id} ({job.kind}) is due again")
+
+
+def cancel(session: CliSession, number: _JobNumber) -> None:
+    """Cancel a job; what it has done stays done."""
+    session.grove.jobs.cancel(number)
+    session.out.result({"job": number}, str(number), f"cancelled job {number}")
 
 
 def add_to(app: typer.Typer) -> None:
-    for function in (undo, redo, history):
+    for function in (undo, redo, history, events):
         command(app, function.__name__, function, panel=_PANEL)
+    jobs = group(app, "jobs", list_jobs, panel=_PANEL)
+    command(jobs, "ls", list_jobs)
+    command(jobs, "retry", retry)
+    command(jobs, "cancel", cancel)

@@ -1,23 +1,30 @@
-"""stdout is data, stderr is talk."""
+"""Write output: data to stdout, messages to stderr."""
 
 import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
-from weft.cli.settings import Settings
-from weft.cli.wording import one_line
+from weft.cli.formatting import ago, one_line
 from weft.errors import WeftError
-from weft.tree.json_names import to_wire
+from weft.tree.json_names import iso, to_wire
+from weft.tree.progress import silent
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["Column", "Output", "Piece", "hush", "tell_error", "visible"]
+    from weft.runtime.operations.clock import Clock
+    from weft.tree.progress import Progress
+
+__all__ = ["Column", "Output", "Piece", "discard_output", "progress_bar", "visible", "write_error"]
+
+T = TypeVar("T")
 
 _CONTROL = {
     **{code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"},
@@ -26,43 +33,61 @@ _CONTROL = {
 }
 """Each control character and the picture of it."""
 _NARROWEST = 12
-"""Words are not cut below this; a line that needs more is cut at its end instead."""
+"""Text is not cut below this; a line that needs more is cut at its end instead."""
 
 
 class Piece(NamedTuple):
-    """A run of characters with one look. `gives` marks what is cut first when a line is too long."""
+    """A run of characters with one style. `shrinks` marks what is cut first when a line is too long."""
 
     text: str
     style: str = ""
-    gives: bool = False
+    shrinks: bool = False
 
 
-class Column(NamedTuple):
-    name: str
+@dataclass(frozen=True, slots=True)
+class Column(Generic[T]):
+    """One column of a table: a terminal shows it under its heading, a pipe gets its field.
+
+    A cell's value decides its form. Numbers, times and lists have one for people (1,000; 2h ago;
+    a, b) and one for programs (1000; ISO 8601; a,b); None is empty.
+    """
+
+    heading: str | None
+    """None: the field is only for pipes."""
+    cell: Callable[[T], object]
     number: bool = False
-    gives: bool = False
+    """Align to the right."""
+    shrinks: bool = False
+    """Cut this column first where the terminal is too narrow."""
+    piped: bool = True
+    """False: the column is only for terminals."""
+    field: Callable[[T], object] | None = None
+    """The value for pipes, where it differs."""
 
 
 def visible(text: str) -> str:
-    """Control characters as pictures: what a model wrote must not steer a terminal."""
+    """Control characters as pictures: what a model wrote must not control a terminal."""
     return text.translate(_CONTROL)
 
 
 class Output:
-    """Where one command's answer goes, and how it looks there."""
+    """Where one command's output goes, and how it looks there."""
 
-    def __init__(self, settings: Settings, *, as_json: bool = False) -> None:
+    def __init__(
+        self, clock: "Clock", *, terminal: bool | None = None, width: int | None = None, as_json: bool = False
+    ) -> None:
         self.as_json = as_json
-        self.terminal = sys.stdout.isatty() if settings.terminal is None else settings.terminal
-        self._settings = settings
+        self.terminal = sys.stdout.isatty() if terminal is None else terminal
+        self._clock = clock
+        self._width = width
 
     @cached_property
     def _console(self) -> "Console":
-        from rich.console import Console  # noqa: PLC0415 - only terminals need it
+        from rich.console import Console  # noqa: PLC0415 - 60 ms, and only terminals need it
 
         return Console(
             file=sys.stdout,
-            width=self._settings.width,
+            width=self._width,
             force_terminal=True,
             color_system="auto" if _coloured() else None,
             highlight=False,
@@ -74,34 +99,35 @@ class Output:
     def width(self) -> int:
         return self._console.width
 
-    def answer(self, value: object, plain: str | None, told: str) -> None:
-        """What a change came to: its value as JSON, or the little that a script wants of it, if anything.
+    def result(self, value: object, plain: str | None, message: str) -> None:
+        """The result of a change: its value as JSON, else the part that a script needs, if any.
 
-        Where one screen shows both streams, the talk has said it already.
+        Where one screen shows both streams, the message alone is enough.
         """
         if self.as_json:
             self.json(value)
         elif plain is not None and not (self.terminal and sys.stderr.isatty()):
             self.text(plain)
-        self.talk(told)
+        self.message(message)
 
     def json(self, value: object) -> None:
         """One JSON value; on one line where a program reads it."""
-        indent = 2 if self.terminal else None
-        shown = json.dumps(to_wire(value), ensure_ascii=False, indent=indent)
-        sys.stdout.write(visible(shown) + "\n" if self.terminal else shown + "\n")
+        self._write_json(value, 2 if self.terminal else None)
 
     def json_line(self, value: object) -> None:
-        """One of several JSON values, each on a line of its own, wherever it goes."""
-        shown = json.dumps(to_wire(value), ensure_ascii=False)
-        sys.stdout.write(visible(shown) + "\n" if self.terminal else shown + "\n")
+        """One of several JSON values, each on a line of its own."""
+        self._write_json(value, None)
+
+    def _write_json(self, value: object, indent: int | None) -> None:
+        text = json.dumps(to_wire(value), ensure_ascii=False, indent=indent)
+        sys.stdout.write(visible(text) + "\n" if self.terminal else text + "\n")
 
     def text(self, text: str, style: str = "") -> None:
         """A text as it is, and a line end that is not part of it."""
         self.pieces([Piece(text, style)])
 
     def pieces(self, pieces: Iterable[Piece]) -> None:
-        """A running text in several looks; a terminal wraps it at words."""
+        """A running text in several styles; a terminal wraps it at words."""
         if self.terminal:
             self._console.print(_styled(pieces))
         else:
@@ -116,24 +142,52 @@ class Output:
         fitted.truncate(self.width, overflow="ellipsis")
         self._console.print(fitted, no_wrap=True, crop=True)
 
-    def table(
-        self, columns: Sequence[Column], shown: Iterable[Sequence[str]], plain: Iterable[Sequence[str]]
+    def listing(
+        self,
+        rows: Sequence[T],
+        *columns: Column[T],
+        empty: str | None = None,
+        wire: Callable[[T], object] | None = None,
     ) -> None:
-        """Rows, one at least, for a person; for a pipe, fields with tabs between and no heading."""
+        """Rows as a JSON array (each as `wire` gives it) or as a table; the message `empty` if there are none."""
+        if self.as_json:
+            self.json(rows if wire is None else [wire(row) for row in rows])
+        elif rows:
+            self.table(rows, *columns)
+        elif empty is not None:
+            self.message(empty)
+
+    def table(self, rows: Sequence[T], *columns: Column[T]) -> None:
+        """Aligned columns on a terminal; in a pipe, fields with tabs between and no heading.
+
+        Nothing where there are no rows.
+        """
         if not self.terminal:
-            for row in plain:
-                sys.stdout.write("\t".join(one_line(cell) for cell in row) + "\n")
+            fields = [column.field or column.cell for column in columns if column.piped]
+            for row in rows:
+                sys.stdout.write("\t".join(one_line(_plain(field(row))) for field in fields) + "\n")
             return
-        heading = [column.name for column in columns]
-        rows = [heading, *([visible(one_line(cell)) for cell in row] for row in shown)]
-        # A column that says nothing about anything is left out.
-        kept = [index for index in range(len(columns)) if any(row[index] for row in rows[1:])]
-        columns = [columns[index] for index in kept]
-        rows = [[row[index] for index in kept] for row in rows]
-        widths = _widths(columns, rows, self.width)
-        for number, row in enumerate(rows):
-            cells = (_cell(*each) for each in zip(row, columns, widths, strict=True))
-            self.line([Piece("  ".join(cells).rstrip(), "dim" if number == 0 else "")])
+        if not rows:
+            return
+        now = self._clock()
+        shown = [column for column in columns if column.heading is not None]
+        cells = [[visible(one_line(_readable(column.cell(row), now))) for row in rows] for column in shown]
+        # A column without any text is left out.
+        kept = [
+            (column, column_cells)
+            for column, column_cells in zip(shown, cells, strict=True)
+            if any(column_cells)
+        ]
+        lines = list(
+            zip(*([column.heading or "", *column_cells] for column, column_cells in kept), strict=True)
+        )
+        widths = _widths([column.shrinks for column, _ in kept], lines, self.width)
+        for number, line in enumerate(lines):
+            padded = (
+                _padded(cell, width, right=column.number)
+                for cell, width, (column, _) in zip(line, widths, kept, strict=True)
+            )
+            self.line([Piece("  ".join(padded).rstrip(), "dim" if number == 0 else "")])
 
     def exact(self, text: str) -> None:
         """A document, to the byte; a terminal gets the line end it may lack."""
@@ -143,16 +197,21 @@ class Output:
         else:
             sys.stdout.write(text)
 
-    def talk(self, message: str) -> None:
+    def message(self, message: str) -> None:
         sys.stderr.write(visible(message) + "\n")
+
+    def notes(self, notes: Iterable[str]) -> None:
+        """Further messages of an operation, each marked as a note."""
+        for note in notes:
+            self.message(f"note: {note}")
 
     def flush(self) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
 
 
-def tell_error(error: WeftError) -> None:
-    """An error in the words and the shape that every face gives it."""
+def write_error(error: WeftError) -> None:
+    """An error as code, message and hint on stderr."""
     sys.stdout.flush()
     head = f"✗ {error.code}"
     if sys.stderr.isatty() and _coloured():
@@ -162,8 +221,8 @@ def tell_error(error: WeftError) -> None:
         sys.stderr.write(f"  hint: {visible(error.hint)}\n")
 
 
-def hush() -> None:
-    """Nobody reads any more: let what is still buffered go nowhere, without a word."""
+def discard_output() -> None:
+    """Discard what is still buffered: the program that read it has ended."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
@@ -174,24 +233,77 @@ def hush() -> None:
     os.close(nowhere)
 
 
+@contextlib.contextmanager
+def progress_bar(title: str) -> "Generator[Progress]":
+    """Show a bar on stderr while long work runs, if stderr is a terminal that can draw one."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield silent
+        return
+    from rich.console import Console  # noqa: PLC0415 - 60 ms, and only terminals need it
+    from rich.progress import (  # noqa: PLC0415 - as above
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+
+        def update(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total or None)
+
+        yield update
+
+
 def _coloured() -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+def _readable(value: object, now: int) -> str:
+    """A cell as a person reads it."""
+    match value:
+        case None:
+            return ""
+        case int():
+            return f"{value:,}"
+        case datetime():
+            return ago(value, now)
+        case list() | tuple():
+            return ", ".join(map(str, cast("Sequence[object]", value)))
+        case _:
+            return str(value)
+
+
+def _plain(value: object) -> str:
+    """A cell as a program reads it."""
+    match value:
+        case None:
+            return ""
+        case datetime():
+            return iso(value)
+        case list() | tuple():
+            return ",".join(map(str, cast("Sequence[object]", value)))
+        case _:
+            return str(value)
+
+
 def _styled(pieces: Iterable[Piece]) -> "Text":
-    from rich.text import Text  # noqa: PLC0415 - only terminals need it
+    from rich.text import Text  # noqa: PLC0415 - 60 ms, and only terminals need it
 
     return Text.assemble(*((visible(piece.text), piece.style) for piece in pieces))
 
 
 def _fit(pieces: Sequence[Piece], width: int) -> Iterator[Piece]:
-    """Shorten the piece that gives, so that what stands after it is still seen."""
-    from rich.cells import cell_len  # noqa: PLC0415 - only terminals need it
-    from rich.text import Text  # noqa: PLC0415
+    """Shorten the piece that shrinks, so that what follows it is still seen."""
+    from rich.cells import cell_len  # noqa: PLC0415 - 60 ms, and only terminals need it
+    from rich.text import Text  # noqa: PLC0415 - as above
 
     over = sum(cell_len(visible(piece.text)) for piece in pieces) - width
     for piece in pieces:
-        if piece.gives and over > 0:
+        if piece.shrinks and over > 0:
             words = Text(visible(piece.text))
             words.truncate(max(_NARROWEST, words.cell_len - over), overflow="ellipsis")
             yield piece._replace(text=words.plain)
@@ -199,22 +311,22 @@ def _fit(pieces: Sequence[Piece], width: int) -> Iterator[Piece]:
             yield piece
 
 
-def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """As wide as the widest cell; where that is too much, the column that gives is narrower."""
-    from rich.cells import cell_len  # noqa: PLC0415 - only terminals need it
+def _widths(shrinks: Sequence[bool], lines: Sequence[Sequence[str]], width: int) -> list[int]:
+    """As wide as the widest cell; where that is too much, the column that shrinks is narrower."""
+    from rich.cells import cell_len  # noqa: PLC0415 - 60 ms, and only terminals need it
 
-    widest = [max(map(cell_len, cells)) for cells in zip(*rows, strict=True)]
-    over = sum(widest) + 2 * (len(columns) - 1) - width
+    widest = [max(map(cell_len, cells)) for cells in zip(*lines, strict=True)]
+    over = sum(widest) + 2 * (len(widest) - 1) - width
     return [
-        max(min(_NARROWEST, wide), wide - max(0, over)) if column.gives else wide
-        for column, wide in zip(columns, widest, strict=True)
+        max(min(_NARROWEST, wide), wide - max(0, over)) if may_shrink else wide
+        for may_shrink, wide in zip(shrinks, widest, strict=True)
     ]
 
 
-def _cell(text: str, column: Column, width: int) -> str:
-    from rich.text import Text  # noqa: PLC0415 - only terminals need it
+def _padded(text: str, width: int, *, right: bool) -> str:
+    from rich.text import Text  # noqa: PLC0415 - 60 ms, and only terminals need it
 
     cell = Text(text)
     cell.truncate(width, overflow="ellipsis")
     blank = " " * (width - cell.cell_len)
-    return blank + cell.plain if column.number else cell.plain + blank
+    return blank + cell.plain if right else cell.plain + blank

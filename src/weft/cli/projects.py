@@ -4,44 +4,39 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.call import Call
-from weft.cli.command import command, flag, group
-from weft.cli.completing import complete_projects, complete_trees
+from weft.cli.arguments import Archived, Restore, StartingRevision, complete_projects, complete_trees, flag
+from weft.cli.command import command, group
+from weft.cli.formatting import quoted
 from weft.cli.output import Column
-from weft.cli.texts import STDIN, read_stdin
-from weft.cli.wording import ago, quoted
+from weft.cli.session import CliSession
+from weft.cli.text_input import STDIN, read_stdin
 from weft.errors import ConflictError, InvalidInputError, WeftError
 from weft.tree.node_labels import counted
-from weft.tree.project import Project, ProjectItem, ProjectItemKind
+from weft.tree.project import ProjectItem, ProjectItemKind
 
 if TYPE_CHECKING:
     from weft.grove.project import ProjectHandle
 
 __all__ = ["add_to"]
 
-_WRITTEN = {ProjectItemKind.DOCUMENT: "doc:", ProjectItemKind.FOLDER: "folder:", ProjectItemKind.URL: ""}
+_PREFIXES = {ProjectItemKind.DOCUMENT: "doc:", ProjectItemKind.FOLDER: "folder:", ProjectItemKind.URL: ""}
 
-ProjectName = Annotated[
+_ProjectName = Annotated[
     str, typer.Argument(metavar="PROJECT", help="A name or id.", autocompletion=complete_projects)
 ]
-TreeName = Annotated[
+_TreeName = Annotated[
     str | None,
     typer.Argument(
-        metavar="TREE",
-        help="A title or id; else the tree you were last in.",
-        autocompletion=complete_trees,
+        metavar="TREE", help="A title or id; default: the current tree.", autocompletion=complete_trees
     ),
 ]
-Prompt = Annotated[
+_Prompt = Annotated[
     str | None, typer.Option("--system", "-s", metavar="TEXT", help="The system prompt; - for stdin.")
 ]
-Items = Annotated[
+_Items = Annotated[
     list[str] | None,
     typer.Option(
-        "--context",
-        "-c",
-        metavar="WHAT",
-        help="doc:TITLE, folder:VAULT/PATH or a url; several times for several.",
+        "--context", "-c", metavar="WHAT", help="doc:TITLE, folder:VAULT/PATH or a url. Repeatable."
     ),
 ]
 
@@ -50,174 +45,145 @@ def _prompt(given: str | None) -> str | None:
     return read_stdin() if given == STDIN else given
 
 
-def _told(project: "ProjectHandle") -> str:
+def _described(project: "ProjectHandle") -> str:
     return f"{quoted(project.name)} at revision {project.revision}"
 
 
-def ls(
-    call: Call,
-    *,
-    archived: Annotated[bool, flag("--archived", "-a", help="Also those put away.")] = False,
-) -> None:
-    """A system prompt and context for trees to share. Alone: list the projects.
+def ls(session: CliSession, *, archived: Archived = False) -> None:
+    """A system prompt and context for several trees. Alone: list the projects.
 
-    In a pipe: id, name, revision, trees and items of context, with tabs between.
+    In a pipe: id, name, revision, trees and items of context, separated by tabs.
     """
-    projects = [each.value for each in call.grove.projects(archived=archived)]
-    if call.out.as_json:
-        call.out.json(projects)
-        return
-    if not projects:
-        call.out.talk("there are no projects yet: weft project new NAME")
-        return
-    trees = [tree.value.project for tree in call.grove.trees()]
-    call.out.table(
-        (
-            Column("name", gives=True),
-            Column("trees", number=True),
-            Column("context", number=True),
-            Column("revision", number=True),
-            Column("since"),
+    projects = [each.value for each in session.grove.projects(archived=archived)]
+    trees = [tree.value.project for tree in session.grove.trees()] if projects else []
+    session.out.listing(
+        projects,
+        Column(None, lambda project: project.id),
+        Column("name", lambda project: project.name, shrinks=True),
+        Column(None, lambda project: project.revision),
+        Column("trees", lambda project: trees.count(project.name), number=True),
+        Column("context", lambda project: len(project.context), number=True),
+        Column("revision", lambda project: project.revision, number=True, piped=False),
+        Column(
+            "since",
+            lambda project: project.created_at if project.archived_at is None else "archived",
+            piped=False,
         ),
-        (
-            (
-                each.name,
-                str(trees.count(each.name)),
-                str(len(each.context)),
-                str(each.revision),
-                "archived" if each.archived_at is not None else ago(each.created_at, call.now),
-            )
-            for each in projects
-        ),
-        (
-            (each.id, each.name, str(each.revision), str(trees.count(each.name)), str(len(each.context)))
-            for each in projects
-        ),
+        empty="the grove has no projects; create one: weft project new NAME",
     )
 
 
 def new(
-    call: Call,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="One line; no other project has it.")],
+    session: CliSession,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="One line; unique among projects.")],
     *,
-    system: Prompt = None,
-    items: Items = None,
+    system: _Prompt = None,
+    items: _Items = None,
 ) -> None:
-    """Begin a project.
+    """Create a project.
 
     Prints its id.
     """
-    made = call.grove.create_project(name, system_prompt=_prompt(system) or "", context=items or ())
-    call.out.answer(made.value, made.id, f"began {_told(made)}")
+    made = session.grove.create_project(name, system_prompt=_prompt(system) or "", context=items or ())
+    session.out.result(made.value, made.id, f"created {_described(made)}")
 
 
 def show(
-    call: Call,
-    project: ProjectName,
+    session: CliSession,
+    reference: _ProjectName,
     *,
-    revision: Annotated[int | None, typer.Option("--revision", "-r", min=1, help="As it was then.")] = None,
+    revision: Annotated[
+        int | None, typer.Option("--revision", "-r", min=1, help="An earlier revision.")
+    ] = None,
 ) -> None:
     """Print a project: its prompt, its context, its trees."""
-    found = call.grove.project(project)
-    value = found.value if revision is None else found.at(revision)
-    trees = found.trees
-    if call.out.as_json:
-        call.out.json({"project": value, "trees": [tree.id for tree in trees]})
+    project = session.grove.project(reference)
+    value = project.value if revision is None else project.at(revision)
+    trees = project.trees
+    if session.out.as_json:
+        session.out.json({"project": value, "trees": [tree.id for tree in trees]})
         return
-    call.out.talk(f"{quoted(value.name)} at revision {value.revision}")
+    session.out.message(f"{quoted(value.name)} at revision {value.revision}")
     if value.system_prompt:
-        call.out.text(value.system_prompt)
+        session.out.text(value.system_prompt)
     for item in value.context:
-        call.out.text(_named(call, item))
+        session.out.text(_named(session, item))
     for tree in trees:
-        call.out.text(f"tree:{tree.title}")
+        session.out.text(f"tree:{tree.title}")
 
 
-def _named(call: Call, item: ProjectItem) -> str:
-    """An item as it is written; a document by its title, while it has one."""
+def _named(session: CliSession, item: ProjectItem) -> str:
+    """An item as an argument; a document by its title, if it can be read."""
     reference = item.reference
     if item.kind is ProjectItemKind.DOCUMENT:
         try:
-            reference = call.grove.document(reference).title
+            reference = session.grove.document(reference).title
         except WeftError:
             # Deleted, or not for this agent: its id still says which one it was.
             reference = item.reference
-    return _WRITTEN[item.kind] + reference
+    return _PREFIXES[item.kind] + reference
 
 
 def change(
-    call: Call,
-    project: ProjectName,
+    session: CliSession,
+    reference: _ProjectName,
     *,
-    name: Annotated[str | None, typer.Option("--name", "-n", metavar="NAME", help="Another name.")] = None,
-    system: Prompt = None,
-    items: Items = None,
-    no_context: Annotated[bool, flag("--no-context", help="Take all context away.")] = False,
-    revision: Annotated[
-        int | None, typer.Option("--revision", "-r", min=1, help="The revision you started from.")
-    ] = None,
+    name: Annotated[str | None, typer.Option("--name", "-n", metavar="NAME", help="A new name.")] = None,
+    system: _Prompt = None,
+    items: _Items = None,
+    no_context: Annotated[bool, flag("--no-context", help="Remove all context.")] = False,
+    revision: StartingRevision = None,
 ) -> None:
-    """Give a project another name, prompt or context; what is not given stays.
+    """Change a project's name, prompt or context; options not given stay as they are.
 
-    With --revision nothing is overwritten if somebody changed it since.
+    With --revision nothing is overwritten if the project changed since.
     """
     if name is None and system is None and items is None and not no_context:
-        raise InvalidInputError("change what?", hint="give --name, --system, --context or --no-context")
-    found = call.grove.project(project)
-    if revision is not None and revision != found.revision:
+        raise InvalidInputError("nothing to change", hint="give --name, --system, --context or --no-context")
+    project = session.grove.project(reference)
+    if revision is not None and revision != project.revision:
         raise ConflictError(
-            f"{found.name!r} is at revision {found.revision}, you started from {revision}",
-            hint="read it again and put your changes into the newer one",
+            f"{project.name!r} is at revision {project.revision}; you started from {revision}",
+            hint="read it again and apply your changes to the new revision",
         )
-    after = found.change(
+    after = project.change(
         name=name, system_prompt=_prompt(system), context=[] if no_context and not items else items
     )
-    call.out.answer(after.value, str(after.revision), f"changed {_told(after)}")
+    session.out.result(after.value, str(after.revision), f"changed {_described(after)}")
 
 
-def add(call: Call, project: ProjectName, tree: TreeName = None) -> None:
-    """Let a tree belong to a project."""
-    handle = call.tree if tree is None else call.grove.tree(tree)
-    after = call.grove.project(project).add(handle)
-    call.out.answer(
-        after.value, after.id, f"{quoted(after.title)} belongs to {quoted(after.value.project or '')}"
-    )
+def add(session: CliSession, reference: _ProjectName, tree: _TreeName = None) -> None:
+    """Add a tree to a project."""
+    handle = session.tree_or_current(tree)
+    after = session.grove.project(reference).add(handle)
+    message = f"added {quoted(after.title)} to {quoted(after.value.project or '')}"
+    session.out.result(after.value, after.id, message)
 
 
-def remove(call: Call, project: ProjectName, tree: TreeName = None) -> None:
-    """Take a tree out of a project."""
-    handle = call.tree if tree is None else call.grove.tree(tree)
-    found = call.grove.project(project)
-    if handle.value.project != found.name:
-        raise InvalidInputError(f"{quoted(handle.title)} does not belong to {quoted(found.name)}")
-    after = found.remove(handle)
-    call.out.answer(after.value, after.id, f"took {quoted(after.title)} out of {quoted(found.name)}")
+def remove(session: CliSession, reference: _ProjectName, tree: _TreeName = None) -> None:
+    """Remove a tree from a project."""
+    handle = session.tree_or_current(tree)
+    project = session.grove.project(reference)
+    if handle.value.project != project.name:
+        raise InvalidInputError(f"{quoted(handle.title)} is not in {quoted(project.name)}")
+    after = project.remove(handle)
+    session.out.result(after.value, after.id, f"removed {quoted(after.title)} from {quoted(project.name)}")
 
 
-def archive(
-    call: Call,
-    project: ProjectName,
-    *,
-    undo: Annotated[bool, flag("--undo", help="Take it out again.")] = False,
-) -> None:
-    """Put a project away; its trees stay in it."""
-    found = call.grove.project(project)
+def archive(session: CliSession, reference: _ProjectName, *, undo: Restore = False) -> None:
+    """Archive a project; its trees stay in it."""
+    project = session.grove.project(reference)
     if undo:
-        found.unarchive()
+        project.unarchive()
     else:
-        found.archive()
-    after: Project = call.grove.project(found.id).value
-    trees = counted(len(found.trees), "tree")
-    done = "took out" if undo else "put away"
-    call.out.answer(after, after.id, f"{done} {quoted(after.name)}, with {trees}")
+        project.archive()
+    after = session.grove.project(project.id).value
+    trees = counted(len(project.trees), "tree")
+    done = "restored" if undo else "archived"
+    session.out.result(after, after.id, f"{done} {quoted(after.name)} with {trees}")
 
 
 def add_to(app: typer.Typer) -> None:
-    family = group(app, "project", ls, panel="References")
-    command(family, "ls", ls)
-    command(family, "new", new, creates=True)
-    command(family, "show", show)
-    command(family, "change", change)
-    command(family, "add", add)
-    command(family, "remove", remove)
-    command(family, "archive", archive)
+    commands = group(app, "project", ls, panel="References")
+    for function in (ls, new, show, change, add, remove, archive):
+        command(commands, function.__name__, function)

@@ -1,4 +1,4 @@
-"""Showing that things are as they were written: verify, provenance, timestamp, authority."""
+"""Provenance: verify, provenance, timestamp, authority."""
 
 import sys
 from datetime import datetime
@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.call import Call
-from weft.cli.command import command, flag, group
-from weft.cli.completing import complete_nodes
-from weft.cli.output import Column, Piece
-from weft.cli.progress import progress_bar
-from weft.cli.wording import where
-from weft.cli.writing import NodeName
+from weft.cli.arguments import NodeName, flag, node_argument
+from weft.cli.command import command, group
+from weft.cli.formatting import where
+from weft.cli.output import Column, Piece, progress_bar
+from weft.cli.session import CliSession
 from weft.errors import CODES, InvalidInputError, NotFoundError
 from weft.tree.node_labels import counted
 
@@ -31,22 +29,18 @@ _EXITS = {"invalid": CODES["STORAGE"].exit, "incomplete": CODES["NOT_FOUND"].exi
 
 
 def verify(
-    call: Call,
+    session: CliSession,
     reference: Annotated[
         str | None,
-        typer.Argument(
+        node_argument(
+            "A node with everything it was written from, or a tree; default: the whole grove.",
             metavar="NODE|TREE",
-            help="A node with all it was written from, or a tree; else the whole grove.",
-            autocompletion=complete_nodes,
         ),
     ] = None,
     *,
-    only: Annotated[bool, flag("--node", help="Just that node.")] = False,
-    quick: Annotated[
-        bool, flag("--quick", help="Skip the database's check of indexes against tables (whole grove).")
-    ] = False,
+    only: Annotated[bool, flag("--node", help="Only that node.")] = False,
     bundle: Annotated[
-        Path | None, typer.Option("--bundle", metavar="FILE", help="A bundle from anywhere; needs no grove.")
+        Path | None, typer.Option("--bundle", metavar="FILE", help="Verify a bundle; needs no grove.")
     ] = None,
     trust: Annotated[
         Path | None,
@@ -54,14 +48,17 @@ def verify(
             "--trust", metavar="FILE", help="Certificates (PEM) to check a bundle's timestamps against."
         ),
     ] = None,
+    quick: Annotated[
+        bool, flag("--quick", help="Skip the database's check of indexes against tables (whole grove).")
+    ] = False,
 ) -> None:
-    """Check that everything is as it was written.
+    """Verify that nothing was changed after it was written.
 
-    Says valid, invalid (and what differs), or incomplete (and what is missing). The exit
-    code is 0 only where it is valid.
+    Prints valid, invalid (and what differs), or incomplete (and what is missing). The exit code is 0 only
+    for valid.
     """
     if bundle is not None:
-        from weft.provenance.bundle import verify_bundle  # noqa: PLC0415 - brings cryptography along
+        from weft.provenance.bundle import verify_bundle  # noqa: PLC0415 - cryptography is large
 
         if reference is not None or only or quick:
             raise InvalidInputError("--bundle takes no node or tree, and no --quick")
@@ -69,26 +66,26 @@ def verify(
         with progress_bar("verifying") as progress:
             report = verify_bundle(bundle, progress, trust=certificates)
         if report.timestamps and trust is None:
-            call.out.talk("timestamps are checked against the bundle's own certificates; --trust names yours")
-        _tell(call, report, f"in {bundle.name}")
+            session.out.message(
+                "timestamps are checked against the bundle's own certificates; give yours with --trust"
+            )
+        _show_report(session, report, f"in {bundle.name}")
         return
     if trust is not None:
-        raise InvalidInputError(
-            "--trust goes with --bundle", hint="a grove knows its authorities' certificates"
-        )
+        raise InvalidInputError("--trust needs --bundle", hint="a grove has its authorities' certificates")
     with progress_bar("verifying") as progress:
-        if reference is None and call.choices.tree is None:
-            report, place = call.grove.verify(progress, quick=quick), "in the grove"
+        if reference is None and session.options.tree is None:
+            report, place = session.grove.verify(progress, quick=quick), "in the grove"
         else:
-            tree, node = call.place(reference)
+            tree, node = session.place(reference)
             place = where(tree.title)
             report = tree.verify(progress) if node is None else node.verify(path=not only, progress=progress)
-    _tell(call, report, place)
+    _show_report(session, report, place)
 
 
-def _tell(call: Call, report: "Report", place: str) -> None:
-    if call.out.as_json:
-        call.out.json(report)
+def _show_report(session: CliSession, report: "Report", place: str) -> None:
+    if session.out.as_json:
+        session.out.json(report)
     else:
         counts = [counted(report.nodes, "node")]
         for number, noun in (
@@ -101,24 +98,24 @@ def _tell(call: Call, report: "Report", place: str) -> None:
                 counts.append(
                     f"{number:,} bodies" if noun == "body" and number != 1 else counted(number, noun)
                 )
-        told = ", ".join(counts)
-        call.out.line(
-            [Piece(str(report.verdict), _STYLES[report.verdict]), Piece(f"  {told} {place}", "dim")]
+        counts_text = ", ".join(counts)
+        session.out.line(
+            [Piece(str(report.verdict), _STYLES[report.verdict]), Piece(f"  {counts_text} {place}", "dim")]
         )
         for finding in report.findings[:_SHOWN]:
-            call.out.text(f"  {finding}")
+            session.out.text(f"  {finding}")
         for line in report.unchecked:
-            call.out.talk(f"not checked: {line}")
+            session.out.message(f"not checked: {line}")
         rest = len(report.findings) - _SHOWN + report.more
         if rest > 0:
-            call.out.text(f"  … and {rest:,} more; --json lists them", "dim")
+            session.out.text(f"  … and {rest:,} more; --json lists them", "dim")
     if not report.valid:
-        call.out.flush()
+        session.out.flush()
         raise typer.Exit(_EXITS[report.verdict])
 
 
 def provenance(
-    call: Call,
+    session: CliSession,
     reference: NodeName,
     *,
     raw: Annotated[bool, flag("--raw", help="Print the provider's raw response, to the byte.")] = False,
@@ -126,42 +123,44 @@ def provenance(
     bundle: Annotated[
         Path | None,
         typer.Option(
-            "--bundle", metavar="FILE", help="Write all the evidence to one file for others to verify."
+            "--bundle", metavar="FILE", help="Write all evidence to one file, to verify it elsewhere."
         ),
     ] = None,
 ) -> None:
-    """Show where a node comes from: its chain, its timestamps, what was asked and what came back."""
+    """Show a node's origin: its chain, its timestamps, the request and the response."""
     if sum((raw, request, bundle is not None)) > 1:
         raise InvalidInputError("--raw, --request and --bundle exclude each other")
-    node = call.node(reference)
-    evidence, tree = call.grove.evidence, node.value.tree_id
+    node = session.node(reference)
+    evidence, tree = session.grove.evidence, node.value.tree_id
     if raw or request:
-        found = evidence.raw_response(tree, node.id) if raw else evidence.request(tree, node.id)
-        if found is None:
+        body = evidence.raw_response(tree, node.id) if raw else evidence.request(tree, node.id)
+        if body is None:
             what = "raw response" if raw else "request"
-            raise NotFoundError(f"[{node.local_id}] has no {what}", hint="only what a model wrote has one")
-        call.out.flush()
-        sys.stdout.buffer.write(found)
+            raise NotFoundError(
+                f"[{node.local_id}] has no {what}", hint="only nodes written by a model have one"
+            )
+        session.out.flush()
+        sys.stdout.buffer.write(body)
         return
     if bundle is not None:
         with progress_bar("bundling") as progress:
             count = evidence.write_bundle(tree, node.id, bundle, progress)
-        told = f"wrote {counted(count, 'node')} to {bundle}; weft verify --bundle checks it anywhere"
-        call.out.answer({"bundle": str(bundle), "nodes": count}, str(bundle), told)
+        message = f"wrote {counted(count, 'node')} to {bundle}; verify it anywhere: weft verify --bundle"
+        session.out.result({"bundle": str(bundle), "nodes": count}, str(bundle), message)
         return
     with progress_bar("verifying") as progress:
         shown = evidence.provenance(tree, node.id, progress)
-    if call.out.as_json:
-        call.out.json(shown)
+    if session.out.as_json:
+        session.out.json(shown)
         return
     for name, value, style in _facts(shown):
-        call.out.line([Piece(f"{name:<12}", "dim"), Piece(value, style, gives=True)])
+        session.out.line([Piece(f"{name:<12}", "dim"), Piece(value, style, shrinks=True)])
     for finding in shown.report.findings[:_SHOWN]:
-        call.out.text(f"  {finding}")
+        session.out.text(f"  {finding}")
 
 
 def _facts(shown: "Provenance") -> list[tuple[str, str, str]]:
-    """What there is to say, one line each."""
+    """Name, value and style of each line."""
     rows = [
         ("node", f"[{shown.local_id}] {shown.node_id}", ""),
         ("author", f"{shown.author} ({shown.author_type})", ""),
@@ -177,7 +176,7 @@ def _facts(shown: "Provenance") -> list[tuple[str, str, str]]:
     )
     rows.extend(("time", _stamp(stamp), "") for stamp in shown.timestamps)
     if not shown.timestamps:
-        rows.append(("time", "not certified by anyone outside", "dim"))
+        rows.append(("time", "not certified", "dim"))
     if shown.provider is not None:
         rows += _response(shown)
     return rows
@@ -188,8 +187,8 @@ def _response(shown: "Provenance") -> list[tuple[str, str, str]]:
     if shown.request_id is not None:
         rows.append(("request id", shown.request_id, ""))
     if shown.requested_at is not None:
-        took = "" if shown.latency_ms is None else f", answered in {shown.latency_ms:,.0f} ms"
-        rows.append(("asked", _moment(shown.requested_at) + took, ""))
+        took = "" if shown.latency_ms is None else f"; answered in {shown.latency_ms:,.0f} ms"
+        rows.append(("requested", _moment(shown.requested_at) + took, ""))
     usage = shown.usage
     if usage is not None:
         parts = [
@@ -221,85 +220,82 @@ def _moment(value: datetime) -> str:
 
 
 def timestamp(
-    call: Call,
+    session: CliSession,
     reference: Annotated[
         str | None,
-        typer.Argument(metavar="NODE", help="The node to certify.", autocompletion=complete_nodes),
+        node_argument("The node to certify."),
     ] = None,
     *,
-    whole: Annotated[
-        bool, flag("--all", help="Certify the whole grove: the heads of all its chains.")
-    ] = False,
+    whole: Annotated[bool, flag("--all", help="Certify the whole grove: the heads of all chains.")] = False,
     authority: Annotated[
         list[str] | None,
-        typer.Option("--authority", metavar="URL", help="Only this authority; may be given again."),
+        typer.Option("--authority", metavar="URL", help="Only this authority. Repeatable."),
     ] = None,
-    wait: Annotated[bool, flag("--wait", help="Ask the authorities now, and once.")] = False,
+    wait: Annotated[bool, flag("--wait", help="Query the authorities now, once.")] = False,
 ) -> None:
-    """Have a node, or the whole grove, certified by a timestamp authority.
+    """Have a timestamp authority certify a node, or the whole grove.
 
-    Notes the wish; with --wait it asks at once. Without a node it asks for all that is pending.
-    Only a hash leaves the machine.
+    Records the request; --wait sends it now. Without a node: send all pending requests. Only a hash
+    leaves the machine.
     """
     if reference is not None and whole:
         raise InvalidInputError("--all takes no node")
     chosen = authority or []
-    evidence = call.grove.evidence
+    evidence = session.grove.evidence
     made: list[str] = []
     if whole:
-        made = call.grove.timestamp(*chosen)
+        made = session.grove.timestamp(*chosen)
         stamps = evidence.timestamps
         place = "the grove"
     elif reference is not None:
-        node = call.node(reference)
+        node = session.node(reference)
         made = node.timestamp(*chosen)
         stamps = partial(evidence.timestamps, node.value.tree_id, node.id)
         place = f"[{node.local_id}]"
     else:
-        done = call.grove.fetch_timestamps(everything=True)
-        told = f"certified {done.certified:,}, failed {done.failed:,}, still pending {done.waiting:,}"
-        call.out.answer(done, str(done.waiting), told)
+        done = session.grove.fetch_timestamps(everything=True)
+        message = f"certified {done.certified:,}, failed {done.failed:,}, still pending {done.waiting:,}"
+        session.out.result(done, str(done.waiting), message)
         return
     if wait:
-        call.grove.fetch_timestamps(everything=True)
+        session.grove.fetch_timestamps(everything=True)
     listed = [stamp for stamp in stamps() if stamp.id in made]
     plain = "\n".join(f"{stamp.id}\t{stamp.status}" for stamp in listed)
-    call.out.answer(listed, plain, f"timestamp of {place}: " + "; ".join(_stamp(stamp) for stamp in listed))
+    session.out.result(
+        listed, plain, f"timestamp of {place}: " + "; ".join(_stamp(stamp) for stamp in listed)
+    )
 
 
-def authorities(call: Call) -> None:
-    """Timestamp authorities: who is asked to certify times. None by default."""
-    listed = _authorities(call)
-    if call.out.as_json:
-        call.out.json([{"url": url, "certificates": pem} for url, pem in listed.items()])
-    elif not listed:
-        call.out.talk("no timestamp authority is set; weft authority add URL --trust CERTIFICATES.pem")
-    else:
-        rows = [(url, counted(pem.count("BEGIN CERTIFICATE"), "certificate")) for url, pem in listed.items()]
-        call.out.table([Column("authority", gives=True), Column("trusted by")], rows, rows)
+def authorities(session: CliSession) -> None:
+    """The authorities that certify times. None by default. Alone: list them."""
+    session.out.listing(
+        list(_authorities(session).items()),
+        Column("authority", lambda row: row[0], shrinks=True),
+        Column("trusted by", lambda row: counted(row[1].count("BEGIN CERTIFICATE"), "certificate")),
+        empty="no timestamp authority; add one: weft authority add URL --trust CERTIFICATES.pem",
+        wire=lambda row: {"url": row[0], "certificates": row[1]},
+    )
 
 
-def _authorities(call: Call) -> dict[str, str]:
-    from weft.runtime.evidence.timestamps import authorities_of  # noqa: PLC0415 - brings cryptography along
+def _authorities(session: CliSession) -> dict[str, str]:
+    from weft.runtime.evidence.timestamps import authorities_of  # noqa: PLC0415 - cryptography is large
 
-    with call.grove.read.store.read() as session:
-        return {each.url: each.certificates for each in authorities_of(session)}
+    with session.grove.read.store.read() as reader:
+        return {each.url: each.certificates for each in authorities_of(reader)}
 
 
 def add(
-    call: Call,
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where it answers: http:// or https://.")],
+    session: CliSession,
+    url: Annotated[str, typer.Argument(metavar="URL", help="Its address: http:// or https://.")],
     *,
     trust: Annotated[
         Path,
-        typer.Option(
-            "--trust", metavar="FILE", help="The certificates (PEM) its answers are checked against."
-        ),
+        typer.Option("--trust", metavar="FILE", help="The certificates (PEM) to check its answers against."),
     ],
 ) -> None:
-    """Choose an authority; its certificates come from a file, never from the network."""
-    call.grove.set_authorities({**_authorities(call), url: _certificates(trust)})
-    call.out.answer({"url": url}, url, f"times may be certified by {url}")
+    """Add an authority; its certificates come from a file, never from the network."""
+    session.grove.set_authorities({**_authorities(session), url: _certificates(trust)})
+    session.out.result({"url": url}, url, f"added {url}")
 
 
 def _certificates(path: Path) -> str:
@@ -309,23 +305,23 @@ def _certificates(path: Path) -> str:
         raise InvalidInputError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError:
         raise InvalidInputError(
-            f"{path} holds no PEM certificates", hint="export the authority's certificate as PEM"
+            f"{path} contains no PEM certificates", hint="export the authority's certificate as PEM"
         ) from None
 
 
-def remove(call: Call, url: Annotated[str, typer.Argument(metavar="URL")]) -> None:
-    """Ask an authority no more; what it certified stays."""
-    known = _authorities(call)
+def remove(session: CliSession, url: Annotated[str, typer.Argument(metavar="URL")]) -> None:
+    """Remove an authority; its certificates stay."""
+    known = _authorities(session)
     if url not in known:
-        raise NotFoundError(f"no authority {url[:200]!r}", hint="weft authority shows them")
+        raise NotFoundError(f"no authority {url[:200]!r}", hint="weft authority lists them")
     del known[url]
-    call.grove.set_authorities(known)
-    call.out.answer({"url": url}, url, f"{url} is not asked any more")
+    session.grove.set_authorities(known)
+    session.out.result({"url": url}, url, f"removed {url}")
 
 
 def add_to(app: typer.Typer) -> None:
     for function in (verify, provenance, timestamp):
         command(app, function.__name__, function, panel=_PANEL)
-    family = group(app, "authority", authorities, panel=_PANEL)
-    command(family, "add", add)
-    command(family, "remove", remove)
+    commands = group(app, "authority", authorities, panel=_PANEL)
+    command(commands, "add", add)
+    command(commands, "remove", remove)

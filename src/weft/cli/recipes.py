@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.call import Call
-from weft.cli.command import command, flag, group
-from weft.cli.completing import complete_nodes
-from weft.cli.contexts import read_setting
+from weft.cli.arguments import flag, node_option
+from weft.cli.command import command, group
 from weft.cli.output import Column
-from weft.cli.records import Project, SessionName, User
-from weft.cli.texts import STDIN, read_text
-from weft.errors import InvalidInputError
+from weft.cli.records import ProjectId, SessionId, UserId
+from weft.cli.session import HERE, CliSession
+from weft.cli.text_input import STDIN, read_setting, read_text
+from weft.errors import InvalidInputError, NotFoundError
 from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
-    from weft.context.recipe_run import Followed
     from weft.tree.json import JsonObject, JsonValue
 
 __all__ = ["add_to"]
@@ -25,107 +23,96 @@ __all__ = ["add_to"]
 _PANEL = "Records and recipes"
 
 
-def ls(call: Call) -> None:
-    """Where messages come from, in which order, and which filters run. Alone: list the built-in recipes.
+def ls(session: CliSession) -> None:
+    """Which streams of messages a request reads, in which order, and which filters run. Alone: list the built-in recipes.
 
-    In a pipe: name, streams and filters, with tabs between.
+    In a pipe: name, streams and filters, separated by tabs.
     """
-    from weft.context.recipe import PRESETS  # noqa: PLC0415 - the engine is loaded by who asks it
+    from weft.context.recipe import PRESETS  # noqa: PLC0415 - loads with the engine
 
-    if call.out.as_json:
-        call.out.json({name: model.to_wire() for name, model in PRESETS.items()})
+    if session.out.as_json:
+        session.out.json({name: model.to_wire() for name, model in PRESETS.items()})
         return
-    rows = [
-        (
-            name,
-            ", ".join(leaf.name for leaf in model.leaves()),
-            ", ".join(entry.name for entry in model.filters),
-        )
-        for name, model in sorted(PRESETS.items())
-    ]
-    call.out.table((Column("name"), Column("streams"), Column("filters", gives=True)), rows, rows)
+    session.out.table(
+        sorted(PRESETS.items()),
+        Column("name", lambda row: row[0]),
+        Column("streams", lambda row: ", ".join(leaf.name for leaf in row[1].leaves())),
+        Column("filters", lambda row: ", ".join(entry.name for entry in row[1].filters), shrinks=True),
+    )
 
 
-def show(call: Call, name: Annotated[str, typer.Argument(metavar="NAME", help="A built-in recipe.")]) -> None:
-    """Print a built-in recipe as JSON: to begin one of your own from."""
-    from weft.context.recipe import PRESETS  # noqa: PLC0415
-    from weft.errors import NotFoundError  # noqa: PLC0415
+def show(
+    session: CliSession, name: Annotated[str, typer.Argument(metavar="NAME", help="A built-in recipe.")]
+) -> None:
+    """Print a built-in recipe as JSON, as a start for your own."""
+    from weft.context.recipe import PRESETS  # noqa: PLC0415 - loads with the engine
 
     model = PRESETS.get(name)
     if model is None:
         raise NotFoundError(f"no recipe {name!r}", hint=f"recipes are {', '.join(sorted(PRESETS))}")
-    if call.out.as_json:
-        call.out.json({"model": model.to_wire()})
+    if session.out.as_json:
+        session.out.json({"model": model.to_wire()})
     else:
-        call.out.text(json.dumps({"model": model.to_wire()}, indent=2, ensure_ascii=False))
+        session.out.text(json.dumps({"model": model.to_wire()}, indent=2, ensure_ascii=False))
 
 
 def run(
-    call: Call,
+    session: CliSession,
     recipe: Annotated[
         str, typer.Argument(metavar="FILE|NAME", help="JSON or YAML, - for stdin; or a built-in recipe.")
     ] = STDIN,
     *,
-    node: Annotated[
-        str | None,
-        typer.Option(
-            "--node", metavar="NODE", help="Over the path to this node.", autocompletion=complete_nodes
-        ),
-    ] = None,
+    node: Annotated[str | None, node_option("--node", help="Read the path to this node.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Of the path: limit, strategy, …; may be repeated."),
+        typer.Option("--set", metavar="NAME=VALUE", help="An option of the path: limit, … Repeatable."),
     ] = None,
-    user: User = None,
-    project: Project = None,
-    session: SessionName = None,
-    manifest: Annotated[bool, flag("--manifest", help="The account instead of the messages.")] = False,
+    user: UserId = None,
+    project: ProjectId = None,
+    session_id: SessionId = None,
+    manifest: Annotated[bool, flag("--manifest", help="Print the manifest, not the messages.")] = False,
 ) -> None:
-    """Follow a recipe.
+    """Run a recipe.
 
-    Prints the messages, one JSON object on each line; what each source gave and each filter did is said beside.
+    Prints the messages, one JSON object a line; messages on stderr say what each source gave and each
+    filter did.
     """
-    body = _body(call, recipe, node, settings or [])
-    done = call.grove.recipes.run(body, user=user, project=project, session=session)
-    if call.out.as_json:
-        call.out.json({"messages": done.messages, "manifest": done.manifest.to_wire()})
+    body = _body(session, recipe, node, settings or [])
+    done = session.grove.recipes.run(body, user=user, project=project, session=session_id)
+    if session.out.as_json:
+        session.out.json({"messages": done.messages, "manifest": done.manifest.to_wire()})
         return
     if manifest:
         for entry in done.manifest:
-            call.out.text(f"{entry.kind}\t{entry.outcome}\t{entry.id}\t{entry.tokens}\t{entry.reason}")
+            session.out.text(f"{entry.kind}\t{entry.outcome}\t{entry.id}\t{entry.tokens}\t{entry.reason}")
     else:
         for message in done.messages:
-            call.out.json_line(message)
-    _tell(call, done)
+            session.out.json_line(message)
+    for served in done.served:
+        session.out.message(served.reason)
+    for step in done.steps:
+        session.out.message(f"{step.name}: {step.reason}")
+    session.out.message(f"{counted(len(done.messages), 'message')}, {done.manifest.tokens:,} tokens")
 
 
-def _body(call: Call, recipe: str, node: str | None, settings: list[str]) -> "JsonObject":
-    from weft.context.recipe import PRESETS  # noqa: PLC0415
+def _body(session: CliSession, recipe: str, node: str | None, settings: list[str]) -> "JsonObject":
+    from weft.context.recipe import PRESETS  # noqa: PLC0415 - loads with the engine
     from weft.interop.recipe_file import read_recipe_text  # noqa: PLC0415 - few commands read YAML
 
     body: JsonValue = {"presetId": recipe} if recipe in PRESETS else read_recipe_text(read_text(recipe))
     if not isinstance(body, Mapping):
         raise InvalidInputError("a recipe is an object", hint="weft recipe show TopicContext prints one")
-    wishes = dict(read_setting(each) for each in settings)
-    if node is None and (wishes or (recipe in PRESETS and recipe != "TopicContext")):
-        node = "."
+    options = dict(read_setting(each) for each in settings)
+    if node is None and (options or (recipe in PRESETS and recipe != "TopicContext")):
+        node = HERE
     if node is None:
         return body
-    place = call.node(node)
-    kala = {"kind": "Path", "treeId": place.value.tree_id, "nodeId": place.id, **wishes}
+    place = session.node(node)
+    kala = {"kind": "Path", "treeId": place.value.tree_id, "nodeId": place.id, **options}
     return {**body, "kala": kala}
 
 
-def _tell(call: Call, done: "Followed") -> None:
-    for served in done.served:
-        call.out.talk(served.reason)
-    for step in done.steps:
-        call.out.talk(f"{step.name}: {step.reason}")
-    tokens = done.manifest.tokens
-    call.out.talk(f"{counted(len(done.messages), 'message')}, {tokens:,} tokens")
-
-
 def add_to(app: typer.Typer) -> None:
-    family = group(app, "recipe", ls, panel=_PANEL)
+    commands = group(app, "recipe", ls, panel=_PANEL)
     for function in (ls, show, run):
-        command(family, function.__name__, function)
+        command(commands, function.__name__, function)

@@ -1,16 +1,15 @@
-"""`weft stats`: what requests were made of, what a cache made of them, what other settings would have."""
+"""Statistics of a tree's requests: stats."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.call import Call
+from weft.cli.arguments import agent_option, node_argument
 from weft.cli.command import command
-from weft.cli.completing import complete_agents, complete_nodes
-from weft.cli.layers import COLOURS, layer_bar
-from weft.cli.output import Column, Piece
-from weft.cli.progress import progress_bar
-from weft.cli.wording import quoted
+from weft.cli.context_display import LAYERS, bar
+from weft.cli.formatting import quoted
+from weft.cli.output import Column, Output, Piece, progress_bar
+from weft.cli.session import CliSession
 from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
@@ -19,25 +18,16 @@ if TYPE_CHECKING:
 
 __all__ = ["add_to"]
 
-_SHORTEST = 20
-_LAYERS = {"L1_SYSTEM": "L1", "L2_LIBRARY": "L2", "L4_HISTORY": "L4", "L3_TURN": "L3", "L5_USER": "L5"}
+_NARROWEST = 20
 
 
 def stats(
-    call: Call,
+    session: CliSession,
     reference: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NODE",
-            help="A tree, or the end of a branch of it. Else where you stand.",
-            autocompletion=complete_nodes,
-        ),
+        str | None, node_argument("A tree, or the end of one of its branches. Default: the current node.")
     ] = None,
     *,
-    agent: Annotated[
-        str | None,
-        typer.Option("--agent", metavar="AGENT", help="Whose cache counts.", autocompletion=complete_agents),
-    ] = None,
+    agent: Annotated[str | None, agent_option("--agent", help="The agent whose cache counts.")] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="TOKENS", help="The budget to try settings with.")
     ] = None,
@@ -48,119 +38,97 @@ def stats(
         int, typer.Option("--turns", metavar="N", min=0, help="Try other settings on the last N turns.")
     ] = 30,
 ) -> None:
-    """Show what a tree's requests were made of, and how much of them was cached.
+    """Show what a tree's requests consisted of, and how much of them was cached.
 
-    For the tree and each branch: tokens by layer, the share that was expected to be cached and
-    the share that providers reported; and the turns at which L1 or L2 changed without a recorded
-    reason. Then what the same turns would have cost with other
-    settings, in tokens at the full price (reading from a cache costs 0.1, writing to it 1.25).
+    For the tree and each branch: tokens by layer, the expected share of cached tokens and the share
+    that providers reported; and the turns at which L1 or L2 changed without a recorded reason. Then the
+    cost of the same turns with other settings, in tokens at the full price (a cache read costs 0.1, a
+    cache write 1.25).
     """
-    from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - the engine
-    from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415
+    from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - loads with the engine
+    from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415 - loads with the engine
 
-    tree, node = call.place(reference)
+    tree, node = session.place(reference)
     wishes: LayerWishes = {"agent": agent, "limit": limit, "window": window}
     with progress_bar("trying other settings") as progress:
-        found = tree_stats(
-            call.grove.layers,
+        statistics = tree_stats(
+            session.grove.layers,
             tree.id,
             layer_options_from(wishes),
             node=None if node is None else node.id,
             turns=turns,
             progress=progress,
         )
-    if call.out.as_json:
-        call.out.json(found)
+    if session.out.as_json:
+        session.out.json(statistics)
         return
-    _draw(call, found)
-    for note in found.notes:
-        call.out.talk(f"note: {note}")
+    _draw(session.out, statistics)
+    session.out.notes(statistics.notes)
 
 
-def _draw(call: Call, found: "TreeStats") -> None:
-    whole = found.requests
-    call.out.line(
+def _draw(out: Output, statistics: "TreeStats") -> None:
+    whole = statistics.requests
+    out.line(
         [
-            Piece(quoted(found.title), "bold"),
+            Piece(quoted(statistics.title), "bold"),
             Piece(f"  {counted(whole.count, 'request')}, {whole.tokens:,} tokens"),
         ]
     )
-    if call.out.terminal and whole.count:
-        width = max(_SHORTEST, call.out.width - 18)
-        call.out.line(
-            [
-                Piece("layers     ", "dim"),
-                *layer_bar([(name, whole.in_layer(name)) for name in COLOURS], width),
-            ]
-        )
-        call.out.line([Piece("expected   ", "dim"), *_share_bar(whole.predicted_share, width)])
-        if whole.reported_share is not None:
-            call.out.line([Piece("reported   ", "dim"), *_share_bar(whole.reported_share, width)])
+    if out.terminal and whole.count:
+        _draw_bars(out, whole)
     if whole.count:
-        rows = [("all", whole), *((f"[{each.leaf}]", each.requests) for each in found.branches)]
-        lines = [_row(name, requests) for name, requests in rows]
-        call.out.table(
-            (
-                Column("branch"),
-                Column("requests", number=True),
-                Column("tokens", number=True),
-                *(Column(short, number=True) for short in _LAYERS.values()),
-                Column("expected", number=True),
-                Column("reported", number=True),
-            ),
-            lines,
-            lines,
+        out.table(
+            [("all", whole), *((f"[{each.leaf}]", each.requests) for each in statistics.branches)],
+            Column("branch", lambda row: row[0]),
+            Column("requests", lambda row: f"{row[1].count:,}", number=True),
+            Column("tokens", lambda row: f"{row[1].tokens:,}", number=True),
+            *(_layer_column(layer) for layer in LAYERS),
+            Column("expected", lambda row: _percent(row[1].predicted_share), number=True),
+            Column("reported", lambda row: _percent(row[1].reported_share), number=True),
         )
     else:
-        call.out.talk("nothing was sent from this tree yet")
-    if found.unstable:
-        lines = [(f"[{each.node}]", each.layer, each.segment) for each in found.unstable]
-        call.out.line([Piece("the cache was lost without a recorded reason", "yellow")])
-        call.out.table((Column("turn"), Column("layer"), Column("from", gives=True)), lines, lines)
-    if found.variants:
-        lines = [
-            (
-                each.library,
-                "exact" if each.step == 0 else f"steps of {each.step:g}",
-                f"{each.cost:,.0f}",
-                f"{100 * each.cached:.0f} %",
-                "as it is" if each.current else f"{100 * each.saved:+.0f} %",
-            )
-            for each in found.variants
-        ]
-        call.out.line([Piece(f"the last {counted(found.turns, 'turn')} with other settings", "dim")])
-        call.out.table(
-            (
-                Column("library"),
-                Column("cuts"),
-                Column("cost", number=True),
-                Column("cached", number=True),
-                Column("saves", number=True),
+        out.message("nothing was sent from this tree yet")
+    if statistics.unstable:
+        out.line([Piece("the cache was lost without a recorded reason", "yellow")])
+        out.table(
+            statistics.unstable,
+            Column("turn", lambda each: f"[{each.node}]"),
+            Column("layer", lambda each: each.layer),
+            Column("from", lambda each: each.segment, shrinks=True),
+        )
+    if statistics.variants:
+        out.line([Piece(f"the last {counted(statistics.turns, 'turn')} with other settings", "dim")])
+        out.table(
+            statistics.variants,
+            Column("library", lambda each: each.library),
+            Column("cuts", lambda each: "exact" if each.step == 0 else f"steps of {each.step:g}"),
+            Column("cost", lambda each: f"{each.cost:,.0f}", number=True),
+            Column("cached", lambda each: _percent(each.cached), number=True),
+            Column(
+                "saves",
+                lambda each: "current" if each.current else f"{100 * each.saved:+.0f} %",
+                number=True,
             ),
-            lines,
-            lines,
         )
 
 
-def _row(name: str, requests: "Requests") -> tuple[str, ...]:
-    reported = requests.reported_share
-    return (
-        name,
-        f"{requests.count:,}",
-        f"{requests.tokens:,}",
-        *(f"{requests.in_layer(layer):,}" for layer in _LAYERS),
-        f"{100 * requests.predicted_share:.0f} %",
-        "" if reported is None else f"{100 * reported:.0f} %",
-    )
+def _draw_bars(out: Output, requests: "Requests") -> None:
+    width = max(_NARROWEST, out.width - 18)
+    sizes = [(name, requests.in_layer(name)) for name in LAYERS]
+    out.line([Piece("layers     ", "dim"), *bar(sizes, LAYERS, width)])
+    for name, share in (("expected", requests.predicted_share), ("reported", requests.reported_share)):
+        if share is not None:
+            filled = round(min(1.0, share) * width)
+            blocks = [Piece("█" * filled, "green"), Piece("░" * (width - filled), "dim")]
+            out.line([Piece(f"{name}   ", "dim"), *blocks, Piece(f" {_percent(share)}")])
 
 
-def _share_bar(share: float, width: int) -> list[Piece]:
-    filled = round(min(1.0, share) * width)
-    return [
-        Piece("█" * filled, "green"),
-        Piece("░" * (width - filled), "dim"),
-        Piece(f" {100 * share:.0f} %"),
-    ]
+def _layer_column(layer: str) -> "Column[tuple[str, Requests]]":
+    return Column(layer[:2], lambda row: f"{row[1].in_layer(layer):,}", number=True)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.0f} %"
 
 
 def add_to(app: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""A terminal in which one line after another is taken: what chats and collaborations share."""
+"""Interactive sessions in a terminal: typed turns and streamed answers."""
 
 import contextlib
 import importlib
@@ -7,31 +7,173 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from weft.cli.call import Call
+from weft.cli.formatting import quoted, shortened
 from weft.cli.output import visible
-from weft.cli.texts import person_is_there
-from weft.cli.wording import quoted, shortened
-from weft.errors import InvalidInputError, NotFoundError, WeftError
+from weft.cli.session import CliSession
+from weft.cli.text_input import is_interactive
+from weft.errors import InvalidInputError, NotFoundError, ProviderError, WeftError
+from weft.tree.node import Status
+from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
+    from weft.commands.reply import Result
+    from weft.grove.generations import Stream
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
+    from weft.runtime.generation.stream import GenerationEvent, Slot
+    from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["Terminal", "place_to_go_on_at", "tree_to_go_on_in"]
+__all__ = [
+    "Terminal",
+    "failure_to_wire",
+    "result_to_wire",
+    "show_nodes",
+    "show_stream",
+    "starting_place",
+]
 
 _QUOTE = '"""'
 
 
-def tree_to_go_on_in(call: Call, reference: str | None) -> "TreeHandle | None":
-    """The tree that is meant, standing where it says; None where nothing is there and nothing was named."""
-    tree, _ = place_to_go_on_at(call, reference)
-    return tree
+class _StreamDisplay:
+    """Shows the first unfinished continuation live; the others wait until it ends."""
+
+    def __init__(self, session: CliSession) -> None:
+        self._session = session
+        self._slots: tuple[Slot, ...] = ()
+        self._waiting: dict[int, list[str]] = {}
+        self._over: set[int] = set()
+        self._now = 0
+        self._begun = False
+        self._ends_line = True
+
+    def show(self, event: "GenerationEvent") -> None:
+        from weft.runtime.generation.stream import (  # noqa: PLC0415 - loads with the grove
+            Failed,
+            NodeCompleted,
+            Retrying,
+            Started,
+            TextChunk,
+        )
+
+        match event:
+            case Started():
+                self._slots = event.slots
+            case TextChunk():
+                self._add(event.slot, event.text)
+            case NodeCompleted():
+                if not self._slots:
+                    # The result of an earlier call with the same key: its text comes whole.
+                    self._add(event.slot, event.node.text)
+                self._end(event.slot)
+            case Failed():
+                for slot in event.slots:
+                    self._end(slot)
+            case Retrying():
+                self._session.out.message(f"{event.error.message}: retrying in {event.wait:.1f} s")
+            case _:
+                pass
+
+    def _add(self, slot: int, text: str) -> None:
+        if slot == self._now:
+            self._write(text)
+        else:
+            self._waiting.setdefault(slot, []).append(text)
+
+    def _end(self, slot: int) -> None:
+        self._over.add(slot)
+        while self._now in self._over:
+            self.finish_line()
+            self._now += 1
+            self._begun = False
+            self._write("".join(self._waiting.pop(self._now, ())))
+
+    def _write(self, text: str) -> None:
+        if not text:
+            return
+        if not self._begun:
+            self._begin()
+        # Noted first: after an interrupt in between, the line is still ended.
+        self._ends_line = text.endswith("\n")
+        sys.stdout.write(visible(text) if self._session.out.terminal else text)
+        sys.stdout.flush()
+
+    def _begin(self) -> None:
+        self._begun = True
+        if len(self._slots) <= 1:
+            return
+        if self._now:
+            sys.stdout.write("\n")
+        if self._session.out.terminal and self._now < len(self._slots):
+            slot = self._slots[self._now]
+            self._session.out.text(f"{self._now + 1}/{len(self._slots)} {slot.agent}", "dim")
+
+    def finish_line(self) -> None:
+        if self._begun and not self._ends_line:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+        self._ends_line = True
 
 
-def place_to_go_on_at(call: Call, reference: str | None) -> tuple["TreeHandle | None", "NodeHandle | None"]:
-    """The same, and the node that was named, if one was."""
+def show_stream(session: CliSession, stream: "Stream", *, quiet: bool = False) -> bool:
+    """Print a stream until it ends; Ctrl-C stops it and keeps what came. True if it was stopped."""
+    display = _StreamDisplay(session)
+    stopped = False
     try:
-        tree, node = call.place(reference)
+        try:
+            for event in stream:
+                if not quiet:
+                    display.show(event)
+        except KeyboardInterrupt:
+            stopped = True
+            stream.stop()
+            for event in stream:
+                if not quiet:
+                    display.show(event)
+    finally:
+        display.finish_line()
+    return stopped
+
+
+def show_nodes(session: CliSession, stream: "Stream", title: str) -> None:
+    """Messages that name the new nodes and the failures."""
+    names = {agent.id: agent.name for agent in session.grove.read.agents(archived=True)}
+    for node in stream.nodes:
+        cut = ", interrupted" if node.value.status is Status.INTERRUPTED else ""
+        author = names.get(node.value.author_id, "a model")
+        session.out.message(f"{author} wrote [{node.local_id}] in {title}{cut}")
+    for error in stream.failures:
+        session.out.message(f"incomplete: {error.message}")
+
+
+def failure_to_wire(error: WeftError) -> "JsonObject":
+    wire: dict[str, JsonValue] = {"code": error.code, "message": error.message, "hint": error.hint}
+    if isinstance(error, ProviderError):
+        wire["trouble"] = error.trouble.value
+    return wire
+
+
+def result_to_wire(result: "Result") -> "JsonObject":
+    wire: dict[str, JsonValue] = {
+        "command": result.command,
+        "ok": result.ok,
+        "text": result.text,
+        "nodes": list(result.nodes),
+    }
+    if result.error is not None:
+        wire |= {"code": result.error.code, "message": result.error.message, "hint": result.error.hint}
+    return wire
+
+
+def starting_place(
+    session: CliSession, reference: str | None
+) -> tuple["TreeHandle | None", "NodeHandle | None"]:
+    """The tree to continue in, switched to the node that was named, if any.
+
+    Both are None if nothing was named and the grove has no tree.
+    """
+    try:
+        tree, node = session.place(reference)
     except NotFoundError:
         if reference is not None:
             raise
@@ -42,89 +184,84 @@ def place_to_go_on_at(call: Call, reference: str | None) -> tuple["TreeHandle | 
 
 
 class Terminal(ABC):
-    """One tree, a person, and whoever answers."""
+    """A person types turns in one tree, and an agent answers."""
 
-    def __init__(self, call: Call, tree: "TreeHandle | None", agent: str | None) -> None:
-        self._call = call
+    def __init__(self, session: CliSession, tree: "TreeHandle | None", agent: str | None) -> None:
+        self._session = session
         self._tree = tree
         self._agent = agent
 
     @abstractmethod
     def _take(self, turn: str) -> None:
-        """One turn, as it was typed."""
+        """Execute one typed turn."""
 
     def run(self) -> None:
-        """Until there is no more, or it is enough."""
-        if person_is_there():
-            self._call.out.talk("/help says how; Ctrl-D ends")
+        """Take turns until the input ends or /quit is typed."""
+        if is_interactive():
+            self._session.out.message("/help lists the commands; Ctrl-D ends")
         for turn in _typed_turns():
-            if not self._take_safely(turn):
+            if turn.strip() in {"/quit", "/exit", "/q"}:
                 break
+            try:
+                self._take(turn)
+            except WeftError as error:
+                # An error does not end the session.
+                self._session.out.message(f"✗ {error.code}: {error.message}")
+                if error.hint is not None:
+                    self._session.out.message(f"  hint: {error.hint}")
 
-    def _take_safely(self, turn: str) -> bool:
-        """One turn; False at the end. What goes wrong is said, and it goes on."""
-        if turn.strip() in {"/quit", "/exit", "/q"}:
-            return False
-        try:
-            self._take(turn)
-        except WeftError as error:
-            self._call.out.talk(f"✗ {error.code}: {error.message}")
-            if error.hint is not None:
-                self._call.out.talk(f"  hint: {error.hint}")
-        return True
-
-    def _take_usual(self, word: str) -> bool:
-        """What can be typed in every terminal; whether it was that."""
+    def _take_common(self, word: str) -> bool:
+        """Execute a command that every terminal has. False if it is none."""
         match word:
             case "":
                 pass
             case "/undo":
-                done = self._here().undo()
-                self._call.out.talk(f"took back {len(done)} step{'s' if len(done) != 1 else ''}")
+                done = self._current_tree().undo()
+                self._session.out.message(f"undid {counted(len(done), 'step')}")
             case "/where":
-                self._show(self._here().cursor)
+                self._show(self._current_tree().cursor)
             case _:
                 return False
         return True
 
-    def _name_agent(self, name: str, does: str) -> None:
+    def _choose_agent(self, name: str, does: str) -> None:
         if name:
-            self._agent = self._call.grove.read.agent(name).name
-        self._call.out.talk(f"{self._agent or 'the default agent'} {does}")
+            self._agent = self._session.grove.read.agent(name).name
+        self._session.out.message(f"{self._agent or 'the default agent'} {does}")
 
-    def _said(self, turn: str) -> str:
-        """What is meant to be said; two slashes say one."""
+    def _text_of(self, turn: str) -> str:
+        """The text of a turn; a leading // stands for one slash."""
         word = turn.split(maxsplit=1)[0]
         if word.startswith("/") and not word.startswith("//"):
-            raise InvalidInputError(f"{word} is nothing that can be done here", hint="/help lists what can")
+            raise InvalidInputError(f"unknown command {word}", hint="/help lists the commands")
         return turn.removeprefix("/") if turn.startswith("//") else turn
 
-    def _here(self) -> "TreeHandle":
+    def _current_tree(self) -> "TreeHandle":
         if self._tree is None:
-            raise InvalidInputError("nothing was said yet", hint="say something first")
+            raise InvalidInputError("there is no tree yet", hint="type a text first")
         return self._tree
 
-    def _planted(self, text: str) -> "TreeHandle":
-        """The tree, begun by the first words if there is none."""
+    def _tree_for(self, text: str) -> "TreeHandle":
+        """The tree; a new one, titled by its first words, if there is none."""
         if self._tree is None:
-            self._tree = self._call.grove.plant(shortened(text, 40))
-            self._call.out.talk(f"planted {quoted(self._tree.title)}")
+            self._tree = self._session.grove.plant(shortened(text, 40))
+            self._session.out.message(f"created {quoted(self._tree.title)}")
         return self._tree
 
     def _show(self, node: "NodeHandle") -> None:
-        self._call.out.text(f"[{node.local_id}] {visible(node.text)}")
+        self._session.out.text(f"[{node.local_id}] {visible(node.text)}")
 
 
 def _typed_turns() -> Iterator[str]:
     """What is typed, turn by turn."""
-    asking = person_is_there()
-    if asking:
+    interactive = is_interactive()
+    if interactive:
         with contextlib.suppress(ImportError):
-            importlib.import_module("readline")  # makes input() remember and edit lines
+            importlib.import_module("readline")  # gives input() history and line editing
     lines: list[str] = []
     quoting = False
     while True:
-        line = _line("… " if lines or quoting else "> ", asking=asking)
+        line = _line("… " if lines or quoting else "> ", interactive=interactive)
         if line is None:
             if lines:
                 yield "\n".join(lines)
@@ -144,14 +281,14 @@ def _typed_turns() -> Iterator[str]:
             lines = []
 
 
-def _line(prompt: str, *, asking: bool) -> str | None:
-    """One line; None at the end. Ctrl-C at the prompt throws away what was typed."""
+def _line(prompt: str, *, interactive: bool) -> str | None:
+    """One line; None at the end. Ctrl-C at the prompt discards what was typed."""
     while True:
         try:
-            if asking:
+            if interactive:
                 sys.stdout.flush()
                 return input(prompt)
-            # Where there is no input at all, Python has no object for it.
+            # Without any input Python has no object for it.
             line = "" if sys.stdin is None else sys.stdin.readline()
             return line.rstrip("\r\n") if line else None
         except EOFError:

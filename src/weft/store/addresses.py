@@ -5,7 +5,7 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, StorageError
 from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside
 
@@ -14,7 +14,11 @@ __all__ = ["blobs_at", "default_address", "open_store", "path_of"]
 
 def default_address() -> str:
     """`WEFT_GROVE`, else a file in the user's data folder."""
-    return os.environ.get("WEFT_GROVE") or str(user_data_path("weft") / "grove.db")
+    return os.environ.get("WEFT_GROVE") or str(_default_file())
+
+
+def _default_file() -> Path:
+    return user_data_path("weft") / "grove.db"
 
 
 def path_of(address: str) -> Path | None:
@@ -36,7 +40,11 @@ def blobs_at(address: str) -> BlobStore:
 
 
 def open_store(address: str | Path | None = None, *, timeout: float = 30.0, create: bool = True) -> Store:
-    """A SQLite file by its path (or sqlite:///path), a PostgreSQL database by its postgresql:// address."""
+    """A SQLite file by its path (or sqlite:///path), a PostgreSQL database by its postgresql:// address.
+
+    A file that does not exist is created, unless told not to; a folder is created only for the default
+    grove, since a folder that does not exist is most likely a mistake.
+    """
     text = str(address) if address is not None else default_address()
     scheme, separator, rest = text.partition("://")
     if not separator:
@@ -48,7 +56,14 @@ def open_store(address: str | Path | None = None, *, timeout: float = 30.0, crea
 
             if not rest.strip("/"):
                 raise InvalidInputError("a grove needs a file name", hint="for example notes.db")
-            return SqliteStore(Path(rest[1:]), timeout=timeout, create=create)
+            path = Path(rest[1:])
+            if text == str(_default_file()):
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            elif not path.expanduser().parent.is_dir():
+                raise StorageError(
+                    f"there is no folder {path.parent}", hint="check the path, or create the folder first"
+                )
+            return SqliteStore(path, timeout=timeout, create=create)
         case "postgresql" | "postgres":
             from weft.store.postgres import PostgresStore  # noqa: PLC0415
 

@@ -7,7 +7,6 @@ from typing import ClassVar, cast
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.runtime.operations.permissions import require_access, require_permission
 from weft.runtime.operations.scope import Scope
-from weft.runtime.undo.registry import REVERSALS, describe_step
 from weft.runtime.undo.step import (
     EventFields,
     RecordedEvent,
@@ -126,6 +125,8 @@ def _open(scope: Scope, tree: str | None, steps: int) -> TreeState | None:
 
 def _reversal(scope: Scope, chain: TreeState | None, event: RecordedEvent) -> Reversal:
     """The event's reversal, if it has one and the acting agent has the right."""
+    from weft.runtime.undo.registry import REVERSALS  # noqa: PLC0415 - 8 % of the start of every command
+
     kind = EventKind.of(event.kind)
     if kind is not None and kind.final is not None:
         raise ConflictError(kind.final)
@@ -145,6 +146,8 @@ def _begin(scope: Scope, chain: TreeState | None, event: RecordedEvent, directio
 
 
 def _record(step: Step, payload: dict[str, JsonValue], inverse: JsonObject) -> HistoryStep:
+    from weft.runtime.undo.registry import describe_step  # noqa: PLC0415 - 8 % of the start of every command
+
     nodes: list[JsonValue] = list(step.nodes)
     payload = {**payload, **describe_step(step)}
     step.scope.record(

@@ -101,8 +101,7 @@ envelopes = Table(
     Index(
         "ix_envelopes_legacy",
         "tree",
-        sqlite_where=column("legacy").is_(True),
-        postgresql_where=column("legacy").is_(True),
+        info={"where": column("legacy").is_(True)},
     ),
 )
 """Requests in layers, by the turn they were made for; what turns share is kept in bodies."""

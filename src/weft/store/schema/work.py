@@ -70,8 +70,7 @@ jobs = Table(
         "kind",
         "target",
         unique=True,
-        sqlite_where=column("state") == literal_column("0"),
-        postgresql_where=column("state") == literal_column("0"),
+        info={"where": column("state") == literal_column("0")},
     ),
 )
 

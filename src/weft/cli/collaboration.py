@@ -1,0 +1,336 @@
+"""Work with agents: collaborate, do."""
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from weft.cli.arguments import agent_option, flag, node_argument
+from weft.cli.command import command
+from weft.cli.formatting import quoted, shortened
+from weft.cli.output import visible
+from weft.cli.session import CliSession
+from weft.cli.terminal import Terminal, failure_to_wire, result_to_wire, starting_place
+from weft.cli.text_input import text_given
+from weft.commands.lexer import quote
+from weft.commands.scanner import ARROW
+from weft.errors import InvalidInputError
+from weft.tree.json import JsonObject
+from weft.tree.json_names import to_wire
+from weft.tree.node import Status
+from weft.tree.node_labels import counted
+from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.commands.reply import Result
+    from weft.grove.tree import TreeHandle
+    from weft.runtime.collaborating.handles import Collaborated, CollaboratorRun, RunWishes
+    from weft.runtime.collaborating.telling import RunEvent
+
+__all__ = ["add_to"]
+
+_PANEL = "Models"
+_INTERRUPTED = 130
+_SHOWN_LINES = 3
+"""Lines of a command's result that are shown."""
+_HELP = """\
+What you type is saved as a turn, and the agent works on it. A line that ends with \\ continues.
+→ COMMAND     run a command yourself: → tree, → view a7x2, → help
+/agent NAME   choose the agent
+/resume       let the agent resume an interrupted run
+/undo         undo your last step
+/where        show the current node
+/quit         end (or Ctrl-D); Ctrl-C stops the agent and keeps what it wrote"""
+
+
+def do(
+    session: CliSession,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="COMMAND", help="As agents write it; - or a pipe for one command a line."),
+    ] = None,
+    *,
+    agent: Annotated[
+        str | None,
+        agent_option(
+            "--agent", "-a", help="Run as this agent, with its permissions as far as you have them."
+        ),
+    ] = None,
+) -> None:
+    """Run agent commands: → view a7x2, → respond a7x2 "…", → help.
+
+    A failure does not stop the others; the exit code is that of the first failure.
+    """
+    with text_given(_lines(words)) as text:
+        done = session.tree.do(text, agent=agent)
+    if session.out.as_json:
+        session.out.json([result_to_wire(result) for result in done])
+    else:
+        for number, result in enumerate(done):
+            if number:
+                session.out.text("")
+            session.out.text(result.text)
+    if done.error is not None:
+        raise typer.Exit(done.error.row.exit)
+
+
+def _lines(words: list[str] | None) -> list[str] | None:
+    """Several commands, one an argument; or one command, whose quotation marks the shell has removed."""
+    if words is None or len(words) < 2:
+        return words
+    if all(word.lstrip().startswith(ARROW) for word in words[1:]):
+        return ["\n".join(words)]
+    plain = [word if not any(map(str.isspace, word)) or '"' in word else quote(word) for word in words]
+    return [" ".join(plain)]
+
+
+def collaborate(
+    session: CliSession,
+    reference: Annotated[
+        str | None, node_argument("Where to continue; a tree means its current node.")
+    ] = None,
+    *,
+    agent: Annotated[
+        str | None, agent_option("--agent", "-a", help="A loom-aware model; default: the default agent.")
+    ] = None,
+    once: Annotated[
+        str | None, typer.Option("--once", metavar="TEXT", help="Send this, wait for the reply, and end.")
+    ] = None,
+    resume: Annotated[bool, flag("--resume", help="Resume the agent's interrupted run, and end.")] = False,
+    turns: Annotated[
+        int | None, typer.Option("--turns", metavar="N", help="The agent's turns in a run, at most.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", metavar="TOKENS", help="The longest turn.")
+    ] = None,
+) -> None:
+    """Work on a tree together with a model that runs commands of its own.
+
+    Prints its text as it comes; messages show its commands and their results. In a pipe every line is
+    a turn; a line that begins with → is your own command.
+    """
+    wishes: RunWishes = {}
+    if turns is not None:
+        wishes["turns"] = turns
+    if max_tokens is not None:
+        wishes["max_tokens"] = max_tokens
+    tree, node = starting_place(session, reference)
+    terminal = _Collaboration(session, tree, agent, wishes, at=None if node is None else node.id)
+    if once is not None and resume:
+        raise InvalidInputError("--once and --resume exclude each other")
+    from weft.runtime.collaborating.presence import being_present  # noqa: PLC0415 - loads with the grove
+
+    with being_present(session.grove, lambda: terminal.tree_id):
+        if once is not None:
+            terminal.say(once)
+        elif resume:
+            terminal.resume()
+        else:
+            terminal.run()
+            return
+    if terminal.was_stopped:
+        raise typer.Exit(_INTERRUPTED)
+
+
+class _Collaboration(Terminal):
+    """One tree, a person, and an agent that works on it."""
+
+    def __init__(
+        self,
+        session: CliSession,
+        tree: "TreeHandle | None",
+        agent: str | None,
+        wishes: "RunWishes",
+        *,
+        at: str | None = None,
+    ) -> None:
+        super().__init__(session, tree, agent)
+        self._wishes = wishes
+        self._at = at
+        """This terminal's node. A person has one cursor in a tree, and another terminal may have moved it."""
+        self.was_stopped = False
+
+    @property
+    def tree_id(self) -> str | None:
+        return None if self._tree is None else self._tree.id
+
+    def _take(self, turn: str) -> None:
+        word, _, rest = turn.strip().partition(" ")
+        if word in {"/undo", "/where"}:
+            self._switch_back()
+        if self._take_common(word):
+            self._at = None if word == "/undo" else self._at
+            return
+        match word:
+            case "/help":
+                self._session.out.message(_HELP)
+            case "/agent":
+                self._choose_agent(rest.strip(), "works with you")
+            case "/resume":
+                self.resume()
+            case _ if turn.lstrip().startswith(ARROW):
+                self._do(turn)
+            case _:
+                self.say(self._text_of(turn))
+
+    def _do(self, turn: str) -> None:
+        """Run the person's own command."""
+        self._switch_back()
+        done = self._current_tree().do(turn)
+        self._at = self._current_tree().cursor.id
+        if self._session.out.as_json:
+            self._session.out.json_line([result_to_wire(result) for result in done])
+        else:
+            self._session.out.text(done.text)
+
+    def _switch_back(self) -> None:
+        """Move the cursor to this terminal's node: commands without a node refer to it."""
+        if self._at is not None and self._current_tree().cursor.id != self._at:
+            self._current_tree().node(self._at).switch()
+
+    def say(self, text: str) -> None:
+        from weft.runtime.collaborating.handles import start_run  # noqa: PLC0415 - loads with the grove
+
+        if not text.strip():
+            raise InvalidInputError("the text is empty")
+        tree = self._tree_for(text)
+        self._show_run(
+            lambda: start_run(
+                self._session.grove, self._agent, text, tree=tree, node=self._at, wishes=self._wishes
+            )
+        )
+
+    def resume(self) -> None:
+        """Resume the interrupted run."""
+        from weft.runtime.collaborating.handles import resume_run  # noqa: PLC0415 - loads with the grove
+
+        tree = self._current_tree()
+        self._show_run(lambda: resume_run(self._session.grove, self._agent, tree=tree, wishes=self._wishes))
+
+    def _show_run(self, begin: "Callable[[], CollaboratorRun]") -> None:
+        with begin() as run:
+            display = _RunDisplay(self._session)
+            self.was_stopped = display.show(run)
+            self._at = display.node or self._at
+            done = run.result()
+            if done.reply is not None and self._current_tree().mode is Mode.DIALOGUE:
+                self._at = done.reply.id
+            self._show_result(done, display)
+
+    def _show_result(self, done: "Collaborated", display: "_RunDisplay") -> None:
+        out = self._session.out
+        if out.as_json:
+            out.json(_to_wire(done))
+        if done.reply is not None:
+            cut = ", interrupted" if done.reply.value.status is Status.INTERRUPTED else ""
+            title = quoted(self._current_tree().title)
+            out.message(f"{display.agent} wrote [{done.reply.local_id}] in {title}{cut}")
+        if done.note is not None and not self.was_stopped:
+            out.message(f"note: {done.note}")
+        elif done.error is not None:
+            out.message(f"incomplete: {done.error.message}")
+
+
+class _RunDisplay:
+    """The agent's text as it comes; its commands and their results beside it, dim and shortened."""
+
+    def __init__(self, session: CliSession) -> None:
+        self._session = session
+        self._ends_line = True
+        self._has_text = False
+        self.agent = ""
+        self.node: str | None = None
+        """The node that is answered."""
+
+    def show(self, run: "CollaboratorRun") -> bool:
+        """Show a run until it ends; Ctrl-C stops it and keeps what came. True if it was stopped."""
+        stopped = False
+        try:
+            try:
+                self._show_all(run)
+            except KeyboardInterrupt:
+                stopped = True
+                run.stop()
+                self._show_all(run)
+        finally:
+            self._end_line()
+        return stopped
+
+    def _show_all(self, events: "Iterable[RunEvent]") -> None:
+        from weft.runtime.collaborating.telling import (  # noqa: PLC0415 - loads with the grove
+            Answered,
+            Began,
+            Commanded,
+            Retrying,
+            TextChunk,
+            Turned,
+        )
+
+        for event in events:
+            match event:
+                case Began():
+                    self.agent, self.node = event.agent, event.node_id
+                case Turned():
+                    self._end_line()
+                case TextChunk():
+                    self._write(event.text)
+                case Commanded():
+                    text = " ".join(event.text.split())
+                    self._aside(f"{ARROW} {'think …' if event.think else shortened(text, 100)}")
+                case Answered():
+                    self._aside(_first_lines(event.result))
+                case Retrying():
+                    self._session.out.message(f"{event.error.message}: retrying in {event.wait:.1f} s")
+                case _:
+                    pass
+
+    def _write(self, text: str) -> None:
+        if self._session.out.as_json:
+            return
+        if self._ends_line and self._has_text:
+            sys.stdout.write("\n")
+        self._ends_line, self._has_text = text.endswith("\n"), True
+        sys.stdout.write(visible(text) if self._session.out.terminal else text)
+        sys.stdout.flush()
+
+    def _aside(self, text: str) -> None:
+        if self._session.out.as_json:
+            return
+        self._end_line()
+        if self._session.out.terminal:
+            self._session.out.text(visible(text), "dim")
+        else:
+            self._session.out.message(text)
+
+    def _end_line(self) -> None:
+        if not self._ends_line:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+        self._ends_line = True
+
+
+def _first_lines(result: "Result") -> str:
+    lines = result.text.splitlines()
+    shown = [f"  {line}" for line in lines[:_SHOWN_LINES]]
+    if len(lines) > _SHOWN_LINES:
+        shown.append(f"  … {counted(len(lines) - _SHOWN_LINES, 'more line')}")
+    return "\n".join(shown)
+
+
+def _to_wire(done: "Collaborated") -> JsonObject:
+    return {
+        "run": done.run,
+        "reply": None if done.reply is None else to_wire(done.reply.value),
+        "results": [result_to_wire(result) for result in done.results],
+        "ending": done.ending.value,
+        "note": done.note,
+        "error": None if done.error is None else failure_to_wire(done.error),
+        "turns": done.turns,
+        "tokens": done.tokens,
+    }
+
+
+def add_to(app: typer.Typer) -> None:
+    command(app, "do", do, panel=_PANEL)
+    command(app, "collaborate", collaborate, panel=_PANEL)

@@ -1,0 +1,350 @@
+"""Generate with models: gen, chat, summarise, spend."""
+
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from weft.cli.arguments import (
+    ContextNodes,
+    InstructionNodes,
+    agent_option,
+    complete_trees,
+    flag,
+    node_argument,
+)
+from weft.cli.command import command, group
+from weft.cli.formatting import quoted
+from weft.cli.knowledge import ToolCalls, tool_outputs
+from weft.cli.output import Column, progress_bar
+from weft.cli.session import CliSession
+from weft.cli.terminal import Terminal, failure_to_wire, show_nodes, show_stream, starting_place
+from weft.errors import InvalidInputError, NotFoundError, WeftError
+from weft.tree.node import Status
+from weft.tree.node_labels import counted
+from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.grove.generations import Stream
+    from weft.grove.node import NodeHandle
+    from weft.runtime.generation.options import GenerationKeywords
+    from weft.runtime.generation.plan import Preflight
+
+__all__ = ["add_to"]
+
+_PANEL = "Models"
+_INTERRUPTED = 130
+_CHAT_HELP = """\
+Type and press Enter. A line that ends with \\ continues; \"\"\" begins and ends several lines.
+/next /previous   show another answer to the same question
+/again [N]        generate another answer, or N of them
+/agent NAME       choose the agent that answers
+/undo             undo the last step
+/where            show the current node
+/quit             end (or Ctrl-D); Ctrl-C stops an answer and keeps what came"""
+
+
+def gen(
+    session: CliSession,
+    reference: Annotated[
+        str | None,
+        node_argument("Where to continue: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
+    ] = None,
+    *,
+    n: Annotated[int, typer.Option("--number", "-n", metavar="N", help="How many, by each agent.")] = 1,
+    agent: Annotated[
+        list[str] | None,
+        agent_option(
+            "--agent", "-a", help="The agent; repeat it to compare several. Default: the default agent."
+        ),
+    ] = None,
+    beside: ContextNodes = None,
+    instruction: InstructionNodes = None,
+    temperature: Annotated[float | None, typer.Option("--temperature")] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", metavar="TOKENS", help="The longest answer.")
+    ] = None,
+    stop: Annotated[list[str] | None, typer.Option("--stop", metavar="TEXT")] = None,
+    seed: Annotated[int | None, typer.Option("--seed")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", metavar="TOKENS", help="The budget; default: what fits the model's window."),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="TEXT", help="Idempotency key: repeating it returns the first result."),
+    ] = None,
+    max_price: Annotated[
+        str | None, typer.Option("--max-price", metavar="DOLLARS", help="Refuse if it could cost more.")
+    ] = None,
+    tool: ToolCalls = None,
+    dry_run: Annotated[
+        bool, flag("--dry-run", help="Send nothing; show tokens, cached share and price.")
+    ] = False,
+) -> None:
+    """Generate continuations and stream them. Ctrl-C stops and keeps what came.
+
+    Prints the text as it comes; messages on stderr name the new nodes.
+    """
+    tree, node = session.place(reference)
+    wishes: GenerationKeywords = {
+        "n": n,
+        "agents": agent or (),
+        "context": [session.node(each) for each in beside or ()],
+        "instructions": [session.node(each) for each in instruction or ()],
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "seed": seed,
+        "limit": limit,
+        "tool_outputs": tool_outputs(session, tool, tree, node),
+        "idempotency_key": key,
+        "max_price": None if max_price is None else _dollars(max_price),
+    }
+    if stop:
+        wishes["stop"] = stop
+    if dry_run:
+        _show_preflight(session, (node or tree.cursor).preflight(**wishes))
+        return
+    with (tree if node is None else node).stream(**wishes) as stream:
+        stopped = show_stream(session, stream, quiet=session.out.as_json)
+    _finish(session, stream, quoted(tree.title))
+    if stopped:
+        raise typer.Exit(_INTERRUPTED)
+
+
+def _finish(session: CliSession, stream: "Stream", title: str) -> None:
+    whole = any(node.value.status is Status.COMPLETE for node in stream.nodes)
+    if session.out.as_json and (stream.nodes or not stream.failures):
+        session.out.json(
+            {
+                "nodes": [node.value for node in stream.nodes],
+                "failures": [failure_to_wire(error) for error in stream.failures],
+            }
+        )
+    if stream.nodes:
+        show_nodes(session, stream, title)
+    if stream.failures and not whole:
+        raise stream.failures[0]
+
+
+def chat(
+    session: CliSession,
+    reference: Annotated[
+        str | None, node_argument("Where to continue; a tree means its current node.")
+    ] = None,
+    *,
+    agent: Annotated[str | None, agent_option("--agent", "-a", help="The agent that answers.")] = None,
+) -> None:
+    """Chat with a model; every turn is saved. Creates a tree if the grove has none.
+
+    In a pipe every line is a turn. /help lists further commands.
+    """
+    tree, _ = starting_place(session, reference)
+    if tree is not None and tree.mode is Mode.BUFFER:
+        raise InvalidInputError(
+            f"{quoted(tree.title)} is a buffer, not a conversation", hint="use weft type and weft gen"
+        )
+    _Chat(session, tree, agent).run()
+
+
+class _Chat(Terminal):
+    def _take(self, turn: str) -> None:
+        word, _, rest = turn.strip().partition(" ")
+        rest = rest.strip()
+        if self._take_common(word):
+            return
+        match word:
+            case "/help":
+                self._session.out.message(_CHAT_HELP)
+            case "/agent":
+                self._choose_agent(rest, "answers")
+            case "/next" | "/previous":
+                self._show(self._current_tree().switch(word.removeprefix("/")))
+            case "/again":
+                self._answer_again(rest)
+            case _:
+                text = self._text_of(turn)
+                self._answer(self._tree_for(text).say(text), 1)
+
+    def _answer_again(self, count: str) -> None:
+        if count and not count.isdecimal():
+            raise InvalidInputError(f"{count!r} is not a number", hint="for example /again 3")
+        at = self._current_tree().cursor
+        question = at.tail(2).nodes[0] if at.role.value == "assistant" and at.depth else at.value
+        self._answer(self._current_tree().node(question.id), int(count or 1))
+
+    def _answer(self, node: "NodeHandle", n: int) -> None:
+        with node.stream(n=n, agent=self._agent) as stream:
+            show_stream(self._session, stream)
+        if stream.nodes:
+            show_nodes(self._session, stream, quoted(self._current_tree().title))
+        elif stream.failures:
+            raise stream.failures[0]
+
+
+def _show_preflight(session: CliSession, preflight: "Preflight") -> None:
+    if session.out.as_json:
+        session.out.json(
+            {
+                "agents": preflight.agents,
+                "tokens": preflight.tokens,
+                "cachedShare": preflight.cached_share,
+                "dollars": preflight.dollars,
+            }
+        )
+        return
+    session.out.table(
+        preflight.agents,
+        Column("agent", lambda each: each.agent),
+        Column("model", lambda each: each.model),
+        Column("requests", lambda each: f"{each.requests:,}", number=True),
+        Column("tokens each", lambda each: f"{each.tokens:,}", number=True),
+        Column("cached", lambda each: None if each.cached is None else f"{each.cached:,}", number=True),
+        Column("at most", lambda each: _price(each.dollars), number=True),
+    )
+    price = _price(preflight.dollars)
+    price = price if price in {"free", "price unknown"} else f"at most {price}"
+    session.out.message(f"{preflight.tokens:,} tokens, {price} (dry run: nothing was sent)")
+
+
+def _price(dollars: Decimal | None) -> str:
+    if dollars is None:
+        return "price unknown"
+    return "free" if not dollars else f"${dollars:.4f}"
+
+
+def _dollars(text: str) -> Decimal:
+    try:
+        amount = Decimal(text.removeprefix("$"))
+    except InvalidOperation:
+        raise InvalidInputError(f"{text!r} is not an amount of dollars", hint="for example 0.50") from None
+    if not amount.is_finite() or amount < 0:
+        raise InvalidInputError(f"{text!r} is not an amount of dollars", hint="0 or more")
+    return amount
+
+
+def spend(session: CliSession) -> None:
+    """What models have cost, and the caps. Alone: show both."""
+    from weft.store.spending import MICROS  # noqa: PLC0415 - loads with the grove
+
+    generations = session.grove.generations
+    spent, caps = generations.spent(), generations.caps
+    if session.out.as_json:
+        session.out.json(
+            {
+                "total": Decimal(spent.total) / MICROS,
+                "today": Decimal(spent.today) / MICROS,
+                "caps": [{"whose": cap.whose, "period": cap.period, "dollars": cap.dollars} for cap in caps],
+            }
+        )
+        return
+    session.out.text(
+        f"${Decimal(spent.total) / MICROS:.4f} in total, ${Decimal(spent.today) / MICROS:.4f} today (UTC)"
+    )
+    if caps:
+        session.out.table(
+            caps,
+            Column("cap on", lambda cap: _whose(session, cap.whose)),
+            Column("in", lambda cap: cap.period.value),
+            Column("dollars", lambda cap: f"{cap.dollars:f}", number=True),
+        )
+
+
+def _whose(session: CliSession, name: str) -> str:
+    kind, _, ulid = name.partition(":")
+    try:
+        if kind == "tree":
+            return f"tree {quoted(session.grove.tree(ulid).title)}"
+        return f"agent {session.grove.read.agent(ulid).name}" if kind == "agent" else "the grove"
+    except NotFoundError:
+        # The cap of something deleted is still shown, by id.
+        return name
+
+
+def cap(
+    session: CliSession,
+    amount: Annotated[str, typer.Argument(metavar="DOLLARS", help="For example 0.50; none removes the cap.")],
+    *,
+    a_day: Annotated[bool, flag("--day", help="Per day (UTC), not in total.")] = False,
+    agent: Annotated[str | None, agent_option("--agent", help="The cap of this agent.")] = None,
+    of_tree: Annotated[
+        str | None,
+        typer.Option("--in", metavar="TREE", help="The cap of this tree.", autocompletion=complete_trees),
+    ] = None,
+) -> None:
+    """Cap the spending of the grove, a tree or an agent."""
+    from weft.runtime.generation.spending import Period  # noqa: PLC0415 - loads with the grove
+
+    if agent is not None and of_tree is not None:
+        raise InvalidInputError("--agent and --in exclude each other", hint="set one cap for each")
+    whose = "grove"
+    if agent is not None:
+        whose = f"agent:{session.grove.read.agent(agent).id}"
+    elif of_tree is not None:
+        whose = f"tree:{session.grove.tree(of_tree).id}"
+    dollars = None if amount == "none" else _dollars(amount)
+    period = Period.DAY if a_day else Period.TOTAL
+    session.grove.generations.set_cap(dollars, whose=whose, period=period)
+    often = " per day" if a_day else ""
+    message = "no cap" if dollars is None else f"at most ${dollars:f}{often}"
+    session.out.result(
+        {"whose": whose, "period": period, "dollars": dollars}, None, f"{_whose(session, whose)}: {message}"
+    )
+
+
+def summarise(
+    session: CliSession,
+    reference: Annotated[
+        str | None,
+        node_argument("A node, tree:TITLE or doc:TITLE. Default: the current tree.", metavar="TARGET"),
+    ] = None,
+    *,
+    refresh: Annotated[bool, flag("--refresh", help="Replace an existing summary.")] = False,
+    pending: Annotated[bool, flag("--pending", help="Run the waiting background summaries now.")] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="PROVIDER:MODEL",
+            help="Set the model for summaries; none: extracts only, auto: the usual order.",
+        ),
+    ] = None,
+) -> None:
+    """Print a summary; without one, create it with a small model, else as an extract."""
+    from weft.grove.tree import TreeHandle  # noqa: PLC0415 - loads with the grove
+
+    summaries = session.grove.summaries
+    if model is not None:
+        summaries.choose_model(None if model == "auto" else model)
+        session.out.message(f"summaries: {summaries.model or 'the first model of the usual order'}")
+    if pending:
+        done = summaries.work_off()
+        session.out.result({"jobs": done}, str(done), f"ran {counted(done, 'job')}")
+        return
+    if model is not None and reference is None:
+        return
+    target = session.tree if reference is None else session.target(reference)
+    if summaries.model != "none" and (problem := _keys_problem()) is not None:
+        session.out.message(f"models with keys in the file are left out: {problem}")
+    if isinstance(target, TreeHandle):
+        with progress_bar("summarising") as progress:
+            summary = summaries.tree(target.id, anew=refresh, progress=progress)
+    else:
+        summary = target.summarise(anew=refresh)
+    if session.out.as_json:
+        session.out.json({"id": target.id, "summary": summary})
+    else:
+        session.out.text(summary)
+
+
+def _keys_problem() -> WeftError | None:
+    from weft.providers.keys import Keys  # noqa: PLC0415 - loads with the providers
+
+    return Keys().problem
+
+
+def add_to(app: typer.Typer) -> None:
+    for function in (gen, chat, summarise):
+        command(app, function.__name__, function, panel=_PANEL)
+    commands = group(app, "spend", spend, panel=_PANEL)
+    command(commands, "cap", cap)

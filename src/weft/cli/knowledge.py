@@ -1,0 +1,303 @@
+"""What a turn can use: attach, detach, vault, remember, tools."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli.arguments import NodeName, Words, flag, node_option
+from weft.cli.command import command, group
+from weft.cli.formatting import quoted, where
+from weft.cli.output import Column, progress_bar
+from weft.cli.session import CliSession
+from weft.cli.text_input import STDIN, read_setting, read_stdin, text_given
+from weft.errors import InvalidInputError
+from weft.tree.node_labels import counted
+
+if TYPE_CHECKING:
+    from weft.context.layers.blocks import ToolOutput
+    from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
+    from weft.knowledge.tools.registry import AnyTool
+    from weft.runtime.contexts.turn_tools import Offered, ToolCall
+    from weft.tree.content import JsonValue
+    from weft.tree.item import Item
+
+__all__ = ["ToolCalls", "add_to", "read_attachments", "tool_outputs"]
+
+_VaultName = Annotated[str, typer.Argument(metavar="VAULT", help="A name or id.")]
+ToolCalls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tool",
+        metavar="'NAME WORDS'",
+        help="Run a tool for this turn first: 'localSearch the lamp'. Repeatable.",
+    ),
+]
+
+
+def read_attachments(session: CliSession, references: Sequence[str], tree: str) -> "list[Item]":
+    """Read the named items now; a message says what of a tag or folder could not be read."""
+    from weft.runtime.contexts.items import read_items  # noqa: PLC0415 - loads with the grove
+
+    with progress_bar("reading notes") as progress:
+        reading = read_items(session.grove.caller, list(references), tree=tree, progress=progress)
+    session.out.notes(reading.warnings)
+    return list(reading.items)
+
+
+def attach(
+    session: CliSession,
+    reference: NodeName,
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WHAT...", help="PATH, PATH#L3-L9, active:PATH, #tag, folder:…, doc:…, [node]."
+        ),
+    ],
+    *,
+    text: Annotated[
+        str | None,
+        typer.Option("--text", "-t", metavar="TEXT", help="The text of one page or note; - for stdin."),
+    ] = None,
+    pin: Annotated[bool, flag("--pin", help="Keep it whole in the library from this turn on.")] = False,
+) -> None:
+    """Attach notes, pages, documents or nodes to a turn not yet answered.
+
+    Notes are read now. Prints the ids of the turn's attachments.
+    """
+    from weft.runtime.contexts.items import given_item  # noqa: PLC0415 - loads with the grove
+
+    node = session.node(reference)
+    attached = {item.id for item in node.value.attachments}
+    if text is None:
+        named = {name.strip() for name in names}
+        # An item of a tag or folder may be attached already; one that was named itself may not.
+        items = [
+            item
+            for item in read_attachments(session, names, node.value.tree_id)
+            if item.id not in attached or item.id in named
+        ]
+    elif len(names) != 1:
+        raise InvalidInputError("--text is the text of one item", hint="attach the others separately")
+    else:
+        items = [given_item(names[0], read_stdin() if text == STDIN else text)]
+    node = node.attach(*(replace(item, pinned=True) if pin else item for item in items))
+    message = f"attached {counted(len(items), 'item')} to [{node.local_id}] {where(node.tree.title)}"
+    session.out.result(node.value, "\n".join(each.id for each in node.value.attachments), message)
+
+
+def detach(
+    session: CliSession,
+    reference: NodeName,
+    names: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of attachments.")],
+) -> None:
+    """Remove attachments from a turn not yet answered."""
+    node = session.node(reference)
+    for name in names:
+        node = node.detach(name)
+    left = "\n".join(each.id for each in node.value.attachments)
+    session.out.result(
+        node.value, left or None, f"detached {counted(len(names), 'item')} from [{node.local_id}]"
+    )
+
+
+def list_vaults(session: CliSession) -> None:
+    """Folders of notes that can be attached; they are read, never written. Alone: list them.
+
+    In a pipe: id, name and folder, separated by tabs.
+    """
+    session.out.listing(
+        [each.value for each in session.grove.vaults],
+        Column(None, lambda vault: vault.id),
+        Column("name", lambda vault: vault.name),
+        Column("folder", lambda vault: vault.path, shrinks=True),
+        Column("since", lambda vault: vault.created_at, piped=False),
+        empty="no vaults; mount a folder: weft vault add FOLDER",
+    )
+
+
+def add_vault(
+    session: CliSession,
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder of notes.")],
+    *,
+    name: Annotated[
+        str | None, typer.Option("--name", "-n", metavar="NAME", help="Default: the folder's name.")
+    ] = None,
+) -> None:
+    """Mount a folder read-only.
+
+    Links are resolved now; nothing outside the folder is ever read. Prints its id.
+    """
+    vault = session.grove.vaults.mount(folder, name)
+    notes = counted(len(vault.notes().paths), "note")
+    session.out.result(vault.value, vault.id, f"mounted {quoted(vault.name)} with {notes}")
+
+
+def show_vault(
+    session: CliSession,
+    name: _VaultName,
+    folder: Annotated[str, typer.Argument(metavar="[FOLDER]", help="One of its folders.")] = "",
+) -> None:
+    """List a vault's notes by the paths that attach them."""
+    vault = session.grove.vaults[name]
+    notes = vault.notes(folder)
+    if session.out.as_json:
+        session.out.json({"vault": vault.value, "notes": list(notes.paths), "leftOut": notes.left_out})
+        return
+    for path in notes.paths:
+        session.out.text(path)
+    if notes.left_out:
+        session.out.message(f"left out {counted(notes.left_out, 'link')} to files outside the folder")
+    if not notes.paths:
+        session.out.message("no notes")
+
+
+def remove_vault(session: CliSession, name: _VaultName) -> None:
+    """Unmount a folder; attachments from it stay."""
+    vault = session.grove.vaults[name]
+    vault.unmount()
+    session.out.result(vault.value, vault.id, f"unmounted {quoted(vault.name)}")
+
+
+def remember(session: CliSession, text: Words = None) -> None:
+    """Add a line to the user memory, which begins every request.
+
+    The first line creates the document “Memory”; weft prefer userMemory=TITLE chooses another.
+    """
+    with text_given(text) as words:
+        saved = session.grove.remember(words)
+    message = f"added to {quoted(saved.title)}, revision {saved.revision}"
+    session.out.result(saved.value, saved.id, message)
+
+
+def list_tools(session: CliSession) -> None:
+    """Tools that look something up for a turn; their output precedes the question. Alone: list them.
+
+    In a pipe: name, arguments and description, separated by tabs.
+    """
+
+    def wire(each: "Offered") -> object:
+        return {
+            "name": each.name,
+            "description": None if each.tool is None else each.tool.description,
+            "parameters": None if each.tool is None else each.tool.schema,
+            "off": each.off,
+        }
+
+    session.out.listing(
+        list(session.grove.tools),
+        Column("tool", lambda each: each.name),
+        Column("arguments", lambda each: _arguments(each.tool)),
+        Column(
+            "",
+            lambda each: (
+                f"off: {each.off}" if each.tool is None or each.off is not None else each.tool.description
+            ),
+            shrinks=True,
+        ),
+        wire=wire,
+    )
+
+
+def run_tool(
+    session: CliSession,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="weft tools lists them.")],
+    given: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[WORDS]", help="Its first argument; others as NAME=VALUE."),
+    ] = None,
+    *,
+    at: Annotated[
+        str | None, node_option("--at", help="The turn it is for: nodes on its path are not found again.")
+    ] = None,
+) -> None:
+    """Run a tool and print its output as a model would get it.
+
+    Nothing is sent; weft gen --tool and weft context --tool put the output before a question.
+    """
+    place = None if at is None else session.node(at)
+    output = session.grove.tools.run_all([_tool_call(session, name, given or [])], at=place)[0]
+    if session.out.as_json:
+        session.out.json(output)
+    else:
+        session.out.exact(output.render() + "\n")
+
+
+def tool_outputs(
+    session: CliSession, wanted: Sequence[str] | None, tree: "TreeHandle", node: "NodeHandle | None"
+) -> "Sequence[ToolOutput]":
+    """The outputs of the tools named by `--tool`, for a turn at this place."""
+    if not wanted:
+        return ()
+    calls: list[ToolCall] = []
+    for each in wanted:
+        words = _words(each)
+        if not words:
+            raise InvalidInputError(f"{each!r} names no tool", hint="--tool 'localSearch the lamp'")
+        calls.append(_tool_call(session, words[0], words[1:]))
+    return session.grove.tools.run_all(calls, at=tree.cursor if node is None else node)
+
+
+def _words(text: str) -> list[str]:
+    """Split as a shell does; at spaces, where a quote is an apostrophe: `localSearch what's new`."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
+
+
+def _tool_call(session: CliSession, name: str, given: Sequence[str]) -> "ToolCall":
+    """A tool with its arguments: plain words are its first one, others are NAME=VALUE."""
+    from weft.runtime.contexts.turn_tools import ToolCall  # noqa: PLC0415 - loads with the grove
+
+    tool = session.grove.tools.registry.tool(name)
+    names = [each.rstrip("?") for each in _arguments(tool)]
+    arguments: dict[str, JsonValue] = {}
+    words: list[str] = []
+    for each in given:
+        key, equals, value = each.partition("=")
+        if equals and key in names:
+            arguments[key] = _value(tool, key, value)
+        else:
+            words.append(each)
+    if words:
+        arguments.setdefault(names[0] if names else "words", " ".join(words))
+    return ToolCall(name, arguments)
+
+
+def _value(tool: "AnyTool", name: str, text: str) -> "JsonValue":
+    """The value of an argument: text where it takes text, a list also with commas, else JSON."""
+    about: Any = tool.schema["properties"]
+    ways = about[name].get("anyOf", [about[name]])
+    types = {str(way["type"]) for way in ways if "type" in way}
+    value = read_setting(f"{name}={text}")[1]
+    if "string" in types:
+        return value if isinstance(value, str) else text
+    if "array" in types and isinstance(value, str):
+        return [each.strip() for each in value.split(",") if each.strip()]
+    return value
+
+
+def _arguments(tool: "AnyTool | None") -> list[str]:
+    """The names of a tool's arguments; optional ones end with a question mark."""
+    if tool is None:
+        return []
+    fields = tool.arguments.model_fields.items()
+    return [f"{each.alias or name}{'' if each.is_required() else '?'}" for name, each in fields]
+
+
+def add_to(app: typer.Typer) -> None:
+    command(app, "attach", attach, panel="Writing")
+    command(app, "detach", detach, panel="Writing")
+    vault = group(app, "vault", list_vaults, panel="References")
+    command(vault, "ls", list_vaults)
+    command(vault, "add", add_vault)
+    command(vault, "show", show_vault)
+    command(vault, "rm", remove_vault)
+    command(app, "remember", remember, panel="References")
+    tools = group(app, "tools", list_tools, panel="References")
+    command(tools, "ls", list_tools)
+    command(tools, "run", run_tool)

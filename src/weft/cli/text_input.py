@@ -1,0 +1,164 @@
+"""Read text from arguments, stdin, files or an editor."""
+
+import contextlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import typer
+
+from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, UnavailableError
+from weft.tree.content import CONTENT_LIMIT
+
+if TYPE_CHECKING:
+    from weft.tree.json import JsonValue
+
+__all__ = [
+    "STDIN",
+    "confirm",
+    "is_interactive",
+    "read_setting",
+    "read_stdin",
+    "read_text",
+    "text_given",
+]
+
+STDIN = "-"
+_BYTES_LIMIT = 4 * CONTENT_LIMIT
+"""No text within the limit is longer in UTF-8."""
+
+
+def is_interactive() -> bool:
+    """True if stdin is a terminal, so that questions can be answered."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+@contextlib.contextmanager
+def text_given(words: Sequence[str] | None, *, initial: str = "", exact: bool = False) -> Generator[str]:
+    """The text of a command: its words, `-` or a pipe for stdin, else an editor.
+
+    A final line end, which shells and editors add, is removed unless `exact`. If the command fails,
+    what was written in an editor is kept in its file.
+    """
+    if words and list(words) != [STDIN]:
+        yield " ".join(words)
+    elif words or not is_interactive():
+        yield _checked(read_stdin(), exact=exact)
+    else:
+        with _edited(initial) as written:
+            text = _checked(written, exact=exact)
+            if text == initial:
+                raise InvalidInputError("the text was not changed", hint="nothing was saved")
+            yield text
+
+
+def _checked(text: str, *, exact: bool) -> str:
+    end = "\r\n" if text.endswith("\r\n") else "\n"
+    kept = text if exact else text.removesuffix(end)
+    if not kept:
+        raise InvalidInputError("no text given", hint='give it as words or in a pipe; "" for an empty text')
+    return kept
+
+
+def read_stdin() -> str:
+    """All of stdin, decoded as UTF-8."""
+    if sys.stdin is None:
+        return ""
+    data = sys.stdin.buffer.read(_BYTES_LIMIT + 1)
+    if len(data) > _BYTES_LIMIT:
+        raise LimitExceededError(
+            f"stdin has more than {CONTENT_LIMIT:,} characters", hint="split it into several nodes"
+        )
+    return _decoded(data, "stdin")
+
+
+def read_text(file: str) -> str:
+    """A file's text, or stdin's for -."""
+    if file == STDIN:
+        return read_stdin()
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NotFoundError(f"no file {file!r}") from None
+    except OSError as error:
+        raise InvalidInputError(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{file} is not UTF-8 at byte {error.start}") from None
+
+
+def _decoded(data: bytes, what: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"{what} is not UTF-8: byte {error.start:,} is {data[error.start]:#04x}",
+            hint="convert it, for example with iconv -t UTF-8",
+        ) from None
+
+
+@contextlib.contextmanager
+def _edited(initial: str) -> Generator[str]:
+    """A text edited in the user's editor."""
+    handle, name = tempfile.mkstemp(prefix="weft-", suffix=".md")
+    path = Path(name)
+    with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+        file.write(initial)
+    try:
+        _run_editor(path)
+        yield _decoded(path.read_bytes(), "the edited text")
+    except BaseException:
+        if _differs(path, initial):
+            sys.stderr.write(f"your text is kept in {path}\n")
+        else:
+            path.unlink(missing_ok=True)
+        raise
+    path.unlink(missing_ok=True)
+
+
+def _differs(path: Path, initial: str) -> bool:
+    try:
+        return path.read_bytes().strip() not in {b"", initial.encode().strip()}
+    except OSError:
+        return False
+
+
+def _run_editor(path: Path) -> None:
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        code = subprocess.run([*shlex.split(editor), str(path)], check=False).returncode  # noqa: S603 - the user's own editor
+    except (OSError, ValueError) as error:
+        raise UnavailableError(
+            f"the editor {editor!r} cannot be started: {error}", hint="set EDITOR, or give the text as words"
+        ) from None
+    if code != 0:
+        raise InvalidInputError(f"the editor {editor!r} exited with {code}", hint="nothing was saved")
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask before something that cannot be undone; a script passes --yes."""
+    if yes:
+        return
+    if not is_interactive():
+        raise InvalidInputError("this cannot be undone and needs confirmation", hint="pass --yes")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        sys.stderr.write("nothing was deleted\n")
+        raise typer.Exit(1)
+
+
+def read_setting(text: str) -> "tuple[str, JsonValue]":
+    """NAME=VALUE; a value that is JSON is read as JSON."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InvalidInputError(f"{text!r} is not NAME=VALUE", hint="for example minimumRecentNodes=2")
+    try:
+        return name.strip(), cast("JsonValue", json.loads(value))
+    except ValueError:
+        return name.strip(), value

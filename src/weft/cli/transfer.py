@@ -1,0 +1,247 @@
+"""Move groves between files and databases, and check them: export, import, backup, migrate, doctor."""
+
+import contextlib
+import sys
+from collections.abc import Generator, Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.cli.arguments import complete_trees, flag
+from weft.cli.command import command
+from weft.cli.formatting import quoted
+from weft.cli.output import Piece, progress_bar
+from weft.cli.session import CliSession
+from weft.cli.text_input import STDIN
+from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, StorageError
+from weft.interop.weft_json import open_file
+from weft.tree.json_names import to_wire
+from weft.tree.node_labels import counted
+
+__all__ = ["add_to"]
+
+_PANEL = "Moving"
+_CHAT_LIMIT = 256 * 1024 * 1024
+_FILES = (".json", ".gz", ".md")
+_LEVELS = {"good": ("✓", "green"), "note": ("!", "yellow"), "wrong": ("✗", "red")}
+
+
+def export(
+    session: CliSession,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TREE]...",
+            help="Titles or ids; default: the whole grove.",
+            autocompletion=complete_trees,
+        ),
+    ] = None,
+    *,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE", help="The file; .gz compresses it; - is stdout.")
+    ] = STDIN,
+    force: Annotated[bool, flag("--force", "-f", help="Overwrite the file.")] = False,
+    chat: Annotated[
+        bool, flag("--chat", help="As a Markdown chat: the path to a NODE, or to a tree's current node.")
+    ] = False,
+) -> None:
+    """Export trees, or the whole grove, as one JSON file that can be imported again.
+
+    Everything is exported except users, tokens and mounted folders, which belong to this machine.
+    """
+    if chat:
+        _export_chat(session, names or (), out, force=force)
+        return
+    if out == STDIN and session.out.as_json:
+        raise InvalidInputError("the export itself is JSON", hint="name a file for it with --out")
+    chosen = list(names or ()) or ([session.options.tree] if session.options.tree is not None else None)
+    with progress_bar("exporting") as progress, _suggesting_out(chosen or ()):
+        target = sys.stdout.buffer if out == STDIN else Path(out)
+        done = session.grove.export(target, chosen, overwrite=force, progress=progress)
+    session.out.notes(done.notes)
+    place = "" if out == STDIN else f" to {out}"
+    message = f"exported {counted(done.trees, 'tree')} with {counted(done.nodes, 'node')}{place}"
+    if out == STDIN:
+        session.out.message(message)
+    else:
+        session.out.result({"file": out, **_wire(done)}, out, message)
+
+
+@contextlib.contextmanager
+def _suggesting_out(names: Iterable[str]) -> Generator[None]:
+    """Suggest --out where a file was named as a tree."""
+    try:
+        yield
+    except NotFoundError as error:
+        file = next((name for name in names if name.lower().endswith(_FILES)), None)
+        if file is None:
+            raise
+        raise NotFoundError(error.message, hint=f"to write to a file: --out {file}") from error
+
+
+def import_(
+    session: CliSession,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of weft export; - is stdin.")],
+    *,
+    chat: Annotated[bool, flag("--chat", help="It is a Markdown chat. Default for .md files.")] = False,
+    agent: Annotated[
+        str | None,
+        typer.Option("--agent", metavar="AGENT", help="The author of a chat's answers."),
+    ] = None,
+) -> None:
+    """Import a file that weft export wrote: all of it, or nothing.
+
+    Every hash is checked first. Prints the ids of the imported trees.
+    """
+    if chat or file.lower().endswith((".md", ".markdown")):
+        _import_chat(session, file, agent)
+        return
+    if file != STDIN and not Path(file).is_fifo():
+        # Before a grove is created for it.
+        with open_file(Path(file)):
+            pass
+    with progress_bar("importing") as progress:
+        done = session.grove.import_(sys.stdin.buffer if file == STDIN else Path(file), progress=progress)
+    session.out.notes(done.notes)
+    titles = [session.grove.tree(tree).title for tree in done.trees[:3]]
+    named = ", ".join(quoted(title) for title in titles) + (" …" if len(done.trees) > len(titles) else "")
+    message = f"imported {counted(len(done.trees), 'tree')} with {counted(done.nodes, 'node')}"
+    message += f": {named}" if titles else ""
+    session.out.result(done, "\n".join(done.trees) if done.trees else None, message)
+
+
+def _export_chat(session: CliSession, names: Sequence[str], out: str, *, force: bool) -> None:
+    """One path as a chat, to a file or to stdout."""
+    if len(names) > 1:
+        raise InvalidInputError("a chat is one path", hint="name one node, or one tree")
+    tree, node = session.place(names[0] if names else None)
+    text = tree.chat() if node is None else node.chat()
+    if out == STDIN:
+        if session.out.as_json:
+            session.out.json({"chat": text})
+        else:
+            session.out.exact(text)
+        return
+    path = Path(out)
+    if path.exists() and not force:
+        raise ConflictError(f"{out} already exists", hint="overwrite it with --force")
+    try:
+        path.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise StorageError(f"cannot write {out}: {error.strerror}") from error
+    session.out.result({"file": out}, out, f"wrote the chat {quoted(tree.title)} to {out}")
+
+
+def _import_chat(session: CliSession, file: str, agent: str | None) -> None:
+    """A new tree from a chat; notes name what could not be read."""
+    from weft.runtime.transfer.markdown_chats import load_chat  # noqa: PLC0415 - loads with the grove
+
+    done = load_chat(session.grove.caller, _read_chat(file), agent=agent)
+    session.out.notes(done.warnings)
+    message = f"imported {quoted(done.tree.title)} with {counted(done.messages, 'message')}"
+    session.out.result(done, done.tree.id, message)
+
+
+def _read_chat(file: str) -> str:
+    try:
+        data = sys.stdin.buffer.read(_CHAT_LIMIT + 1) if file == STDIN else _bytes(Path(file))
+    except FileNotFoundError:
+        raise NotFoundError(f"no file {file!r}") from None
+    except OSError as error:
+        raise StorageError(f"cannot read {file}: {error.strerror}") from error
+    if len(data) > _CHAT_LIMIT:
+        raise LimitExceededError(f"a chat has at most {_CHAT_LIMIT:,} bytes")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidInputError(f"{file} is not UTF-8 text") from None
+
+
+def _bytes(path: Path) -> bytes:
+    with path.open("rb") as opened:
+        return opened.read(_CHAT_LIMIT + 1)
+
+
+def backup(
+    session: CliSession,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The copy; its blobs go to FILE-blobs.")],
+    *,
+    force: Annotated[bool, flag("--force", "-f", help="Overwrite an older backup.")] = False,
+    verify: Annotated[bool, flag("--verify", help="Recompute every hash in the copy, too.")] = False,
+) -> None:
+    """Copy the grove to a file while other programs write to it.
+
+    To restore it, open it: --grove FILE; or weft migrate FILE ELSEWHERE.
+    """
+    with progress_bar("backing up") as progress:
+        done = session.grove.backup(file, overwrite=force, verify=verify, progress=progress)
+    session.out.notes(done.notes)
+    checked = "every hash recomputed" if verify else "checked"
+    message = f"backed up to {file}: {done.bytes:,} bytes, {counted(done.blobs, 'blob')}, {checked}"
+    session.out.result(done, file, message)
+
+
+def migrate(
+    session: CliSession,
+    source: Annotated[str, typer.Argument(metavar="FROM", help="A file, or postgresql://…")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="A new file, or an empty database.")],
+) -> None:
+    """Copy a whole grove to another database, and compare every row.
+
+    All or nothing; the source is not changed. Prints the number of rows copied.
+    """
+    from weft.runtime.transfer.copy_backup import migrate_grove  # noqa: PLC0415 - loads with the grove
+
+    with progress_bar("copying") as progress:
+        done = migrate_grove(source, target, progress=progress)
+    session.out.notes(done.notes)
+    tables = [
+        {"table": name, "rows": count, "sha256": digest} for name, (count, digest) in done.tables.items()
+    ]
+    value = {"rows": done.rows, "blobs": done.blobs, "tables": tables, "notes": done.notes}
+    message = f"copied {counted(done.rows, 'row')} and {counted(done.blobs, 'blob')}; both sides are equal"
+    session.out.result(value, str(done.rows), message)
+
+
+def doctor(
+    session: CliSession,
+    *,
+    repair: Annotated[
+        bool, flag("--repair", help="Delete unused files and recount; change nothing else.")
+    ] = False,
+) -> None:
+    """Check the grove: the database, the files, the chains.
+
+    Changes nothing without --repair. The exit code is 1 if there is a problem.
+    """
+    from weft.runtime.transfer.doctor import examine  # noqa: PLC0415 - loads with the grove
+
+    with progress_bar("checking") as progress:
+        report = examine(session.address, repair=repair, clock=session.settings.clock, progress=progress)
+    if session.out.as_json:
+        session.out.json({**_wire(report), "sound": report.sound})
+    else:
+        for message in report.repaired:
+            session.out.message(message)
+        for finding in report.findings:
+            mark, style = _LEVELS[finding.level.value]
+            session.out.pieces([Piece(mark, style), Piece(f" {finding.about}: {finding.words}")])
+            if finding.hint is not None:
+                session.out.pieces([Piece(f"  hint: {finding.hint}", "dim")])
+        session.out.message("no problems" if report.sound else "there are problems")
+    if not report.sound:
+        session.out.flush()
+        raise typer.Exit(1)
+
+
+def _wire(result: object) -> dict[str, object]:
+    wire = to_wire(result)
+    return dict(wire) if isinstance(wire, dict) else {}
+
+
+def add_to(app: typer.Typer) -> None:
+    command(app, "export", export, panel=_PANEL)
+    command(app, "import", import_, panel=_PANEL, creates=True)
+    for function in (backup, migrate, doctor):
+        command(app, function.__name__, function, panel=_PANEL)

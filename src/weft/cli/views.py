@@ -1,0 +1,249 @@
+"""Show a tree or a path: tree, read, diff."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from weft.cli.arguments import TreeName, flag, node_argument, node_option
+from weft.cli.command import command
+from weft.cli.formatting import (
+    FIRST_WORDS,
+    ago,
+    first_words,
+    label_of,
+    node_marks,
+    one_line,
+    quoted,
+    style_of,
+)
+from weft.cli.output import Piece
+from weft.cli.session import CliSession
+from weft.errors import InvalidInputError
+from weft.tree.edge import SourceRole
+from weft.tree.json_names import to_wire
+from weft.tree.node import Node
+from weft.tree.node_labels import counted
+from weft.tree.reference import Group
+from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.grove.tree import TreeHandle
+    from weft.runtime.views.reader import Outline
+
+__all__ = ["add_to", "draw_tree"]
+
+_BRANCH, _LAST = "├─ ", "└─ "
+_RAIL, _GAP = "│  ", "   "
+
+
+def tree(
+    session: CliSession,
+    name: TreeName = None,
+    *,
+    top: Annotated[str | None, node_option("--from", "-f", help="Draw from this node down.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="Stop going deeper after this many nodes.")
+    ] = 2_000,
+) -> None:
+    """Draw a tree: one line a node, * at the current one."""
+    read = session.grove.read
+    handle = session.tree_or_current(name)
+    if top is not None:
+        node = session.node(top) if name is None else handle.node(top)
+        handle = node.tree
+        top = node.id
+    outline = read.outline(handle.id, node=top, limit=limit)
+    cursor = read.cursor(handle.id).node_id
+    if session.out.as_json:
+        rows = [
+            {
+                "node": row.node,
+                "indent": row.indent,
+                "branches": row.branches,
+                "annotations": row.annotations,
+                "hiddenBelow": row.hidden_below,
+            }
+            for row in outline
+        ]
+        session.out.json({"tree": handle.value, "cursor": cursor, "nodes": rows})
+        return
+    counters = handle.counters
+    session.out.message(
+        f"{quoted(handle.title)} · {handle.mode} · {counted(counters.nodes, 'node')} · "
+        f"{counted(counters.branches, 'branch')} · depth {counters.depth:,}"
+    )
+    lines = draw_tree(
+        outline,
+        mode=handle.mode,
+        cursor=cursor,
+        names={agent.id: agent.name for agent in read.agents(archived=True)},
+        groups=handle.groups,
+        words=session.out.width if session.out.terminal else FIRST_WORDS,
+    )
+    for line in lines:
+        session.out.line(line)
+
+
+def draw_tree(
+    outline: Sequence["Outline"],
+    *,
+    mode: Mode,
+    cursor: str,
+    names: Mapping[str, str],
+    groups: Sequence[Group] = (),
+    words: int = FIRST_WORDS,
+) -> Iterator[list[Piece]]:
+    """One line for each node: straight runs stay in their column, branches are indented."""
+    ids = {row.node.id: row.node.local_id for row in outline}
+    collapsed = {group.first: group for group in groups if not group.expanded}
+    unbegun: dict[int, int] = {}
+    rails: dict[int, str] = {}
+    above: Outline | None = None
+    for row in outline:
+        node, level = row.node, row.indent
+        begins = above is not None and above.branches != 1
+        if begins:
+            unbegun[level] = unbegun.get(level, 1) - 1
+            rails[level] = _RAIL if unbegun[level] else _GAP
+        if row.branches > 1:
+            unbegun[level + 1] = row.branches
+        lines = "".join(rails.get(each, _GAP) for each in range(1, level))
+        if level:
+            lines += (_BRANCH if unbegun.get(level) else _LAST) if begins else rails.get(level, _GAP)
+        marks = list(node_marks(node, row.annotations))
+        if mode is Mode.DIALOGUE:
+            marks.extend(_merge_mark(node, ids))
+        if (group := collapsed.get(node.id)) is not None:
+            marks.append(f"collapsed to [{ids.get(group.last, group.last)}] as {one_line(group.name)}")
+        if row.hidden_below:
+            marks.append("more below")
+        style = style_of(node)
+        yield [
+            Piece("* " if node.id == cursor else "  ", "bold"),
+            Piece(lines, "dim"),
+            Piece(label_of(node, names), f"bold {style}".strip()),
+            Piece("  "),
+            Piece(first_words(node, words), style, shrinks=True),
+            Piece(("  " if marks else "") + " · ".join(marks), "dim"),
+        ]
+        above = row
+
+
+def _merge_mark(node: Node, ids: Mapping[str, str]) -> Iterator[str]:
+    """A merge's sources, besides the one it is drawn under."""
+    sources = () if node.edge is None else node.edge.sources
+    primary = [source.node for source in sources if source.role is SourceRole.PRIMARY]
+    if len(primary) > 1:
+        yield "merges " + " ".join(f"[{ids.get(source, source)}]" for source in primary[1:])
+
+
+def read(
+    session: CliSession,
+    reference: Annotated[
+        str | None,
+        node_argument("The path's end: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
+    ] = None,
+    *,
+    only: Annotated[bool, flag("--node", help="Only that node.")] = False,
+    tail: Annotated[int | None, typer.Option("--tail", min=1, help="The last N nodes.")] = None,
+    head: Annotated[int | None, typer.Option("--head", min=1, help="The first N nodes.")] = None,
+    headings: Annotated[
+        bool | None,
+        flag("--headings/--raw", help="Show author and time above each text, or not. Pipes: not."),
+    ] = None,
+    annotations: Annotated[bool, flag("--annotations", "-a", help="Include annotations.")] = False,
+) -> None:
+    """Read the path from the root to a node."""
+    if sum((only, tail is not None, head is not None)) > 1:
+        raise InvalidInputError("--node, --head and --tail exclude each other")
+    tree, node = session.place(reference)
+    end = None if node is None else node.id
+    path = session.grove.read.path(tree.id, end, head=head, tail=1 if only else tail)
+    whole = node is None and not only and head is None
+    buffer = tree.working_buffer if whole and tree.mode is Mode.BUFFER else ""
+    notes = _notes(session, tree, path) if annotations else {}
+    if session.out.as_json:
+        nodes = [_wire(each, notes.get(each.id) if annotations else None) for each in path]
+        session.out.json({"treeId": tree.id, "mode": tree.mode, "nodes": nodes, "workingBuffer": buffer})
+        return
+    if headings is None:
+        headings = annotations or (session.out.terminal and tree.mode is Mode.DIALOGUE)
+    if headings:
+        _show_with_headings(session, path, notes, buffer)
+    elif tree.mode is Mode.BUFFER:
+        pieces = [Piece(each.text, style_of(each)) for each in path]
+        session.out.pieces([*pieces, Piece(buffer, "dim")])
+    else:
+        session.out.text("\n\n".join(each.text for each in path if each.text))
+
+
+def _notes(session: CliSession, tree: "TreeHandle", path: Sequence[Node]) -> dict[str, list[Node]]:
+    read = session.grove.read
+    return {node.id: read.children(tree.id, node.id, annotations=True) for node in path}
+
+
+def _wire(node: Node, notes: Sequence[Node] | None) -> object:
+    wire = to_wire(node)
+    if notes is None or not isinstance(wire, dict):
+        return wire
+    return {**wire, "annotations": to_wire(notes)}
+
+
+def _show_with_headings(
+    session: CliSession, path: Sequence[Node], notes: Mapping[str, Sequence[Node]], buffer: str
+) -> None:
+    """Each node under a heading, with a blank line between; an empty root is left out."""
+    out = session.out
+    names = {agent.id: agent.name for agent in session.grove.read.agents(archived=True)}
+    shown = [node for node in path if not (node.is_root and not node.text and node.kind == "text")]
+    for index, node in enumerate(shown):
+        if index:
+            out.text("")
+        out.line(_heading(node, names, session.now))
+        out.text(node.text or first_words(node), style_of(node) if node.text else "dim")
+        for note in notes.get(node.id, ()):
+            out.line([Piece("  note ", "dim"), *_heading(note, names, session.now)])
+            out.text("\n".join("  " + line for line in note.text.split("\n")), style_of(note))
+    if buffer:
+        out.text("\n(uncommitted)" if shown else "(uncommitted)", "dim")
+        out.text(buffer)
+
+
+def _heading(node: Node, names: Mapping[str, str], now: int) -> list[Piece]:
+    facts = [ago(node.created_at, now), *node_marks(node)]
+    return [
+        Piece(label_of(node, names), f"bold {style_of(node)}".strip()),
+        Piece(" · " + " · ".join(facts), "dim"),
+    ]
+
+
+def diff(
+    session: CliSession,
+    one: Annotated[str, node_argument("A node.", metavar="A")],
+    other: Annotated[str, node_argument("Another node.", metavar="B")],
+    *,
+    paths: Annotated[
+        bool, flag("--paths", help="Compare everything after the common part, not only the two nodes.")
+    ] = False,
+) -> None:
+    """Compare two nodes: where their paths part, and how their texts differ."""
+    comparison = session.node(one).diff(session.node(other), paths=paths)
+    if session.out.as_json:
+        session.out.json(comparison)
+        return
+    session.out.message(
+        f"[{comparison.one}] and [{comparison.other}] part after [{comparison.common}]: "
+        f"{comparison.one_beyond:,} and {comparison.other_beyond:,} further"
+    )
+    if session.out.terminal:
+        styles = {"same": "", "removed": "red strike", "added": "green"}
+        session.out.pieces(Piece(each.text, styles[each.turn]) for each in comparison.words)
+    else:
+        session.out.text(str(comparison))
+
+
+def add_to(app: typer.Typer) -> None:
+    command(app, "tree", tree, panel="Trees")
+    command(app, "read", read, panel="Trees")
+    command(app, "diff", diff, panel="Context")
