@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.covers import covers
 from ulid import ULID
 
-from weft.commands.lexicon import known_words
+from weft.commands.parse import known_words
 from weft.errors import InvalidInputError
 from weft.ids import is_ulid, local_id_candidates, new_ulid, normalise_reference, random_bytes, sayable_ids
 from weft.provenance.nodes import names_to_find

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from weft.errors import InvalidInputError
 
 __all__ = [
+    "COMMAND_WORDS",
     "LOCAL_ID_LENGTH",
     "LOCAL_ID_LIMIT",
     "PRIME",
@@ -90,7 +91,7 @@ def local_id_candidates(ulid: str) -> Iterator[str]:
         yield random_part[:length]
 
 
-_WORDS = frozenset(
+COMMAND_WORDS = frozenset(
     re.findall(
         r"\w+",
         "after agent ahead amend answer anywhere apart appear appears append area army attach attached away "
@@ -122,7 +123,7 @@ _WORDS = frozenset(
 
 def sayable_ids(ulid: str) -> Iterator[str]:
     """The same without those that are words: `view head` would look for a head, and not at a node."""
-    return (name for name in local_id_candidates(ulid) if name not in _WORDS)
+    return (name for name in local_id_candidates(ulid) if name not in COMMAND_WORDS)
 
 
 def base_of(local_id: str) -> str:

@@ -8,12 +8,12 @@ from tests.covers import covers
 from tests.statements import statements
 
 import weft
-from weft.commands.scan import scan
+from weft.commands.scanner import scan
 from weft.context.agent_view.addendum import addendum
 from weft.context.manifest import Kind, Outcome
 from weft.errors import ContextLimitError
 from weft.providers.base import CacheKind
-from weft.runtime.commanding.doing import session_for
+from weft.runtime.collaboration.commands.session import session_for
 from weft.testing import START, SteppingClock, grove
 from weft.tree.agent import ALL_PERMISSIONS, Permission
 from weft.tree.item import Item

@@ -144,7 +144,7 @@ def test_an_event_loop_can_listen_too(file_address):
 
 
 def test_collaborate_waits_and_gives_what_it_came_to(file_address):
-    with workshop(file_address, ["→ bookmark .\nx", "I cannot."]) as (grove, tree, _):
+    with workshop(file_address, ["→ bookmark zzzz\nx", "I cannot."]) as (grove, tree, _):
         found = tree.collaborate(MUSE, "Mark it.")
         assert found.text == "I cannot."
         assert not found.results[0].ok

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.collaborating.stage import MUSE, counts, run, words, workshop
-from tests.commands.test_scan import PLACES
+from tests.commands.test_scanner import PLACES
 from tests.covers import covers
 from tests.soundness import check_sound
 
 import weft
-from weft.commands.scan import scan
+from weft.commands.scanner import scan
 from weft.errors import WeftError
 from weft.providers.base import Request
 from weft.runtime.collaborating.journal import Journal

@@ -9,7 +9,7 @@ from tests.soundness import check_sound
 
 from weft.errors import ConflictError
 from weft.runtime.collaborating.telling import Answered, Ending, TextChunk
-from weft.runtime.commanding.remembered import Remembered
+from weft.runtime.contexts.agent_memory import AgentMemory
 from weft.store import schema
 from weft.testing import Gate, Reply, Scripted
 from weft.tree.node import Status
@@ -308,7 +308,7 @@ def test_asked_for_a_continuation_an_agent_sees_no_loom_and_its_commands_are_no_
         (by_hand,) = node.generate(agent="Other")
         assert by_hand.text == "Visible words."
         assert "Loom Context" in words(model.requests[0])
-        assert Remembered(grove.read.store, grove.calling("Other").read.actor).thoughts(tree.id, 5) == [
+        assert AgentMemory(grove.read.store, grove.calling("Other").read.actor).thoughts(tree.id, 5) == [
             "a secret"
         ]
         tree.do(f'→ continue from {node.local_id} using agent:"{agent.name}"')

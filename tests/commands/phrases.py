@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from weft.commands.actions import Command
 from weft.commands.parse import parse, parse_strictly
-from weft.commands.values import Command
 from weft.errors import WeftError
 
 FOLDER = Path(__file__).parent.parent / "data" / "commands"
@@ -17,11 +17,19 @@ class Phrase(NamedTuple):
 
 
 class Tally(NamedTuple):
-    right: int
-    refused: list[Phrase]
-    """Understood by people, asked about by us."""
+    meant: int
+    """Phrases that mean something; the others must not be run."""
+    run: int
+    """Of those, the ones that run at once as meant."""
+    asked: list[Phrase]
+    """Of those, the ones that are asked about."""
+    hinted: int
+    """Of those asked about, the ones with a form of the right command in the hint."""
     wrong: list[Phrase]
-    """Something else was done than was meant."""
+    """Something else would be run than was meant."""
+
+
+LISTS = ("phrases.txt", "unseen.txt", "heldout.txt", "fresh.txt", "heldout2.txt")
 
 
 def phrases(name: str) -> list[Phrase]:
@@ -42,20 +50,17 @@ def outcome(said: str) -> Command | WeftError:
         return error
 
 
-def understood(said: str) -> Command | None:
-    found = outcome(said)
-    return None if isinstance(found, WeftError) else found
-
-
-def tally(said: list[Phrase]) -> Tally:
-    right, refused, wrong = 0, list[Phrase](), list[Phrase]()
-    for phrase in said:
-        found = understood(phrase.said)
+def tally(listed: list[Phrase]) -> Tally:
+    run, hinted, asked, wrong = 0, 0, list[Phrase](), list[Phrase]()
+    for phrase in listed:
+        read = outcome(phrase.said)
         wanted = None if phrase.meant is None else parse_strictly(phrase.meant)
-        if found == wanted:
-            right += 1
-        elif found is None:
-            refused.append(phrase)
+        if isinstance(read, WeftError):
+            if wanted is not None:
+                asked.append(phrase)
+                hinted += f"→ {wanted.name}" in (read.hint or "")
+        elif read == wanted:
+            run += 1
         else:
             wrong.append(phrase)
-    return Tally(right, refused, wrong)
+    return Tally(sum(phrase.meant is not None for phrase in listed), run, asked, hinted, wrong)

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 from tests.commands.phrases import outcome
 from tests.covers import covers
 
-from weft.commands import values as v
+from weft.commands import actions as v
 from weft.commands.catalog import CATALOG
-from weft.commands.lexicon import verbs
+from weft.commands.formatter import write_command
+from weft.commands.hints import verbs
+from weft.commands.lexer import tokens_of
 from weft.commands.parse import parse
-from weft.commands.words import tokens_of
-from weft.commands.writing import write_command
 from weft.errors import InvalidSyntaxError, WeftError
 
 WORDS = st.lists(

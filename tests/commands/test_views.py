@@ -3,10 +3,10 @@
 import pytest
 from tests.commands.test_parse import FORMS
 
+from weft.commands.actions import Think
+from weft.commands.formatter import describe
 from weft.commands.parse import parse
-from weft.commands.telling import told
-from weft.commands.values import Think
-from weft.commands.views import (
+from weft.commands.reply import (
     Shown,
     TreeRow,
     branch_as_nodes,
@@ -63,12 +63,14 @@ def test_a_document_is_shown_with_its_revision():
 
 @pytest.mark.parametrize("text", FORMS)
 def test_every_action_can_be_told_of(text):
-    found = told(parse(text).action)
+    found = describe(parse(text).action)
     assert found.verb
     assert "\n" not in found.target
 
 
 def test_actions_are_told_in_the_words_of_the_trace():
-    said = [told(parse(text).action)[:2] for text in ("view a7x2", 'annotate b3k9 "x"', "continue from b3k9")]
+    said = [
+        describe(parse(text).action)[:2] for text in ("view a7x2", 'annotate b3k9 "x"', "continue from b3k9")
+    ]
     assert said == [("viewed", "a7x2"), ("annotated", "b3k9"), ("continued from", "b3k9")]
-    assert told(Think("hm")).verb == "thought"
+    assert describe(Think("hm")).verb == "thought"

@@ -7,7 +7,7 @@ from tests.mcp_server.scenario import AGENT
 from tests.mcp_server.talk import Talk, talking
 
 import weft
-from weft.mcp_server.face import Face
+from weft.mcp_server.server import McpFace
 from weft.tree.agent import AgentType
 
 
@@ -19,5 +19,5 @@ def peopled(loom: weft.Grove) -> weft.Grove:
 
 @pytest.fixture(scope="module")
 def talk(peopled: weft.Grove) -> Iterator[Talk]:
-    with talking(Face(peopled).server()) as talk:
+    with talking(McpFace(peopled).server()) as talk:
         yield talk

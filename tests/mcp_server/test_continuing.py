@@ -6,7 +6,7 @@ from tests.covers import covers
 from tests.mcp_server.talk import talking
 
 import weft
-from weft.mcp_server.face import Face
+from weft.mcp_server.server import McpFace
 from weft.providers.registry import ProviderRegistry
 from weft.testing import Gate, Scripted
 from weft.tree.agent import AgentType
@@ -28,7 +28,7 @@ def test_a_generation_tells_how_far_it_is(address):
             told.append((progress, message))
 
         for mode in ("auto", "legacy"):
-            with talking(Face(grove).server(), mode=mode) as talk:
+            with talking(McpFace(grove).server(), mode=mode) as talk:
                 made = talk.ask(
                     "call_tool", "continue", {"tree": tree.id, "agent": "Muse"}, progress_callback=heard
                 ).structured_content
@@ -55,7 +55,7 @@ def test_a_call_that_is_given_up_stops_the_generation_and_keeps_what_came(addres
                 given = {"tree": tree.id, "agent": "Muse"}
                 await client.call_tool("continue", given, progress_callback=heard)
 
-        with talking(Face(grove).server(), mode=mode) as talk:
+        with talking(McpFace(grove).server(), mode=mode) as talk:
             talk.portal.call(give_up, talk.client)
             # The same connection goes on.
             talk.do("tree", tree=tree.id)
@@ -84,7 +84,7 @@ def test_other_calls_go_on_while_a_model_speaks(address):
                 gate.open()
             return made, seen
 
-        with talking(Face(grove).server()) as talk:
+        with talking(McpFace(grove).server()) as talk:
             made, seen = talk.portal.call(both, talk.client)
         assert not made[0].is_error
         assert all(not each.is_error for each in seen)

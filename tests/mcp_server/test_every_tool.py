@@ -10,9 +10,9 @@ from tests.soundness import check_sound
 
 import weft
 from weft.commands.catalog import CATALOG
-from weft.mcp_server.face import Face
+from weft.mcp_server.server import McpFace
 from weft.mcp_server.tools import TOOLS
-from weft.runtime.commanding import crossing
+from weft.runtime.collaboration.commands import context as crossing
 from weft.tree.agent import AgentType
 
 
@@ -40,7 +40,7 @@ def test_every_command_is_a_tool():
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_tree_built_in_process_equals_one_built_through_python(fresh_loom, grown, mode):
     fresh_loom.add_agent(AGENT, type=AgentType.MODEL, model_ref="scripted:echo")
-    with talking(Face(fresh_loom).server(), mode=mode) as talk:
+    with talking(McpFace(fresh_loom).server(), mode=mode) as talk:
         tree, used = through_mcp(talk)
     assert used == set(TOOLS)
     assert looks(fresh_loom, tree) == grown

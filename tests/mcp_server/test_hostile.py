@@ -11,8 +11,8 @@ from tests.covers import covers
 from tests.mcp_server.talk import talking
 
 from weft.errors import CODES, InvalidInputError
-from weft.mcp_server.answers import protocol_error
-from weft.mcp_server.face import Face
+from weft.mcp_server.results import protocol_error
+from weft.mcp_server.server import McpFace
 from weft.mcp_server.tools import TOOLS
 
 _JSON = st.recursive(
@@ -124,7 +124,7 @@ def test_our_own_mistakes_are_told_without_their_insides(loom, talk, monkeypatch
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a secret path /home/somebody")
 
-    monkeypatch.setattr("weft.mcp_server.desks._done", broken)
+    monkeypatch.setattr("weft.mcp_server.sessions._done", broken)
     with pytest.raises(MCPError, match="something went wrong in the server") as told:
         talk("tree", tree=tree.id)
     assert "secret" not in str(told.value.error)
@@ -159,7 +159,7 @@ def test_a_document_is_attached_however_its_title_is_quoted(fresh_loom, item):
     turn = tree.root.say("Look.")
     notes = fresh_loom.write_document("Her Notes", "# Fear\n\nOf water.\n")
     fresh_loom.link(tree, notes)
-    with talking(Face(fresh_loom).server()) as talk:
+    with talking(McpFace(fresh_loom).server()) as talk:
         told = talk.do("attach", tree=tree.id, node=turn.local_id, item=item)
     assert told["reply"] == f'✓ attached doc:"Her Notes" to [{turn.local_id}]'
     assert [each.id for each in tree.node(turn.id).value.attachments] == [f"doc:{notes.id}"]
@@ -169,7 +169,7 @@ def test_a_document_is_attached_however_its_title_is_quoted(fresh_loom, item):
 def test_a_section_is_pinned_with_its_document_and_one_that_is_not_there_is_refused(fresh_loom):
     tree = fresh_loom.plant("T", "one")
     fresh_loom.link(tree, fresh_loom.write_document("Her Notes", "# Fear\n\nOf water.\n"))
-    with talking(Face(fresh_loom).server()) as talk:
+    with talking(McpFace(fresh_loom).server()) as talk:
         pinned = talk.do("pin", tree=tree.id, document="Her Notes", section="fear")
         refused = talk("pin", tree=tree.id, document="Her Notes", section="Joy")
     assert pinned["reply"] == '✓ pinned doc:"Her Notes" §fear'
@@ -191,7 +191,7 @@ def test_a_long_answer_is_given_in_short_and_whole_when_asked_for(loom, talk):
 
 @covers("mcp.half-characters")
 def test_half_characters_in_a_history_do_not_break_the_wire(loom):
-    from weft.mcp_server.answers import answered
+    from weft.mcp_server.results import answered
 
     told = answered("a\ud800b", {"text": "c\udfffd"})
     assert told.content[0].text == "a?b"
@@ -201,15 +201,15 @@ def test_half_characters_in_a_history_do_not_break_the_wire(loom):
 
 @covers("mcp.bounded")
 def test_a_run_that_has_grown_large_is_followed_by_another(loom, monkeypatch):
-    monkeypatch.setattr("weft.mcp_server.desks._MOST_RESULTS", 3)
-    monkeypatch.setattr("weft.mcp_server.desks.MOST_DESKS", 2)
+    monkeypatch.setattr("weft.mcp_server.sessions._MOST_RESULTS", 3)
+    monkeypatch.setattr("weft.mcp_server.sessions.MOST_SESSIONS", 2)
     trees = [loom.plant(f"T{number}", "one").id for number in range(3)]
-    face = Face(loom)
+    face = McpFace(loom)
     with talking(face.server()) as talk:
         numbers = [talk.do("tree", tree=trees[0])["result"] for _ in range(5)]
-        held = [len(desk.session.results) for desk in face.desks._desks.values()]
+        held = [len(client.session.results) for client in face.sessions._sessions.values()]
         for tree in trees:
             talk.do("tree", tree=tree)
     # Handles of the run before still count, so those of the next come after them.
     assert (numbers, held) == ([1, 2, 3, 4, 5], [2])
-    assert len(face.desks) == 2
+    assert len(face.sessions) == 2

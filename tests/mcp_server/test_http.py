@@ -10,8 +10,8 @@ from tests.mcp_server.scenario import AGENT
 from tests.mcp_server.talk import OverHttp
 
 import weft
-from weft.mcp_server.face import Face
 from weft.mcp_server.http import PATH, create_mcp_app
+from weft.mcp_server.server import McpFace
 from weft.server.settings import ServerSettings
 from weft.tree.agent import AgentType
 
@@ -30,7 +30,7 @@ def begin(version: str = "2025-11-25") -> dict:
 def client(fresh_loom: weft.Grove) -> Iterator[TestClient]:
     settings = ServerSettings(keys=(KEY,), body_limit=LIMIT, origins=("https://ours.example",))
     with TestClient(
-        create_mcp_app(fresh_loom, Face(None), settings), base_url="http://127.0.0.1:7371"
+        create_mcp_app(fresh_loom, McpFace(None), settings), base_url="http://127.0.0.1:7371"
     ) as asked:
         yield asked
 

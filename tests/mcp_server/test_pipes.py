@@ -112,9 +112,9 @@ def test_ctrl_c_a_kill_and_a_broken_pipe_lose_nothing(tmp_path):
 def test_what_is_printed_meanwhile_goes_to_stderr(tmp_path):
     program = (
         "import sys, threading, weft\n"
-        "from weft.mcp_server import stdio, face\n"
+        "from weft.mcp_server import stdio, server\n"
         "grove = weft.open(sys.argv[1], background=False)\n"
-        "class Loud(face.Face):\n"
+        "class Loud(server.McpFace):\n"
         "    async def _list_tools(self, *given):\n"
         "        print('stray words', flush=True)\n"
         "        return await super()._list_tools(*given)\n"

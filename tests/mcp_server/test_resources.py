@@ -8,7 +8,7 @@ from tests.covers import covers
 from tests.mcp_server.talk import talking
 
 from weft.mcp_server import resources
-from weft.mcp_server.face import Face
+from weft.mcp_server.server import McpFace
 from weft.tree.agent import Permission
 
 
@@ -29,7 +29,7 @@ def test_who_may_not_leave_its_tree_reads_no_document_that_no_tree_is_linked_to(
     fresh_loom.link(fresh_loom.plant("Tea"), linked)
     for name, custom in (("Muse", {}), ("Traveller", {"crossTree": True})):
         fresh_loom.add_agent(name, model_ref="scripted:x", permissions=list(Permission), custom=custom)
-        with talking(Face(fresh_loom.calling(name)).server()) as talk:
+        with talking(McpFace(fresh_loom.calling(name)).server()) as talk:
             read = talk.ask("read_resource", f"weft://document/{linked.id}")
             assert read.contents[0].text == "Somebody's."
             if custom:
@@ -47,7 +47,7 @@ def test_all_trees_and_documents_are_listed_page_by_page(fresh_loom, monkeypatch
     monkeypatch.setattr(resources, "PAGE", page)
     trees = [fresh_loom.plant(f"T{number}") for number in range(4)]
     papers = [fresh_loom.write_document(f"D{number}") for number in range(3)]
-    with talking(Face(fresh_loom).server()) as talk:
+    with talking(McpFace(fresh_loom).server()) as talk:
         listed = all_pages(talk)
         assert listed == [
             *(f"weft://tree/{tree.id}" for tree in reversed(trees)),
@@ -72,7 +72,7 @@ def test_what_is_planted_meanwhile_moves_no_page(loom, talk, monkeypatch):
 @covers("mcp.paging")
 @pytest.mark.parametrize("cursor", ["", "x", "tree:", "tree:abc", "tree:' or 1=1", "document:zzz"])
 def test_a_cursor_that_is_none_of_ours_is_refused(talk, cursor):
-    with pytest.raises(MCPError, match="this cursor is none of ours"):
+    with pytest.raises(MCPError, match="unknown cursor"):
         talk.ask("list_resources", cursor=cursor)
 
 
@@ -127,7 +127,7 @@ def test_no_other_address_is_read(talk, uri):
 def test_resources_and_prompts_ask_for_the_same_rights(loom):
     tree = loom.plant("Secret", "hidden words")
     paper = loom.write_document("Hidden", "hidden words")
-    with talking(Face(loom, within=frozenset({Permission.LOOM_AWARE})).server()) as talk:
+    with talking(McpFace(loom, within=frozenset({Permission.LOOM_AWARE})).server()) as talk:
         assert all(uri.startswith("weft://tree/") for uri in all_pages(talk))
         for ask in (
             ("read_resource", f"weft://document/{paper.id}"),
@@ -136,7 +136,7 @@ def test_resources_and_prompts_ask_for_the_same_rights(loom):
             with pytest.raises(MCPError) as told:
                 talk.ask(*ask)
             assert told.value.error.data["code"] == "PERMISSION_DENIED"
-    with talking(Face(loom, within=frozenset()).server()) as talk:
+    with talking(McpFace(loom, within=frozenset()).server()) as talk:
         for ask in (
             ("list_resources",),
             ("read_resource", f"weft://tree/{tree.id}"),
@@ -216,7 +216,7 @@ def test_a_client_is_told_of_changes_to_what_it_listens_to(loom):
             heard.append(await anext(aiter(stream)))
         return heard
 
-    with talking(Face(loom).server()) as talk:
+    with talking(McpFace(loom).server()) as talk:
         heard = talk.portal.call(story, talk.client)
     assert heard[:2] == [ResourceUpdated(uri) for uri in uris]
     assert type(heard[2]).__name__ == "ResourcesListChanged"
@@ -235,7 +235,7 @@ def test_a_client_is_told_when_a_document_leaves_the_list_or_returns_to_it(loom)
                     heard.append(await anext(aiter(stream)))
         return heard
 
-    with talking(Face(loom).server()) as talk:
+    with talking(McpFace(loom).server()) as talk:
         heard = talk.portal.call(story, talk.client)
     assert [type(each).__name__ for each in heard] == ["ResourcesListChanged"] * 2
 
@@ -248,6 +248,6 @@ def test_what_may_not_be_read_cannot_be_listened_to(loom):
         async with client.listen(resource_subscriptions=[f"weft://document/{paper.id}"]):
             pass
 
-    face = Face(loom, within=frozenset({Permission.LOOM_AWARE}))
+    face = McpFace(loom, within=frozenset({Permission.LOOM_AWARE}))
     with talking(face.server()) as talk, pytest.raises(MCPError, match="doc_read not enabled"):
         talk.portal.call(story, talk.client)

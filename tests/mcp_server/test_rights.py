@@ -8,7 +8,7 @@ from tests.mcp_server.scenario import AGENT
 from tests.mcp_server.talk import talking
 
 from weft.errors import InvalidInputError, NotFoundError
-from weft.mcp_server.face import Face
+from weft.mcp_server.server import McpFace
 from weft.mcp_server.tools import TOOLS
 from weft.tree.agent import Permission, parse_permissions
 
@@ -89,7 +89,7 @@ def test_a_connection_may_do_what_it_was_opened_for_and_nothing_else(peopled, wi
     given = arguments(tree.id, tree.root.local_id, said.local_id, str(len(grove.trees())))
     assert given.keys() == TOOLS.keys()
     before = len(grove.read.events(tree.id))
-    with talking(Face(grove, within=within).server()) as talk:
+    with talking(McpFace(grove, within=within).server()) as talk:
         refused = {
             name for name, each in given.items() if _denied(talk(name, **each), TOOLS[name].permission)
         }
@@ -131,7 +131,7 @@ def test_an_agent_acts_with_its_own_rights_its_callers_and_the_connections(peopl
     for caller, opened in every.items():
         for agent, allowed in may.items():
             for within in (None, frozenset({Permission.LOOM_AWARE})):
-                with talking(Face(opened, agent, within).server()) as talk:
+                with talking(McpFace(opened, agent, within).server()) as talk:
                     reply = talk("respond", tree=tree.id, node=root, text="x")
                 expected = may[caller] and allowed and within is None
                 assert reply.refused is not expected, (caller, agent, within, reply)
@@ -144,7 +144,7 @@ def test_the_agent_of_a_connection_is_the_author_and_has_a_place_and_memory_of_i
     grove.add_agent(
         "Claude", model_ref="scripted:other", permissions=["loom_aware", "loom_write", "loom_generate"]
     )
-    with talking(Face(grove, "Claude").server()) as talk:
+    with talking(McpFace(grove, "Claude").server()) as talk:
         made = talk.do("respond", tree=tree.id, node=tree.root.local_id, text="Said by a model.")
         talk.do("stash", tree=tree.id, label="mine", text="secret")
         itself = talk("continue", tree=tree.id, agent="Claude")
@@ -152,7 +152,7 @@ def test_the_agent_of_a_connection_is_the_author_and_has_a_place_and_memory_of_i
     assert (node.author_type, node.role) == ("model", "assistant")
     assert tree.refresh().cursor.local_id != made["at"]
     assert itself.facts["code"] == "PERMISSION_DENIED"
-    with talking(Face(grove).server()) as talk:
+    with talking(McpFace(grove).server()) as talk:
         assert "secret" not in talk("memory", tree=tree.id).text
 
 
@@ -161,7 +161,7 @@ def test_rights_that_are_taken_away_are_gone_at_once(peopled):
     grove = peopled
     tree = grove.plant("T", "one")
     grove.add_agent("Brief", type="human")
-    with talking(Face(grove, "Brief").server()) as talk:
+    with talking(McpFace(grove, "Brief").server()) as talk:
         talk.do("view", tree=tree.id, node=tree.root.local_id)
         from weft.runtime.operations.agents import ArchiveAgent
 
@@ -171,5 +171,5 @@ def test_rights_that_are_taken_away_are_gone_at_once(peopled):
 
 
 def test_an_agent_that_is_not_there_is_refused(peopled):
-    with talking(Face(peopled, "Nobody").server()) as talk:
+    with talking(McpFace(peopled, "Nobody").server()) as talk:
         assert talk("trees").facts["code"] == NotFoundError.code

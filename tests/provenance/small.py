@@ -8,7 +8,7 @@ from tests.transfer.rich import Summarise
 
 import weft
 from weft.context.agent_view.action_trace import Action
-from weft.runtime.commanding.remembered import Came, begin_run, note_actions
+from weft.runtime.contexts.agent_memory import CommandResult, begin_run, note_actions
 from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
 from weft.runtime.operations.agents import ArchiveAgent, ChangeAgent
 from weft.store import schema
@@ -113,7 +113,7 @@ def remember(grove: weft.Grove, tree: str) -> None:
         place = session.execute(schema.trees.select().where(schema.trees.c.ulid == tree)).one().key, 1
     for run in ("r1", "r2"):
         begin_run(grove.caller.executor, place, run)
-    came = Came(run="r2", number=1, command="look", text="A text.")
+    came = CommandResult(run="r2", number=1, command="look", text="A text.")
     note_actions(grove.caller.executor, place, [Action(verb="viewed", target="a7x2", noun="node")], came)
 
 

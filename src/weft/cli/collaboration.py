@@ -13,8 +13,8 @@ from weft.cli.output import visible
 from weft.cli.session import CliSession
 from weft.cli.terminal import Terminal, failure_to_wire, result_to_wire, starting_place
 from weft.cli.text_input import text_given
-from weft.commands.scan import ARROW
-from weft.commands.strings import written
+from weft.commands.lexer import quote
+from weft.commands.scanner import ARROW
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject
 from weft.tree.json_names import to_wire
@@ -23,7 +23,7 @@ from weft.tree.node_labels import counted
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.commands.results import Result
+    from weft.commands.reply import Result
     from weft.grove.tree import TreeHandle
     from weft.runtime.collaborating.handles import Collaborated, CollaboratorRun, RunWishes
     from weft.runtime.collaborating.telling import RunEvent
@@ -81,7 +81,7 @@ def _lines(words: list[str] | None) -> list[str] | None:
         return words
     if all(word.lstrip().startswith(ARROW) for word in words[1:]):
         return ["\n".join(words)]
-    plain = [word if not any(map(str.isspace, word)) or '"' in word else written(word) for word in words]
+    plain = [word if not any(map(str.isspace, word)) or '"' in word else quote(word) for word in words]
     return [" ".join(plain)]
 
 

@@ -104,7 +104,7 @@ def mcp(
     Over stdin and stdout it serves the program that starts it; over HTTP clients with a token, which
     is printed. No client has more permissions than its user.
     """
-    from weft.mcp_server.face import Face  # noqa: PLC0415 - the MCP library takes 500 ms
+    from weft.mcp_server.server import McpFace  # noqa: PLC0415 - the MCP library takes 500 ms
 
     within = _within(allow, read_only=read_only)
     grove = session.open_grove(background=True)
@@ -114,7 +114,7 @@ def mcp(
     if not http:
         from weft.mcp_server.stdio import serve_stdio  # noqa: PLC0415 - as above
 
-        serve_stdio(Face(grove, agent, within))
+        serve_stdio(McpFace(grove, agent, within))
         return
     from weft.mcp_server.http import serve_http  # noqa: PLC0415 - as above
 
@@ -127,7 +127,7 @@ def mcp(
         session.out.message("serving MCP; send the token as Authorization: Bearer; stop with Ctrl-C")
         session.out.flush()
 
-    serve_http(grove, Face(None, agent, within), host=host, port=port, names=names or (), ready=ready)
+    serve_http(grove, McpFace(None, agent, within), host=host, port=port, names=names or (), ready=ready)
     session.out.message("stopped")
 
 

@@ -16,7 +16,7 @@ from weft.tree.node import Status
 from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
-    from weft.commands.results import Result
+    from weft.commands.reply import Result
     from weft.grove.generations import Stream
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle

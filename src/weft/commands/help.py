@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 
-from weft.commands.catalog import CATALOG, ROWS, Row, refusal
+from weft.commands.catalog import CATALOG, ROWS, refusal
+from weft.commands.grammar import Row
+from weft.commands.hints import DOUBTFUL, verbs
 from weft.commands.reply import done
 from weft.errors import InvalidSyntaxError
 from weft.tree.agent import Permission
 
-__all__ = ["help_on", "help_text"]
+__all__ = ["also_called", "help_on", "help_text"]
 
 
 def help_text(permissions: Iterable[Permission], *, crossing: bool = True) -> str:
@@ -22,7 +24,7 @@ def help_text(permissions: Iterable[Permission], *, crossing: bool = True) -> st
         names = [row.name for row in denied if row.permission is permission]
         if names:
             lines.append(f"  not permitted ({permission} not enabled): {', '.join(names)}")
-    beyond = [form for row in allowed for form in row.forms if _leaves(form)]
+    beyond = [form for row in allowed for form in row.notations if _leaves(form)]
     if beyond and not crossing:
         lines.append(f"  not permitted (crossTree not enabled): {', '.join(beyond)}")
     if allowed:
@@ -38,9 +40,9 @@ def help_on(name: str, permissions: Iterable[Permission], *, crossing: bool = Tr
     denied = refusal(row, permissions)
     lines = [done(row.name, row.help)]
     lines += [
-        f"  → {_within(form, crossing=crossing)}{_barred(form, crossing=crossing)}" for form in row.forms
+        f"  → {_within(form, crossing=crossing)}{_barred(form, crossing=crossing)}" for form in row.notations
     ]
-    others = [each for each in row.synonyms if " " not in each]
+    others = also_called(row)
     if others:
         lines.append(f"  also: {', '.join(others)}")
     if denied is None:
@@ -48,6 +50,12 @@ def help_on(name: str, permissions: Iterable[Permission], *, crossing: bool = Tr
     else:
         lines.append(f"  not permitted: {denied.message}; {denied.hint}")
     return "\n".join(lines)
+
+
+def also_called(row: Row) -> list[str]:
+    """The single verbs that always mean this command."""
+    single = (verb.partition("=")[0] for verb in row.verbs if " " not in verb)
+    return [verb for verb in single if verb not in DOUBTFUL and verbs()[(verb,)] == (row.name,)]
 
 
 def _leaves(form: str) -> bool:
@@ -65,5 +73,7 @@ def _barred(form: str, *, crossing: bool) -> str:
 
 
 def _forms(row: Row, *, crossing: bool) -> list[str]:
-    first, *rest = [_within(form, crossing=crossing) for form in row.forms if crossing or not _leaves(form)]
+    first, *rest = [
+        _within(form, crossing=crossing) for form in row.notations if crossing or not _leaves(form)
+    ]
     return [f"  → {first} · {row.help}", *(f"  → {form}" for form in rest)]

@@ -1,53 +1,97 @@
-"""From a line to what it asks for: patterns, whole sentences, misspellings, the classifier; never a guess."""
+"""From a line to the command it asks for: by the rows, with typing slips put right; never by a guess."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from weft.commands.catalog import CATALOG
-from weft.commands.classify import Reading, classify
-from weft.commands.lexicon import DOUBTFUL, corrected, known_words, listed, manners_off, near_misses, verbs
-from weft.commands.pieces import FILLER, Pieces, Unfit
-from weft.commands.readers import READERS
-from weft.commands.remarks import after_question, without_pronoun, without_remark
-from weft.commands.sayings import readings
-from weft.commands.scan import Found
-from weft.commands.spoken import spelt_out
-from weft.commands.thinking import thought_start
-from weft.commands.values import Action, Command, Continue, Think, ViewBranch
-from weft.commands.words import Option, Quoted, Token, Word, as_reference, tokens_of
-from weft.commands.writing import write_command
-from weft.errors import CrossTreeError, InvalidSyntaxError, LimitExceededError
+from weft.commands.actions import Command, Continue, Think
+from weft.commands.catalog import CATALOG, ROWS
+from weft.commands.classifier import Ranked, rank
+from weft.commands.formatter import write_command
+from weft.commands.grammar import Row, Slot
+from weft.commands.hints import DOUBTFUL, HELP, NotRun, doubtful, forms, near_misses, verbs
+from weft.commands.lexer import Option, Quoted, Token, Word, thought_start, tokens_of
+from weft.commands.reader import Misfit, read_form
+from weft.commands.scanner import Found, Ignored, Why, scan
+from weft.commands.vocabulary import (
+    FILLER,
+    GUARDED,
+    NUMBERS,
+    Item,
+    Sort,
+    corrected,
+    items_of,
+    plain_words,
+    words,
+)
+from weft.errors import CrossTreeError, InvalidSyntaxError, LimitExceededError, WeftError
+from weft.tree.agent import Permission
 
-__all__ = ["MOST_CONTINUATIONS", "check_limits", "cross_tree", "parse", "parse_found", "parse_strictly"]
+__all__ = [
+    "MOST_CONTINUATIONS",
+    "check_limits",
+    "cross_tree",
+    "known_words",
+    "parse",
+    "parse_found",
+    "parse_ignored",
+    "parse_strictly",
+]
 
 MOST_CONTINUATIONS = 10
-_LONGEST_VERB = 4
 _POLITE = ("could you", "can you", "would you", "will you", "please")
-_GENERAL = frozenset(
-    {"show", "see", "look", "open", "display", "print", "list", "write", "change", "go", "take"}
+_MAY_I = tuple(f"{may} {who} " for may in ("can", "may", "could", "should", "shall") for who in ("i", "we"))
+
+
+def _phrases(text: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(tuple(each.split()) for each in text.split("|"))
+
+
+_MAKE = _phrases(
+    "add|put|set|place|leave|make|create|attach|write|apply|assign|post|draw|stick|send|record|new"
 )
-_MAY_I = (
-    "can i ",
-    "may i ",
-    "could i ",
-    "should i ",
-    "shall i ",
-    "can we ",
-    "could we ",
-    "should we ",
-    "shall we ",
+_ASK_FOR = _phrases("give|get|request|produce|ask for|i want|i'd like|i need|want|need")
+"""Of what is there already these ask to see it: they make nothing but continuations."""
+_REMOVE = _phrases(
+    "remove|delete|drop|take away|take off|clear|get rid of|discard|strip|erase|throw away|let go of|release|"
+    "forget|cut|break"
 )
-_LOOKING = frozenset(
-    {"view", "list", "tree", "search", "help", "memory", "read", "recall", "switch", "think"}
+_SHOW = _phrases(
+    "show|see|view|display|look at|take look at|have look at|give|get|print|pull up|bring up|list|list all|draw|"
+    "tell|inspect|check|read|have|take|i need|i want|i'd like|i need to see|want|need|examine"
 )
-"""Commands that change nothing for anybody: a question may be one of these."""
-_WRITING = listed("insert replace overwrite add put place write append change rewrite edit update revise")
-_HELP = "→ help shows what there is"
+_MADE_INSIDE = words("in into as this new")
+_QUESTION = words(
+    "what which who where is are was does do did there any how many have has i can be tell of in on at it about "
+    "some been was were all every"
+)
+"""Words of a question. They change nothing about a command that only looks."""
+_LONGEST_VERB = 4
+_LIKELY = 0.3
+_FAR_BEHIND = 0.12
+_WORTH_ASKING = 0.35
 
 
 class _Reach(NamedTuple):
+    """How far a command goes beyond its tree."""
+
     tree: str | None = None
     grove: bool = False
+
+
+class _Candidate(NamedTuple):
+    """A command that a line may mean, and what is left to be read of the line."""
+
+    row: Row
+    items: list[Item]
+    noise: frozenset[str] = frozenset()
+
+
+class _Unread(NamedTuple):
+    """A line that was not read: its tokens, and why."""
+
+    tokens: list[Token]
+    error: InvalidSyntaxError
 
 
 def parse_found(found: Found) -> Command:
@@ -60,176 +104,251 @@ def parse_found(found: Found) -> Command:
 def parse(text: str) -> Command:
     """What follows an arrow, as a command, or an `InvalidSyntaxError` that asks which was meant.
 
-    Who says it and whether they may is not looked at here: that is for the operations.
+    Permissions are not checked here: that is for the operations.
     """
-    found = _settle(text)
-    if _is_question(text) and found.name not in _LOOKING:
-        raise InvalidSyntaxError("a question changes nothing", hint=f"→ {write_command(found)}")
-    return found
+    command = _settle(text)
+    if _is_question(text) and not CATALOG[command.name].looks:
+        raise InvalidSyntaxError("questions are not executed", hint=f"→ {write_command(command)}")
+    return command
+
+
+def parse_strictly(text: str) -> Command:
+    """The same without correcting or classifying."""
+    return _settle(text, strictly=True)
 
 
 def _is_question(text: str) -> bool:
     """Whether it is asked, and not asked for: "could you" and its like are polite commands."""
-    said = text.lower().lstrip()
+    line = text.lower().lstrip()
     asked = "?" in text[len(text.rstrip("?!.… \t\n")) :]
-    return said.startswith(_MAY_I) or (asked and not said.startswith(_POLITE))
+    return line.startswith(_MAY_I) or (asked and not line.startswith(_POLITE))
 
 
-def _settle(text: str) -> Command:
+def _settle(text: str, *, strictly: bool = False) -> Command:
     thought = thought_start(text)
     if thought is not None:
         return Command("think", Think(text[thought:].strip()))
     tokens = tokens_of(text)
-    said = spelt_out(tokens)
-    first = _heard(said)
+    if not tokens:
+        raise InvalidSyntaxError("nothing follows the arrow", hint=HELP)
+    tokens = [_joined(token) for token in tokens]
+    first = _read(tokens, settles=not strictly)
     if isinstance(first, Command):
         return first
-    for other in _without_remarks(said):
-        again = _heard(other.tokens)
-        if isinstance(again, Command) and (not other.looks or again.name in _LOOKING):
-            return again
+    spelt = None if strictly else corrected(tokens, known_words())
+    second = None if spelt is None else _read(spelt, settles=True)
+    if isinstance(second, Command):
+        return second
     _refuse_unflagged(first.tokens)
     raise first.error
 
 
-class _Attempt(NamedTuple):
-    tokens: list[Token]
-    looks: bool = False
-    """Whether only a command that looks is taken."""
-
-
-def _without_remarks(tokens: Sequence[Token]) -> Iterator[_Attempt]:
-    for looks in (False, True):
-        bare = without_remark(tokens, looks=looks)
-        if bare is not None:
-            yield _Attempt(bare, looks)
-    asked = after_question(tokens)
-    if asked is not None:
-        yield _Attempt(asked, looks=True)
-    meant = without_pronoun(tokens)
-    if meant is not None:
-        yield _Attempt(meant)
-
-
-class _Unsettled(NamedTuple):
-    tokens: list[Token]
-    error: InvalidSyntaxError
-
-
-def _heard(tokens: Sequence[Token]) -> Command | _Unsettled:
-    """A line with its options spelt out: by patterns, by whole sentences, spelt right, by the classifier."""
-    said, reach = _read_words(_verb_first(tokens))
-    first = _by_pattern(said)
-    if isinstance(first, Command):
-        return _reaching(first, reach)
-    if _stutters(said):
-        return _Unsettled(said, _which(first, Reading((), frozenset(), settled=False), said))
-    spelt = corrected(said)
-    for words in (said, None if spelt is None else spelt_out(spelt)):
-        found = None if words is None else _by_sentence(words)
-        if found is not None:
-            return _reaching(found, _Reach(reach.tree, reach.grove or found.grove))
-        again = None if words is None or words is said else _by_pattern(words)
-        if isinstance(again, Command):
-            return _reaching(again, reach)
-    try:
-        guess = classify(spelt or said)
-    except Unfit as unfit:
-        return _Unsettled(said, InvalidSyntaxError(str(unfit), hint=_forms([first.name or "help"])))
-    name = guess.names[0] if guess.names else ""
-    if not guess.settled or not _may_mean(first, name):
-        return _Unsettled(said, _which(first, guess, said))
-    try:
-        action = READERS[name](Pieces.of(spelt or said, known_words(), explained=guess.explained))
-    except Unfit as unfit:
-        return _Unsettled(said, InvalidSyntaxError(f"{name}: {unfit}", hint=_forms([name, *unfit.others])))
-    return _reaching(Command(_name_of(name, action), action), reach)
-
-
-def _stutters(tokens: Sequence[Token]) -> bool:
-    """`undo undo`: the verb twice, which may be twice of it; `undo the undo` is not said so."""
-    first, second = (*tokens[:2], None, None)[:2]
+def _joined(token: Token) -> Token:
+    """`un-pin` is `unpin`."""
+    if not isinstance(token, Word) or "-" not in token.text or len(token.text) > 20:
+        return token
+    text = token.text.replace("-", "")
     return (
-        isinstance(first, Word)
-        and isinstance(second, Word)
-        and first.text == second.text
-        and (first.text,) in verbs()
+        Word(text, text, after=token.after) if (text,) in verbs() and (token.text,) not in verbs() else token
     )
 
 
-def _verb_first(tokens: Sequence[Token]) -> list[Token]:
-    """`with agent:"…", continue` and `on a7x2, comment "…"`: what stands before the verb goes to the end."""
-    found = list(tokens)
-    ahead: list[Token] = []
-    while len(found) > 1 and isinstance(found[0], Option) and found[0].name != "doc":
-        ahead.append(found.pop(0))
-    first, second = (found[0], found[1]) if len(found) > 2 else (None, None)
-    if (
-        isinstance(first, Word)
-        and first.text in {"from", "on", "to", "for", "at", "under"}
-        and isinstance(second, Word)
-        and second.after == ","
-        and (second.bracketed or second.text not in known_words())
-    ):
-        ahead += found[:2]
-        found = found[2:]
-    return [*found, *ahead]
+def _read(tokens: Sequence[Token], *, settles: bool) -> Command | _Unread:
+    """By the rows; if `settles`, by the classifier where they do not settle it."""
+    kept, reach = _without_reach(tokens)
+    kept = plain_words(kept)
+    items = _verb_first(items_of(kept))
+    misfits: dict[str, Misfit] = {}
+    commands: list[Command] = []
+    for candidate in _candidates(items):
+        command = _read_row(candidate, misfits.setdefault(candidate.row.name, Misfit()), reach)
+        if command is not None and command not in commands:
+            commands.append(command)
+    if len(commands) == 1:
+        return commands[0]
+    if commands:
+        names = [command.name for command in commands]
+        return _Unread(kept, InvalidSyntaxError("which of these was meant?", hint=forms(names)))
+    ranked = rank(items)
+    command = _settled(items, ranked, reach) if settles and not misfits else None
+    return command or _Unread(kept, _which(items, misfits, ranked))
 
 
-def _by_sentence(tokens: Sequence[Token]) -> Command | None:
-    """What it means as a whole sentence; None if it is none, or if two such readings differ."""
-    found: list[Command] = []
-    for each in readings(tokens):
-        kept, reach = _without_reach(each)
-        meant = _by_pattern(kept)
-        if isinstance(meant, Command) and (reaching := _reaching(meant, reach)) not in found:
-            found.append(reaching)
-    writing = _into_document(tokens)
-    if writing is not None and writing not in found:
-        found.append(writing)
-    return found[0] if len(found) == 1 else None
-
-
-def _into_document(tokens: Sequence[Token]) -> Command | None:
-    """`insert "…" at line 12 of doc:"…"`: with a document, verbs are plain that would be doubtful without."""
-    said = list(tokens)
-    if len(said) > 2 and _is(said[0], "in") and isinstance(said[1], Option) and said[1].name == "doc":
-        said = [*said[2:], said[1]]
-    verb = said[0] if said else None
-    if not isinstance(verb, Word) or verb.text not in _WRITING:
+def _settled(items: Sequence[Item], ranked: Sequence[Ranked], reach: _Reach) -> Command | None:
+    """The reading of the most likely command, if it consumes every item and the next reading is far behind."""
+    unsure = doubtful(items)
+    if unsure is not None and unsure[0] == items[0].text:
         return None
-    if not any(isinstance(token, Option) and token.name == "doc" for token in said):
+    readings: list[tuple[Ranked, Command]] = []
+    for each in ranked:
+        spoken = _spoken(CATALOG[each.name], items)
+        command = None if spoken is None else _read_row(spoken, Misfit(), reach)
+        if command is not None:
+            readings.append((each, command))
+    if not readings or readings[0][0] != ranked[0] or ranked[0].likeness < _LIKELY:
         return None
-    try:
-        return Command("write", READERS["write"](Pieces.of(said[1:], known_words(), verb=(verb.text,))))
-    except Unfit:
+    if len(readings) > 1 and ranked[0].likeness - readings[1][0].likeness < _FAR_BEHIND:
         return None
+    return readings[0][1]
 
 
-def _is(token: Token, text: str) -> bool:
-    return isinstance(token, Word) and token.text == text
+def _read_row(candidate: _Candidate, misfit: Misfit, reach: _Reach) -> Command | None:
+    row = candidate.row
+    for form in row.variants:
+        action = read_form(form, candidate.items, row.noise | candidate.noise, verbs(), misfit)
+        if action is not None:
+            return _reaching(Command(row.name, action), reach)
+    return None
 
 
-def _may_mean(first: "_Misfit", name: str) -> bool:
-    """A verb that is known is taken at its word, but for those of which everything can be asked."""
-    return first.name in {None, name} or first.verb in _GENERAL
+def _spoken(row: Row, items: Sequence[Item]) -> _Candidate | None:
+    """A command that only looks, spoken of in other words than its verbs: all must be words of its row."""
+    own = (
+        row.vocabulary | row.listed | {word for verb in row.verbs for word in verb.partition("=")[0].split()}
+    )
+    kept = [item for item in items if not (item.sort is Sort.WORD and item.text == row.name)]
+    telling = own - _QUESTION - row.noise
+    if not row.looks or not any(item.sort is Sort.WORD and item.text in telling for item in kept):
+        return None
+    return _Candidate(row, kept, (own | _QUESTION) - GUARDED)
 
 
-def parse_strictly(text: str) -> Command:
-    """The same by patterns alone, without correcting or classifying."""
-    thought = thought_start(text)
-    if thought is not None:
-        return Command("think", Think(text[thought:].strip()))
-    said, reach = _read_words(tokens_of(text))
-    found = _by_pattern(said)
-    if isinstance(found, Command):
-        return _reaching(found, reach)
-    _refuse_unflagged(said)
-    raise _which(found, Reading((), frozenset(), settled=False), said)
+def _verb_first(items: Sequence[Item]) -> list[Item]:
+    """`agent:"…" continue`: options before the verb go to the end."""
+    ahead = 0
+    while ahead < len(items) - 1 and items[ahead].sort is Sort.OPTION:
+        ahead += 1
+    return [*items[ahead:], *items[:ahead]]
+
+
+def _candidates(items: Sequence[Item]) -> Iterator[_Candidate]:
+    """Every command that the words of a line may mean: by its verb, or by a general verb and a noun."""
+    line = [item.text if item.sort is Sort.WORD else "" for item in items]
+    by_verb = list(_by_verb(items, line))
+    yield from by_verb
+    yield from _by_noun(items, line)
+
+
+def _by_verb(items: Sequence[Item], line: Sequence[str]) -> Iterator[_Candidate]:
+    if not line or not line[0]:
+        return
+    for verb, names in _verbs_from(line[0]):
+        rest = _without_verb(items, line, verb)
+        if rest is not None:
+            for name in names:
+                row = CATALOG[name]
+                yield _Candidate(row, [*_brought(row, verb), *rest])
+
+
+@lru_cache(maxsize=1)
+def _by_first_word() -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
+    known: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+    for verb, names in verbs().items():
+        known.setdefault(verb[0], []).append((verb, names))
+    return known
+
+
+def _verbs_from(word: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    return _by_first_word().get(word, [])
+
+
+def _without_verb(items: Sequence[Item], line: Sequence[str], verb: tuple[str, ...]) -> list[Item] | None:
+    """What is left of a line without its verb: its first word here, the others right after or further on."""
+    others = list(verb[1:])
+    if not others:
+        return list(items[1:])
+    for place in range(1, len(line) - len(others) + 1):
+        if list(line[place : place + len(others)]) == others:
+            return [*items[1:place], *items[place + len(others) :]]
+    return None
+
+
+def _brought(row: Row, verb: tuple[str, ...]) -> list[Item]:
+    """The words that a verb brings with it: `unpin` is `drop pin`."""
+    said = " ".join(verb)
+    for each in row.verbs:
+        name, _, brought = each.partition("=")
+        if name == said:
+            return [Item(Sort.WORD, word, word) for word in brought.split()]
+    return []
+
+
+def _by_noun(items: Sequence[Item], line: Sequence[str]) -> Iterator[_Candidate]:
+    for row in ROWS:
+        for general, nouns in ((_makes(row, items), row.made), (_removes(line), row.removed)):
+            place = _noun_place(line, nouns)
+            verb = _general_verb(line, general)
+            if nouns and verb and place is not None and _names_object(line, verb, place):
+                yield _Candidate(row, _without_noun(items, verb, place, keeps=row.keeps), _MADE_INSIDE)
+        place = _noun_place(line, row.listed)
+        if row.listed and place is not None and _comes_first(items, place):
+            verb = _general_verb(line, _SHOW)
+            asks = (line[0],) not in verbs()
+            if verb and place >= verb:
+                yield _Candidate(row, _without_noun(items, verb, place, keeps=row.keeps), _QUESTION)
+            elif asks:
+                yield _Candidate(row, _without_noun(items, 0, place, keeps=row.keeps), _QUESTION)
+
+
+def _names_object(line: Sequence[str], verb: int, noun: int) -> bool:
+    """Whether a noun says what a general verb is about: right after it, if the verb is a command's own, too."""
+    if noun < verb or tuple(line[:verb]) not in verbs():
+        return noun >= verb
+    return _MADE_INSIDE.issuperset(line[verb:noun])
+
+
+def _makes(row: Row, items: Sequence[Item]) -> frozenset[tuple[str, ...]]:
+    """The general verbs that make something here; `give a7x2 a star` does, `give me the link` does not."""
+    if row.permission is Permission.LOOM_GENERATE:
+        return _MAKE | _ASK_FOR
+    gives = len(items) > 1 and items[1].sort is Sort.NODE
+    return _MAKE | {("give",)} if gives else _MAKE
+
+
+def _removes(line: Sequence[str]) -> frozenset[tuple[str, ...]]:
+    """The general verbs that take something away here; `take the link to a7x2` goes there."""
+    return _REMOVE | {("take",)} if {"off", "away"} & set(line) else _REMOVE
+
+
+def _comes_first(items: Sequence[Item], place: int) -> bool:
+    """`the links of a7x2` and `a7x2's links` ask for links; `view a7x2 annotations` may ask for either."""
+    value = next((index for index, item in enumerate(items) if item.sort is not Sort.WORD), len(items))
+    return place < value or items[value].owner or items[0].sort is Sort.NODE or items[0].text in _QUESTION
+
+
+def _noun_place(line: Sequence[str], nouns: frozenset[str]) -> int | None:
+    return next((place for place, word in enumerate(line) if word in nouns), None)
+
+
+def _general_verb(line: Sequence[str], general: frozenset[tuple[str, ...]]) -> int:
+    """How many words of the line's beginning are such a verb; 0 if none."""
+    return next((size for size in range(_LONGEST_VERB, 0, -1) if tuple(line[:size]) in general), 0)
+
+
+def _without_noun(items: Sequence[Item], verb: int, noun: int, *, keeps: bool) -> list[Item]:
+    return [item for place, item in enumerate(items) if place >= verb and (keeps or place != noun)]
+
+
+@lru_cache(maxsize=1)
+def known_words() -> frozenset[str]:
+    """The words of the language: what a typing slip may have been meant for."""
+    known = set(FILLER | GUARDED | _QUESTION) | set(NUMBERS) | set(DOUBTFUL)
+    known |= {word for verb in (*verbs(), *_MAKE, *_ASK_FOR, *_REMOVE, *_SHOW) for word in verb}
+    for row in ROWS:
+        known |= row.made | row.removed | row.listed | row.noise | row.vocabulary
+        for form in row.variants:
+            for slot in form.flat:
+                known |= _slot_words(slot)
+    return frozenset(known)
+
+
+def _slot_words(slot: Slot) -> frozenset[str]:
+    return slot.after | slot.names | slot.units | slot.requires | frozenset(slot.values)
 
 
 def _refuse_unflagged(tokens: Sequence[Token]) -> None:
-    """A tree without its `in`: would it be a command with it, then that is the hint."""
+    """A tree without its `in`: if it would be a command with it, that is the hint."""
+    tokens = _trees_as_options(tokens)
     named = [token for token in tokens if isinstance(token, Option) and token.name == "tree" and token.values]
     if len(named) != 1:
         return
@@ -240,15 +359,36 @@ def _refuse_unflagged(tokens: Sequence[Token]) -> None:
     if not any(isinstance(token, Word) for token in rest):
         # `tree "Other Voices"`: what would be the verb has become the name of the option.
         rest.insert(0, Word("tree", "tree"))
-    found = _by_pattern(rest)
-    if isinstance(found, Command):
+    command = _read(rest, settles=False)
+    if isinstance(command, Command):
         title = named[0].values[0]
-        flagged = write_command(Command(found.name, found.action, title))
+        flagged = write_command(Command(command.name, command.action, title))
         raise cross_tree(f'tree "{title[:60]}"', flagged)
 
 
+def _trees_as_options(tokens: Sequence[Token]) -> list[Token]:
+    """`tree "Other Voices"` is `tree:"Other Voices"`."""
+    kept: list[Token] = []
+    for token in tokens:
+        last = next((place for place in range(len(kept) - 1, -1, -1) if not _is_filler(kept[place])), -1)
+        if isinstance(token, Quoted) and last >= 0 and _is_word(kept[last], "tree"):
+            del kept[last:]
+            kept.append(Option("tree", (token.text,), quoted=True))
+        else:
+            kept.append(token)
+    return kept
+
+
+def _is_filler(token: Token) -> bool:
+    return isinstance(token, Word) and not token.bracketed and token.text in FILLER | {"called", "named"}
+
+
+def _is_word(token: Token, *texts: str) -> bool:
+    return isinstance(token, Word) and not token.bracketed and token.text in texts
+
+
 def check_limits(command: Command) -> None:
-    """What is more than one request may ask for. After the permission: who may not generate is told that."""
+    """Refuse what is more than one request may ask for. The permission is checked before this."""
     if isinstance(command.action, Continue) and command.action.n > MOST_CONTINUATIONS:
         raise LimitExceededError(
             f"max continuations per request is {MOST_CONTINUATIONS}",
@@ -261,32 +401,30 @@ def cross_tree(what: str, flagged: str) -> CrossTreeError:
     return CrossTreeError(f"{what} is outside of this tree", hint=f"→ {flagged}")
 
 
-def _read_words(tokens: Sequence[Token]) -> tuple[list[Token], _Reach]:
-    if not tokens:
-        raise InvalidSyntaxError("nothing follows the arrow", hint=_HELP)
-    kept, reach = _without_reach(tokens)
-    return manners_off(kept), reach
+_INSIDE = ("in", "across", "over", "throughout", "through", "within", "everywhere")
 
 
 def _without_reach(tokens: Sequence[Token]) -> tuple[list[Token], _Reach]:
-    """`in tree:"…"` and `in:grove` belong to any command, wherever they stand in it.
+    """`in tree:"…"` and `in:grove` belong to any command, wherever they are in it.
 
-    A tree that is named without the `in` is kept apart: only a link may have one.
+    A tree that is named without the `in` is left: only a link may have one.
     """
     kept: list[Token] = []
     tree, grove = None, False
-    for token in tokens:
+    for token in _trees_after_in(tokens):
         place = len(kept) - 1
-        while place >= 0 and isinstance(one := kept[place], Word) and one.text in FILLER:
+        while place >= 0 and (
+            _is_filler(kept[place]) or _is_word(kept[place], "whole", "entire", "all", "of")
+        ):
             place -= 1
-        after_in = place >= 0 and isinstance(one := kept[place], Word) and one.text == "in"
+        inside = place >= 0 and _is_word(kept[place], *_INSIDE)
         match token:
             case Option("in", (value,), _) if value.lower() == "grove":
                 grove = True
-            case Word("grove", _, False) if after_in:
-                del kept[place:]
+            case Word("grove", _, False) if inside or (place == 0 and _is_word(kept[0], "search")):
+                del kept[place if inside else 1 :]
                 grove = True
-            case Option("tree", (title,), _) if after_in:
+            case Option("tree", (title,), _) if inside and _is_word(kept[place], "in"):
                 if tree not in {None, title}:
                     raise InvalidSyntaxError("in one tree, not in several", hint='in tree:"…"')
                 del kept[place:]
@@ -294,6 +432,16 @@ def _without_reach(tokens: Sequence[Token]) -> tuple[list[Token], _Reach]:
             case _:
                 kept.append(token)
     return kept, _Reach(tree, grove)
+
+
+def _trees_after_in(tokens: Sequence[Token]) -> list[Token]:
+    """`in the tree "Other Voices"` is `in tree:"Other Voices"`."""
+    bare = [token for token in tokens if not _is_filler(token)]
+    named = any(
+        _is_word(one, "in") and _is_word(other, "tree") and isinstance(third, Quoted)
+        for one, other, third in zip(bare, bare[1:], bare[2:], strict=False)
+    )
+    return _trees_as_options(tokens) if named else list(tokens)
 
 
 def _reaching(command: Command, reach: _Reach) -> Command:
@@ -304,82 +452,51 @@ def _reaching(command: Command, reach: _Reach) -> Command:
     return Command(command.name, command.action, reach.tree, reach.grove)
 
 
-class _Misfit(NamedTuple):
-    """The verb as far as it is known, what does not fit, and what else may have been meant."""
-
-    name: str | None = None
-    verb: str = ""
-    why: str = ""
-    others: tuple[str, ...] = ()
-
-
-def _by_pattern(tokens: Sequence[Token]) -> Command | _Misfit:
-    found = _verb(tokens)
-    if found is None:
-        return _Misfit()
-    name, said, rest = found
-    try:
-        action = READERS[name](Pieces.of(rest, known_words(), verb=said))
-    except Unfit as unfit:
-        return _Misfit(name, said[0], str(unfit), unfit.others)
-    return Command(_name_of(name, action), action)
-
-
-def _name_of(name: str, action: Action) -> str:
-    """The command that was meant: `open doc:"…"` is a `read`, whatever the verb."""
-    if isinstance(action, ViewBranch):
-        return "view"
-    own = type(action).__name__.lower()
-    return own if own in CATALOG else name
-
-
-def _verb(tokens: Sequence[Token]) -> tuple[str, tuple[str, ...], list[Token]] | None:
-    """The longest verb that the tokens begin with, and what follows it."""
-    known = verbs()
-    words: list[str] = []
-    best: tuple[str, tuple[str, ...], list[Token]] | None = None
-    for place, token in enumerate(tokens):
-        if not isinstance(token, Word) or token.bracketed or len(words) == _LONGEST_VERB:
-            break
-        if token.text in FILLER:
-            continue
-        words.append(token.text)
-        name = known.get(tuple(words))
-        if name is not None:
-            best = name, tuple(words), list(tokens[place + 1 :])
-    return best
-
-
-def _which(first: _Misfit, found: Reading, tokens: Sequence[Token]) -> InvalidSyntaxError:
+def _which(
+    items: Sequence[Item], misfits: Mapping[str, Misfit], ranked: Sequence[Ranked]
+) -> InvalidSyntaxError:
     """Ask which was meant, with the forms that come closest."""
-    doubtful = _doubtful(tokens)
-    if first.name is not None:
-        return InvalidSyntaxError(f"{first.name}: {first.why}", hint=_forms([first.name, *first.others]))
-    if doubtful is not None:
-        word, names = doubtful
-        return InvalidSyntaxError(f"{word!r} could mean several things: which?", hint=_forms(names))
-    names = _candidates(found, tokens)
+    unsure = doubtful(items)
+    likely = [each.name for each in ranked if each.likeness >= _WORTH_ASKING]
+    if unsure is not None and (unsure[0] == items[0].text or not misfits):
+        word, names = unsure
+        return InvalidSyntaxError(
+            f"{word!r} could mean several things: which?", hint=forms([*names, *misfits, *likely[:2]])
+        )
+    if misfits:
+        name, misfit = next(iter(misfits.items()))
+        return InvalidSyntaxError(f"{name}: {misfit.why}", hint=forms([*misfits, *likely[:2]]))
+    first = next((item.raw for item in items if item.raw), "")
+    near = near_misses(first.lower()) if first.isalpha() else []
+    spoken = any(item.sort is Sort.WORD for item in items)
+    names = list(dict.fromkeys([*near, *(each.name for each in ranked if spoken)]))[:3]
     if names:
-        return InvalidSyntaxError("which of these was meant?", hint=_forms(names))
-    return InvalidSyntaxError("no command is known by these words", hint=_HELP)
+        return InvalidSyntaxError("which of these was meant?", hint=forms(names))
+    return InvalidSyntaxError("unknown command", hint=HELP)
 
 
-def _candidates(found: Reading, tokens: Sequence[Token]) -> list[str]:
-    """What comes closest: a verb that is written much like the first word, then what the classifier heard."""
-    words = [token for token in tokens if isinstance(token, Word) and token.text not in FILLER]
-    near = near_misses(words[0].text) if words and not words[0].bracketed else []
-    only_ids = all(token.bracketed or as_reference(token.raw) for token in words)
-    return list(dict.fromkeys([*near, *(() if only_ids else found.names)]))[:3]
+_LOOKED_AT = 20
+_LONGEST = 2_000
+_SHOWN = 3
+_ABOUT = 80
 
 
-def _doubtful(tokens: Sequence[Token]) -> tuple[str, tuple[str, ...]] | None:
-    for token in tokens:
-        if isinstance(token, Word) and token.text in DOUBTFUL:
-            return token.text, DOUBTFUL[token.text]
-        if isinstance(token, Quoted | Option):
-            break
-    return None
+def parse_ignored(text: str, ignored: Sequence[Ignored]) -> tuple[NotRun, ...]:
+    """Those of the ignored arrows in a text that would have been commands, the first few."""
+    own = [each for each in ignored if each.why not in {Why.GIVEN, Why.MARKED}]
+    read = (_not_run(text[each.start : each.start + _LONGEST], each.why) for each in own[:_LOOKED_AT])
+    return tuple(each for each in read if each is not None)[:_SHOWN]
 
 
-def _forms(names: Iterable[str]) -> str:
-    return " · ".join(f"→ {form}" for name in names for form in CATALOG[name].forms)
+def _not_run(text: str, why: Why) -> NotRun | None:
+    commands = scan(text).commands
+    if not commands or not commands[0].closed:
+        return None
+    try:
+        meant = parse_strictly(commands[0].text)
+    except WeftError:
+        return None
+    if isinstance(meant.action, Think):
+        return None
+    line = " ".join(write_command(meant).split())
+    return NotRun(line if len(line) <= _ABOUT else f"{line[: _ABOUT - 1]}…", why)

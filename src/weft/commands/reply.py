@@ -1,20 +1,28 @@
-"""What a command is answered: one line that begins with ✓ or ✗, ids in brackets, ` · ` between facts."""
+"""What a command is answered: one line that begins with ✓ or ✗, then what was asked for, set in by two spaces."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from weft.commands.strings import written
+from weft.commands.lexer import quote
 from weft.errors import CrossTreeError, NotFoundError, WeftError
 from weft.tree.tree import Mode
 
 __all__ = [
+    "INLINE_TOKENS",
+    "Result",
+    "Shown",
+    "TreeRow",
     "annotated",
     "attached",
     "bookmarked",
+    "branch_as_nodes",
+    "branch_as_prose",
     "called",
     "collapsed",
     "continued",
     "document_outside",
+    "document_read",
     "done",
     "dropped",
     "edited",
@@ -35,16 +43,21 @@ __all__ = [
     "redone",
     "responded",
     "restored",
+    "results_message",
     "searched",
+    "short",
+    "shortened",
     "split",
     "stashed",
     "switched",
     "tagged",
+    "tree_drawn",
     "unbookmarked",
     "unchanged",
     "undone",
     "unlinked",
     "untagged",
+    "viewed",
     "wrote",
 ]
 
@@ -53,7 +66,7 @@ _BREAKS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 
 
 def one_line(text: str) -> str:
-    """What somebody named or wrote cannot begin a line of ours."""
+    """A name or a text on one line: it cannot begin a line of the answer."""
     return _BREAKS.sub(" ", text)
 
 
@@ -114,7 +127,7 @@ def attached(node: str, item: str) -> str:
 
 
 def linked(node: str, other: str, note: str = "") -> str:
-    return done(f"linked [{node}] to {other}", f'"{_short(note)}"' if note else "")
+    return done(f"linked [{node}] to {other}", f'"{short(note)}"' if note else "")
 
 
 def unlinked(node: str, other: str) -> str:
@@ -122,15 +135,15 @@ def unlinked(node: str, other: str) -> str:
 
 
 def tagged(node: str, name: str) -> str:
-    return done(f"tagged [{node}]", f"#{_short(name)}")
+    return done(f"tagged [{node}]", f"#{short(name)}")
 
 
 def untagged(node: str, name: str) -> str:
-    return done(f"untagged [{node}]", f"#{_short(name)}")
+    return done(f"untagged [{node}]", f"#{short(name)}")
 
 
 def bookmarked(node: str, label: str | None = None) -> str:
-    return done(f"bookmarked [{node}]", f'"{_short(label)}"' if label else "")
+    return done(f"bookmarked [{node}]", f'"{short(label)}"' if label else "")
 
 
 def unbookmarked(node: str) -> str:
@@ -154,21 +167,21 @@ def included(node: str) -> str:
 
 
 def collapsed(first: str, last: str, name: str, count: int) -> str:
-    return done(f'collapsed [{first}]-[{last}] as "{_short(name)}"', _count(count, "node"))
+    return done(f'collapsed [{first}]-[{last}] as "{short(name)}"', _count(count, "node"))
 
 
 def expanded(name: str, count: int) -> str:
-    return done(f'expanded "{_short(name)}"', _count(count, "node"))
+    return done(f'expanded "{short(name)}"', _count(count, "node"))
 
 
 def quoted(text: str) -> str:
-    """What somebody called something, on one line and no longer than an answer bears."""
-    return f'"{_short(text)}"'
+    """A name in quotation marks, on one line and shortened."""
+    return f'"{short(text)}"'
 
 
 def called(kind: str, title: str) -> str:
     """`doc:"…"` or `tree:"…"`, as a command can say it again."""
-    return f"{kind}:{written(one_line(title))}"
+    return f"{kind}:{quote(one_line(title))}"
 
 
 def undone(what: str) -> str:
@@ -188,11 +201,11 @@ def pinned(what: str) -> str:
 
 
 def stashed(label: str, tokens: int) -> str:
-    return done(f'stashed "{_short(label)}"', _count(tokens, "token"))
+    return done(f'stashed "{short(label)}"', _count(tokens, "token"))
 
 
 def recalled(label: str) -> str:
-    return done(f'recalled "{_short(label)}"', "in your memory block until the end of the next turn")
+    return done(f'recalled "{short(label)}"', "in your memory block until the end of the next turn")
 
 
 def dropped(what: str) -> str:
@@ -200,7 +213,7 @@ def dropped(what: str) -> str:
 
 
 def continued(start: str, new: Sequence[str], agent: str) -> str:
-    return done(f"continued from [{start}]", _count(len(new), "result"), _ids(new), f"by {_short(agent)}")
+    return done(f"continued from [{start}]", _count(len(new), "result"), _ids(new), f"by {short(agent)}")
 
 
 def wrote(title: str, what: str, revision: int) -> str:
@@ -216,9 +229,7 @@ def listed(node: str, what: str, rows: Sequence[str], *, more: int = 0) -> str:
 
 
 def searched(query: str, rows: Sequence[str], *, more: int = 0) -> str:
-    head = done(
-        f'"{_short(query)}"', _count(len(rows) + more, "result"), f"{len(rows)} shown" if more else ""
-    )
+    head = done(f'"{short(query)}"', _count(len(rows) + more, "result"), f"{len(rows)} shown" if more else "")
     return "\n".join([head, *(f"  {one_line(row)}" for row in rows)])
 
 
@@ -230,6 +241,117 @@ def _count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _short(text: str) -> str:
+def short(text: str, most: int = 80) -> str:
+    """A text on one line, no longer than this."""
     line = " ".join(text.split())
-    return line if len(line) <= 80 else line[:79] + "…"
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+INLINE_TOKENS = 1_000
+"""From here on a result is given in short."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What one command came to. The number is its handle for the rest of the run."""
+
+    number: int
+    command: str
+    """In its canonical form."""
+    text: str
+    ok: bool
+    turn: int
+    """The turn of the run in which it was made."""
+    tokens: int
+    short: str | None = None
+    """What is shown instead, if the whole is too long."""
+    error: WeftError | None = None
+    nodes: tuple[str, ...] = ()
+    """Local ids of the nodes that it made."""
+
+    @property
+    def shown(self) -> str:
+        return self.text if self.short is None else self.short
+
+
+def shortened(result: Result, summarise: Callable[[str], str], *, inline: int = INLINE_TOKENS) -> Result:
+    """The result as it goes back: whole up to the threshold, else its summary and the handle for the rest."""
+    if result.tokens <= inline:
+        return result
+    first, _, _ = result.text.partition("\n")
+    note = f"  {result.tokens:,} tokens in all · → view result:{result.number} for the rest"
+    summary = summarise(result.text).rstrip().lstrip("\n")
+    return replace(result, short=f"{first}\n{summary}\n{note}")
+
+
+def results_message(results: Sequence[Result]) -> str:
+    """One user message with the results of a batch, in order."""
+    return "\n\n".join(
+        f"[result:{each.number}] → {short(each.command, 120)}\n{each.shown}" for each in results
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A node under its heading."""
+
+    heading: str
+    """`[a7x2] human · 3m ago`."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeRow:
+    """One node of a drawing, in the order in which they are drawn."""
+
+    local_id: str
+    depth: int
+    """From where the drawing begins."""
+    said: str
+    """An excerpt, or the summary."""
+    here: bool = False
+    more: int = 0
+    """Continuations that lie too deep to be drawn."""
+
+
+def viewed(node: Shown, *, summary: bool, annotations: Sequence[Shown] = ()) -> str:
+    """One node, in short unless it was asked for in full."""
+    note = "summary; → view … full for the text" if summary else ""
+    lines = [done(node.heading, note), _set_in(node.text)]
+    for each in annotations:
+        lines += [f"  {each.heading}", _set_in(each.text, "    ")]
+    return "\n".join(lines)
+
+
+def branch_as_nodes(nodes: Sequence[Shown]) -> str:
+    """A branch, each node by itself with its full heading."""
+    lines = [done(_count(len(nodes), "node"))]
+    for each in nodes:
+        lines += [f"  {each.heading}", _set_in(each.text, "    ")]
+    return "\n".join(lines)
+
+
+def branch_as_prose(node: str, prose: str, count: int) -> str:
+    """A branch stitched together, for reading."""
+    return "\n".join([done(f"branch to [{node}]", _count(count, "node")), _set_in(prose)])
+
+
+def tree_drawn(rows: Sequence[TreeRow], depth: int) -> str:
+    """A drawing by indentation; `*` is the cursor."""
+    first = rows[0].local_id if rows else ""
+    lines = [done(f"tree from [{first}]" if first else "tree", f"depth:{depth}", _count(len(rows), "node"))]
+    for row in rows:
+        star = "*" if row.here else ""
+        more = f" · {row.more:,} more below" if row.more else ""
+        lines.append(f"  {'  ' * row.depth}[{row.local_id}]{star} {short(row.said, 80)}{more}".rstrip())
+    return "\n".join(lines)
+
+
+def document_read(title: str, text: str, *, part: str = "", revision: int) -> str:
+    """`part` is `summary`, `lines 12-20` or `§motivation`; empty for all of it."""
+    return "\n".join([done(called("doc", title), part, f"revision {revision}"), _set_in(text)])
+
+
+def _set_in(text: str, by: str = "  ") -> str:
+    """Nothing in a text can begin a line of ours."""
+    return "\n".join(f"{by}{line}".rstrip() for line in text.splitlines() or [""])

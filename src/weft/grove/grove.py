@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from weft.provenance.report import Report
     from weft.providers.registry import ProviderRegistry
     from weft.runtime.collaborating.handles import AgentHandle
-    from weft.runtime.commanding.doing import Done
+    from weft.runtime.collaboration.commands.session import CommandResults
     from weft.runtime.contexts.assembler import Contexts
     from weft.runtime.contexts.layers import Layers
     from weft.runtime.contexts.turn_tools import Tools
@@ -521,11 +521,13 @@ class Grove:
 
         return Generations(self, self.caller.executor, self.caller.actor)
 
-    def do(self, text: str, *, tree: str | None = None, agent: str | None = None) -> "Done":
+    def do(self, text: str, *, tree: str | None = None, agent: str | None = None) -> "CommandResults":
         """Carry out commands: `loom.do("→ help")`, in a tree, or in the one you were last in."""
-        from weft.runtime.commanding.doing import do  # noqa: PLC0415 - few calls speak in commands
+        from weft.runtime.collaboration.commands.session import (  # noqa: PLC0415 - few calls speak in commands
+            run_commands,
+        )
 
-        return do(self, self.read.latest_tree() if tree is None else tree, text, agent)
+        return run_commands(self, self.read.latest_tree() if tree is None else tree, text, agent)
 
     def calling(
         self, agent: str, *, within: frozenset[Permission] | None = None, run: str | None = None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from weft.grove.search import SearchHit
     from weft.provenance.report import Report
     from weft.runtime.collaborating.handles import Collaborated, RunWishes
-    from weft.runtime.commanding.doing import Done
+    from weft.runtime.collaboration.commands.session import CommandResults
     from weft.runtime.contexts.assembler import ContextWishes
     from weft.runtime.contexts.options import LayerWishes
     from weft.runtime.contexts.statistics import TreeStats
@@ -337,14 +337,14 @@ class TreeHandle:
         """Two sentences on what it is about; made and kept, where there are none yet."""
         return self._grove.summaries.tree(self.value.id, anew=anew)
 
-    def do(self, text: str, *, agent: str | None = None) -> "Done":
+    def do(self, text: str, *, agent: str | None = None) -> "CommandResults":
         """Carry out commands here, each on a line: `tree.do("→ view a7x2")`; as you, or as an agent of yours.
 
         A failure does not stop the rest; each result has the text of its answer, and its error.
         """
-        from weft.runtime.commanding.doing import do  # noqa: PLC0415
+        from weft.runtime.collaboration.commands.session import run_commands  # noqa: PLC0415
 
-        return do(self._grove, self.value.id, text, agent)
+        return run_commands(self._grove, self.value.id, text, agent)
 
     def close(self) -> None:
         """You are done with it for now: it is summarised anew in the background."""

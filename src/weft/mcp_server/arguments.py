@@ -1,14 +1,14 @@
 """What a tool takes: its arguments as a model, the schema that clients see, and the reading of what they send."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from weft.errors import InvalidInputError
 from weft.tree.json_names import camel
 
-__all__ = ["MOST", "AtNode", "InTree", "Node", "Taken", "Text", "Title", "Tree", "exactly_one"]
+__all__ = ["MOST", "Arguments", "Node", "Text", "Title", "Tree", "TreeArguments"]
 
 MOST = 1_000
 """Of anything that is listed or counted in one call."""
@@ -25,10 +25,8 @@ Node = Annotated[
 Title = Annotated[str, Field(min_length=1, max_length=_NAME)]
 Text = Annotated[str, Field(min_length=1, description="The text.")]
 
-T = TypeVar("T")
 
-
-class Taken(BaseModel):
+class Arguments(BaseModel):
     """The arguments of one tool. Nothing is guessed: what is not known here is refused."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -56,22 +54,8 @@ class Taken(BaseModel):
             ) from None
 
 
-class InTree(Taken):
+class TreeArguments(Arguments):
     tree: Tree
-
-
-class AtNode(InTree):
-    node: Node
-
-
-def exactly_one(**given: T | None) -> tuple[str, T]:
-    """The one that is there. Several forms share a tool, as they share a verb."""
-    found = [(name, value) for name, value in given.items() if value is not None]
-    if len(found) != 1:
-        names = ", ".join(camel(name) for name in given)
-        many = "none is" if not found else f"{' and '.join(camel(name) for name, _ in found)} are"
-        raise InvalidInputError(f"one of {names} is needed: {many} given", hint="give exactly one of them")
-    return found[0]
 
 
 def _said(wrong: Mapping[str, Any]) -> str:

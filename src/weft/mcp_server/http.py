@@ -1,4 +1,4 @@
-"""The same over HTTP: behind the server's own guard, for whoever brings a token."""
+"""MCP over HTTP: behind the server's middleware, with a token."""
 
 import contextlib
 import hashlib
@@ -17,7 +17,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from weft.grove.grove import Grove
-from weft.mcp_server.face import CALLER, Face
+from weft.mcp_server.server import CALLER, McpFace
 from weft.runtime.operations.access import new_token
 from weft.server.auth import Door, token_in
 from weft.server.lifecycle import run_app
@@ -42,7 +42,7 @@ class HttpAddress:
 
 def serve_http(
     grove: Grove,
-    face: Face,
+    face: McpFace,
     *,
     host: str = LOOPBACK[0],
     port: int = PORT,
@@ -62,8 +62,8 @@ def serve_http(
     )
 
 
-def create_mcp_app(grove: Grove, face: Face, settings: ServerSettings) -> Starlette:
-    """An application over an open grove; whoever opened it closes it. `face` knows nobody by itself."""
+def create_mcp_app(grove: Grove, face: McpFace, settings: ServerSettings) -> Starlette:
+    """An application over an open grove, which the caller closes. `face` has no agent of its own."""
     if face.grove is not None:
         raise ValueError("over HTTP each request says who asks")
     manager = StreamableHTTPSessionManager(
@@ -86,14 +86,14 @@ def create_mcp_app(grove: Grove, face: Face, settings: ServerSettings) -> Starle
     )
 
 
-async def _end(stopping: anyio.Event, face: Face) -> None:
+async def _end(stopping: anyio.Event, face: McpFace) -> None:
     """Streams that would go on for ever are told that it is over."""
     await stopping.wait()
     face.listening.close()
 
 
 class _Admitting:
-    """Nobody gets past without a token; behind it, the request says who asks."""
+    """Refuses a request without a token; puts the caller into the request."""
 
     def __init__(self, app: ASGIApp, door: Door) -> None:
         self.app = app

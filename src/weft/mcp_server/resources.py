@@ -6,6 +6,9 @@ from urllib.parse import quote, unquote
 
 from mcp_types import (
     Annotations,
+    CompleteResult,
+    Completion,
+    CompletionArgument,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ReadResourceResult,
@@ -14,13 +17,13 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from weft.commands.views import tree_drawn
+from weft.commands.reply import tree_drawn
 from weft.context.agent_view.node_headings import absolute_heading, escape_look_alikes
 from weft.errors import InvalidInputError, PermissionDeniedError
 from weft.grove.grove import Grove
 from weft.ids import is_ulid
-from weft.runtime.commanding.papers import Papers
-from weft.runtime.commanding.seeing import Seeing, words_of
+from weft.runtime.contexts.linked_documents import LinkedDocuments
+from weft.runtime.contexts.loom_view import LoomView, words_of
 from weft.runtime.views.tree_list import Shelved, shelved_documents, shelved_trees
 from weft.tree.document import Document
 from weft.tree.json_names import iso
@@ -31,6 +34,7 @@ __all__ = [
     "PLAIN",
     "Address",
     "branch_text",
+    "complete",
     "document_at",
     "document_uri",
     "list_resources",
@@ -139,7 +143,7 @@ def _documents(grove: Grove, after: str | None, limit: int) -> list[Shelved]:
     try:
         return shelved_documents(grove.read, after=after, limit=limit)
     except PermissionDeniedError:
-        # Whoever may not read documents has trees alone.
+        # A caller without doc_read gets trees alone.
         return []
 
 
@@ -148,7 +152,7 @@ def _place(cursor: str | None) -> tuple[str, str | None]:
         return "tree", None
     kind, _, after = cursor.partition(":")
     if kind not in {"tree", "document"} or not (is_ulid(after) or (kind == "document" and not after)):
-        raise InvalidInputError("this cursor is none of ours", hint="begin anew without it", path="cursor")
+        raise InvalidInputError("unknown cursor", hint="start again without it", path="cursor")
     return kind, after or None
 
 
@@ -177,21 +181,21 @@ def read_resource(grove: Grove, uri: str) -> ReadResourceResult:
 
 
 def document_at(grove: Grove, reference: str) -> Document:
-    """A document, if whoever is connected may read it from outside of its trees."""
-    return Papers(grove.read.store, grove.read.actor).document_anywhere(reference)
+    """A document, if the caller may read it from outside of its trees."""
+    return LinkedDocuments(grove.read.store, grove.read.actor).document_anywhere(reference)
 
 
 def tree_text(grove: Grove, reference: str) -> str:
     """A tree's facts, and how it is grown."""
     tree = grove.read.tree(reference)
     counters = tree.counters
-    drawn = Seeing(grove.read.store, grove.read.actor).drawn(tree.id, None, depth=_DEPTH, summary=True)
+    drawn = LoomView(grove.read.store, grove.read.actor).drawn(tree.id, None, depth=_DEPTH, summary=True)
     facts = (
         f'Tree: "{tree.title}" ({tree.mode} mode)',
         f"{counters.nodes:,} nodes · {counters.branches:,} branches · depth: {counters.depth:,}",
         *filter(None, (tree.description, tree.summary)),
     )
-    # Without the line that says it was done: nobody asked for anything to be done.
+    # Without the line of success: this is no command.
     _, _, drawing = tree_drawn(drawn.rows, drawn.depth).partition("\n")
     return "\n".join([*facts, "", drawing])
 
@@ -208,8 +212,39 @@ def branch_text(grove: Grove, tree: str, reference: str) -> str:
 
 def _written(grove: Grove, nodes: list[Node]) -> str:
     """Each under its heading; no text can pass for one."""
-    seeing = Seeing(grove.read.store, grove.read.actor)
+    seeing = LoomView(grove.read.store, grove.read.actor)
     facts = seeing.facts(nodes[0].tree_id, [node.id for node in nodes])
     return "\n\n".join(
         f"{absolute_heading(facts[node.id])}\n{escape_look_alikes(words_of(node.content))}" for node in nodes
     )
+
+
+_LOOKED_AT = 1_000
+_SHOWN = 100
+"""More the protocol does not take."""
+
+
+def complete(grove: Grove, argument: CompletionArgument) -> CompleteResult:
+    """What an argument of a prompt or an address may be."""
+    found = [each.id for each in _named(grove, argument.name, argument.value)]
+    shown = found[:_SHOWN]
+    return CompleteResult(completion=Completion(values=shown, total=len(found), has_more=len(found) > _SHOWN))
+
+
+def _named(grove: Grove, name: str, begun: str) -> list[Shelved]:
+    """By the beginning of an id or of a title, in any case."""
+    wanted = begun.casefold()
+    try:
+        if name == "tree":
+            listed = shelved_trees(grove.read, limit=_LOOKED_AT)
+        elif name == "document":
+            listed = shelved_documents(grove.read, limit=_LOOKED_AT)
+        else:
+            return []
+    except PermissionDeniedError:
+        return []
+    return [
+        each
+        for each in listed
+        if each.id.casefold().startswith(wanted) or each.title.casefold().startswith(wanted)
+    ]

@@ -16,26 +16,26 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from weft.log import log_to_stderr
-from weft.mcp_server.face import Face
+from weft.mcp_server.server import McpFace
 
 __all__ = ["LONGEST_LINE", "serve_stdio"]
 
 LONGEST_LINE = 64 * 1024 * 1024
-"""Bytes of one message. Whoever sends more is not spoken with any longer."""
+"""Most bytes of one message. A longer one ends the connection."""
 _CHUNK = 65_536
 _AHEAD = 16
 """Messages that are read before the one in hand has been taken."""
 _log = logging.getLogger("weft.mcp")
 
 
-def serve_stdio(face: Face) -> None:
+def serve_stdio(face: McpFace) -> None:
     """Answer until the other side goes away. Only the protocol is on stdout; talk is on stderr."""
     log_to_stderr("weft mcp")
     with _own_pipes() as (incoming, outgoing):
         try:
             anyio.run(_serve, face.server(), incoming, outgoing)
         except* BrokenPipeError:
-            # Nobody reads any more: as good an end as any.
+            # The client closed its end: stop.
             with contextlib.suppress(BrokenPipeError):
                 outgoing.close()
 
@@ -48,7 +48,7 @@ async def _serve(server: Server[object], incoming: int, outgoing: IO[str]) -> No
 
 @contextlib.contextmanager
 def _own_pipes() -> Generator[tuple[int, IO[str]]]:
-    """The two pipes, for the protocol alone: whatever else is printed meanwhile goes to stderr."""
+    """The two pipes, for the protocol alone: anything else that is printed goes to stderr."""
     sys.stdout.flush()
     incoming, outgoing = os.dup(0), os.dup(1)
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - a device
@@ -65,7 +65,7 @@ def _own_pipes() -> Generator[tuple[int, IO[str]]]:
 
 
 class _Lines:
-    """What comes in, line by line. The thread that waits for it keeps nobody from ending."""
+    """What comes in, line by line. The thread that waits for it does not keep the process alive."""
 
     def __init__(self, source: int) -> None:
         self._source = source
@@ -87,10 +87,10 @@ def _read(
     room: threading.Semaphore,
     token: anyio.lowlevel.EventLoopToken,
 ) -> None:
-    """In its own thread, until there is no more, or nobody takes it.
+    """In its own thread, until there is no more, or the reader is closed.
 
     What it hands over are plain calls, never coroutines: a loop that ends meanwhile can forget a call
-    without a word, but complains on stderr about a coroutine that nobody has awaited.
+    without a word, but complains on stderr about a coroutine that was never awaited.
     """
     with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.RunFinishedError):
         for line in _lines_of(source):

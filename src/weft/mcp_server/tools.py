@@ -3,97 +3,24 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from mcp_types import CallToolResult, ListToolsResult, Tool, ToolAnnotations
 
-from weft.commands.catalog import CATALOG, ROWS
-from weft.commands.values import Command
+from weft.commands.catalog import ROWS
+from weft.commands.grammar import Row
 from weft.errors import CrossTreeError, WeftError
-from weft.mcp_server import looking, making, starting
-from weft.mcp_server.answers import answered, refused
-from weft.mcp_server.arguments import InTree, Taken
-from weft.mcp_server.desks import Calling, carry_out
+from weft.mcp_server.arguments import Arguments, TreeArguments
+from weft.mcp_server.command_arguments import CommandArguments, arguments_of
+from weft.mcp_server.grove_tools import GROVE_TOOLS, GroveTool
+from weft.mcp_server.results import answered, refused
+from weft.mcp_server.sessions import ToolCaller, run_command
 from weft.tree.agent import Permission
 
-__all__ = ["TOOLS", "Calling", "Offered", "list_tools"]
+__all__ = ["TOOLS", "ToolCaller", "ToolSpec", "list_tools"]
 
-Run: TypeAlias = Callable[[Any, Calling], Awaitable[CallToolResult]]
+Run: TypeAlias = Callable[[Any, ToolCaller], Awaitable[CallToolResult]]
 
-COMMANDS: Mapping[str, type[InTree]] = MappingProxyType(
-    {
-        "view": looking.View,
-        "list": looking.Listed,
-        "tree": looking.Draw,
-        "switch": looking.Switch,
-        "search": looking.Search,
-        "think": looking.Think,
-        "pin": looking.Pin,
-        "stash": looking.Stash,
-        "recall": looking.Recall,
-        "drop": looking.Drop,
-        "memory": looking.Memory,
-        "respond": making.Respond,
-        "annotate": making.Annotate,
-        "edit": making.Edit,
-        "merge": making.Merge,
-        "split": making.Split,
-        "join": making.Join,
-        "attach": making.Attach,
-        "link": making.Link,
-        "unlink": making.Unlink,
-        "tag": making.Tag,
-        "untag": making.Untag,
-        "bookmark": making.Bookmark,
-        "unbookmark": making.Unbookmark,
-        "prune": making.Prune,
-        "restore": making.Restore,
-        "exclude": making.Exclude,
-        "include": making.Include,
-        "collapse": making.Collapse,
-        "expand": making.Expand,
-        "undo": making.Undo,
-        "redo": making.Redo,
-        "continue": making.Continue,
-        "read": making.Read,
-        "write": making.Write,
-    }
-)
-"""Every command of the catalog but `help`, which needs no tree."""
-_TOLD: Mapping[str, str] = MappingProxyType(
-    {
-        "view": "See one node (in short, or with `full`), a branch from the root to a node, or an earlier result.",
-        "list": "List the continuations, annotations, links or versions of a node.",
-        "tree": "Draw a tree by indentation, with the local id of each node; * is where you are.",
-        "switch": "Move to another node of the tree: by its id, or to a sibling, the parent or the end.",
-        "search": "Search the full text of a tree.",
-        "think": "Keep a thought in your private memory of a tree; nobody else is shown it.",
-        "pin": "Keep a node, a document, a section or a result in your memory of a tree.",
-        "stash": "Keep a text under a label for later.",
-        "recall": "Bring a stash back into your memory.",
-        "drop": "Let a pin or a stash go.",
-        "memory": "What you pinned, stashed and did in a tree.",
-        "respond": "Say something below a node, as a new node; you move to it.",
-        "annotate": "Put a note beside a node, outside of the conversation.",
-        "edit": "Write a node anew: as a branch beside it in a dialogue, as a version in a buffer. The old text stays.",
-        "merge": "Write one node that comes from several, such as the best of two branches.",
-        "split": "Make two nodes out of one, as a branch beside it.",
-        "join": "Make one node out of a node and the one after it, as a branch beside it.",
-        "attach": "Attach a note, a document or another node to a node, for models to see with it.",
-        "link": "Make a reference from a node to a node, a document or another tree.",
-        "tag": "Tag a node with a word to find it by.",
-        "prune": "Fold a node and all below it out of sight. Nothing is destroyed: `restore` brings it back.",
-        "exclude": "Leave a node out of what models are shown; it stays in the tree.",
-        "collapse": "Fold a range of a path under a name: models are shown a placeholder.",
-        "undo": "Take back your own last operation in a tree.",
-        "continue": "Have a model agent of the grove write what comes next, as one or more new nodes. May cost money.",
-        "read": "Read a document that is linked to the tree or its nodes, or part of it.",
-        "write": "Change a document that is linked to the tree: at its end, at a line or section, or in their place.",
-    }
-)
-"""What a model is told of a tool, where the catalog's words are about the language."""
-_LOOKING = frozenset({"view", "list", "tree", "search", "memory", "read"})
-_REPEATABLE = frozenset({"switch", "tag", "untag", "bookmark", "unbookmark", "exclude", "include", "pin"})
 _LINE = 200
 _FLAGGED = "call it again with everywhere: true"
 _REPLY: dict[str, Any] = {
@@ -114,14 +41,14 @@ number, what was made, and where you are now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class ToolSpec:
     """One tool."""
 
     name: str
     title: str
     description: str
     permission: Permission
-    taken: type[Taken]
+    taken: type[Arguments]
     output: dict[str, Any]
     run: Run
     hints: ToolAnnotations
@@ -138,14 +65,12 @@ class Offered:
 
 
 def list_tools() -> ListToolsResult:
-    """All of them, whoever asks: what is not permitted says so when it is called, and `help` says it before."""
+    """All tools, for every caller: one that is not permitted says so when it is called, and `help` says it before."""
     return ListToolsResult(tools=[each.listed() for each in TOOLS.values()])
 
 
-async def _command(taken: InTree, calling: Calling, name: str) -> CallToolResult:
-    action = cast("looking.View", taken).action()
-    everywhere = bool(getattr(taken, "everywhere", False))
-    done = await carry_out(calling, taken.tree, Command(name, action, grove=everywhere))
+async def _command(taken: CommandArguments, caller: ToolCaller, row: Row) -> CallToolResult:
+    done = await run_command(caller, taken.tree, taken.command(row))
     if done.result.error is not None:
         return refused(_as_arguments(done.result.error, taken))
     facts: dict[str, object] = {
@@ -168,7 +93,7 @@ def _line(text: str) -> str:
     return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
 
 
-def _as_arguments(error: WeftError, taken: InTree) -> WeftError:
+def _as_arguments(error: WeftError, taken: TreeArguments) -> WeftError:
     """A hint that shows how a command says it, as a tool is told it."""
     if isinstance(error, CrossTreeError):
         flag = "everywhere" in type(taken).model_fields and not getattr(taken, "everywhere", False)
@@ -176,31 +101,29 @@ def _as_arguments(error: WeftError, taken: InTree) -> WeftError:
     return error
 
 
-def _as_tool(name: str, taken: type[InTree]) -> Offered:
-    row = CATALOG[name]
+def _as_tool(row: Row) -> ToolSpec:
+    async def run(given: CommandArguments, caller: ToolCaller) -> CallToolResult:
+        return await _command(given, caller, row)
 
-    async def run(given: InTree, calling: Calling) -> CallToolResult:
-        return await _command(given, calling, name)
-
-    return Offered(
-        name=name,
-        title=name.capitalize(),
-        description=_TOLD.get(name) or f"{row.help[:1].upper()}{row.help[1:]}.",
+    return ToolSpec(
+        name=row.name,
+        title=row.name.capitalize(),
+        description=row.tool or f"{row.help[:1].upper()}{row.help[1:]}.",
         permission=row.permission,
-        taken=taken,
+        taken=arguments_of(row),
         output=_REPLY,
         run=run,
         hints=ToolAnnotations(
-            read_only_hint=name in _LOOKING,
-            destructive_hint=name == "write",
-            idempotent_hint=name in _LOOKING or name in _REPEATABLE,
-            open_world_hint=name == "continue",
+            read_only_hint=row.reads,
+            destructive_hint=row.name == "write",
+            idempotent_hint=row.reads or row.repeatable,
+            open_world_hint=row.permission is Permission.LOOM_GENERATE,
         ),
     )
 
 
-def _to_start(each: starting.Starting) -> Offered:
-    return Offered(
+def _as_grove_tool(each: GroveTool) -> ToolSpec:
+    return ToolSpec(
         name=each.name,
         title=each.title,
         description=each.description,
@@ -217,7 +140,7 @@ def _to_start(each: starting.Starting) -> Offered:
     )
 
 
-TOOLS: Mapping[str, Offered] = MappingProxyType(
-    {each.name: _to_start(each) for each in starting.STARTING}
-    | {row.name: _as_tool(row.name, COMMANDS[row.name]) for row in ROWS if row.name in COMMANDS}
+TOOLS: Mapping[str, ToolSpec] = MappingProxyType(
+    {each.name: _as_grove_tool(each) for each in GROVE_TOOLS}
+    | {row.name: _as_tool(row) for row in ROWS if row.name != "help"}
 )

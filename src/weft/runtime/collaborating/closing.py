@@ -8,14 +8,14 @@ import contextlib
 from collections.abc import Sequence
 from functools import partial
 
-from weft.commands.scan import scan
+from weft.commands.scanner import scan
 from weft.context.agent_view.action_trace import Action
 from weft.errors import ConflictError, NotFoundError, WeftError
 from weft.providers.events import Choice
 from weft.runtime.collaborating.concluding import Conclude, edge_in
 from weft.runtime.collaborating.journal import Batch, end_run
 from weft.runtime.collaborating.turn import joined_prose
-from weft.runtime.commanding.remembered import note_actions
+from weft.runtime.contexts.agent_memory import note_actions
 from weft.runtime.coordination.processes import is_dead_process
 from weft.runtime.generation.answer import storable
 from weft.runtime.generation.finish_call import Continuation

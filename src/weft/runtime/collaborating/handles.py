@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from weft.commands.results import Result
+from weft.commands.reply import Result
 from weft.context.tokens import EstimatorLike
 from weft.errors import WeftError
 from weft.grove.node import NodeHandle

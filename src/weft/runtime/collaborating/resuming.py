@@ -8,7 +8,7 @@ from weft.context.agent_view.action_trace import Action
 from weft.errors import NotFoundError
 from weft.runtime.collaborating.closing import AT, BROKEN_OFF
 from weft.runtime.collaborating.starting import collaborator
-from weft.runtime.commanding.remembered import action_of
+from weft.runtime.contexts.agent_memory import action_of
 from weft.store import schema
 from weft.store.lookup import find_tree
 from weft.store.memory import MemoryKind, latest_memory

@@ -7,9 +7,8 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
-from weft.commands.overlooked import overlooked_note
-from weft.commands.reply import failed
-from weft.commands.results import Result, results_message
+from weft.commands.hints import not_run_note
+from weft.commands.reply import Result, failed, results_message
 from weft.context.agent_view.agent_context import Exchange
 from weft.context.tokens import DEFAULT
 from weft.errors import (
@@ -38,7 +37,7 @@ from weft.runtime.collaborating.telling import (
     Turned,
 )
 from weft.runtime.collaborating.turn import Turn
-from weft.runtime.commanding.session import Session
+from weft.runtime.collaboration.commands.session import Session
 from weft.runtime.coordination.heartbeat import beating
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.plan import HOLD_SECONDS
@@ -199,7 +198,7 @@ class Collaboration:
             if turn.is_whole and error is None:
                 self._keep_thoughts(session, turn)
                 if turn.is_final:
-                    session.note_overlooked(turn.overlooked)
+                    session.note_not_run(turn.not_run)
             if error is not None or turn.is_final:
                 return self._ended(journal, turn, reply, error)
             self._answer(journal, session, turn)
@@ -314,7 +313,7 @@ class Collaboration:
             journal.begin_command(len(turn.batch))
         self.results += results
         journal.follow()
-        told = [results_message(results), overlooked_note(turn.overlooked)]
+        told = [results_message(results), not_run_note(turn.not_run)]
         if turn.truncated is not None:
             told.append(f"→ {turn.truncated.text[:80]}\n{failed(_cut_off())}")
         answer = "\n\n".join(filter(None, told))

@@ -16,11 +16,10 @@ from weft.context.layers.layered_context import context_of
 from weft.context.layers.request import LayeredRequest
 from weft.context.result import AssembledContext
 from weft.context.select import Candidate
-from weft.runtime.commanding.crossing import may_cross
-from weft.runtime.commanding.remembered import Remembered
-from weft.runtime.commanding.seeing import Seeing
-from weft.runtime.commanding.threshold import inline_tokens
+from weft.runtime.contexts.agent_memory import AgentMemory
 from weft.runtime.contexts.assembler import Contexts
+from weft.runtime.contexts.linked_documents import may_cross
+from weft.runtime.contexts.loom_view import LoomView, inline_tokens
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.prepared_request import prepare
 from weft.runtime.generation.assembly import AssembledRequest, AssemblyInput, assembled_from, options_of
@@ -35,7 +34,7 @@ from weft.tree.content import Content, plain_text
 from weft.tree.json_names import from_microseconds
 
 if TYPE_CHECKING:
-    from weft.runtime.commanding.session import Session
+    from weft.runtime.collaboration.commands.session import Session
     from weft.runtime.contexts.layers import Assembly, Gathered
 
 __all__ = ["InRun", "assemble_for_run", "assemble_loom_aware", "lay_out", "see"]
@@ -79,7 +78,7 @@ def _planned(
     tree, now = reader.tree.ulid, contexts.clock()
     rows = [*layered.context.outline.head, *layered.context.outline.tail]
     found = run or _outside(contexts, agent, reader, rows)
-    facts = Seeing(contexts.store, found.actor).facts(tree, [row.id for row in rows])
+    facts = LoomView(contexts.store, found.actor).facts(tree, [row.id for row in rows])
     with contexts.opened(tree) as opened:
         # Nodes never change: what was read of the path before holds here too.
         reader.tree = opened
@@ -113,8 +112,8 @@ def _outside(contexts: Contexts, agent: Agent, reader: PathReader, rows: Sequenc
         key = find_agent(session, agent.id)
         actor = me if key == me.agent else Actor(key, me.user, me)
         turn, crossing = _next_run(session, tree.key, key), may_cross(session, actor)
-    place = Seeing(contexts.store, actor).place(tree.ulid, contexts.clock())
-    memory = Remembered(contexts.store, actor).memory(tree.ulid, turn=turn, crossing=crossing)
+    place = LoomView(contexts.store, actor).place(tree.ulid, contexts.clock())
+    memory = AgentMemory(contexts.store, actor).memory(tree.ulid, turn=turn, crossing=crossing)
     # It would stand where it is asked.
     path = [row.local_id for row in rows[-_NAMED:]]
     return InRun(
@@ -139,7 +138,17 @@ def assemble_for_run(
         exchanges=exchanges,
         asked=asked,
     )
-    return _assembled(replace(ask, node=node), run)
+    assembled = _assembled(replace(ask, node=node), run)
+    _note_shown(session, assembled, exchanges)
+    return assembled
+
+
+def _note_shown(session: "Session", assembled: AssembledRequest, exchanges: Sequence[Exchange]) -> None:
+    """Remember the arrow lines of what is sent, but for what the run itself said and was answered."""
+    own = [text for each in exchanges for text in (each.said, each.results) if text]
+    for text in (*assembled.system, *(message.text for message in assembled.messages)):
+        if not any(each in text for each in own):
+            session.note_shown(text)
 
 
 def assemble_loom_aware(ask: AssemblyInput) -> AssembledRequest:

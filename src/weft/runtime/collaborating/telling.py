@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from weft.commands.results import Result
+from weft.commands.reply import Result
 from weft.errors import WeftError
 from weft.runtime.generation.stream import Retrying, TextChunk, ThinkingChunk
 from weft.tree.node import Node

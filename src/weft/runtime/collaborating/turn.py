@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from weft.commands.overlooked import Overlooked, overlooked
-from weft.commands.scan import Found, Scan, Scanner
+from weft.commands.hints import NotRun
+from weft.commands.parse import parse_ignored
+from weft.commands.scanner import Found, Scan, Scanner
 from weft.context.agent_view.node_headings import may_become_heading, strip_headings
 from weft.context.marker import JOINT
 from weft.context.tokens import DEFAULT
@@ -69,7 +70,7 @@ class Turn:
         self.thoughts: tuple[Found, ...] = ()
         self.truncated: Found | None = None
         """A command that the length limit cut off: nobody knows how it would have gone on."""
-        self.overlooked: tuple[Overlooked, ...] = ()
+        self.not_run: tuple[NotRun, ...] = ()
         """What would have been commands, had it not stood where things are quoted or shown."""
         self.said = ""
         """Its own words up to the cut, commands and all."""
@@ -127,7 +128,7 @@ class Turn:
         end = len(self._given) + self._letters if scan.cut is None else scan.cut
         whole = self._given + "".join(self._heard)
         self.said = whole[len(self._given) : end]
-        self.overlooked = overlooked(whole, scan.ignored)
+        self.not_run = parse_ignored(whole, scan.ignored)
         self.tokens = heard.answer.usage.completion or DEFAULT.of_text("".join(self._heard))
         self._take_commands(heard, scan)
         self.is_whole = heard.error is None and not heard.stopped and not self.is_over

@@ -1,0 +1,1 @@
+"""One row a command: all that is known of it, as data."""

@@ -1,0 +1,255 @@
+"""Commands that look: view, list, tree, switch, search, help."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+from sqlalchemy import select
+
+from weft.commands import actions as v
+from weft.commands import reply
+from weft.commands.help import help_on, help_text
+from weft.commands.reply import Shown, branch_as_nodes, branch_as_prose, tree_drawn, viewed
+from weft.context.agent_view.node_headings import NodeFacts, escape_look_alikes
+from weft.context.agent_view.prose import marked_prose
+from weft.errors import LimitExceededError, NotFoundError, WeftError
+from weft.runtime.collaboration.commands.context import CommandContext, CommandOutcome, names_of
+from weft.runtime.contexts.loom_view import words_of
+from weft.runtime.operations.cursors import Direction, Switch
+from weft.runtime.operations.permissions import Actor
+from weft.runtime.operations.references import TargetRef
+from weft.runtime.search.results import Hit, HitKind
+from weft.runtime.summaries.prompts import EXTRACT, extract
+from weft.runtime.summaries.summariser import Summariser
+from weft.runtime.summaries.worker import is_enabled
+from weft.store import schema
+from weft.tree.agent import AgentType
+from weft.tree.document import Document
+from weft.tree.node import Node
+from weft.tree.reference import Target, TargetKind
+from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.runtime.collaboration.commands.session import Session
+
+__all__ = ["DEEPEST", "brief_document", "brief_node", "in_brief", "no_result", "run_query", "summed_up"]
+
+Looking: TypeAlias = v.View | v.ViewBranch | v.ViewResult | v.List | v.Tree | v.Switch | v.Search | v.Help
+_MOST_NODES = 200
+"""Of a branch, the last."""
+_MOST_ROWS = 100
+_MOST_NOTES = 50
+_MOST_HITS = 20
+_MOST_FOUND = 100
+DEEPEST = 100
+_EXCERPT = 80
+
+
+def run_query(context: CommandContext, action: Looking) -> CommandOutcome:
+    match action:
+        case v.View():
+            return _view(context, action)
+        case v.ViewBranch():
+            return _branch(context, action)
+        case v.ViewResult(number):
+            return _result(context, number)
+        case v.List():
+            return _list(context, action)
+        case v.Tree():
+            return _draw(context, action)
+        case v.Switch(to):
+            return _switch(context, to)
+        case v.Search(query):
+            return _search(context, query)
+        case v.Help(name):
+            mine, crossing = context.session.permissions, context.session.crossing
+            on = None if name is None else help_on(name, mine, crossing=crossing)
+            return CommandOutcome(text=on or help_text(mine, crossing=crossing))
+        case _:
+            assert_never(action)
+
+
+def summed_up(nodes: Iterable[Node]) -> str:
+    """Node by node in short."""
+    return "\n".join(f"[{node.local_id}] {in_brief(node)[0].removeprefix(EXTRACT)}" for node in nodes)
+
+
+def _view(context: CommandContext, action: v.View) -> CommandOutcome:
+    node = context.node(action.node)
+    notes, count = [], 0
+    if action.annotations:
+        notes, count = context.see.hanging(context.tree, node.id, annotations=True, limit=_MOST_NOTES)
+    facts = context.facts([node, *notes])
+    text, is_short = (words_of(node.content), False) if action.full else brief_node(context.session, node)
+    shown = [_shown(context, each, facts) for each in notes]
+    told = Shown(context.heading(node, facts), escape_look_alikes(text))
+    answer = viewed(told, summary=is_short, annotations=shown)
+    if count > len(notes):
+        answer += f"\n  {count - len(notes):,} more annotations · → list {node.local_id} annotations"
+    return CommandOutcome(text=answer, brief=in_brief(node)[0].removeprefix(EXTRACT))
+
+
+def _shown(context: CommandContext, node: Node, facts: Mapping[str, NodeFacts]) -> Shown:
+    return Shown(context.heading(node, facts), escape_look_alikes(words_of(node.content)))
+
+
+def _branch(context: CommandContext, action: v.ViewBranch) -> CommandOutcome:
+    end = context.row(action.node)
+    nodes = list(context.loom.read.path(context.tree, end.ulid, tail=_MOST_NODES))
+    if action.shape is v.Shape.NODES:
+        facts = context.facts(nodes)
+        text = branch_as_nodes([_shown(context, each, facts) for each in nodes])
+    else:
+        text = branch_as_prose(end.local_id, _prose(context, nodes), len(nodes))
+    before = nodes[0].depth
+    if before:
+        more = f"{before:,} earlier {'node' if before == 1 else 'nodes'} left out"
+        text += f"\n  {more} · → view branch:{nodes[0].local_id} as:{action.shape} shows them"
+    return CommandOutcome(text=text, brief=summed_up(nodes))
+
+
+def _prose(context: CommandContext, nodes: list[Node]) -> str:
+    if context.see.mode(context.tree) is Mode.BUFFER:
+        return marked_prose((node.text, node.author_type is AgentType.MODEL) for node in nodes)
+    return "\n\n".join(words_of(node.content) for node in nodes)
+
+
+def no_result(number: int) -> NotFoundError:
+    hint = "results of this run and of the last one can be viewed, and pinned ones; do it again"
+    return NotFoundError(f"there is no result:{number}", hint=hint)
+
+
+def _result(context: CommandContext, number: int) -> CommandOutcome:
+    found = context.session.result(number)
+    if found is None:
+        raise no_result(number)
+    if found.ok:
+        return CommandOutcome(text=found.text)
+    # To see a refusal again is none.
+    lines = (f"  {line}" for line in found.text.split("\n"))
+    return CommandOutcome(text="\n".join([reply.done(f"result:{number}", "refused"), *lines]))
+
+
+def _list(context: CommandContext, action: v.List) -> CommandOutcome:
+    row, what = context.row(action.node), action.what
+    match what:
+        case v.Listing.LINKS:
+            rows = _links(context, row.ulid)
+            count = len(rows)
+        case v.Listing.CONTINUATIONS | v.Listing.ANNOTATIONS:
+            notes = what is v.Listing.ANNOTATIONS
+            nodes, count = context.see.hanging(context.tree, row.ulid, annotations=notes, limit=_MOST_ROWS)
+            rows = _nodes(context, nodes)
+        case v.Listing.VERSIONS:
+            nodes = context.see.lineage(context.tree, row.ulid)
+            rows, count = _nodes(context, nodes[:_MOST_ROWS]), len(nodes)
+        case _:
+            assert_never(what)
+    shown = rows[:_MOST_ROWS]
+    return CommandOutcome(text=reply.listed(row.local_id, what, shown, more=count - len(shown)))
+
+
+def _nodes(context: CommandContext, nodes: list[Node]) -> list[str]:
+    facts = context.facts(nodes)
+    return [
+        f"{context.heading(node, facts)} · {_quoted(in_brief(node)[0].removeprefix(EXTRACT))}"
+        for node in nodes
+    ]
+
+
+def _links(context: CommandContext, node: str) -> list[str]:
+    links = context.loom.read.links(TargetRef(TargetKind.NODE, node, context.tree))
+    here = Target(TargetKind.NODE, node)
+    names = names_of(context.see, context.tree, {link.other(here) for link in links})
+    return [
+        f"{names[link.other(here)]}{f' · {_quoted(link.note)}' if link.note else ''}"
+        for link in links
+        if link.other(here) in names
+    ]
+
+
+def _draw(context: CommandContext, action: v.Tree) -> CommandOutcome:
+    if not 0 <= action.depth <= DEEPEST:
+        raise LimitExceededError(f"max depth of a drawing is {DEEPEST}", hint=f"use depth:{DEEPEST} or less")
+    start = None if action.start is None else context.row(action.start).ulid
+    drawn = context.see.drawn(context.tree, start, depth=action.depth, summary=action.summary)
+    return CommandOutcome(text=tree_drawn(drawn.rows, drawn.depth))
+
+
+def _switch(context: CommandContext, to: str | v.Direction) -> CommandOutcome:
+    where = Direction(to.value) if isinstance(to, v.Direction) else context.row(to).ulid
+    at = context.see.row(context.tree, context.loom.perform(Switch(tree=context.tree, to=where)))
+    return CommandOutcome(text=reply.switched(at.local_id, at.depth))
+
+
+def _search(context: CommandContext, query: str) -> CommandOutcome:
+    everywhere = context.command.grove
+    hits = context.loom.search(query, tree=None if everywhere else context.tree, limit=_MOST_FOUND)
+    rows = [_hit(hit, everywhere=everywhere) for hit in hits[:_MOST_HITS]]
+    found = reply.searched(query, rows, more=len(hits) - len(rows))
+    return CommandOutcome(text=found, detail=f"{len(hits)} {'result' if len(hits) == 1 else 'results'}")
+
+
+def _hit(hit: Hit, *, everywhere: bool) -> str:
+    where = f" in {reply.called('tree', hit.title)}" if everywhere else ""
+    snippet = _line(hit.snippet.text, 2 * _EXCERPT)
+    match hit.kind:
+        case HitKind.NODE:
+            return f"[{hit.local_id}]{where} {_line(hit.author or '')} · {snippet}"
+        case HitKind.TAG:
+            on = f"[{hit.local_id}]{where}" if hit.local_id is not None else f'"{_line(hit.title)}"'
+            return f"{on} #{snippet}"
+        case HitKind.DOCUMENT:
+            return f"{reply.called('doc', hit.title)} · {snippet}"
+        case HitKind.TREE:
+            return reply.called("tree", hit.title)
+        case _:
+            assert_never(hit.kind)
+
+
+def _quoted(text: str) -> str:
+    return f'"{_line(text)}"'
+
+
+def _line(text: str, most: int = _EXCERPT) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def in_brief(node: Node) -> tuple[str, bool]:
+    """A node in short, and whether that leaves something out: its summary, else its first sentence."""
+    words = words_of(node.content).strip()
+    first = extract(words)
+    if first.removeprefix(EXTRACT) == " ".join(words.split()):
+        return words, False
+    return node.summary or first, True
+
+
+def brief_node(session: "Session", node: Node) -> tuple[str, bool]:
+    """The same; a summary that is missing is made."""
+    said, is_short = in_brief(node)
+    if not is_short or node.summary is not None:
+        return said, is_short
+    return _made(session, lambda making: making.node(node.tree_id, node.id)) or said, True
+
+
+def brief_document(session: "Session", document: Document) -> str:
+    """A document's summary, which is made if it is missing."""
+    if document.summary is not None:
+        return document.summary
+    return _made(session, lambda making: making.document(document.id)) or extract(document.content)
+
+
+def _made(session: "Session", make: Callable[[Summariser], str]) -> str | None:
+    """As it would be made in the background, for the grove's owner; None where summaries are off, or it fails.
+
+    For models, whose room is small. A person who looks does not wait for one: the first sentence tells.
+    """
+    store = session.gate.store
+    if session.agent.type is not AgentType.MODEL or not is_enabled(store):
+        return None
+    with store.read() as reading:
+        owner = reading.execute(select(schema.grove.c.owner)).scalar_one()
+    try:
+        return make(Summariser(session.gate, Actor(owner), unattended=True))
+    except WeftError:
+        return None

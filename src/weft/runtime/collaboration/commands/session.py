@@ -1,0 +1,402 @@
+"""An agent at work in a tree: what it says is carried out, what it did is remembered.
+
+session = Session(loom, tree.id, agent, run=new_ulid(…))
+scanner.feed(text); found = scanner.finish()
+session.think(found.thoughts)
+results = session.run(found.batch, turn=1)
+results_message(results)      # goes back to the model
+session.memory(), session.facts(ids), session.place()   # for its next turn
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from weft.commands.actions import Action as Asked
+from weft.commands.actions import Command, ViewResult
+from weft.commands.catalog import CATALOG
+from weft.commands.formatter import describe, write_command
+from weft.commands.hints import NotRun
+from weft.commands.parse import check_limits, parse_found
+from weft.commands.reply import Result, failed, one_line, shortened
+from weft.commands.scanner import ARROW, Found, arrow_lines, scan
+from weft.context.agent_view.action_trace import Action
+from weft.context.agent_view.loom_block import Place
+from weft.context.agent_view.memory_block import Memory
+from weft.context.agent_view.node_headings import NodeFacts
+from weft.context.tokens import DEFAULT
+from weft.errors import (
+    ContextLimitError,
+    InvalidInputError,
+    InvalidSyntaxError,
+    LimitExceededError,
+    PermissionDeniedError,
+    WeftError,
+)
+from weft.ids import is_ulid, new_ulid
+from weft.runtime.collaboration.commands.context import (
+    CommandContext,
+    CommandOutcome,
+    reached_tree,
+    with_agent_hint,
+)
+from weft.runtime.collaboration.commands.dispatch import dispatch
+from weft.runtime.contexts.agent_memory import AgentMemory, BegunRun, CommandResult, begin_run, note_actions
+from weft.runtime.contexts.linked_documents import may_cross
+from weft.runtime.contexts.loom_view import LoomView, inline_tokens
+from weft.runtime.operations.agent_memory import KeepThought
+from weft.runtime.operations.node_values import agent_value, heading_of
+from weft.runtime.operations.permissions import agent_row, permissions_of, require_access, require_permission
+from weft.store.lookup import find_agent, find_tree
+from weft.store.rows import AGENT_TYPES
+from weft.store.transaction import Transaction
+from weft.tree.access import MemberRole
+from weft.tree.agent import Agent, AgentType, Permission, parse_permissions
+from weft.tree.content import check_text
+
+if TYPE_CHECKING:
+    from weft.grove.generations import Stream
+    from weft.grove.grove import Grove
+    from weft.runtime.generation.stream import GenerationEvent
+    from weft.runtime.operations.executor import Executor
+
+__all__ = ["CommandResults", "Session", "read_commands", "run_commands", "session_for"]
+
+_EFFECTS = frozenset({Permission.LOOM_WRITE, Permission.LOOM_GENERATE, Permission.DOC_WRITE})
+"""What a command needs that changes something for others."""
+_SHORT = 1_200
+"""Characters of a long result that are shown at once."""
+
+
+class Session:
+    """One agent at work in one tree, for one run.
+
+    It acts with the intersection of its own rights, those of the agent that `loom` acts as, and
+    `caller`'s. What its run has leased is no obstacle to it. Everything here blocks: call it
+    in a thread from an event loop.
+    """
+
+    def __init__(
+        self,
+        loom: "Grove",
+        tree_id: str,
+        agent: Agent,
+        *,
+        run: str,
+        caller: frozenset[Permission] | None = None,
+        chain: tuple[str, ...] = (),
+        unattended: bool = False,
+    ) -> None:
+        """`run` is a ULID; `chain` are the ids of the agents that led here, who must not be asked again."""
+        if not is_ulid(run):
+            raise InvalidInputError("a run is named by a ULID")
+        within = None if caller is None else parse_permissions(caller)
+        self.loom = loom.calling(agent.id, within=within, run=run)
+        """The grove as this agent may see and change it."""
+        self.gate: Executor = self.loom.leases.gate
+        self.see = LoomView(self.gate.store, self.loom.read.actor)
+        self.agent = agent
+        self.run_id = run
+        self.chain = self._led_here(chain)
+        """Who must not be asked: those who led here, and the agent itself."""
+        self.unattended = unattended
+        self.results: list[Result] = []
+        """Of this run, with their whole texts."""
+        self._shown: dict[str, str] = {}
+        """Arrow lines of what the agent was shown in this run and did not write, and where they come from."""
+        self.read_revisions: dict[str, int] = {}
+        """Document id → the revision that this run has seen."""
+        self.stream: Stream | None = None
+        """The generation that a `→ continue` waits for, so that it can be stopped."""
+        self.heard: Callable[[GenerationEvent], None] | None = None
+        """Who is told what a `→ continue` hears, in the thread that waits for it."""
+        with self.gate.store.read() as session:
+            tree = find_tree(session, tree_id)
+            require_access(session, self.see.actor, MemberRole.READER, tree)
+            self.tree_id = heading_of(session, tree).ulid
+            self._place = tree, self.loom.read.actor.agent
+        self._known: BegunRun | None = None
+        self._stopped = False
+
+    def _led_here(self, chain: tuple[str, ...]) -> tuple[str, ...]:
+        """Ids of agents, the first to act first: those given, the models through whom this one acts, itself."""
+        with self.gate.store.read() as session:
+            links = [agent_row(session, link.agent) for link in self.see.actor.chain()][::-1]
+        models = [row.ulid for row in links if AGENT_TYPES[row.type] is AgentType.MODEL]
+        return tuple(dict.fromkeys((*chain, *models, self.agent.id)))
+
+    @property
+    def permissions(self) -> frozenset[Permission]:
+        """What the agent may do now, within the rights of everyone it acts for."""
+        with self.gate.store.read() as session:
+            return permissions_of(session, self.see.actor)
+
+    @property
+    def crossing(self) -> bool:
+        """Whether it may leave the tree."""
+        with self.gate.store.read() as session:
+            return may_cross(session, self.see.actor)
+
+    @property
+    def turn(self) -> int:
+        """The number of this run among the agent's runs in this tree: what recalled stashes are counted by."""
+        return self._begun.number
+
+    @property
+    def _begun(self) -> BegunRun:
+        if self._known is None:
+            self._known = begin_run(self.gate, self._place, self.run_id)
+        return self._known
+
+    def run(self, found: Sequence[Found], *, turn: int) -> list[Result]:
+        """Carry out a batch, in order; a failure does not stop the rest.
+
+        Only what a scanner found in words that the agent said in this run is to be given here.
+        """
+        return list(self.steps(found, turn=turn))
+
+    def steps(self, found: Iterable[Found], *, turn: int) -> Iterator[Result]:
+        """The same one by one: each is carried out when the one before it has been taken."""
+        for each in found:
+            if self._stopped:
+                return
+            yield self._answer(each, turn)
+
+    def perform(self, command: Command, *, turn: int = 1) -> Result:
+        """Carry out a command given as a value, not as a line."""
+        return self._carry_out(write_command(command), command, turn)
+
+    def think(self, found: Iterable[Found]) -> None:
+        """Keep thoughts. They are private: no other agent's context has them."""
+        for each in found:
+            if each.think and each.text.strip():
+                self.loom.perform(KeepThought(tree=self.tree_id, text=each.text.strip()))
+
+    def note_not_run(self, found: Sequence[NotRun]) -> None:
+        """Let the agent know in its trace what it said in vain, where there are no results to say it with."""
+        if found:
+            actions = [
+                Action(verb="did not run", target=each.command, noun="command", detail=each.why)
+                for each in found
+            ]
+            note_actions(self.gate, self._place, actions)
+
+    def memory(self) -> Memory:
+        """The memory block of the agent's next turn."""
+        return self._remembered.memory(self.tree_id, turn=self.turn, crossing=self.crossing)
+
+    def thoughts(self, limit: int = 50) -> list[str]:
+        """The agent's last thoughts in this tree, oldest first."""
+        return self._remembered.thoughts(self.tree_id, limit)
+
+    def facts(self, node_ids: Iterable[str]) -> dict[str, NodeFacts]:
+        """What headings tell, by id; a few queries for a tree of any size."""
+        return self.see.facts(self.tree_id, node_ids)
+
+    def place(self) -> Place:
+        """The tree, the agent's cursor in it, and who else is active."""
+        return self.see.place(self.tree_id, self.gate.clock())
+
+    def beat(self) -> None:
+        """Say that the agent is there: others see it where its cursor is, for a while."""
+        tree, agent = self._place
+
+        def work(transaction: Transaction) -> None:
+            state = transaction.tree_state(tree)
+            at = transaction.cursor(tree, agent)
+            transaction.move_cursor(tree, agent, state.root if at is None else at, self.gate.clock())
+
+        self.gate.store.write(work)
+
+    def stop(self) -> None:
+        """Carry out no more, and ask for no more words. Returns at once; may come from another thread."""
+        self._stopped = True
+        stream = self.stream
+        if stream is not None:
+            stream.stop()
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._stopped
+
+    @property
+    def _remembered(self) -> AgentMemory:
+        return AgentMemory(self.gate.store, self.loom.read.actor)
+
+    def note_shown(self, text: str) -> None:
+        """Remember the arrow lines of a text that the agent is shown: to repeat one is no command."""
+        for line, source in arrow_lines(text, own=self.agent.name):
+            self._shown.setdefault(line, source)
+
+    def _refuse_echo(self, found: Found, command: Command) -> None:
+        source = self._shown.get("".join(found.text.split()))
+        if source is not None and CATALOG[command.name].permission in _EFFECTS:
+            raise PermissionDeniedError(
+                f"this line repeats {source}",
+                hint="say it in other words if you mean it: please …, or an option more",
+            )
+
+    def _answer(self, found: Found, turn: int) -> Result:
+        try:
+            command = _read(found)
+            self._refuse_echo(found, command)
+        except WeftError as error:
+            return self._keep(found.text, None, CommandOutcome(text=""), error, turn)
+        return self._carry_out(write_command(command), command, turn)
+
+    def _carry_out(self, text: str, command: Command, turn: int) -> Result:
+        outcome, error = CommandOutcome(text=""), None
+        try:
+            outcome = self._act(command)
+        except WeftError as trouble:
+            error = self.in_words(trouble)
+        return self._keep(text, command, outcome, error, turn)
+
+    def in_words(self, error: WeftError) -> WeftError:
+        """An error as this agent reads it."""
+        told = _in_words(error)
+        return with_agent_hint(told) if self.agent.type is AgentType.MODEL else told
+
+    def _act(self, command: Command) -> CommandOutcome:
+        row = CATALOG[command.name]
+        with self.gate.store.read() as session:
+            # Asked here too, so that the answer comes first and names the command; the operations ask anyway.
+            require_permission(session, self.loom.read.actor, row.permission, row.verb or row.name)
+        check_limits(command)
+        return dispatch(CommandContext(self, command, reached_tree(self, command)))
+
+    def _keep(
+        self, text: str, command: Command | None, outcome: CommandOutcome, error: WeftError | None, turn: int
+    ) -> Result:
+        answer = outcome.text if error is None else failed(error)
+        result = Result(
+            number=self._begun.last + 1 + len(self.results),
+            command=text,
+            text=answer,
+            ok=error is None,
+            turn=turn,
+            tokens=DEFAULT.of_text(answer),
+            error=error,
+            nodes=outcome.nodes,
+        )
+        self.results.append(result)
+        if result.ok and self.agent.type is AgentType.MODEL and not text.startswith("help"):
+            self.note_shown(answer)
+        self._trace(None if command is None else command.action, outcome.detail, result)
+        again = command is not None and isinstance(command.action, ViewResult)
+        if again:
+            return result
+        return shortened(result, partial(_in_short, brief=outcome.brief), inline=inline_tokens(self.agent))
+
+    def _trace(self, action: Asked | None, detail: str, result: Result) -> None:
+        error = result.error
+        said = "" if error is None else f"{error.code}: {one_line(error.message)}"
+        came = CommandResult(self.run_id, result.number, result.command, result.text) if result.ok else None
+        if action is None:
+            done = Action(verb="said", target="what is no command", noun="", error=said)
+        else:
+            verb, target, noun = describe(action)
+            done = Action(verb=verb, target=target, noun=noun, detail=detail, error=said)
+        note_actions(self.gate, self._place, [done], came)
+
+    def is_here(self, reference: str) -> bool:
+        """Whether a tree that a command names is the one that the agent works in anyway."""
+        name = reference.strip().casefold()
+        return name in {self.tree_id.casefold(), self.loom.read.tree(self.tree_id).title.casefold()}
+
+    def result(self, number: int) -> Result | None:
+        """A result by its handle: of this run, of the one before, or pinned."""
+        index = number - self._begun.last - 1
+        if 0 <= index < len(self.results):
+            return self.results[index]
+        kept = self._remembered.result(self.tree_id, number)
+        if kept is None:
+            return None
+        tokens = DEFAULT.of_text(kept.text)
+        return Result(number=number, command=kept.command, text=kept.text, ok=True, turn=0, tokens=tokens)
+
+
+def _read(found: Found) -> Command:
+    command = parse_found(found)
+    if not found.closed and not found.think:
+        raise InvalidSyntaxError("a string is never closed", hint='close it with "; nothing was done')
+    return command
+
+
+def _in_words(error: WeftError) -> WeftError:
+    """An error in the codes that commands have."""
+    if isinstance(error, InvalidInputError):
+        return InvalidSyntaxError(error.message, hint=error.hint)
+    if isinstance(error, ContextLimitError):
+        return LimitExceededError(error.message, hint=error.hint)
+    return error
+
+
+def _in_short(text: str, brief: str) -> str:
+    """How a long answer goes on after its first line: what it is about, and how it begins."""
+    _, _, rest = text.partition("\n")
+    beginning = _beginning(rest)
+    summary = "\n  ".join(_beginning(brief).splitlines())
+    return f"  summary: {summary}\n{beginning}" if brief else beginning
+
+
+def _beginning(text: str) -> str:
+    if len(text) <= _SHORT:
+        return text
+    cut = text.rfind("\n", 0, _SHORT)
+    return f"{text[: cut if cut > 0 else _SHORT].rstrip()}\n  …"
+
+
+class CommandResults(list[Result]):
+    """What commands came to, in order. A failure does not stop the rest."""
+
+    def __init__(self, results: Iterable[Result]) -> None:
+        super().__init__(results)
+
+    @property
+    def text(self) -> str:
+        """All answers, whole."""
+        return "\n\n".join(result.text for result in self)
+
+    @property
+    def error(self) -> WeftError | None:
+        """The first that went wrong."""
+        return next((result.error for result in self if result.error is not None), None)
+
+
+def run_commands(loom: "Grove", tree: str, text: str, agent: str | None = None) -> CommandResults:
+    """Carry out lines of commands as the grove's caller, or as an agent that acts for it."""
+    found = read_commands(text)
+    session = session_for(loom, tree, agent)
+    session.run(found, turn=1)
+    return CommandResults(session.results)
+
+
+def session_for(loom: "Grove", tree: str, agent: str | None = None) -> Session:
+    """A run of its own."""
+    gate, actor = loom.leases.gate, loom.read.actor
+    with gate.store.read() as session:
+        key = actor.agent if agent is None else find_agent(session, agent)
+        value = agent_value(agent_row(session, key))
+    return Session(loom, tree, value, run=new_ulid(gate.clock(), gate.entropy))
+
+
+def read_commands(text: str) -> tuple[Found, ...]:
+    """The commands of a text that holds nothing else; without any arrow it is one command.
+
+    With prose in it nothing is done: more would be expected than is done.
+    """
+    given = check_text(text).strip()
+    if not given:
+        raise InvalidInputError("do what?", hint="→ help shows what there is")
+    if ARROW not in given:
+        given = f"{ARROW} {given}"
+    found = scan(given)
+    if found.cut is not None or found.prose.strip() or found.ignored:
+        place = found.cut or (found.ignored[0].start if found.ignored else 0)
+        line = given[place:].lstrip().partition("\n")[0][:60]
+        why = f" ({found.ignored[0].why})" if found.ignored and found.cut is None else ""
+        raise InvalidSyntaxError(
+            f"{line!r} is no command{why}; nothing was done", hint="every line of commands begins with →"
+        )
+    return found.commands

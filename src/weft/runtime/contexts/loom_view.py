@@ -1,0 +1,295 @@
+"""What a command shows of a tree, in a few queries for a tree of any size."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sqlalchemy import and_, func, or_, select
+
+from weft.commands.reply import INLINE_TOKENS, TreeRow
+from weft.context.agent_view.loom_block import Place, Presence
+from weft.context.agent_view.node_headings import NodeFacts
+from weft.ids import PRIME, base_of, is_ulid
+from weft.runtime.operations.node_values import TREE_ROWS, contents_of, tree_value
+from weft.runtime.operations.permissions import agent_row
+from weft.runtime.operations.references import KINDS
+from weft.runtime.summaries.prompts import EXTRACT, extract
+from weft.runtime.views.reader import Opened, Reader
+from weft.store import schema
+from weft.store.rows import AGENT_TYPES, EDGE_TYPES, Flag, NodeRow
+from weft.store.session import Session
+from weft.store.tree_queries import count_continuations, count_notes, node_row, node_rows, walk_up
+from weft.store.tree_statements import CONTINUATION, LIVE
+from weft.tree.agent import Agent, AgentType
+from weft.tree.content import Content, plain_text, spoken_text
+from weft.tree.edge import EdgeType
+from weft.tree.json_names import from_microseconds
+from weft.tree.node import Node
+from weft.tree.reference import TargetKind
+from weft.tree.tree import Mode
+
+__all__ = ["INLINE", "PRESENT_SECONDS", "Drawing", "LoomView", "inline_tokens", "words_of"]
+
+PRESENT_SECONDS = 120.0
+"""How long an agent counts as present after its last heartbeat."""
+_MOST_PRESENT = 10
+_MOST_DRAWN = 300
+_PATH = 3
+_nodes, _links, _cursors = schema.nodes, schema.links, schema.cursors
+_NODE = KINDS.index(TargetKind.NODE)
+_ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
+
+
+class Drawing(NamedTuple):
+    """A tree as it is drawn, and how deep that goes."""
+
+    rows: list[TreeRow]
+    depth: int
+
+
+def words_of(content: Content) -> str:
+    """What a node says; of one that only calls or shows, what there is to read of it."""
+    return spoken_text(content) or plain_text(content)
+
+
+@dataclass(frozen=True, slots=True)
+class LoomView(Reader):
+    """A tree as an agent sees it through commands."""
+
+    def row(self, tree: str, reference: str | None) -> NodeRow:
+        """The node that a reference names; without one, the agent's cursor."""
+        with self._tree(tree) as opened:
+            return self._cursor_row(opened) if reference is None else self._row(opened, reference)
+
+    def known(self, tree: str, ulid: str) -> str:
+        """The local id of a node, also of one that was undone."""
+        with self._tree(tree) as opened:
+            return self._row(opened, ulid, hidden=True).local_id
+
+    def facts(self, tree: str, ids: Iterable[str]) -> dict[str, NodeFacts]:
+        """What headings tell of nodes, by the ids as they were given (ULIDs, or local ids)."""
+        with self._tree(tree) as opened:
+            rows = _named(opened, list(dict.fromkeys(ids)))
+            known = _facts(opened.session, opened.key, list(rows.values()))
+            return {name: known[row.key] for name, row in rows.items()}
+
+    def place(self, tree: str, now: int) -> Place:
+        """The agent's cursor, its tree, and who else is active."""
+        with self._tree(tree) as opened:
+            value = tree_value(
+                opened.session.execute(TREE_ROWS.where(schema.trees.c.key == opened.key)).one()
+            )
+            at = self._cursor_row(opened)
+            near = self._resolved(opened, walk_up(opened.session, opened.key, at.position, _PATH))
+            near[-1:] = [at]
+            return Place(
+                title=value.title,
+                mode=value.mode,
+                nodes=value.counters.nodes,
+                branches=value.counters.branches,
+                depth=value.counters.depth,
+                path=tuple(row.local_id for row in near),
+                longer=near[0].depth > 0,
+                others=self._others(opened, now),
+            )
+
+    def _others(self, opened: Opened, now: int) -> tuple[Presence, ...]:
+        """Cursors with a fresh sign of life, by node."""
+        since = now - round(PRESENT_SECONDS * 1_000_000)
+        found = opened.session.execute(
+            select(_cursors.c.agent, _cursors.c.node)
+            .where(
+                _cursors.c.tree == opened.key,
+                _cursors.c.agent != self.actor.agent,
+                _cursors.c.updated_at >= since,
+            )
+            .order_by(_cursors.c.updated_at.desc())
+            .limit(_MOST_PRESENT)
+        ).all()
+        rows = node_rows(opened.session, opened.key, [row.node for row in found])
+        present: list[Presence] = []
+        for each in found:
+            row, agent = rows[each.node], agent_row(opened.session, each.agent)
+            if row.hidden is None:
+                name = "Human" if agent.name == AgentType.HUMAN else agent.name
+                present.append(Presence(name=name, node=row.local_id, depth=row.depth))
+        return tuple(present)
+
+    def drawn(self, tree: str, start: str | None, *, depth: int, summary: bool) -> Drawing:
+        """The tree from a node (the root) down to a depth; what lies deeper, or is too much, is counted."""
+        with self._tree(tree) as opened:
+            top = opened.root if start is None else self._row(opened, start).position
+            here = self._cursor_row(opened).position
+            rows, below, left = self._levels(opened, top, depth)
+            shown = dict(zip(rows, self._resolved(opened, list(rows.values())), strict=True))
+            texts = contents_of(opened.session, opened.key, list(shown.values()))
+            drawing: list[TreeRow] = []
+            pending = [(top, 0)]
+            while pending:
+                position, indent = pending.pop()
+                row = shown[position]
+                content, kept = texts[row.key]
+                words = words_of(content)
+                said = (kept or extract(words)).removeprefix(EXTRACT) if summary else words[:400]
+                drawing.append(
+                    TreeRow(
+                        local_id=row.local_id,
+                        depth=indent,
+                        said=said,
+                        here=position == here,
+                        more=left.get(position, 0),
+                    )
+                )
+                pending.extend((kid, indent + 1) for kid in reversed(below.get(position, ())))
+            return Drawing(drawing, depth)
+
+    def _levels(
+        self, opened: Opened, top: int, depth: int
+    ) -> tuple[dict[int, NodeRow], dict[int, list[int]], dict[int, int]]:
+        """Positions by level, the children drawn below each, and how many are not."""
+        session = opened.session
+        rows = {top: node_row(session, opened.key, top)}
+        below: dict[int, list[int]] = {}
+        left: dict[int, int] = {}
+        frontier = [top]
+        for _ in range(depth):
+            if not frontier:
+                break
+            further: list[int] = []
+            for child in _below(session, opened.key, frontier):
+                parent = child.parent or 0
+                if child.position in rows:
+                    continue
+                if len(rows) >= _MOST_DRAWN:
+                    left[parent] = left.get(parent, 0) + 1
+                    continue
+                rows[child.position] = child
+                below.setdefault(parent, []).append(child.position)
+                further.append(child.position)
+            frontier = further
+        else:
+            left |= count_continuations(session, opened.key, frontier)
+        return rows, below, left
+
+    def hanging(self, tree: str, node: str, *, annotations: bool, limit: int) -> tuple[list[Node], int]:
+        """The first live continuations of a node, or annotations on it, and how many there are in all."""
+        kind = _ANNOTATION if annotations else CONTINUATION
+        with self._tree(tree) as opened:
+            session, place = opened.session, self._row(opened, node).position
+            there = (_nodes.c.tree == opened.key, _nodes.c.parent == place, _nodes.c.edge_type == kind, LIVE)
+            count = session.execute(
+                select(func.count(_nodes.c.position.distinct())).where(*there)
+            ).scalar_one()
+            first = (
+                select(_nodes.c.position).where(*there).distinct().order_by(_nodes.c.position).limit(limit)
+            )
+            rows = node_rows(session, opened.key, session.execute(first).scalars())
+            ordered = [rows[key] for key in sorted(rows)]
+            return self._nodes(opened, self._resolved(opened, ordered)), count
+
+    def lineage(self, tree: str, node: str) -> list[Node]:
+        """All versions of a node, oldest first: at its position in a buffer, beside it in a dialogue."""
+        with self._tree(tree) as opened:
+            row = self._row(opened, node)
+            if opened.mode is Mode.DIALOGUE:
+                base = base_of(row.local_id)
+                primed = and_(_nodes.c.local_id > base, _nodes.c.local_id < base + chr(ord(PRIME) + 1))
+                found = opened.session.execute(
+                    select(_nodes)
+                    .where(
+                        _nodes.c.tree == opened.key,
+                        or_(_nodes.c.local_id == base, primed),
+                        _nodes.c.hidden.is_(None),
+                    )
+                    .order_by(_nodes.c.key)
+                )
+                return self._nodes(opened, [NodeRow._make(each) for each in found])
+        return self.versions(tree, node)
+
+    def mode(self, tree: str) -> Mode:
+        with self._tree(tree) as opened:
+            return opened.mode
+
+
+def _named(opened: Opened, ids: Sequence[str]) -> dict[str, NodeRow]:
+    """Rows by what they were asked for by; what is not there is left out."""
+    found: dict[str, NodeRow] = {}
+    for name, column in ((True, _nodes.c.ulid), (False, _nodes.c.local_id)):
+        wanted = [each for each in ids if is_ulid(each) is name]
+        for start in range(0, len(wanted), 500):
+            part = wanted[start : start + 500]
+            statement = select(_nodes).where(
+                _nodes.c.tree == opened.key, column.in_(part), _nodes.c.hidden.is_(None)
+            )
+            for record in opened.session.execute(statement):
+                row = NodeRow._make(record)
+                found[row.ulid if name else row.local_id] = row
+    return {each: found[each] for each in ids if each in found}
+
+
+def _facts(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, NodeFacts]:
+    positions = sorted({row.position for row in rows})
+    continuations = count_continuations(session, tree, positions)
+    notes = count_notes(session, tree, positions)
+    links = _count_links(session, tree, [row.key for row in rows])
+    authors = {key: agent_row(session, key) for key in {row.author for row in rows}}
+    return {
+        row.key: NodeFacts(
+            local_id=row.local_id,
+            author=_author(row, authors[row.author].name),
+            created_at=from_microseconds(row.created_at),
+            continuations=continuations.get(row.position, 0),
+            annotations=notes.get(row.position, 0),
+            links=links.get(row.key, 0),
+            bookmarked=bool(row.flags & Flag.BOOKMARKED),
+            model=AGENT_TYPES[row.author_type] is AgentType.MODEL,
+        )
+        for row in rows
+    }
+
+
+def _author(row: NodeRow, name: str) -> str:
+    return name if AGENT_TYPES[row.author_type] is AgentType.MODEL else AgentType.HUMAN.value
+
+
+def _below(session: Session, tree: int, positions: Sequence[int]) -> Iterable[NodeRow]:
+    statement = (
+        select(_nodes)
+        .where(
+            _nodes.c.tree == tree,
+            session.dialect.among(_nodes.c.parent, positions),
+            _nodes.c.edge_type == CONTINUATION,
+            LIVE,
+        )
+        .order_by(_nodes.c.parent, _nodes.c.key)
+    )
+    return (NodeRow._make(row) for row in session.execute(statement))
+
+
+def _count_links(session: Session, tree: int, keys: Sequence[int]) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    if not keys:
+        return counts
+    for side in ("a", "b"):
+        key = _links.c[f"{side}_key"]
+        statement = (
+            select(key.label("node"), func.count().label("number"))
+            .where(
+                and_(_links.c[f"{side}_tree"] == tree, _links.c[f"{side}_kind"] == _NODE),
+                session.dialect.among(key, keys),
+                _links.c.removed.is_(None),
+            )
+            .group_by(key)
+        )
+        for row in session.execute(statement):
+            counts[row.node] = counts.get(row.node, 0) + row.number
+    return counts
+
+
+INLINE = "inlineTokens"
+
+
+def inline_tokens(agent: Agent) -> int:
+    """What the agent says, where that is a number of tokens; else the default."""
+    told = agent.configuration.custom.get(INLINE)
+    return told if isinstance(told, int) and not isinstance(told, bool) and told > 0 else INLINE_TOKENS
