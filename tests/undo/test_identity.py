@@ -46,7 +46,7 @@ An index is made again by indexing again.
 def all_operations():
     """Every class in the operations' modules that can be performed."""
     names = [f"{operations.__name__}.{found.name}" for found in pkgutil.iter_modules(operations.__path__)]
-    for module in map(importlib.import_module, [*names, Undo.__module__]):
+    for module in map(importlib.import_module, [*names, Undo.__module__, SetAuthorities.__module__]):
         for name, each in inspect.getmembers(module, inspect.isclass):
             if each.__module__ == module.__name__ and hasattr(each, "apply") and not name.startswith("_"):
                 yield each
