@@ -16,7 +16,7 @@ from weft.providers.base import Request
 from weft.providers.events import TextDelta
 from weft.providers.registry import ProviderRegistry
 from weft.providers.scripted import Reply, Scripted
-from weft.runtime.generation.model_loop import model_loop
+from weft.runtime.coordination.model_loop import model_loop
 from weft.runtime.generation.stream import TextChunk
 from weft.tree.content import Text
 from weft.tree.message import Message

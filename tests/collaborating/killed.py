@@ -6,7 +6,7 @@ import sys
 from sqlalchemy import select
 from tests.collaborating.stage import run, workshop
 
-from weft.runtime.collaborating.telling import Answered
+from weft.runtime.collaboration.run_events import Answered
 from weft.store import schema
 from weft.testing import Gate, Reply, Scripted
 

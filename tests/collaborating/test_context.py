@@ -108,7 +108,7 @@ def test_from_where_on_results_and_pins_are_in_short_is_the_agents_setting(told,
         seen = tree.say("Two.").context(agent=MUSE)
         assert ("..." in seen.system) is is_short
         assert ("..." in done[2].text) is is_short
-        session = session_for(loom, tree.id, MUSE)
+        session = session_for(loom.caller, tree.id, MUSE)
         (result,) = session.run(scan(f"→ view {long.local_id} full").batch, turn=1)
         assert (result.short is not None) is is_short
         assert result.text.endswith(long.text.strip())

@@ -6,7 +6,7 @@ from tests.covers import covers
 from tests.soundness import check_sound
 
 import weft
-from weft.runtime.collaborating.telling import Ending
+from weft.runtime.collaboration.run_events import Ending
 from weft.tree.node import Status
 
 pytestmark = [

@@ -21,7 +21,15 @@ from weft.errors import (
     Trouble,
 )
 from weft.providers.events import StopReason as Stopped
-from weft.runtime.collaborating.telling import Answered, Began, Commanded, Ending, Finished, TextChunk, Turned
+from weft.runtime.collaboration.run_events import (
+    Answered,
+    Began,
+    Commanded,
+    Ending,
+    Finished,
+    TextChunk,
+    Turned,
+)
 from weft.store import schema
 from weft.store.rows import OUTCOMES
 from weft.testing import Gate, Reply, Scripted

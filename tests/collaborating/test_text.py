@@ -18,9 +18,9 @@ import weft
 from weft.commands.scanner import scan
 from weft.errors import WeftError
 from weft.providers.base import Request
-from weft.runtime.collaborating.journal import Journal
-from weft.runtime.collaborating.telling import Commanded, Ending, TextChunk
-from weft.runtime.collaborating.turn import Turn, joined_prose
+from weft.runtime.collaboration.run_events import Commanded, Ending, TextChunk
+from weft.runtime.collaboration.run_log import RunLog
+from weft.runtime.collaboration.turn import Turn, joined_prose
 from weft.testing import Reply, Scripted
 from weft.tree.content import Thinking, ToolResult
 from weft.tree.edge import EdgeType
@@ -243,7 +243,7 @@ def test_an_arrow_in_thinking_or_in_a_thought_is_no_command(scene):
 def test_an_arrow_in_the_first_words_that_were_given_is_no_command(scene):
     grove, tree, _ = scene
     node = tree.say("Here.")
-    journal = Journal.begin(
+    journal = RunLog.begin(
         grove.caller.executor, grove.read.actor, (tree.id, node.id), agent=2, run="01HF7YAT00000000000000000A"
     )
     turn = Turn(journal, number=1, room=1_000, edge=EdgeType.CONTINUATION, cursor=None, tell=lambda _: None)

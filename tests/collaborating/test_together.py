@@ -8,7 +8,7 @@ from tests.generation.stage import attempts, count
 from tests.soundness import check_sound
 
 from weft.errors import ConflictError
-from weft.runtime.collaborating.telling import Answered, Ending, TextChunk
+from weft.runtime.collaboration.run_events import Answered, Ending, TextChunk
 from weft.runtime.contexts.agent_memory import AgentMemory
 from weft.store import schema
 from weft.testing import Gate, Reply, Scripted

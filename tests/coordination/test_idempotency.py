@@ -69,7 +69,7 @@ def calls(address, clock):
 
 
 def rows(calls):
-    with calls.gate.store.read() as session:
+    with calls.executor.store.read() as session:
         return session.execute(select(schema.idempotency)).all()
 
 
@@ -191,7 +191,7 @@ def test_whoever_comes_meanwhile_waits_for_the_first(calls):
 def test_a_claim_whose_process_died_is_interrupted_and_says_so(calls, clock):
     work = Work("x")
     wanted = calls._wanted("generate", "k", {})
-    calls.gate.store.write(lambda transaction: claim(transaction, wanted, clock()))
+    calls.executor.store.write(lambda transaction: claim(transaction, wanted, clock()))
     with pytest.raises(ConflictError, match="still under way"):
         replace(calls, patience=0.0).once("generate", "k", {}, work)
     clock.pass_by(calls.hold)

@@ -15,9 +15,9 @@ from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, Pr
 from weft.providers.base import ModelPrices
 from weft.providers.scripted import PROFILE
 from weft.runtime.generation.spending import Period, expected_micros, micros_of
-from weft.runtime.summaries.prompts import is_extract
 from weft.testing import Reply, Scripted
 from weft.tree.attempt import Usage
+from weft.tree.extract import is_extract
 
 PRICES = ModelPrices(
     input=Decimal(3), output=Decimal(15), cached_read=Decimal("0.3"), cached_write=Decimal("3.75")

@@ -24,9 +24,9 @@ from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.commands.reply import Result
+    from weft.grove.agent import Collaborated, CollaboratorRun, RunWishes
     from weft.grove.tree import TreeHandle
-    from weft.runtime.collaborating.handles import Collaborated, CollaboratorRun, RunWishes
-    from weft.runtime.collaborating.telling import RunEvent
+    from weft.runtime.collaboration.run_events import RunEvent
 
 __all__ = ["add_to"]
 
@@ -119,9 +119,9 @@ def collaborate(
     terminal = _Collaboration(session, tree, agent, wishes, at=None if node is None else node.id)
     if once is not None and resume:
         raise InvalidInputError("--once and --resume exclude each other")
-    from weft.runtime.collaborating.presence import being_present  # noqa: PLC0415 - loads with the grove
+    from weft.runtime.collaboration.presence import being_present  # noqa: PLC0415 - loads with the grove
 
-    with being_present(session.grove, lambda: terminal.tree_id):
+    with being_present(session.grove.caller, lambda: terminal.tree_id):
         if once is not None:
             terminal.say(once)
         elif resume:
@@ -190,7 +190,7 @@ class _Collaboration(Terminal):
             self._current_tree().node(self._at).switch()
 
     def say(self, text: str) -> None:
-        from weft.runtime.collaborating.handles import start_run  # noqa: PLC0415 - loads with the grove
+        from weft.grove.agent import start_run  # noqa: PLC0415 - loads with the grove
 
         if not text.strip():
             raise InvalidInputError("the text is empty")
@@ -203,7 +203,7 @@ class _Collaboration(Terminal):
 
     def resume(self) -> None:
         """Resume the interrupted run."""
-        from weft.runtime.collaborating.handles import resume_run  # noqa: PLC0415 - loads with the grove
+        from weft.grove.agent import resume_run  # noqa: PLC0415 - loads with the grove
 
         tree = self._current_tree()
         self._show_run(lambda: resume_run(self._session.grove, self._agent, tree=tree, wishes=self._wishes))
@@ -258,7 +258,7 @@ class _RunDisplay:
         return stopped
 
     def _show_all(self, events: "Iterable[RunEvent]") -> None:
-        from weft.runtime.collaborating.telling import (  # noqa: PLC0415 - loads with the grove
+        from weft.runtime.collaboration.run_events import (  # noqa: PLC0415 - loads with the grove
             Answered,
             Began,
             Commanded,

@@ -25,10 +25,10 @@ from weft.tree.node_labels import counted
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.grove.generations import Stream
     from weft.grove.node import NodeHandle
     from weft.runtime.generation.options import GenerationKeywords
     from weft.runtime.generation.plan import Preflight
+    from weft.runtime.generation.service import Stream
 
 __all__ = ["add_to"]
 
@@ -112,7 +112,7 @@ def gen(
         raise typer.Exit(_INTERRUPTED)
 
 
-def _finish(session: CliSession, stream: "Stream", title: str) -> None:
+def _finish(session: CliSession, stream: "Stream[NodeHandle]", title: str) -> None:
     whole = any(node.value.status is Status.COMPLETE for node in stream.nodes)
     if session.out.as_json and (stream.nodes or not stream.failures):
         session.out.json(

@@ -17,9 +17,9 @@ from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
     from weft.commands.reply import Result
-    from weft.grove.generations import Stream
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
+    from weft.runtime.generation.service import Stream
     from weft.runtime.generation.stream import GenerationEvent, Slot
     from weft.tree.json import JsonObject, JsonValue
 
@@ -115,7 +115,7 @@ class _StreamDisplay:
         self._ends_line = True
 
 
-def show_stream(session: CliSession, stream: "Stream", *, quiet: bool = False) -> bool:
+def show_stream(session: CliSession, stream: "Stream[NodeHandle]", *, quiet: bool = False) -> bool:
     """Print a stream until it ends; Ctrl-C stops it and keeps what came. True if it was stopped."""
     display = _StreamDisplay(session)
     stopped = False
@@ -135,7 +135,7 @@ def show_stream(session: CliSession, stream: "Stream", *, quiet: bool = False) -
     return stopped
 
 
-def show_nodes(session: CliSession, stream: "Stream", title: str) -> None:
+def show_nodes(session: CliSession, stream: "Stream[NodeHandle]", title: str) -> None:
     """Messages that name the new nodes and the failures."""
     names = {agent.id: agent.name for agent in session.grove.read.agents(archived=True)}
     for node in stream.nodes:

@@ -54,17 +54,17 @@ from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.context.tokens import Calibration
-    from weft.grove.generations import Generations
+    from weft.grove.agent import AgentHandle
     from weft.grove.vault import Vaults
     from weft.provenance.report import Report
     from weft.providers.registry import ProviderRegistry
-    from weft.runtime.collaborating.handles import AgentHandle
     from weft.runtime.collaboration.commands.session import CommandResults
     from weft.runtime.contexts.assembler import Contexts
     from weft.runtime.contexts.layers import Layers
     from weft.runtime.contexts.turn_tools import Tools
     from weft.runtime.evidence.provenance_view import Evidence
     from weft.runtime.evidence.timestamps import Stamped
+    from weft.runtime.generation.service import Generations
     from weft.runtime.operations.access import Users
     from weft.runtime.records.group_index import GroupIndex
     from weft.runtime.records.recipes import Recipes
@@ -100,14 +100,14 @@ def open_grove(
     store = open_store(address, timeout=timeout, create=create)
     store.background = background
     try:
-        gate = Executor(store, clock, entropy, accept_clock, providers=providers)
-        owner = owner_of(gate)
-        close_abandoned(gate, Actor(owner))
+        executor = Executor(store, clock, entropy, accept_clock, providers=providers)
+        owner = owner_of(executor)
+        close_abandoned(executor, Actor(owner))
         if background and not store.read_only:
             follow_index(store)
-            start_maintenance(gate, owner)
-            start_summaries(gate, owner)
-        return Grove(Caller(gate, Actor(owner)))
+            start_maintenance(executor, owner)
+            start_summaries(executor, owner)
+        return Grove(Caller(executor, Actor(owner)))
     except BaseException:
         _close(store)
         raise
@@ -233,11 +233,11 @@ class Grove:
         """Ask the authorities for what is due; with `everything`, for all that is pending."""
         from weft.runtime.evidence.timestamps import Stamped, plan_next, stamp_pending  # noqa: PLC0415
 
-        gate = self.caller.executor
-        now = gate.clock()
-        done = stamp_pending(gate, self.caller.actor, now, everything=everything, timeout=timeout)
+        executor = self.caller.executor
+        now = executor.clock()
+        done = stamp_pending(executor, self.caller.actor, now, everything=everything, timeout=timeout)
         if done != Stamped():
-            gate.store.write(lambda transaction: plan_next(transaction, now))
+            executor.store.write(lambda transaction: plan_next(transaction, now))
         return done
 
     @property
@@ -515,11 +515,11 @@ class Grove:
         return [tag.label for tag in self._read.tags(target_of(target))]
 
     @property
-    def generations(self) -> "Generations":
+    def generations(self) -> "Generations[NodeHandle]":
         """Asking models: who answers by default, what may be spent."""
-        from weft.grove.generations import Generations  # noqa: PLC0415 - few calls ask a model
+        from weft.runtime.generation.service import Generations  # noqa: PLC0415 - few calls ask a model
 
-        return Generations(self, self.caller.executor, self.caller.actor)
+        return Generations(self.caller, lambda node: NodeHandle(self, node))
 
     def do(self, text: str, *, tree: str | None = None, agent: str | None = None) -> "CommandResults":
         """Carry out commands: `loom.do("→ help")`, in a tree, or in the one you were last in."""
@@ -527,7 +527,7 @@ class Grove:
             run_commands,
         )
 
-        return run_commands(self, self.read.latest_tree() if tree is None else tree, text, agent)
+        return run_commands(self.caller, self.read.latest_tree() if tree is None else tree, text, agent)
 
     def calling(
         self, agent: str, *, within: frozenset[Permission] | None = None, run: str | None = None
@@ -540,7 +540,7 @@ class Grove:
 
     def agent(self, reference: str) -> "AgentHandle":
         """An agent by name or id, to be asked: `loom.agent("Muse").run("Look around.", tree=tree)`."""
-        from weft.runtime.collaborating.handles import AgentHandle  # noqa: PLC0415 - few calls ask a model
+        from weft.grove.agent import AgentHandle  # noqa: PLC0415 - few calls ask a model
 
         return AgentHandle(self, self.read.agent(reference))
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
     from weft.context.manifest import Manifest
     from weft.context.result import AssembledContext
-    from weft.grove.generations import Generated, Stream
     from weft.grove.grove import Grove
     from weft.grove.tree import TreeHandle
     from weft.provenance.report import Report
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from weft.runtime.evidence.provenance_view import ProvenanceHandle
     from weft.runtime.generation.options import GenerationKeywords
     from weft.runtime.generation.plan import Preflight
+    from weft.runtime.generation.service import Generated, Stream
     from weft.tree.progress import Progress
     from weft.tree.text_diff import Difference
 
@@ -364,7 +364,7 @@ class NodeHandle:
 
         return chat_text(self._grove.caller, self.value.tree_id, self.value.id)
 
-    def generate(self, **wishes: "Unpack[GenerationKeywords]") -> "Generated":
+    def generate(self, **wishes: "Unpack[GenerationKeywords]") -> "Generated[NodeHandle]":
         """Continue from here: n nodes by one model agent, or n by each of several; wait for them.
 
         `n`, `agent` or `agents` (else the default one), `context` and `instructions` (further
@@ -376,7 +376,7 @@ class NodeHandle:
 
         return self._grove.generations.generate(self.value.tree_id, self.value.id, parse_options(wishes))
 
-    def stream(self, **wishes: "Unpack[GenerationKeywords]") -> "Stream":
+    def stream(self, **wishes: "Unpack[GenerationKeywords]") -> "Stream[NodeHandle]":
         """The same as it comes: `with node.stream(n=3) as stream: for event in stream: …`, or async."""
         from weft.runtime.generation.options import parse_options  # noqa: PLC0415
 

@@ -22,16 +22,16 @@ from weft.tree.tree import Counters, Mode, Tree
 if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
     from weft.context.result import AssembledContext
-    from weft.grove.generations import Generated, Stream
+    from weft.grove.agent import Collaborated, RunWishes
     from weft.grove.grove import Grove
     from weft.grove.search import SearchHit
     from weft.provenance.report import Report
-    from weft.runtime.collaborating.handles import Collaborated, RunWishes
     from weft.runtime.collaboration.commands.session import CommandResults
     from weft.runtime.contexts.assembler import ContextWishes
     from weft.runtime.contexts.options import LayerWishes
     from weft.runtime.contexts.statistics import TreeStats
     from weft.runtime.generation.options import GenerationKeywords
+    from weft.runtime.generation.service import Generated, Stream
     from weft.runtime.search.results import Hits
 
 __all__ = ["TreeHandle"]
@@ -301,13 +301,13 @@ class TreeHandle:
 
         return tree_stats(self._grove.layers, self.value.id, layer_options_from(wishes))
 
-    def generate(self, **wishes: "Unpack[GenerationKeywords]") -> "Generated":
+    def generate(self, **wishes: "Unpack[GenerationKeywords]") -> "Generated[NodeHandle]":
         """Continue from where you stand; uncommitted text is committed first."""
         from weft.runtime.generation.options import parse_options  # noqa: PLC0415
 
         return self._grove.generations.generate(self.value.id, None, parse_options(wishes))
 
-    def stream(self, **wishes: "Unpack[GenerationKeywords]") -> "Stream":
+    def stream(self, **wishes: "Unpack[GenerationKeywords]") -> "Stream[NodeHandle]":
         """The same as it comes."""
         from weft.runtime.generation.options import parse_options  # noqa: PLC0415
 
@@ -322,16 +322,16 @@ class TreeHandle:
         `turns`, `tokens`, `seconds` and `dollars` limit it; see `RunWishes`. `loom.agent(…).run(…)`
         tells what happens while it happens.
         """
-        from weft.runtime.collaborating.handles import start_run  # noqa: PLC0415 - few calls ask a model
+        from weft.grove.agent import start_run  # noqa: PLC0415 - few calls ask a model
 
         with start_run(self._grove, agent, text, tree=self.value.id, wishes=wishes) as run:
             return run.result()
 
     def be_present(self) -> None:
         """Give a sign of life where you stand: others see it for two minutes."""
-        from weft.runtime.collaborating.presence import show_presence  # noqa: PLC0415 - few calls do
+        from weft.runtime.collaboration.presence import show_presence  # noqa: PLC0415 - few calls do
 
-        show_presence(self._grove, self.value.id)
+        show_presence(self._grove.caller, self.value.id)
 
     def summarise(self, *, anew: bool = False) -> str:
         """Two sentences on what it is about; made and kept, where there are none yet."""
@@ -344,7 +344,7 @@ class TreeHandle:
         """
         from weft.runtime.collaboration.commands.session import run_commands  # noqa: PLC0415
 
-        return run_commands(self._grove, self.value.id, text, agent)
+        return run_commands(self._grove.caller, self.value.id, text, agent)
 
     def close(self) -> None:
         """You are done with it for now: it is summarised anew in the background."""

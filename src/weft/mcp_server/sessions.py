@@ -195,5 +195,5 @@ def agent_of(grove: Grove) -> Agent:
 
 
 def _session(grove: Grove, tree: str) -> Session:
-    gate = grove.leases.gate
-    return Session(grove, tree, agent_of(grove), run=new_ulid(gate.clock(), gate.entropy))
+    executor = grove.caller.executor
+    return Session(grove.caller, tree, agent_of(grove), run=new_ulid(executor.clock(), executor.entropy))

@@ -35,7 +35,7 @@ class Store(ABC):
     background: bool = True
     """Whether this process may work on it of its own accord, as indexing does."""
     watchers: tuple[Callable[[], None], ...] = ()
-    """Called after what this process committed through the gate; they only take note."""
+    """Called after what this process committed through the executor; they only take note."""
 
     def watch(self, watcher: Callable[[], None]) -> None:
         self.watchers = (*self.watchers, watcher)

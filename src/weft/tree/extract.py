@@ -1,8 +1,8 @@
-"""A text's own words in short."""
+"""Extracts: the first sentence of a text, where no model has summarised it."""
 
 import re
 
-__all__ = ["first_sentence"]
+__all__ = ["EXTRACT", "extract", "first_sentence", "is_extract"]
 
 _END = re.compile(r"(?<=[.!?…。！？])[\"”’»)]*(?=\s|$)|\n")
 
@@ -17,3 +17,25 @@ def first_sentence(text: str, limit: int) -> str:
     cut = line[: limit - 1]
     head, space, _ = cut.rpartition(" ")
     return (head if space and len(head) > limit // 2 else cut).rstrip() + "…"
+
+
+EXTRACT = "[extract] "
+"""The prefix of a summary that no model made."""
+_LONGEST = 200
+_SENTENCE = re.compile(r"(.+?[.!?。！？…])(?:[\s\"'”’)\]]|$)", re.DOTALL)
+
+
+def extract(text: str) -> str:
+    """The first sentence of a text on one line, or its beginning; nothing of nothing."""
+    line = " ".join(text[: 20 * _LONGEST].split()).lstrip("#>*- ")
+    if not line:
+        return ""
+    found = _SENTENCE.match(line)
+    sentence = found.group(1) if found is not None else line
+    if len(sentence) > _LONGEST:
+        sentence = sentence[: _LONGEST - 1].rsplit(" ", 1)[0].rstrip() + "…"
+    return EXTRACT + sentence
+
+
+def is_extract(summary: str) -> bool:
+    return summary.startswith(EXTRACT)

@@ -193,8 +193,10 @@ def test_two_agents_on_different_branches_work_at_once(work):
     second = work.loom.add_agent(
         f"Second {work.number}", model_ref="scripted:x", permissions=["loom_aware", "loom_write"]
     )
-    gate = work.loom.leases.gate
-    theirs = type(work.session)(work.loom, work.tree.id, second, run=new_ulid(gate.clock(), gate.entropy))
+    gate = work.loom.caller.executor
+    theirs = type(work.session)(
+        work.loom.caller, work.tree.id, second, run=new_ulid(gate.clock(), gate.entropy)
+    )
     lines = [
         scan("\n".join(f'→ respond {node.local_id} "{n}"' for n in range(10))).batch
         for node in (work.b, work.beside)

@@ -45,7 +45,7 @@ def test_a_pinned_document_is_shown_as_it_is_now_and_only_to_who_may_read_it(wor
     doc.save("Rewritten.")
     (pin,) = work.session.memory().pins
     assert (pin.text, pin.words) == ("Rewritten.", 1)
-    (pin,) = work.new_session(caller=frozenset({"loom_aware"})).memory().pins
+    (pin,) = work.new_session(within=frozenset({"loom_aware"})).memory().pins
     assert (pin.title, pin.text) == (doc.title, "")
     work.loom.unlink(work.tree, doc)
     assert work.session.memory().pins[0].text == ""

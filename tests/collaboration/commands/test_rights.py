@@ -113,7 +113,7 @@ def test_what_is_permitted_works_and_what_is_not_is_refused_and_changes_nothing(
 @pytest.mark.parametrize("granted", LEGAL, ids=_says)
 @pytest.mark.long
 def test_an_agent_of_all_rights_has_those_of_its_caller(grove, granted):
-    work = Workplace(grove, crosses=True, caller=frozenset(map(Permission, granted)))
+    work = Workplace(grove, crosses=True, within=frozenset(map(Permission, granted)))
     _try_everything(work, granted)
 
 
@@ -178,7 +178,7 @@ def test_the_three_roles_can_do_what_they_are_for(grove):
 @covers("permission.intersection")
 def test_a_caller_whose_rights_make_no_sense_is_refused(work):
     with pytest.raises(InvalidInputError, match="loom_write requires loom_aware"):
-        work.new_session(caller=frozenset({Permission.LOOM_WRITE}))
+        work.new_session(within=frozenset({Permission.LOOM_WRITE}))
 
 
 @covers("permission.intersection")
@@ -186,8 +186,8 @@ def test_a_user_who_was_let_into_one_tree_works_there_alone_and_without_document
     here, there = Workplace(grove), Workplace(grove)
     user = grove.users.add(f"visitor {here.number}")
     grove.users.set_role(user.name, "editor", tree=here.tree.id)
-    admitted = admit(grove.leases.gate, grove.users.issue(user.name)[0])
-    visitor = type(grove)(Caller(grove.leases.gate, admitted.actor))
+    admitted = admit(grove.caller.executor, grove.users.issue(user.name)[0])
+    visitor = type(grove)(Caller(grove.caller.executor, admitted.actor))
     done = visitor.do(f"→ bookmark {here.a.local_id}", tree=here.tree.id)
     assert done.error is None
     with pytest.raises(PermissionDeniedError):

@@ -55,7 +55,7 @@ class Workplace:
     permissions: Iterable[str] = tuple(Permission)
     crosses: bool = False
     mode: str = "dialogue"
-    caller: frozenset[Permission] | None = None
+    within: frozenset[Permission] | None = None
     number: int = field(default_factory=lambda: next(_numbers))
     tree: TreeHandle = field(init=False)
     agent: Agent = field(init=False)
@@ -82,9 +82,9 @@ class Workplace:
         self.session = self.new_session()
 
     def new_session(self, **given) -> Session:
-        gate = self.loom.leases.gate
-        given = {"run": new_ulid(gate.clock(), gate.entropy), "caller": self.caller, **given}
-        return Session(self.loom, self.tree.id, self.agent, **given)
+        executor = self.loom.caller.executor
+        given = {"run": new_ulid(executor.clock(), executor.entropy), "within": self.within, **given}
+        return Session(self.loom.caller, self.tree.id, self.agent, **given)
 
     def say(self, text: str, *, turn: int = 1) -> list[Result]:
         """The agent says this, and it is carried out."""

@@ -1,1 +1,1 @@
-"""Agents at work in a tree, together with people."""
+"""The collaborator's loop: a model speaks, its commands run, it sees their results and goes on."""

@@ -150,14 +150,14 @@ class BegunRun(NamedTuple):
     """The highest handle in use: those of this run come after it."""
 
 
-def begin_run(gate: Executor, place: tuple[int, int], run: str) -> BegunRun:
+def begin_run(executor: Executor, place: tuple[int, int], run: str) -> BegunRun:
     """Count a run of (tree, agent), unless it is the last one that was counted. Bookkeeping: without an event."""
 
     def work(transaction: Transaction) -> BegunRun:
         tree, agent = place
         transaction.tree_state(tree)
         found = live_memory(transaction, tree, agent, [MemoryKind.RUN])
-        number, now = 1, gate.clock()
+        number, now = 1, executor.clock()
         if not found:
             body = dump_json({"number": number})
             seal = partial(_sealed, transaction)
@@ -175,7 +175,7 @@ def begin_run(gate: Executor, place: tuple[int, int], run: str) -> BegunRun:
         handled = live_memory(transaction, tree, agent, [MemoryKind.PIN, MemoryKind.RESULT])
         return BegunRun(number, max((_number(_body(row), "result") for row in handled), default=0))
 
-    return gate.store.write(work)
+    return executor.store.write(work)
 
 
 class CommandResult(NamedTuple):
@@ -192,7 +192,7 @@ class CommandResult(NamedTuple):
 
 
 def note_actions(
-    gate: Executor, place: tuple[int, int], actions: Sequence[Action], came: CommandResult | None = None
+    executor: Executor, place: tuple[int, int], actions: Sequence[Action], came: CommandResult | None = None
 ) -> None:
     """Add to the trace, and to the results that have a handle.
 
@@ -205,17 +205,17 @@ def note_actions(
         seal = partial(_sealed, transaction)
         for action in actions:
             body = dump_json(_acted(action))
-            row = add_memory(transaction, place, MemoryKind.ACTION, body, now=gate.clock(), seal=seal)
+            row = add_memory(transaction, place, MemoryKind.ACTION, body, now=executor.clock(), seal=seal)
             if row.ordinal % _SWEEP == 0:
                 forget_older(transaction, tree, agent, MemoryKind.ACTION, KEPT_ACTIONS)
                 forget_older(transaction, tree, agent, MemoryKind.RESULT, _KEPT_RESULTS)
         if came is not None and len(came.text) <= _LONGEST_RESULT:
-            now = gate.clock()
+            now = executor.clock()
             add_memory(transaction, place, MemoryKind.RESULT, came.body, now=now, label=came.run, seal=seal)
 
     with contextlib.suppress(NotFoundError):
         # The tree was destroyed meanwhile: there is nothing to write to.
-        gate.store.write(work)
+        executor.store.write(work)
 
 
 def _sealed(transaction: Transaction, row: MemoryRow) -> MemoryRow:

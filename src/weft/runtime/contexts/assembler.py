@@ -44,7 +44,7 @@ from weft.tree.tree import Mode
 if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
     from weft.providers.base import ModelProfile
-    from weft.runtime.collaborating.seeing import InRun
+    from weft.runtime.contexts.agent_context import InRun
     from weft.runtime.contexts.layers import Gathered, Layering
 
 __all__ = [
@@ -218,7 +218,7 @@ class Contexts(Reader):
             gathered = self.gathered(opened, node, options)
         # Whoever sees the tree around it is shown more, which is read one after another: a reader who
         # holds a connection while it waits for a second could wait for others who do the same.
-        from weft.runtime.collaborating.seeing import see  # noqa: PLC0415 - few agents are
+        from weft.runtime.contexts.agent_context import see  # noqa: PLC0415 - few agents are
 
         return see(self, agent, gathered, options.run)
 

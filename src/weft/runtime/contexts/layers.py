@@ -227,7 +227,7 @@ class Layers(Layering):
             agent = None if options.subject else contexts.looking(opened, options.context.agent)
             if agent is None:
                 return self.render(gathered)
-        from weft.runtime.collaborating.seeing import lay_out  # noqa: PLC0415 - few agents are
+        from weft.runtime.contexts.agent_context import lay_out  # noqa: PLC0415 - few agents are
 
         return lay_out(contexts, agent, gathered, options.context.run)
 

@@ -13,7 +13,6 @@ from weft.ids import PRIME, base_of, is_ulid
 from weft.runtime.operations.node_values import TREE_ROWS, contents_of, tree_value
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.operations.references import KINDS
-from weft.runtime.summaries.prompts import EXTRACT, extract
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, Flag, NodeRow
@@ -23,6 +22,7 @@ from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.agent import Agent, AgentType
 from weft.tree.content import Content, plain_text, spoken_text
 from weft.tree.edge import EdgeType
+from weft.tree.extract import EXTRACT, extract
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
 from weft.tree.reference import TargetKind

@@ -81,7 +81,7 @@ class Idempotency:
     second caller waits for the first one, both in seconds.
     """
 
-    gate: Executor
+    executor: Executor
     actor: Actor
     hold: float = 30.0
     patience: float = 60.0
@@ -109,7 +109,7 @@ class Idempotency:
             raise InvalidInputError(
                 "an idempotency key cannot be empty", hint="leave it away, or draw a ULID"
             )
-        now = self.gate.clock()
+        now = self.executor.clock()
         # Who is let in stands for its agent; in a grove of one's own there is nobody but the owner.
         users = [str(link.user) for link in self.actor.chain() if link.user is not None]
         return ClaimRow(
@@ -118,7 +118,7 @@ class Idempotency:
             body=hashlib.sha256(rfc8785.dumps(dict(body))).digest(),  # pyright: ignore[reportArgumentType] - JSON
             state=ClaimState.CLAIMED,
             result=None,
-            holder=f"{socket.gethostname()}:{os.getpid()}:{new_ulid(now, self.gate.entropy)}",
+            holder=f"{socket.gethostname()}:{os.getpid()}:{new_ulid(now, self.executor.entropy)}",
             created_at=now,
             expires_at=now + _KEPT,
             held_until=now + round(self.hold * _SECOND),
@@ -126,9 +126,9 @@ class Idempotency:
 
     def _claim(self, wanted: ClaimRow) -> tuple[bool, ClaimRow]:
         def work(transaction: Transaction) -> ClaimRow:
-            return claim(transaction, wanted, self.gate.clock())
+            return claim(transaction, wanted, self.executor.clock())
 
-        found = self.gate.store.write(work)
+        found = self.executor.store.write(work)
         return found.holder == wanted.holder, found
 
     def _do(self, mine: ClaimRow, work: Callable[[], JsonValue]) -> KeyedResult:
@@ -151,12 +151,12 @@ class Idempotency:
         return KeyedResult(state=KeyedState.DONE, result=result, is_repeated=False)
 
     def _hold(self, mine: ClaimRow) -> bool:
-        until = self.gate.clock() + round(self.hold * _SECOND)
-        return self.gate.store.write(lambda transaction: hold_claim(transaction, mine, until))
+        until = self.executor.clock() + round(self.hold * _SECOND)
+        return self.executor.store.write(lambda transaction: hold_claim(transaction, mine, until))
 
     def _settle(self, mine: ClaimRow, state: ClaimState, result: JsonObject | None) -> None:
         kept = None if result is None else orjson.dumps(result).decode()
-        self.gate.store.write(lambda transaction: settle_claim(transaction, mine, state, kept))
+        self.executor.store.write(lambda transaction: settle_claim(transaction, mine, state, kept))
 
     def _wait(self, found: ClaimRow, wanted: ClaimRow, work: Callable[[], JsonValue]) -> KeyedResult:
         """For the outcome of whoever has the claim; also if that is an error that may pass."""
@@ -178,10 +178,10 @@ class Idempotency:
                 )
             time.sleep(pause)
             pause = min(pause * 1.6, _LAST_LOOK)
-            with self.gate.store.read() as session:
+            with self.executor.store.read() as session:
                 seen = claim_row(session, wanted.scope, wanted.key)
             dead = seen is not None and seen.state is ClaimState.CLAIMED
-            if seen is None or (dead and (seen.held_until or 0) <= self.gate.clock()):
+            if seen is None or (dead and (seen.held_until or 0) <= self.executor.clock()):
                 mine, seen = self._claim(wanted)
                 if mine:
                     return self._do(seen, work)
@@ -192,10 +192,10 @@ class Idempotency:
 
     def _sweep(self) -> None:
         """Now and then, whoever comes by."""
-        store = self.gate.store
+        store = self.executor.store
         if time.monotonic() - _swept.get(store, float("-inf")) >= _SWEEP_EVERY:
             _swept[store] = time.monotonic()
-            self.gate.store.write(lambda transaction: sweep_claims(transaction, self.gate.clock()))
+            self.executor.store.write(lambda transaction: sweep_claims(transaction, self.executor.clock()))
 
 
 def error_to_wire(error: WeftError) -> JsonObject:

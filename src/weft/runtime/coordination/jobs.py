@@ -112,7 +112,7 @@ class JobKind:
 class JobBoard:
     """The grove's jobs, to look at and to help along."""
 
-    gate: Executor
+    executor: Executor
     actor: Actor
 
     def all(
@@ -120,7 +120,7 @@ class JobBoard:
     ) -> list[Job]:
         """Jobs in the order they are due."""
         states = None if statuses is None else [JobState[status.name] for status in statuses]
-        with self.gate.store.read() as session:
+        with self.executor.store.read() as session:
             self._check(session, MemberRole.READER)
             return _job_values(session, list_jobs(session, states=states, kind=kind, limit=limit))
 
@@ -129,13 +129,13 @@ class JobBoard:
 
         def work(transaction: Transaction) -> Job:
             self._check(transaction, MemberRole.OWNER)
-            found = retry_job(transaction, job, self.gate.clock())
+            found = retry_job(transaction, job, self.executor.clock())
             row = job_row(transaction, job)
             if not found or row is None:
                 raise NotFoundError(f"no job {job} that could be tried again", hint="weft jobs lists them")
             return _job_values(transaction, [row])[0]
 
-        return self.gate.store.write(work)
+        return self.executor.store.write(work)
 
     def cancel(self, job: int) -> None:
         """Take it away; what it has done stays done."""
@@ -145,7 +145,7 @@ class JobBoard:
             if not cancel_job(transaction, job):
                 raise NotFoundError(f"no job {job}", hint="weft jobs lists them")
 
-        self.gate.store.write(work)
+        self.executor.store.write(work)
 
     def _check(self, session: Session, role: MemberRole) -> None:
         require_permission(
@@ -182,7 +182,7 @@ def _job_values(session: Session, rows: Sequence[JobRow]) -> list[Job]:
 class JobRunner:
     """Does the jobs of the kinds it knows; any number of these, in any number of processes."""
 
-    gate: Executor
+    executor: Executor
     kinds: Mapping[str, JobKind]
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set: take no more jobs, and let the one under way know."""
@@ -200,18 +200,20 @@ class JobRunner:
 
     def _claim(self) -> JobRow | None:
         # Looked for without a lock: while there is nothing to do, nobody who writes is kept waiting.
-        with self.gate.store.read() as session:
+        with self.executor.store.read() as session:
             due = next_due(session, sorted(self.kinds))
-        if due is None or due > self.gate.clock():
+        if due is None or due > self.executor.clock():
             return None
         return self._take()
 
     def _take(self) -> JobRow | None:
-        holder = f"{socket.gethostname()}:{os.getpid()}:{new_ulid(self.gate.clock(), self.gate.entropy)}"
+        holder = (
+            f"{socket.gethostname()}:{os.getpid()}:{new_ulid(self.executor.clock(), self.executor.entropy)}"
+        )
         longest = max((kind.hold for kind in self.kinds.values()), default=0.0)
 
         def work(transaction: Transaction) -> JobRow | None:
-            now = self.gate.clock()
+            now = self.executor.clock()
             row = claim_job(
                 transaction,
                 sorted(self.kinds),
@@ -223,7 +225,7 @@ class JobRunner:
                 hold_job(transaction, row, now + round(self.kinds[row.kind].hold * _SECOND))
             return row
 
-        return self.gate.store.write(work)
+        return self.executor.store.write(work)
 
     def _carry_out(self, job: JobRow) -> None:
         kind = self.kinds[job.kind]
@@ -239,14 +241,14 @@ class JobRunner:
             self._give_up(job, kind, redact(f"{type(error).__name__}: {error}"))
         except BaseException:
             # Interrupted, not failed: it is due again, and this try does not count.
-            self.gate.store.write(
+            self.executor.store.write(
                 lambda transaction: fail_job(
-                    transaction, job, job.error, run_after=self.gate.clock(), attempts=job.attempts - 1
+                    transaction, job, job.error, run_after=self.executor.clock(), attempts=job.attempts - 1
                 )
             )
             raise
         else:
-            self.gate.store.write(lambda transaction: finish_job(transaction, job))
+            self.executor.store.write(lambda transaction: finish_job(transaction, job))
 
     def _running(self, job: JobRow, heartbeat: Heartbeat) -> RunningJob:
         return RunningJob(
@@ -261,15 +263,15 @@ class JobRunner:
         )
 
     def _hold(self, job: JobRow, kind: JobKind) -> bool:
-        until = self.gate.clock() + round(kind.hold * _SECOND)
-        return self.gate.store.write(lambda transaction: hold_job(transaction, job, until))
+        until = self.executor.clock() + round(kind.hold * _SECOND)
+        return self.executor.store.write(lambda transaction: hold_job(transaction, job, until))
 
     def _give_up(self, job: JobRow, kind: JobKind, error: str) -> None:
         """Until the next try, or for good."""
-        chance = int.from_bytes(self.gate.entropy(4), "big") / 2**32
+        chance = int.from_bytes(self.executor.entropy(4), "big") / 2**32
         pause = round(kind.pause_after(job.attempts, chance) * _SECOND)
-        again = self.gate.clock() + pause if job.attempts < kind.max_attempts else None
+        again = self.executor.clock() + pause if job.attempts < kind.max_attempts else None
         attempts = min(job.attempts, kind.max_attempts)
-        self.gate.store.write(
+        self.executor.store.write(
             lambda transaction: fail_job(transaction, job, error, run_after=again, attempts=attempts)
         )

@@ -157,7 +157,7 @@ def _take(scope: Scope, tree: TreeState, position: int, run: str, until: int) ->
 class Leases:
     """Taking leases, for one agent."""
 
-    gate: Executor
+    executor: Executor
     actor: Actor
 
     def acquire(
@@ -202,12 +202,12 @@ class Leases:
 
     def holder(self, tree: str, node: str) -> Lease | None:
         """The lease on a node's position now."""
-        with self.gate.store.read() as session:
+        with self.executor.store.read() as session:
             require_permission(session, self.actor, Permission.LOOM_AWARE, "look")
             key = find_tree(session, tree)
             require_access(session, self.actor, MemberRole.READER, key)
             position = find_node(session, key, node).position
-            held = lease_at(session, key, position, self.gate.clock())
+            held = lease_at(session, key, position, self.executor.clock())
             if held is None:
                 return None
             return Lease(
@@ -221,7 +221,7 @@ class Leases:
 
     def _write(self, tree: str, work: Callable[[Scope, TreeState], T]) -> T:
         """Bookkeeping, not an operation: checked like one, in one transaction, without an event."""
-        gate = self.gate
+        executor = self.executor
 
         def run(transaction: Transaction) -> T:
             require_permission(transaction, self.actor, Extend.permission, "extend")
@@ -229,14 +229,14 @@ class Leases:
                 transaction,
                 self.actor,
                 Extend.access,
-                gate.clock,
-                gate.entropy,
-                gate.store.blobs,
-                gate.accept_clock,
+                executor.clock,
+                executor.entropy,
+                executor.store.blobs,
+                executor.accept_clock,
             )
             return work(scope, scope.open_tree(tree))
 
-        return gate.store.write(run)
+        return executor.store.write(run)
 
 
 def _microseconds(seconds: float) -> int:

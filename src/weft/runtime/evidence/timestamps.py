@@ -202,10 +202,10 @@ def next_try_after(attempts: int) -> int:
     return min(_FIRST_WAIT << min(attempts - 1, 20), _LONGEST_WAIT)
 
 
-def fetch_due(gate: Executor, actor: Actor, *, ended: Callable[[], bool]) -> None:
+def fetch_due(executor: Executor, actor: Actor, *, ended: Callable[[], bool]) -> None:
     """The job: ask for what is due, and schedule the next try."""
-    stamp_pending(gate, actor, gate.clock(), ended=ended)
-    gate.store.write(lambda transaction: plan_next(transaction, gate.clock()))
+    stamp_pending(executor, actor, executor.clock(), ended=ended)
+    executor.store.write(lambda transaction: plan_next(transaction, executor.clock()))
 
 
 def plan_next(transaction: Transaction, now: int) -> None:
@@ -218,7 +218,7 @@ def plan_next(transaction: Transaction, now: int) -> None:
 
 
 def stamp_pending(
-    gate: Executor,
+    executor: Executor,
     actor: Actor,
     now: int,
     *,
@@ -230,7 +230,7 @@ def stamp_pending(
 
     No lock is held meanwhile. A failure is stored with the time of the next try.
     """
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         anchors = {each.url: each.certificates for each in authorities_of(session)}
         rows = _due(session, None if everything else now)
     certified = failed = 0
@@ -239,14 +239,14 @@ def stamp_pending(
             break
         try:
             token = _ask(row, anchors, timeout)
-            gate.perform(actor, Certify(tree=row.tree_ulid, stamp=row.ulid, token=token))
+            executor.perform(actor, Certify(tree=row.tree_ulid, stamp=row.ulid, token=token))
             certified += 1
         except ConflictError:
             continue
         except WeftError as error:
-            _note_failure(gate, row, error, now)
+            _note_failure(executor, row, error, now)
             failed += 1
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         pending = select(func.count()).select_from(_stamps).where(_stamps.c.status == _PENDING)
         return Stamped(certified, failed, session.execute(pending).scalar_one())
 
@@ -270,7 +270,7 @@ def _ask(row: Any, anchors: dict[str, str], timeout: float) -> Token:
     return request_token(row.authority, row.digest, certificates.encode(), timeout=timeout)
 
 
-def _note_failure(gate: Executor, row: Any, error: WeftError, now: int) -> None:
+def _note_failure(executor: Executor, row: Any, error: WeftError, now: int) -> None:
     attempts = row.attempts + 1
     over = attempts >= _TRIES
 
@@ -286,4 +286,4 @@ def _note_failure(gate: Executor, row: Any, error: WeftError, now: int) -> None:
             )
         )
 
-    gate.store.write(work)
+    executor.store.write(work)

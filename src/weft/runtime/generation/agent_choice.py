@@ -36,20 +36,20 @@ _agents = schema.agents
 
 
 def choose_agents(
-    gate: Executor, actor: Actor, registry: ProviderRegistry, named: tuple[str, ...]
+    executor: Executor, actor: Actor, registry: ProviderRegistry, named: tuple[str, ...]
 ) -> list[tuple[Agent, int]]:
     """Those named; else the grove's default; else the model agent that came last; else the embedded model.
 
     The last is added as an agent when it is first needed, so that a new grove answers at once. Each
     comes with its key.
     """
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         if named:
             return _each_once([model_agent(session, reference) for reference in named])
         found = _default(session, registry)
         if found is not None:
             return [found]
-    return [gate.perform(actor, _ShareEmbedded(registry=registry))]
+    return [executor.perform(actor, _ShareEmbedded(registry=registry))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

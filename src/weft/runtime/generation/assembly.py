@@ -46,7 +46,7 @@ __all__ = [
 class AssemblyInput:
     """What is to be assembled: for whom, from where, how."""
 
-    gate: Executor
+    executor: Executor
     contexts: Contexts
     tree: str
     node: str
@@ -211,7 +211,7 @@ def parameters_from_wire(told: Mapping[str, Any]) -> Parameters:
 
 def assemble_in_layers(ask: AssemblyInput) -> AssembledRequest:
     """The same place, laid out from what changes least to what changes most."""
-    layers = Layers.of(Caller(ask.gate, ask.contexts.actor))
+    layers = Layers.of(Caller(ask.executor, ask.contexts.actor))
     options = LayerOptions(context=options_of(ask), subject=True, way=ask.profile.cache.value)
     prepared = layers.prepare(ask.tree, ask.node, options)
     return assembled_from(ask, prepared)
@@ -246,7 +246,7 @@ def choose_assembler(ask: AssemblyInput, *, dialogue: bool) -> RequestAssembler:
     if ask.wishes.assembly is not None:
         return ask.wishes.assembly
     if ask.agent.loom_aware:
-        from weft.runtime.collaborating.seeing import assemble_loom_aware  # noqa: PLC0415 - few agents are
+        from weft.runtime.generation.loom_aware import assemble_loom_aware  # noqa: PLC0415 - few agents are
 
         return assemble_loom_aware
     if not dialogue:

@@ -13,9 +13,9 @@ from weft.runtime.contexts.option_checks import check_generation, check_known, l
 from weft.runtime.generation.spending import dollars_from
 from weft.tree.agent import Agent
 from weft.tree.json import JsonObject, JsonValue
+from weft.tree.node import Identified
 
 if TYPE_CHECKING:
-    from weft.grove.node import NodeHandle
     from weft.runtime.generation.assembly import RequestAssembler
 
 __all__ = ["MOST_AT_ONCE", "GenerationKeywords", "GenerationOptions", "parameters_for", "parse_options"]
@@ -33,8 +33,8 @@ class GenerationKeywords(TypedDict, total=False):
     agent: str | None
     agents: Sequence[str]
     """Several at once, for comparison: each gives n."""
-    context: Sequence["NodeHandle | str"]
-    instructions: Sequence["NodeHandle | str"]
+    context: Sequence[Identified | str]
+    instructions: Sequence[Identified | str]
     temperature: float | None
     top_p: float | None
     max_tokens: int | None
@@ -150,7 +150,7 @@ def parse_options(given: GenerationKeywords) -> GenerationOptions:
     )
 
 
-def _references(nodes: Sequence["NodeHandle | str"], name: str) -> tuple[str, ...]:
+def _references(nodes: Sequence[Identified | str], name: str) -> tuple[str, ...]:
     return node_references(listed(nodes, name, "nodes or their ids"), name)
 
 

@@ -170,7 +170,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Preparing:
-    gate: Executor
+    executor: Executor
     actor: Actor
     registry: ProviderRegistry
     wishes: GenerationOptions
@@ -180,7 +180,7 @@ class _Preparing:
         """Who is asked, with the provider of each and its own name for the model."""
         return [
             (self._seen(agent), key, *self.registry.model(ModelName.parse(agent.model_ref or "")))
-            for agent, key in choose_agents(self.gate, self.actor, self.registry, self.wishes.agents)
+            for agent, key in choose_agents(self.executor, self.actor, self.registry, self.wishes.agents)
         ]
 
     def _seen(self, agent: Agent) -> Agent:
@@ -190,11 +190,11 @@ class _Preparing:
         return [self._ask(here, *each) for each in agents]
 
     def _ask(self, here: StartPoint, agent: Agent, key: int, provider: Provider, model: str) -> _Asked:
-        wishes, store = self.wishes, self.gate.store
+        wishes, store = self.wishes, self.executor.store
         profile = provider.profile(model)
         ask = AssemblyInput(
-            gate=self.gate,
-            contexts=Contexts(store, self.actor, self.gate.contents, self.gate.clock),
+            executor=self.executor,
+            contexts=Contexts(store, self.actor, self.executor.contents, self.executor.clock),
             tree=here.tree_id,
             node=here.node_id,
             agent=agent,
@@ -226,8 +226,8 @@ class _Preparing:
         ]
         if not paid:
             return
-        now = self.gate.clock()
-        with self.gate.store.read() as session:
+        now = self.executor.clock()
+        with self.executor.store.read() as session:
             caps = caps_of(load_settings(session))
             for agent, key, profile in paid:
                 spender = _spender(here, agent, key)
@@ -250,15 +250,15 @@ class _Preparing:
 
 
 def preflight(
-    gate: Executor,
+    executor: Executor,
     actor: Actor,
     registry: ProviderRegistry,
     place: tuple[str, str | None],
     wishes: GenerationOptions,
 ) -> Preflight:
     """What it would mean; nothing is written (but the embedded model's agent, if there is none at all)."""
-    here = StartPointReader(gate.store, actor).here(*place, gate.clock())
-    preparing = _Preparing(gate, actor, registry, wishes, text=None)
+    here = StartPointReader(executor.store, actor).here(*place, executor.clock())
+    preparing = _Preparing(executor, actor, registry, wishes, text=None)
     return _preflight(preparing.ask_all(here, preparing.agents()), wishes.n)
 
 
@@ -283,20 +283,20 @@ def _preflight(asked: list[_Asked], n: int) -> Preflight:
 
 
 def plan_generation(
-    gate: Executor,
+    executor: Executor,
     actor: Actor,
     registry: ProviderRegistry,
     place: tuple[str, str | None],
     wishes: GenerationOptions,
 ) -> GenerationPlan:
     """Check, commit what was typed, assemble, and write down what is going to be asked."""
-    places = StartPointReader(gate.store, actor)
-    here = places.here(*place, gate.clock())
-    preparing = _Preparing(gate, actor, registry, wishes)
+    places = StartPointReader(executor.store, actor)
+    here = places.here(*place, executor.clock())
+    preparing = _Preparing(executor, actor, registry, wishes)
     agents = preparing.agents()
     preparing.check_caps(here, agents)
     if here.typed:
-        here = _commit(gate, actor, places, here)
+        here = _commit(executor, actor, places, here)
     asked = preparing.ask_all(here, agents)
     preparing.check_price(asked)
     sources = (
@@ -304,7 +304,7 @@ def plan_generation(
         *(Source(node, SourceRole.INSTRUCTION) for node in wishes.instructions),
     )
     calls = list(_calls(asked))
-    begun = gate.perform(
+    begun = executor.perform(
         actor,
         StartCalls(
             tree=here.tree_id,
@@ -342,11 +342,11 @@ def plan_generation(
     )
 
 
-def _commit(gate: Executor, actor: Actor, places: StartPointReader, here: StartPoint) -> StartPoint:
+def _commit(executor: Executor, actor: Actor, places: StartPointReader, here: StartPoint) -> StartPoint:
     """What was typed is kept whatever becomes of the generation; if it ends this path, it goes on from there."""
-    node = gate.perform(actor, CommitBuffer(tree=here.tree_id))
+    node = executor.perform(actor, CommitBuffer(tree=here.tree_id))
     end = here.node_id if node is None or not here.typed_here else node.id
-    return places.here(here.tree_id, end, gate.clock())
+    return places.here(here.tree_id, end, executor.clock())
 
 
 def _calls(asked: list[_Asked]) -> Iterator[PlannedCall]:

@@ -35,19 +35,19 @@ class RecoveredTurn(Protocol):
     @property
     def said(self) -> Sequence[Continuation]: ...
     def note(self, scope: Scope, tree: TreeState, nodes: Sequence[NodeRow]) -> None: ...
-    def tell(self, gate: Executor) -> None: ...
+    def tell(self, executor: Executor) -> None: ...
 
 
 TurnReader = Callable[[Session, OpenCall, dict[int, Choice]], RecoveredTurn | None]
 
 
-def close_dead_calls(gate: Executor, actor: Actor, turn_of: TurnReader | None = None) -> int:
+def close_dead_calls(executor: Executor, actor: Actor, turn_of: TurnReader | None = None) -> int:
     """End every call whose process died, as interrupted; returns how many.
 
     `turn_of` reads the turn of a collaborator's call; without it such calls are left to their run.
     """
-    with gate.store.read() as session:
-        now = gate.clock()
+    with executor.store.read() as session:
+        now = executor.clock()
         dead = [
             each
             for each in calls_under_way(session)
@@ -57,7 +57,7 @@ def close_dead_calls(gate: Executor, actor: Actor, turn_of: TurnReader | None = 
     closed = 0
     for each in dead:
         try:
-            _close(gate, actor, each, turn_of)
+            _close(executor, actor, each, turn_of)
             closed += 1
         except (ConflictError, NotFoundError):
             # Another process was faster, or has the place now: tried again at the next look.
@@ -67,9 +67,9 @@ def close_dead_calls(gate: Executor, actor: Actor, turn_of: TurnReader | None = 
     return closed
 
 
-def _close(gate: Executor, actor: Actor, dead: OpenCall, turn_of: TurnReader | None) -> None:
+def _close(executor: Executor, actor: Actor, dead: OpenCall, turn_of: TurnReader | None) -> None:
     call = dead.call
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         pieces = pieces_of(session, call.tree, call.attempt)
         choices = choices_from([piece.said for piece in pieces])
         turn = None if turn_of is None else turn_of(session, dead, choices)
@@ -99,9 +99,9 @@ def _close(gate: Executor, actor: Actor, dead: OpenCall, turn_of: TurnReader | N
         allow_missing_parent=True,
         also_write=None if turn is None else turn.note,
     )
-    gate.perform(actor, operation)
+    executor.perform(actor, operation)
     if turn is not None:
-        turn.tell(gate)
+        turn.tell(executor)
 
 
 def _spoken(choices: Mapping[int, Choice], *, aloud: bool) -> list[Continuation]:

@@ -27,21 +27,21 @@ class FirstCall:
 
 
 def replay_call(
-    gate: Executor,
+    executor: Executor,
     actor: Actor,
     channel: EventChannel[GenerationEvent],
     outcome: KeyedResult,
     first: FirstCall,
 ) -> None:
     """What the first call came to; of one whose process died, what was kept of it."""
-    read = Reader(gate.store, actor)
+    read = Reader(executor.store, actor)
     if outcome.state is KeyedState.INTERRUPTED or not isinstance(outcome.result, dict):
         from weft.runtime.generation.recovery import (  # noqa: PLC0415 - it stands on this package
             close_dead_calls,
         )
 
-        close_dead_calls(gate, actor)
-        found = _nodes_of(gate, first, outcome.since)
+        close_dead_calls(executor, actor)
+        found = _nodes_of(executor, first, outcome.since)
         if not found:
             raise ConflictError(
                 "the first call with this idempotency key was interrupted before anything came",
@@ -57,7 +57,7 @@ def replay_call(
         channel.put(Failed(tuple(failed["slots"]), error_from_wire(failed["error"])))
 
 
-def _nodes_of(gate: Executor, first: FirstCall, since: int) -> list[tuple[str, str]]:
+def _nodes_of(executor: Executor, first: FirstCall, since: int) -> list[tuple[str, str]]:
     """Made in that tree under that key, by nobody who used it before."""
     attempts, choices, nodes, trees = (
         schema.attempts,
@@ -65,7 +65,7 @@ def _nodes_of(gate: Executor, first: FirstCall, since: int) -> list[tuple[str, s
         schema.nodes,
         schema.trees,
     )
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         statement = (
             select(trees.c.ulid, nodes.c.ulid.label("node"))
             .select_from(attempts)

@@ -24,9 +24,9 @@ from weft.redaction import redact
 from weft.runtime.coordination.heartbeat import Heartbeat
 from weft.runtime.coordination.idempotency import Idempotency, error_to_wire
 from weft.runtime.coordination.leases import renew_lease
+from weft.runtime.coordination.model_loop import ModelLoop, model_loop
 from weft.runtime.generation.answer import CallProgress, TurnObserver, UnsavedOutput
 from weft.runtime.generation.finish_call import FinishCall, SaveRequest
-from weft.runtime.generation.model_loop import ModelLoop, model_loop
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.plan import HOLD_SECONDS, GenerationPlan, PlannedCall, plan_generation
 from weft.runtime.generation.replay import FirstCall, replay_call
@@ -84,7 +84,7 @@ class GenerationRun:
 
     def __init__(
         self,
-        gate: Executor,
+        executor: Executor,
         actor: Actor,
         registry: ProviderRegistry,
         place: StartPlace,
@@ -94,7 +94,7 @@ class GenerationRun:
     ) -> None:
         self.channel: EventChannel[GenerationEvent] = EventChannel()
         self._listener = listener
-        self._gate = gate
+        self._executor = executor
         self._actor = actor
         self._registry = registry
         self._place = place
@@ -152,7 +152,7 @@ class GenerationRun:
     def _once(self) -> None:
         """The work, unless a call with the same key did it: then what that one made is told again."""
         calls = Idempotency(
-            self._gate,
+            self._executor,
             self._actor,
             hold=HOLD_SECONDS,
             patience=_PATIENCE,
@@ -164,7 +164,7 @@ class GenerationRun:
             "generate", self._wishes.idempotency_key, {**place, **self._wishes.body()}, self._work_here
         )
         if outcome.is_repeated:
-            replay_call(self._gate, self._actor, self.channel, outcome, self._first_call())
+            replay_call(self._executor, self._actor, self.channel, outcome, self._first_call())
 
     def _first_call(self) -> FirstCall:
         return FirstCall(tree=self._place.tree, key=self._wishes.idempotency_key or "")
@@ -175,7 +175,7 @@ class GenerationRun:
     async def _work(self) -> JsonValue:
         place = (self._place.tree, self._place.node)
         prepared = await self._hearing.in_thread(
-            partial(plan_generation, self._gate, self._actor, self._registry, place, self._wishes)
+            partial(plan_generation, self._executor, self._actor, self._registry, place, self._wishes)
         )
         self.channel.put(
             Started(
@@ -262,7 +262,7 @@ class GenerationRun:
             aclosing(stream_retrying(call.provider, call.request)) as events,
         ):
             async for event in events:
-                heard.add(event, self._gate.clock())
+                heard.add(event, self._executor.clock())
                 self._tell(call, event)
                 if isinstance(event, TextDelta) and self._has_heard_enough(event):
                     # The stream is closed here: what would follow is neither wanted nor paid for.
@@ -330,7 +330,7 @@ class GenerationRun:
             also_write=None if self._listener is None else self._listener.note,
         )
         try:
-            settled = self._gate.perform(self._actor, operation)
+            settled = self._executor.perform(self._actor, operation)
         except (StorageError, UnavailableError):
             raise
         except Exception as error:
@@ -352,7 +352,7 @@ class GenerationRun:
         bare = replace(kept, response=None, earlier=(), also_write=None)
         for attempt in (kept, bare):
             try:
-                self._gate.perform(self._actor, attempt)
+                self._executor.perform(self._actor, attempt)
             except (StorageError, UnavailableError):
                 raise
             except Exception as another:  # noqa: BLE001 - the last try is without all that may be wrong
@@ -366,10 +366,10 @@ class GenerationRun:
             return
         # The answer is written by now: whatever happens, it is not written again. The response has them anyway.
         with suppress(WeftError):
-            with self._gate.store.read() as session:
+            with self._executor.store.read() as session:
                 agent = Actor(agent=find_agent(session, heard.call.agent.id), caller=self._actor)
             for thought in thoughts:
-                self._gate.perform(agent, KeepThought(tree=tree, text=thought))
+                self._executor.perform(agent, KeepThought(tree=tree, text=thought))
 
     def _cursor(self, prepared: GenerationPlan) -> str | None:
         """Where whoever asked has to stand still, to be moved on."""
@@ -393,10 +393,10 @@ class GenerationRun:
 
     def _renew(self, prepared: GenerationPlan) -> bool:
         """Keep the lease and the calls for longer; False if the lease is lost."""
-        return self._gate.store.write(partial(self._hold, prepared))
+        return self._executor.store.write(partial(self._hold, prepared))
 
     def _hold(self, prepared: GenerationPlan, transaction: Transaction) -> bool:
-        begun, now = prepared.begun, self._gate.clock()
+        begun, now = prepared.begun, self._executor.clock()
         until = now + round(HOLD_SECONDS * MICROS)
         if begun.is_borrowed:
             # Its run renews it.
@@ -418,8 +418,8 @@ class GenerationRun:
             operation = SaveRequest(
                 tree=prepared.tree_id, attempt=call.attempt, segments=segments, piece=piece
             )
-            return partial(self._gate.perform, self._actor, operation)
-        return partial(self._gate.store.write, partial(_put_piece, prepared.begun.tree, call.key, piece))
+            return partial(self._executor.perform, self._actor, operation)
+        return partial(self._executor.store.write, partial(_put_piece, prepared.begun.tree, call.key, piece))
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         return await self._hearing.in_thread(work)

@@ -14,6 +14,7 @@ from weft.providers.adapter import dry_run
 from weft.providers.base import CacheKind, ModelName, ModelProfile, Request
 from weft.providers.registry import ProviderRegistry
 from weft.runtime.contexts.assembler import Contexts
+from weft.runtime.coordination.model_loop import model_loop
 from weft.runtime.evidence.provenance_view import Evidence
 from weft.runtime.generation.assembly import (
     AssemblyInput,
@@ -24,7 +25,6 @@ from weft.runtime.generation.assembly import (
     parameters_from_wire,
     request_of,
 )
-from weft.runtime.generation.model_loop import model_loop
 from weft.runtime.generation.options import GenerationOptions, parameters_for
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
@@ -72,9 +72,9 @@ class RequestCheck:
     why: str = ""
 
 
-def load_sent_request(gate: Executor, actor: Actor, tree: str, node: str) -> SentRequest:
-    evidence = Evidence(gate.store, actor)
-    value = Reader(gate.store, actor).node(tree, node)
+def load_sent_request(executor: Executor, actor: Actor, tree: str, node: str) -> SentRequest:
+    evidence = Evidence(executor.store, actor)
+    value = Reader(executor.store, actor).node(tree, node)
     manifest, body = evidence.manifest(tree, node), evidence.request(tree, node)
     if manifest is None or body is None:
         raise NotFoundError(
@@ -92,18 +92,18 @@ def load_sent_request(gate: Executor, actor: Actor, tree: str, node: str) -> Sen
 
 
 def check_sent_request(
-    gate: Executor, actor: Actor, registry: ProviderRegistry, sent: SentRequest
+    executor: Executor, actor: Actor, registry: ProviderRegistry, sent: SentRequest
 ) -> RequestCheck:
     """Rebuild the body byte for byte from what was kept; and, where nothing has changed, by assembling it anew."""
     rebuilt = hashlib.sha256(sent.body).hexdigest()
-    again, why = _again(gate, actor, registry, sent)
+    again, why = _again(executor, actor, registry, sent)
     return RequestCheck(
         sha256=sent.sha256, rebuilt=rebuilt, is_whole=rebuilt == sent.sha256, again=again, why=why
     )
 
 
 def _again(
-    gate: Executor, actor: Actor, registry: ProviderRegistry, sent: SentRequest
+    executor: Executor, actor: Actor, registry: ProviderRegistry, sent: SentRequest
 ) -> tuple[Rebuilt, str]:
     told = cast("Mapping[str, Any]", sent.generation)
     if not told:
@@ -121,7 +121,7 @@ def _again(
             f"it was rendered by version {sent.manifest.facts.renderer}; this is {RENDERER}",
         )
     try:
-        request = _assemble(gate, actor, sent, told, assembly)
+        request = _assemble(executor, actor, sent, told, assembly)
         if neutral_hash(request) != told["request"]:
             return Rebuilt.DIFFERS, "what it was made of has changed since"
         body = _composed(registry, told, request)
@@ -144,7 +144,7 @@ def _composed(registry: ProviderRegistry, told: Mapping[str, Any], request: Requ
 
 
 def _assemble(
-    gate: Executor, actor: Actor, sent: SentRequest, told: Mapping[str, Any], assembly: RequestAssembler
+    executor: Executor, actor: Actor, sent: SentRequest, told: Mapping[str, Any], assembly: RequestAssembler
 ) -> Request:
     edge = sent.node.edge
     if edge is None:
@@ -159,13 +159,13 @@ def _assemble(
         context=tuple(told["context"]),
         instructions=tuple(told["instructions"]),
     )
-    agent = Reader(gate.store, actor).agent(told["agent"])
+    agent = Reader(executor.store, actor).agent(told["agent"])
     profile = ModelProfile(
         cache=CacheKind.PREFIX if told["prefixCache"] else CacheKind.NONE, prefill=told["prefill"]
     )
     ask = AssemblyInput(
-        gate=gate,
-        contexts=Contexts(gate.store, actor, gate.contents),
+        executor=executor,
+        contexts=Contexts(executor.store, actor, executor.contents),
         tree=sent.node.tree_id,
         node=told.get("parent", parent),
         agent=agent,
@@ -173,4 +173,4 @@ def _assemble(
         profile=profile,
         wishes=wishes,
     )
-    return request_of(ask, assembly(ask), parameters_for(agent, wishes), gate.store.blobs)
+    return request_of(ask, assembly(ask), parameters_for(agent, wishes), executor.store.blobs)

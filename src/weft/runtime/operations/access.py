@@ -286,9 +286,9 @@ class Admitted:
     service: bool
 
 
-def admit(gate: Executor, token: str) -> Admitted:
+def admit(executor: Executor, token: str) -> Admitted:
     """Who comes with this token; whoever cannot say is not told why."""
-    now = gate.clock()
+    now = executor.clock()
     statement = (
         select(_users.c.key, _users.c.agent, _users.c.name, _tokens.c.service)
         .join(_users, _users.c.key == _tokens.c.user)
@@ -299,7 +299,7 @@ def admit(gate: Executor, token: str) -> Admitted:
             _users.c.archived_at.is_(None),
         )
     )
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         row = session.execute(statement).one_or_none()
     if row is None:
         raise UnauthenticatedError(_REFUSED, hint="ask an owner of the grove for one: weft users token NAME")
@@ -310,13 +310,13 @@ def admit(gate: Executor, token: str) -> Admitted:
 class Users:
     """People and programs that may enter, as an owner sees them."""
 
-    gate: Executor
+    executor: Executor
     actor: Actor
 
     def add(self, name: str, *, role: MemberRole | str | None = None, agent: str | None = None) -> User:
         """Let somebody in."""
         chosen = None if role is None else MemberRole(role)
-        return self.gate.perform(self.actor, AddUser(name=name, role=chosen, agent=agent))
+        return self.executor.perform(self.actor, AddUser(name=name, role=chosen, agent=agent))
 
     def list(self, *, archived: bool = False) -> list[User]:
         agents = schema.agents
@@ -325,23 +325,23 @@ class Users:
             .join(agents, agents.c.key == _users.c.agent)
             .order_by(_users.c.name)
         )
-        with self.gate.store.read() as session:
+        with self.executor.store.read() as session:
             self._require(session)
             rows = session.execute(statement if archived else statement.where(_users.c.archived_at.is_(None)))
             return [user_value(row) for row in rows]
 
     def archive(self, user: str, *, restore: bool = False) -> User:
-        return self.gate.perform(self.actor, ArchiveUser(user=user, restore=restore))
+        return self.executor.perform(self.actor, ArchiveUser(user=user, restore=restore))
 
     def set_role(self, user: str, role: MemberRole | str | None, *, tree: str | None = None) -> None:
         """Give a role on the grove or on one tree; None takes it away."""
         chosen = None if role is None else MemberRole(role)
-        self.gate.perform(self.actor, SetRole(user=user, role=chosen, tree=tree))
+        self.executor.perform(self.actor, SetRole(user=user, role=chosen, tree=tree))
 
     def roles(self, user: str) -> "list[Membership]":
         """A user's roles: on the grove, and on single trees."""
         trees = schema.trees
-        with self.gate.store.read() as session:
+        with self.executor.store.read() as session:
             self._require(session)
             row = find_user(session, user)
             statement: Select[*tuple[Any, ...]] = (
@@ -360,7 +360,7 @@ class Users:
     ) -> tuple[str, Token]:
         """A new token for a user, to be shown once: only its hash is kept."""
         secret = new_token()
-        made = self.gate.perform(
+        made = self.executor.perform(
             self.actor,
             AddToken(
                 user=user,
@@ -376,7 +376,7 @@ class Users:
         statement = select(_tokens, _users.c.ulid.label("user_id")).join(
             _users, _users.c.key == _tokens.c.user
         )
-        with self.gate.store.read() as session:
+        with self.executor.store.read() as session:
             self._require(session)
             if user is not None:
                 statement = statement.where(_tokens.c.user == find_user(session, user).key)
@@ -384,7 +384,7 @@ class Users:
             return [token_value(row, row.user_id) for row in rows]
 
     def revoke(self, token: str) -> None:
-        self.gate.perform(self.actor, RevokeToken(token=token))
+        self.executor.perform(self.actor, RevokeToken(token=token))
 
     def _require(self, session: Session) -> None:
         require_permission(session, self.actor, Permission.LOOM_AWARE, "look")

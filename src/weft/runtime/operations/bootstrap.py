@@ -19,29 +19,29 @@ __all__ = ["owner_of"]
 _OWNER = "human"
 
 
-def owner_of(gate: Executor) -> int:
+def owner_of(executor: Executor) -> int:
     """The key of the grove's owner; the grove is made if it is not there."""
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         table = schema.grove
         found = session.execute(select(table.c.owner, table.c.ulid, table.c.events)).one_or_none()
     if found is not None and found.owner is None and found.events:
         # Making another owner would write over what the chain of events says.
         raise StorageError("the grove's row names no owner", hint="the grove is damaged: restore a backup")
     if found is None or found.owner is None:
-        return gate.store.write(lambda transaction: _found(gate, transaction))
-    gate.store.blobs.grove = found.ulid
+        return executor.store.write(lambda transaction: _found(executor, transaction))
+    executor.store.blobs.grove = found.ulid
     return found.owner
 
 
-def _found(gate: Executor, transaction: Transaction) -> int:
+def _found(executor: Executor, transaction: Transaction) -> int:
     """Make the grove's row and its owner, once, whoever comes first."""
-    now = gate.clock()
+    now = executor.clock()
     transaction.add_missing(
         schema.grove,
         ("key",),
         {
             "key": GROVE,
-            "ulid": new_ulid(now, gate.entropy),
+            "ulid": new_ulid(now, executor.entropy),
             "owner": None,
             "preferences": "{}",
             "created_at": now,
@@ -52,10 +52,10 @@ def _found(gate: Executor, transaction: Transaction) -> int:
     )
     # Waits for whoever made the row, should that be somebody else at this moment.
     owner = transaction.grove_state().owner
-    gate.store.blobs.grove = transaction.grove_state().ulid
+    executor.store.blobs.grove = transaction.grove_state().ulid
     if owner is not None:
         return owner
-    ulid = new_ulid(now, gate.entropy)
+    ulid = new_ulid(now, executor.entropy)
     owner = transaction.insert(
         schema.agents,
         {
@@ -72,7 +72,13 @@ def _found(gate: Executor, transaction: Transaction) -> int:
     transaction.execute(update(schema.grove).values(owner=owner))
     transaction.grove_state().owner = owner
     scope = Scope(
-        transaction, Actor(owner), MemberRole.OWNER, gate.clock, gate.entropy, gate.store.blobs, True
+        transaction,
+        Actor(owner),
+        MemberRole.OWNER,
+        executor.clock,
+        executor.entropy,
+        executor.store.blobs,
+        True,
     )
     scope.open_grove()
     founded = transaction.execute(select(schema.grove)).mappings().one()

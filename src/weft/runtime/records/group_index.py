@@ -15,7 +15,7 @@ __all__ = ["GroupIndex"]
 class GroupIndex:
     """Index responses, open and close groups, take responses out again."""
 
-    gate: Executor
+    executor: Executor
     actor: Actor
 
     def index(self, body: JsonValue, *, user: str | None = None) -> JsonObject:
@@ -24,15 +24,15 @@ class GroupIndex:
         Doing it again changes nothing; the last to index a name has it.
         """
         request = read_index_request(body)
-        return self.gate.perform(self.actor, IndexGroups(request=request, user=user))
+        return self.executor.perform(self.actor, IndexGroups(request=request, user=user))
 
     def set_state(self, body: JsonValue, *, user: str | None = None) -> JsonObject:
         """Open or close a group: `{sessionId, group, expanded, responseId?}`."""
         request = read_state_request(body)
-        return self.gate.perform(self.actor, OpenGroup(request=request, user=user))
+        return self.executor.perform(self.actor, OpenGroup(request=request, user=user))
 
     def remove(self, session_id: str, response_id: str, *, user: str | None = None) -> JsonObject:
         """Take a response's groups out of the index, as far as they still are its own."""
         session, response = read_removal_request({"sessionId": session_id, "responseId": response_id})
         operation = ForgetGroups(session=session, response=response, user=user)
-        return self.gate.perform(self.actor, operation)
+        return self.executor.perform(self.actor, operation)

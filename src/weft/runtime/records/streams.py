@@ -47,7 +47,7 @@ def require_records(session: "Session", actor: Actor) -> None:
 class Records:
     """What outside programs keep in this grove, as one agent may see and change it."""
 
-    gate: Executor
+    executor: Executor
     actor: Actor
 
     def append(
@@ -76,7 +76,7 @@ class Records:
         """Keep many, all or none; at most 1,000 at a time."""
         if not drafts:
             return []
-        return self.gate.perform(self.actor, AppendRecords(drafts=drafts))
+        return self.executor.perform(self.actor, AppendRecords(drafts=drafts))
 
     def append_in_parts(self, drafts: Sequence[RecordDraft]) -> list[RecordValue]:
         """Keep any number, a thousand in each transaction."""
@@ -113,7 +113,7 @@ class Records:
             )
         place = RecordPlace(stream=stream, user=user, project=project, session=session, topic=topic)
         window = Window(_FOREVER.begin if begin is None else begin, _FOREVER.end if end is None else end)
-        with self.gate.store.read() as reading:
+        with self.executor.store.read() as reading:
             require_records(reading, self.actor)
             if fallback:
                 place = nearest_place(reading, place)
@@ -131,7 +131,7 @@ class Records:
         """The streams of a user, or of nobody; with `everybody`, all there are."""
         place = {} if everybody else {"user": user or ""}
         place |= {name: value for name, value in (("session", session), ("topic", topic)) if value}
-        with self.gate.store.read() as reading:
+        with self.executor.store.read() as reading:
             require_records(reading, self.actor)
             return [
                 Stream(
@@ -149,10 +149,10 @@ class Records:
 
     def count(self, place: Mapping[str, str], ids: Sequence[str] | None = None) -> int:
         """How many records `delete` would destroy."""
-        with self.gate.store.read() as reading:
+        with self.executor.store.read() as reading:
             require_records(reading, self.actor)
             return len(choose_records(reading, place, ids, DELETE_LIMIT + 1))
 
     def delete(self, place: Mapping[str, str], ids: Sequence[str] | None = None, *, confirm: int) -> int:
         """Destroy records for good; `confirm` must be their number."""
-        return self.gate.perform(self.actor, DeleteRecords(place=place, ids=ids, confirm=confirm))
+        return self.executor.perform(self.actor, DeleteRecords(place=place, ids=ids, confirm=confirm))

@@ -27,24 +27,24 @@ _BATCH = 500
 _TRIES = 4
 
 
-def plan_summaries(gate: Executor, actor: Actor) -> bool:
+def plan_summaries(executor: Executor, actor: Actor) -> bool:
     """Put what was written since the last look on the list of jobs; whether there may be more.
 
     The place in the event log moves in the same transaction, so that nothing is left out and nothing
     is planned twice, however many processes look.
     """
     followers = schema.followers
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         kept = session.execute(
             select(followers.c.cursor).where(followers.c.name == FOLLOWER)
         ).scalar_one_or_none()
     try:
-        batch = EventLog(gate.store, actor).read(after="now" if kept is None else kept, limit=_BATCH)
+        batch = EventLog(executor.store, actor).read(after="now" if kept is None else kept, limit=_BATCH)
     except InvalidInputError:
         # An older copy of the grove was put back: begin again from its end.
-        batch = EventLog(gate.store, actor).read(after="now", limit=_BATCH)
+        batch = EventLog(executor.store, actor).read(after="now", limit=_BATCH)
     if batch.cursor != kept:
-        gate.store.write(lambda transaction: _plan(transaction, gate.clock(), kept, batch))
+        executor.store.write(lambda transaction: _plan(transaction, executor.clock(), kept, batch))
     return len(batch.events) == _BATCH
 
 
@@ -83,12 +83,12 @@ def _plan_tree(transaction: Transaction, now: int, tree_id: str, ids: list[str])
         enqueue(transaction, TREE_JOB, now=now, tree=tree.key)
 
 
-def job_kinds(gate: Executor, actor: Actor) -> dict[str, JobKind]:
+def job_kinds(executor: Executor, actor: Actor) -> dict[str, JobKind]:
     """How each is done. What was summarised meanwhile, or is gone, is done."""
 
     def making(running: RunningJob) -> Summariser:
         return Summariser(
-            gate,
+            executor,
             actor,
             unattended=True,
             last_try=running.attempt >= _TRIES,
@@ -96,17 +96,17 @@ def job_kinds(gate: Executor, actor: Actor) -> dict[str, JobKind]:
         )
 
     def node(running: RunningJob) -> None:
-        making(running).node(*node_ids(gate, running.tree, running.target or 0))
+        making(running).node(*node_ids(executor, running.tree, running.target or 0))
 
     def tree(running: RunningJob) -> None:
-        with gate.store.read() as session:
+        with executor.store.read() as session:
             trees = schema.trees
             ulid = session.execute(select(trees.c.ulid).where(trees.c.key == running.tree)).scalar()
         if ulid is not None:
             making(running).tree(ulid, anew=True)
 
     def document(running: RunningJob) -> None:
-        with gate.store.read() as session:
+        with executor.store.read() as session:
             table = schema.documents
             ulid = session.execute(select(table.c.ulid).where(table.c.key == running.target)).scalar()
         if ulid is not None:

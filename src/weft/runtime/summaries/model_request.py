@@ -24,9 +24,9 @@ from weft.providers.exchange import WireExchange
 from weft.providers.keys import VARIABLES, Keys
 from weft.providers.registry import ProviderRegistry, installed_providers
 from weft.providers.retries import stream_retrying
+from weft.runtime.coordination.model_loop import model_loop
 from weft.runtime.generation.agent_choice import EMBEDDED
 from weft.runtime.generation.answer import error_text
-from weft.runtime.generation.model_loop import model_loop
 from weft.runtime.generation.spending import (
     Spender,
     caps_for,
@@ -40,12 +40,12 @@ from weft.runtime.generation.spending import (
 from weft.runtime.generation.start_call import EndedCall
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.settings import load_settings
-from weft.runtime.summaries.prompts import extract
 from weft.store import schema
 from weft.store.spending import add_expected, settle
 from weft.store.transaction import Transaction
 from weft.tree.attempt import RawResponse, Usage
 from weft.tree.content import Text
+from weft.tree.extract import extract
 from weft.tree.message import Message
 from weft.tree.node import Role
 
@@ -72,8 +72,8 @@ _TIMEOUT = 60.0
 _AGAIN = ProviderError(Trouble.UNKNOWN, "answered with an error, and asked again")
 
 
-def registry_of(gate: Executor) -> ProviderRegistry:
-    return gate.providers or installed_providers()
+def registry_of(executor: Executor) -> ProviderRegistry:
+    return executor.providers or installed_providers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +85,27 @@ class SummaryResult:
 
 
 def request_summary(
-    gate: Executor, prompt: str, text: str, *, tree: int, agent: int, unattended: bool, last_try: bool = True
+    executor: Executor,
+    prompt: str,
+    text: str,
+    *,
+    tree: int,
+    agent: int,
+    unattended: bool,
+    last_try: bool = True,
 ) -> SummaryResult:
     """What the first model says that can be asked; else one sentence of the text, marked as extracted.
 
     Unattended, a model that costs money is passed over unless a cap holds it. Where every model
     failed, the last error is raised, unless this is the last try.
     """
-    registry = registry_of(gate)
-    with gate.store.read() as session:
+    registry = registry_of(executor)
+    with executor.store.read() as session:
         models = summary_models(load_settings(session), registry)
     failed: WeftError | None = None
     calls: list[EndedCall] = []
     for name in models:
-        asking = _Asking(gate, registry, name, prompt, tree=tree, agent=agent, unattended=unattended)
+        asking = _Asking(executor, registry, name, prompt, tree=tree, agent=agent, unattended=unattended)
         try:
             said = asking.ask()
         except (ProviderError, NotFoundError, LimitExceededError, StorageError) as error:
@@ -117,7 +124,7 @@ def request_summary(
 class _Asking:
     """One model asked for one summary."""
 
-    gate: Executor
+    executor: Executor
     registry: ProviderRegistry
     name: ModelName
     prompt: str
@@ -128,11 +135,11 @@ class _Asking:
     answer: ModelAnswer = field(default_factory=ModelAnswer)
 
     def ask(self) -> str:
-        gate = self.gate
+        executor = self.executor
         provider, model = self.registry.model(self.name)
         profile = provider.profile(model)
         shortened = _fitted(self.prompt, profile)
-        call = new_ulid(gate.clock(), gate.entropy)
+        call = new_ulid(executor.clock(), executor.entropy)
         if is_paid(profile):
             self._reserve(call, profile, shortened)
         request = Request(
@@ -152,18 +159,18 @@ class _Asking:
         finally:
             listening.cancel()
             if is_paid(profile):
-                gate.store.write(lambda transaction: settle(transaction, call, spent))
+                executor.store.write(lambda transaction: settle(transaction, call, spent))
         return clean_summary(self.answer.choice(0).text)
 
     def _reserve(self, call: str, profile: ModelProfile, prompt: str) -> None:
         """Under the same caps as whatever else is asked."""
-        gate = self.gate
+        executor = self.executor
         tokens = max(len(prompt) // _CHARACTERS_PER_TOKEN, DEFAULT.of_text(prompt))
         expected = expected_micros(profile, prompt=tokens, answer=TOKENS, n=1)
 
         def work(transaction: Transaction) -> None:
             transaction.grove_state()
-            now, spender = gate.clock(), _spender(transaction, self.tree, self.agent)
+            now, spender = executor.clock(), _spender(transaction, self.tree, self.agent)
             if self.unattended:
                 held = caps_for(caps_of(load_settings(transaction)), spender)
                 require_held(held, profile, who=str(self.name), model=str(self.name))
@@ -172,7 +179,7 @@ class _Asking:
                 transaction, attempt=call, tree=self.tree, agent=self.agent, moment=now, micros=expected
             )
 
-        gate.store.write(work)
+        executor.store.write(work)
 
     def _spent(self, profile: ModelProfile) -> int | None:
         """What it came to: nothing, where nothing came; None where nobody counted, and what was expected stands."""

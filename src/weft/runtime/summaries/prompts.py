@@ -1,16 +1,12 @@
 """Prompts of summaries, and the sentence that replaces a model's summary."""
 
-import re
 from collections.abc import Sequence
 
 __all__ = [
-    "EXTRACT",
     "NODE",
     "START",
     "TREE",
     "document_prompt",
-    "extract",
-    "is_extract",
     "node_prompt",
     "tree_prompt",
 ]
@@ -62,25 +58,3 @@ def tree_prompt(*, description: str, summaries: Sequence[str], branches: int) ->
 
 def document_prompt(content: str) -> str:
     return _DOCUMENT.format(content=content)
-
-
-EXTRACT = "[extract] "
-"""What stands before a summary that no model made."""
-_LONGEST = 200
-_SENTENCE = re.compile(r"(.+?[.!?。！？…])(?:[\s\"'”’)\]]|$)", re.DOTALL)
-
-
-def extract(text: str) -> str:
-    """The first sentence of a text on one line, or its beginning; nothing of nothing."""
-    line = " ".join(text[: 20 * _LONGEST].split()).lstrip("#>*- ")
-    if not line:
-        return ""
-    found = _SENTENCE.match(line)
-    sentence = found.group(1) if found is not None else line
-    if len(sentence) > _LONGEST:
-        sentence = sentence[: _LONGEST - 1].rsplit(" ", 1)[0].rstrip() + "…"
-    return EXTRACT + sentence
-
-
-def is_extract(summary: str) -> bool:
-    return summary.startswith(EXTRACT)

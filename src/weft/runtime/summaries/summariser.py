@@ -16,14 +16,7 @@ from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.settings import load_settings
 from weft.runtime.summaries.model_request import SummaryResult, registry_of, request_summary, summary_models
 from weft.runtime.summaries.operations import SummariseDocument, SummariseNode, SummariseTree
-from weft.runtime.summaries.prompts import (
-    EXTRACT,
-    document_prompt,
-    extract,
-    is_extract,
-    node_prompt,
-    tree_prompt,
-)
+from weft.runtime.summaries.prompts import document_prompt, node_prompt, tree_prompt
 from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.lookup import find_tree
@@ -31,6 +24,7 @@ from weft.store.rows import EDGE_TYPES
 from weft.store.tree_queries import node_rows
 from weft.tree.content import plain_text
 from weft.tree.edge import EdgeType
+from weft.tree.extract import EXTRACT, extract, is_extract
 from weft.tree.node import Node
 from weft.tree.path import Path
 from weft.tree.progress import Progress, silent
@@ -50,7 +44,7 @@ _SLOT = 4_000
 class Summariser:
     """Makes and keeps summaries, for whoever acts."""
 
-    gate: Executor
+    executor: Executor
     actor: Actor
     unattended: bool = False
     last_try: bool = True
@@ -59,7 +53,7 @@ class Summariser:
 
     @property
     def _read(self) -> Reader:
-        return Reader(self.gate.store, self.actor)
+        return Reader(self.executor.store, self.actor)
 
     def node(self, tree: str, node: str, *, anew: bool = False) -> str:
         """The summary of a node; made and kept, if there is none."""
@@ -74,7 +68,7 @@ class Summariser:
         before = near[:-1] if DEFAULT.of_text(text) < _SHORT else near[-2:-1]
         prompt = node_prompt(title=whole.title, previous=[_said(each) for each in before], content=text)
         made = self._ask(prompt, text, tree)
-        self.gate.perform(
+        self.executor.perform(
             self.actor,
             SummariseNode(
                 tree=value.tree_id,
@@ -98,7 +92,7 @@ class Summariser:
         listed = [line for line in dict.fromkeys(_brief(node) for node in shown) if line]
         prompt = tree_prompt(description=value.description, summaries=listed, branches=branches)
         made = self._ask(prompt, listed[0] if listed else value.title, value.id)
-        self.gate.perform(
+        self.executor.perform(
             self.actor,
             SummariseTree(
                 tree=value.id,
@@ -115,8 +109,8 @@ class Summariser:
         Once no model answers, the rest is made do with its first sentences, which are not kept: asking
         for each of them would take long, and a model that comes back makes better ones.
         """
-        with self.gate.store.read() as session:
-            has_model = bool(summary_models(load_settings(session), registry_of(self.gate)))
+        with self.executor.store.read() as session:
+            has_model = bool(summary_models(load_settings(session), registry_of(self.executor)))
         found: list[Node] = []
         unheard = False
         for number, node in enumerate(nodes):
@@ -138,7 +132,7 @@ class Summariser:
     def _branch_points(self, tree: str) -> tuple[int, list[Node]]:
         """How many there are, and the latest of them."""
         nodes = schema.nodes
-        with self.gate.store.read() as session:
+        with self.executor.store.read() as session:
             key = find_tree(session, tree)
             positions = session.execute(
                 select(nodes.c.parent)
@@ -165,14 +159,14 @@ class Summariser:
             return ""
         # Calls are kept with a tree, and a document belongs to none.
         summary = self._ask(document_prompt(value.content), value.content, None).text
-        self.gate.perform(self.actor, SummariseDocument(document=value.id, summary=summary))
+        self.executor.perform(self.actor, SummariseDocument(document=value.id, summary=summary))
         return summary
 
     def _ask(self, prompt: str, text: str, tree: str | None) -> SummaryResult:
-        with self.gate.store.read() as session:
+        with self.executor.store.read() as session:
             key = 0 if tree is None else find_tree(session, tree)
         return request_summary(
-            self.gate,
+            self.executor,
             prompt,
             text,
             tree=key,
@@ -192,7 +186,7 @@ def _brief(node: Node) -> str:
     return summary.removeprefix(EXTRACT)
 
 
-def node_ids(gate: Executor, tree: int, key: int) -> tuple[str, str]:
+def node_ids(executor: Executor, tree: int, key: int) -> tuple[str, str]:
     """The ids of a node that a job names by its keys."""
     trees, nodes = schema.trees, schema.nodes
     statement = (
@@ -200,7 +194,7 @@ def node_ids(gate: Executor, tree: int, key: int) -> tuple[str, str]:
         .join(nodes, nodes.c.tree == trees.c.key)
         .where(trees.c.key == tree, nodes.c.key == key, nodes.c.hidden.is_(None))
     )
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         row: Any = session.execute(statement).one_or_none()
     if row is None:
         raise NotFoundError("the node is not there any more")

@@ -33,10 +33,10 @@ class _Summariser(BackgroundWorker):
     gather: ClassVar[float] = 2.0
     patience: ClassVar[float] = 2.0
 
-    def __init__(self, gate: Executor, owner: int) -> None:
-        super().__init__(gate.store)
-        self._settings = gate.clock, gate.entropy, gate.accept_clock
-        self._providers = gate.providers
+    def __init__(self, executor: Executor, owner: int) -> None:
+        super().__init__(executor.store)
+        self._settings = executor.clock, executor.entropy, executor.accept_clock
+        self._providers = executor.providers
         self._owner = owner
 
     def work(self, store: Store) -> None:
@@ -47,10 +47,10 @@ class _Summariser(BackgroundWorker):
         )
         from weft.runtime.summaries.jobs import job_kinds, plan_summaries  # noqa: PLC0415
 
-        gate, actor = Executor(store, *self._settings, providers=self._providers), Actor(self._owner)
-        while plan_summaries(gate, actor) and not self.stopping.is_set():
+        executor, actor = Executor(store, *self._settings, providers=self._providers), Actor(self._owner)
+        while plan_summaries(executor, actor) and not self.stopping.is_set():
             pass
-        runner = JobRunner(gate, job_kinds(gate, actor), stopping=self.stopping)
+        runner = JobRunner(executor, job_kinds(executor, actor), stopping=self.stopping)
         while not self.stopping.is_set():
             began = time.monotonic()
             if not runner.run_pending(limit=1):
@@ -67,10 +67,10 @@ def is_enabled(store: Store) -> bool:
     return orjson.loads(kept).get(SUMMARIES) is not False
 
 
-def start_summaries(gate: Executor, owner: int) -> None:
+def start_summaries(executor: Executor, owner: int) -> None:
     """Summarise what is written from now on, until the grove is closed."""
     followers = schema.followers
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         known = session.execute(select(followers.c.name).where(followers.c.name == FOLLOWER)).first()
     if known is None:
         from weft.runtime.summaries.jobs import plan_summaries  # noqa: PLC0415 - once for each grove
@@ -78,5 +78,5 @@ def start_summaries(gate: Executor, owner: int) -> None:
         # From here on: what was there before is summarised when somebody needs it. A grove that
         # cannot be written to, or is damaged, is opened all the same.
         with contextlib.suppress(WeftError):
-            plan_summaries(gate, Actor(owner))
-    worker_of(gate.store, _Summariser, lambda: _Summariser(gate, owner)).start()
+            plan_summaries(executor, Actor(owner))
+    worker_of(executor.store, _Summariser, lambda: _Summariser(executor, owner)).start()

@@ -26,7 +26,9 @@ from weft.errors import (
 from weft.ids import normalise_reference
 from weft.runtime.contexts.linked_documents import LinkedDocuments, names_hint, not_crossing
 from weft.runtime.contexts.loom_view import LoomView
+from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.permissions import trees_allowed
+from weft.runtime.views.reader import Reader
 from weft.runtime.views.tree_list import shelved_trees
 from weft.store import schema
 from weft.store.rows import NodeRow
@@ -35,7 +37,6 @@ from weft.tree.node import Node
 from weft.tree.reference import Target, TargetKind
 
 if TYPE_CHECKING:
-    from weft.grove.grove import Grove
     from weft.runtime.collaboration.commands.session import Session
     from weft.runtime.operations.executor import Operation
     from weft.tree.document import Document
@@ -85,8 +86,12 @@ class CommandContext:
     _rows: dict[str, NodeRow] = field(default_factory=dict[str, NodeRow])
 
     @property
-    def loom(self) -> "Grove":
-        return self.session.loom
+    def caller(self) -> Caller:
+        return self.session.caller
+
+    @property
+    def read(self) -> Reader:
+        return self.session.read
 
     @property
     def see(self) -> LoomView:
@@ -94,11 +99,11 @@ class CommandContext:
 
     @property
     def now(self) -> datetime:
-        return from_microseconds(self.session.gate.clock())
+        return from_microseconds(self.session.executor.clock())
 
     def perform(self, operation: "Operation[R]") -> tuple[R, bool]:
         """Do it; whether that changed anything."""
-        return self.session.gate.perform_if_changed(self.loom.read.actor, operation)
+        return self.caller.perform_if_changed(operation)
 
     def row(self, reference: str | None) -> NodeRow:
         """The node that a reference names; without one, or with a dot, where the agent is."""
@@ -116,8 +121,8 @@ class CommandContext:
         try:
             return self.see.row(self.tree, reference)
         except CrossTreeError:
-            node = self.loom.read.find(reference)
-            title = self.loom.read.tree(node.tree_id).title
+            node = self.read.find(reference)
+            title = self.read.tree(node.tree_id).title
             raise cross_tree(f"node [{node.local_id}]", self.flagged(tree=title)) from None
 
     def name(self, reference: str | None) -> str:
@@ -125,7 +130,7 @@ class CommandContext:
         return self.row(reference).local_id
 
     def node(self, reference: str) -> Node:
-        return self.loom.read.node(self.tree, self.row(reference).ulid)
+        return self.read.node(self.tree, self.row(reference).ulid)
 
     def local(self, ulid: str) -> str:
         """The local id of a node that is known to be there."""
@@ -210,11 +215,11 @@ def reached_tree(session: "Session", command: v.Command) -> str:
 def tree_named(session: "Session", reference: str) -> "Tree":
     """Any tree; where there is none of that name, who may leave theirs is told which there are."""
     try:
-        return session.loom.read.tree(reference)
+        return session.read.tree(reference)
     except NotFoundError as error:
         if not session.crossing:
             raise NotFoundError(error.message) from None
-        listed = shelved_trees(session.loom.read, limit=_LISTED)
+        listed = shelved_trees(session.read, limit=_LISTED)
         names = [each.title for each in listed if each.id != session.tree_id]
         raise NotFoundError(error.message, hint=names_hint(names, "there is no other tree")) from None
 

@@ -31,7 +31,7 @@ def run_continue(context: CommandContext, action: v.Continue) -> CommandOutcome:
         unattended=context.session.unattended,
     )
     session = context.session
-    with context.loom.generations.stream(context.tree, start.ulid, options) as stream:
+    with context.session.generations.stream(context.tree, start.ulid, options) as stream:
         session.stream = stream
         if session.is_stopped:
             stream.stop()
@@ -72,10 +72,10 @@ def not_itself(name: str, *, is_self: bool) -> PermissionDeniedError:
 
 def _others(context: CommandContext) -> list[Agent]:
     """Who may be asked, the last to come first."""
-    usable = set(context.loom.generations.registry.names)
+    usable = set(context.session.generations.registry.names)
     return [
         agent
-        for agent in context.loom.read.agents()[::-1]
+        for agent in context.read.agents()[::-1]
         if agent.type is AgentType.MODEL
         and agent.id not in context.session.chain
         and ModelName.parse(agent.model_ref or "").provider in usable
@@ -84,7 +84,7 @@ def _others(context: CommandContext) -> list[Agent]:
 
 def _anybody(context: CommandContext) -> Agent:
     """The grove's default, else the model agent that came last, of those who may be asked: subjects first."""
-    chosen = context.loom.generations.default_agent
+    chosen = context.session.generations.default_agent
     others = _others(context)
     if not others:
         raise NotFoundError("there is no other agent to continue", hint=_NO_AGENT)

@@ -9,7 +9,6 @@ from weft.commands.reply import document_read
 from weft.runtime.collaboration.commands.context import CommandContext, CommandOutcome
 from weft.runtime.collaboration.commands.queries import brief_document
 from weft.runtime.operations.documents import WriteInDocument
-from weft.runtime.summaries.prompts import EXTRACT, extract
 from weft.tree.document import (
     lines_of,
     section_of,
@@ -19,6 +18,7 @@ from weft.tree.document import (
     with_section,
     with_section_appended,
 )
+from weft.tree.extract import EXTRACT, extract
 
 __all__ = ["read_document", "write_document"]
 

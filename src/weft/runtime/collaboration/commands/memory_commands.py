@@ -39,7 +39,7 @@ def run_memory_command(context: CommandContext, action: Remembering) -> CommandO
         case v.Think(text):
             if not text.strip():
                 return unchanged("there was no thought")
-            context.loom.perform(KeepThought(tree=tree, text=text.strip()))
+            context.caller.perform(KeepThought(tree=tree, text=text.strip()))
             return CommandOutcome(text=reply.done("thought"))
         case v.Pin(target):
             label, body, shown = _pinned(context, target)
@@ -51,10 +51,10 @@ def run_memory_command(context: CommandContext, action: Remembering) -> CommandO
             )
         case v.Stash(label, what):
             text, source = _stashed(context, what)
-            context.loom.perform(KeepStash(tree=tree, label=label, text=text, source=source))
+            context.caller.perform(KeepStash(tree=tree, label=label, text=text, source=source))
             return CommandOutcome(text=reply.stashed(label, DEFAULT.of_text(text)))
         case v.Recall(label):
-            context.loom.perform(RecallStash(tree=tree, label=label, turn=context.session.turn))
+            context.caller.perform(RecallStash(tree=tree, label=label, turn=context.session.turn))
             return CommandOutcome(text=reply.recalled(label))
         case v.Drop(target):
             return _drop(context, tree, target)
@@ -107,7 +107,7 @@ def _drop(
 ) -> CommandOutcome:
     match target:
         case v.StashTarget(label):
-            context.loom.perform(DropStash(tree=tree, label=label))
+            context.caller.perform(DropStash(tree=tree, label=label))
             return CommandOutcome(text=reply.dropped(f'stash "{label}"'))
         case v.ResultTarget(number):
             label = shown = f"result:{number}"
@@ -121,7 +121,7 @@ def _drop(
             )
         case _:
             assert_never(target)
-    context.loom.perform(Unpin(tree=tree, label=label, shown=shown))
+    context.caller.perform(Unpin(tree=tree, label=label, shown=shown))
     return CommandOutcome(text=reply.dropped(f"pin {shown}"))
 
 
@@ -162,7 +162,7 @@ def _range_summed_up(context: CommandContext, first: str, last: str) -> tuple[st
         raise LimitExceededError(
             f"max length of a range is {_LONGEST_RANGE:,} nodes", hint="stash it in several parts"
         )
-    nodes = list(context.loom.read.path(context.tree, other.ulid, tail=length)) if length > 0 else []
+    nodes = list(context.read.path(context.tree, other.ulid, tail=length)) if length > 0 else []
     if not nodes or context.row(nodes[0].id).position != one.position:
         raise InvalidSyntaxError(
             f"[{one.local_id}] is not on the path to [{other.local_id}]",

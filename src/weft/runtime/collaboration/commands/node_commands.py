@@ -25,19 +25,19 @@ def run_node_command(context: CommandContext, action: Making) -> CommandOutcome:
             return _respond(context, action)
         case v.Annotate(reference, text):
             on = context.row(reference)
-            made = context.loom.perform(Annotate(tree=tree, node=on.ulid, content=text))
+            made = context.caller.perform(Annotate(tree=tree, node=on.ulid, content=text))
             return _made(reply.annotated(on.local_id, made.local_id), made)
         case v.Edit(reference, text):
             old = context.row(reference)
-            made = context.loom.perform(Edit(tree=tree, node=old.ulid, content=text))
+            made = context.caller.perform(Edit(tree=tree, node=old.ulid, content=text))
             return _made(reply.edited(made.local_id, old.local_id, context.see.mode(tree)), made)
         case v.Merge(references, text):
             rows = [context.row(each) for each in references]
-            made = context.loom.perform(Merge(tree=tree, nodes=[row.ulid for row in rows], content=text))
+            made = context.caller.perform(Merge(tree=tree, nodes=[row.ulid for row in rows], content=text))
             return _made(reply.merged(made.local_id, [row.local_id for row in rows]), made)
         case v.Split(reference, at):
             old = context.row(reference)
-            first, second = context.loom.perform(Split(tree=tree, node=old.ulid, at=at))
+            first, second = context.caller.perform(Split(tree=tree, node=old.ulid, at=at))
             return _made(reply.split(old.local_id, first.local_id, second.local_id), first, second)
         case v.Join(reference):
             return _join(context, reference)
@@ -58,13 +58,13 @@ def _respond(context: CommandContext, action: v.Respond) -> CommandOutcome:
         *(Source(context.row(each).ulid, SourceRole.INSTRUCTION) for each in action.instruction),
     ]
     append = Append(tree=context.tree, parent=to.ulid, content=action.text, sources=sources)
-    made = context.loom.perform(append)
+    made = context.caller.perform(append)
     return _made(reply.responded(made.local_id, to.local_id), made)
 
 
 def _join(context: CommandContext, reference: str) -> CommandOutcome:
     first = context.row(reference)
-    made = context.loom.perform(Join(tree=context.tree, node=first.ulid))
+    made = context.caller.perform(Join(tree=context.tree, node=first.ulid))
     return _made(reply.joined(made.local_id, first.local_id, joined_with(context)), made)
 
 
@@ -73,16 +73,16 @@ def _attach(context: CommandContext, reference: str, item: str) -> CommandOutcom
     kind, _, title = text.partition(":")
     if kind in {"doc", "document"}:
         found = context.document(title.strip().strip('"“”'))
-        attach_all(context.loom.caller, context.tree, to.ulid, [f"doc:{found.id}"])
+        attach_all(context.caller, context.tree, to.ulid, [f"doc:{found.id}"])
         shown = reply.called("doc", found.title)
     elif text.startswith("[") and text.endswith("]"):
         # A node of this tree is nothing that would have to be read elsewhere.
         said = context.node(text)
         items = [item_of(node_item(said.local_id, said.text))]
-        context.loom.perform(AttachAll(tree=context.tree, node=to.ulid, items=items))
+        context.caller.perform(AttachAll(tree=context.tree, node=to.ulid, items=items))
         shown = f"[{said.local_id}]"
     else:
         shown = reply.quoted(item)
-        if not attach_all(context.loom.caller, context.tree, to.ulid, [text]):
+        if not attach_all(context.caller, context.tree, to.ulid, [text]):
             return unchanged(f"all of {shown} is attached to [{to.local_id}] already")
     return CommandOutcome(text=reply.attached(to.local_id, shown))

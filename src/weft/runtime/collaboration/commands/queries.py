@@ -17,13 +17,15 @@ from weft.runtime.contexts.loom_view import words_of
 from weft.runtime.operations.cursors import Direction, Switch
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.references import TargetRef
+from weft.runtime.search.filters import Search
 from weft.runtime.search.results import Hit, HitKind
-from weft.runtime.summaries.prompts import EXTRACT, extract
+from weft.runtime.search.search import search
 from weft.runtime.summaries.summariser import Summariser
 from weft.runtime.summaries.worker import is_enabled
 from weft.store import schema
 from weft.tree.agent import AgentType
 from weft.tree.document import Document
+from weft.tree.extract import EXTRACT, extract
 from weft.tree.node import Node
 from weft.tree.reference import Target, TargetKind
 from weft.tree.tree import Mode
@@ -94,7 +96,7 @@ def _shown(context: CommandContext, node: Node, facts: Mapping[str, NodeFacts]) 
 
 def _branch(context: CommandContext, action: v.ViewBranch) -> CommandOutcome:
     end = context.row(action.node)
-    nodes = list(context.loom.read.path(context.tree, end.ulid, tail=_MOST_NODES))
+    nodes = list(context.read.path(context.tree, end.ulid, tail=_MOST_NODES))
     if action.shape is v.Shape.NODES:
         facts = context.facts(nodes)
         text = branch_as_nodes([_shown(context, each, facts) for each in nodes])
@@ -157,7 +159,7 @@ def _nodes(context: CommandContext, nodes: list[Node]) -> list[str]:
 
 
 def _links(context: CommandContext, node: str) -> list[str]:
-    links = context.loom.read.links(TargetRef(TargetKind.NODE, node, context.tree))
+    links = context.read.links(TargetRef(TargetKind.NODE, node, context.tree))
     here = Target(TargetKind.NODE, node)
     names = names_of(context.see, context.tree, {link.other(here) for link in links})
     return [
@@ -177,13 +179,14 @@ def _draw(context: CommandContext, action: v.Tree) -> CommandOutcome:
 
 def _switch(context: CommandContext, to: str | v.Direction) -> CommandOutcome:
     where = Direction(to.value) if isinstance(to, v.Direction) else context.row(to).ulid
-    at = context.see.row(context.tree, context.loom.perform(Switch(tree=context.tree, to=where)))
+    at = context.see.row(context.tree, context.caller.perform(Switch(tree=context.tree, to=where)))
     return CommandOutcome(text=reply.switched(at.local_id, at.depth))
 
 
 def _search(context: CommandContext, query: str) -> CommandOutcome:
     everywhere = context.command.grove
-    hits = context.loom.search(query, tree=None if everywhere else context.tree, limit=_MOST_FOUND)
+    wanted = Search(query=query, tree=None if everywhere else context.tree, limit=_MOST_FOUND)
+    hits = search(context.caller.store, context.caller.actor, wanted)
     rows = [_hit(hit, everywhere=everywhere) for hit in hits[:_MOST_HITS]]
     found = reply.searched(query, rows, more=len(hits) - len(rows))
     return CommandOutcome(text=found, detail=f"{len(hits)} {'result' if len(hits) == 1 else 'results'}")
@@ -244,12 +247,12 @@ def _made(session: "Session", make: Callable[[Summariser], str]) -> str | None:
 
     For models, whose room is small. A person who looks does not wait for one: the first sentence tells.
     """
-    store = session.gate.store
+    store = session.executor.store
     if session.agent.type is not AgentType.MODEL or not is_enabled(store):
         return None
     with store.read() as reading:
         owner = reading.execute(select(schema.grove.c.owner)).scalar_one()
     try:
-        return make(Summariser(session.gate, Actor(owner), unattended=True))
+        return make(Summariser(session.executor, Actor(owner), unattended=True))
     except WeftError:
         return None

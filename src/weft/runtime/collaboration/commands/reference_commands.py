@@ -40,11 +40,15 @@ def run_reference_command(context: CommandContext, action: Marking) -> CommandOu
             return _expand(context, name)
         case v.Undo():
             return CommandOutcome(
-                text=reply.undone(_told(context, context.loom.perform(Undo(tree=last_step(context, "undo")))))
+                text=reply.undone(
+                    _told(context, context.caller.perform(Undo(tree=last_step(context, "undo"))))
+                )
             )
         case v.Redo():
             return CommandOutcome(
-                text=reply.redone(_told(context, context.loom.perform(Redo(tree=last_step(context, "redo")))))
+                text=reply.redone(
+                    _told(context, context.caller.perform(Redo(tree=last_step(context, "redo"))))
+                )
             )
         case _:
             assert_never(action)
@@ -59,11 +63,11 @@ def _refer(context: CommandContext, action: Referring) -> CommandOutcome:
             if not is_here:
                 # Naming it says that the tree is left. Were everybody allowed to, nothing would be out of reach.
                 context.require_crossing()
-            context.loom.perform(LinkTogether(one=here, other=target, note=note))
+            context.caller.perform(LinkTogether(one=here, other=target, note=note))
             return CommandOutcome(text=reply.linked(row.local_id, shown, note))
         case v.Unlink(_, to):
             target, shown, _ = _target(context, to)
-            context.loom.perform(Unlink(one=here, other=target))
+            context.caller.perform(Unlink(one=here, other=target))
             return CommandOutcome(text=reply.unlinked(row.local_id, shown))
         case v.Tag(_, name):
             _, is_new = context.perform(TagTarget(target=here, label=name))
@@ -72,7 +76,7 @@ def _refer(context: CommandContext, action: Referring) -> CommandOutcome:
                 CommandOutcome(text=told) if is_new else unchanged(f"[{row.local_id}] has this tag already")
             )
         case v.Untag(_, name):
-            context.loom.perform(Untag(target=here, label=name))
+            context.caller.perform(Untag(target=here, label=name))
             return CommandOutcome(text=reply.untagged(row.local_id, name))
         case _:
             assert_never(action)
@@ -108,10 +112,12 @@ def _mark(context: CommandContext, action: Metadata) -> CommandOutcome:
             _, is_new = context.perform(Unbookmark(tree=tree, node=node))
             told, already = reply.unbookmarked(name), "has no bookmark"
         case v.Prune():
-            return CommandOutcome(text=reply.pruned(name, context.loom.perform(Prune(tree=tree, node=node))))
+            return CommandOutcome(
+                text=reply.pruned(name, context.caller.perform(Prune(tree=tree, node=node)))
+            )
         case v.Restore():
             return CommandOutcome(
-                text=reply.restored(name, context.loom.perform(Restore(tree=tree, node=node)))
+                text=reply.restored(name, context.caller.perform(Restore(tree=tree, node=node)))
             )
         case v.Exclude():
             _, is_new = context.perform(Exclude(tree=tree, node=node))
@@ -126,7 +132,7 @@ def _mark(context: CommandContext, action: Metadata) -> CommandOutcome:
 
 def _collapse(context: CommandContext, action: v.Collapse) -> CommandOutcome:
     first, last = context.row(action.first), context.row(action.last)
-    made = context.loom.perform(
+    made = context.caller.perform(
         Collapse(
             tree=context.tree,
             first=first.ulid,
@@ -140,7 +146,7 @@ def _collapse(context: CommandContext, action: v.Collapse) -> CommandOutcome:
 
 
 def _expand(context: CommandContext, name: str) -> CommandOutcome:
-    groups = {group.name: group for group in context.loom.read.groups(context.tree)}
+    groups = {group.name: group for group in context.read.groups(context.tree)}
     group = groups.get(name) or next(
         (each for each in groups.values() if each.name.casefold() == name.casefold()), None
     )

@@ -1,6 +1,6 @@
 """An agent at work in a tree: what it says is carried out, what it did is remembered.
 
-session = Session(loom, tree.id, agent, run=new_ulid(…))
+session = Session(caller, tree.id, agent, run=new_ulid(…))
 scanner.feed(text); found = scanner.finish()
 session.think(found.thoughts)
 results = session.run(found.batch, turn=1)
@@ -45,20 +45,21 @@ from weft.runtime.contexts.agent_memory import AgentMemory, BegunRun, CommandRes
 from weft.runtime.contexts.linked_documents import may_cross
 from weft.runtime.contexts.loom_view import LoomView, inline_tokens
 from weft.runtime.operations.agent_memory import KeepThought
+from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import agent_value, heading_of
 from weft.runtime.operations.permissions import agent_row, permissions_of, require_access, require_permission
+from weft.runtime.views.reader import Reader
 from weft.store.lookup import find_agent, find_tree
 from weft.store.rows import AGENT_TYPES
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Permission, parse_permissions
 from weft.tree.content import check_text
+from weft.tree.node import Node
 
 if TYPE_CHECKING:
-    from weft.grove.generations import Stream
-    from weft.grove.grove import Grove
+    from weft.runtime.generation.service import Generations, Stream
     from weft.runtime.generation.stream import GenerationEvent
-    from weft.runtime.operations.executor import Executor
 
 __all__ = ["CommandResults", "Session", "read_commands", "run_commands", "session_for"]
 
@@ -71,30 +72,31 @@ _SHORT = 1_200
 class Session:
     """One agent at work in one tree, for one run.
 
-    It acts with the intersection of its own rights, those of the agent that `loom` acts as, and
-    `caller`'s. What its run has leased is no obstacle to it. Everything here blocks: call it
+    It acts with the intersection of its own rights, those of `caller`, and
+    `within`. What its run has leased is no obstacle to it. Everything here blocks: call it
     in a thread from an event loop.
     """
 
     def __init__(
         self,
-        loom: "Grove",
+        caller: Caller,
         tree_id: str,
         agent: Agent,
         *,
         run: str,
-        caller: frozenset[Permission] | None = None,
+        within: frozenset[Permission] | None = None,
         chain: tuple[str, ...] = (),
         unattended: bool = False,
     ) -> None:
         """`run` is a ULID; `chain` are the ids of the agents that led here, who must not be asked again."""
         if not is_ulid(run):
             raise InvalidInputError("a run is named by a ULID")
-        within = None if caller is None else parse_permissions(caller)
-        self.loom = loom.calling(agent.id, within=within, run=run)
-        """The grove as this agent may see and change it."""
-        self.gate: Executor = self.loom.leases.gate
-        self.see = LoomView(self.gate.store, self.loom.read.actor)
+        allowed = None if within is None else parse_permissions(within)
+        self.caller = caller.calling(agent.id, within=allowed, run=run)
+        """The agent, with the rights that it has here."""
+        self.read = Reader.of(self.caller)
+        self.executor = self.caller.executor
+        self.see = LoomView(self.executor.store, self.caller.actor)
         self.agent = agent
         self.run_id = run
         self.chain = self._led_here(chain)
@@ -106,21 +108,21 @@ class Session:
         """Arrow lines of what the agent was shown in this run and did not write, and where they come from."""
         self.read_revisions: dict[str, int] = {}
         """Document id → the revision that this run has seen."""
-        self.stream: Stream | None = None
+        self.stream: Stream[Node] | None = None
         """The generation that a `→ continue` waits for, so that it can be stopped."""
         self.heard: Callable[[GenerationEvent], None] | None = None
         """Who is told what a `→ continue` hears, in the thread that waits for it."""
-        with self.gate.store.read() as session:
+        with self.executor.store.read() as session:
             tree = find_tree(session, tree_id)
             require_access(session, self.see.actor, MemberRole.READER, tree)
             self.tree_id = heading_of(session, tree).ulid
-            self._place = tree, self.loom.read.actor.agent
+            self._place = tree, self.caller.actor.agent
         self._known: BegunRun | None = None
         self._stopped = False
 
     def _led_here(self, chain: tuple[str, ...]) -> tuple[str, ...]:
         """Ids of agents, the first to act first: those given, the models through whom this one acts, itself."""
-        with self.gate.store.read() as session:
+        with self.executor.store.read() as session:
             links = [agent_row(session, link.agent) for link in self.see.actor.chain()][::-1]
         models = [row.ulid for row in links if AGENT_TYPES[row.type] is AgentType.MODEL]
         return tuple(dict.fromkeys((*chain, *models, self.agent.id)))
@@ -128,13 +130,13 @@ class Session:
     @property
     def permissions(self) -> frozenset[Permission]:
         """What the agent may do now, within the rights of everyone it acts for."""
-        with self.gate.store.read() as session:
+        with self.executor.store.read() as session:
             return permissions_of(session, self.see.actor)
 
     @property
     def crossing(self) -> bool:
         """Whether it may leave the tree."""
-        with self.gate.store.read() as session:
+        with self.executor.store.read() as session:
             return may_cross(session, self.see.actor)
 
     @property
@@ -145,7 +147,7 @@ class Session:
     @property
     def _begun(self) -> BegunRun:
         if self._known is None:
-            self._known = begin_run(self.gate, self._place, self.run_id)
+            self._known = begin_run(self.executor, self._place, self.run_id)
         return self._known
 
     def run(self, found: Sequence[Found], *, turn: int) -> list[Result]:
@@ -170,7 +172,7 @@ class Session:
         """Keep thoughts. They are private: no other agent's context has them."""
         for each in found:
             if each.think and each.text.strip():
-                self.loom.perform(KeepThought(tree=self.tree_id, text=each.text.strip()))
+                self.caller.perform(KeepThought(tree=self.tree_id, text=each.text.strip()))
 
     def note_not_run(self, found: Sequence[NotRun]) -> None:
         """Let the agent know in its trace what it said in vain, where there are no results to say it with."""
@@ -179,7 +181,13 @@ class Session:
                 Action(verb="did not run", target=each.command, noun="command", detail=each.why)
                 for each in found
             ]
-            note_actions(self.gate, self._place, actions)
+            note_actions(self.executor, self._place, actions)
+
+    @property
+    def generations(self) -> "Generations[Node]":
+        from weft.runtime.generation.service import Generations  # noqa: PLC0415 - few commands generate
+
+        return Generations(self.caller, lambda node: node)
 
     def memory(self) -> Memory:
         """The memory block of the agent's next turn."""
@@ -195,7 +203,7 @@ class Session:
 
     def place(self) -> Place:
         """The tree, the agent's cursor in it, and who else is active."""
-        return self.see.place(self.tree_id, self.gate.clock())
+        return self.see.place(self.tree_id, self.executor.clock())
 
     def beat(self) -> None:
         """Say that the agent is there: others see it where its cursor is, for a while."""
@@ -204,9 +212,9 @@ class Session:
         def work(transaction: Transaction) -> None:
             state = transaction.tree_state(tree)
             at = transaction.cursor(tree, agent)
-            transaction.move_cursor(tree, agent, state.root if at is None else at, self.gate.clock())
+            transaction.move_cursor(tree, agent, state.root if at is None else at, self.executor.clock())
 
-        self.gate.store.write(work)
+        self.executor.store.write(work)
 
     def stop(self) -> None:
         """Carry out no more, and ask for no more words. Returns at once; may come from another thread."""
@@ -221,7 +229,7 @@ class Session:
 
     @property
     def _remembered(self) -> AgentMemory:
-        return AgentMemory(self.gate.store, self.loom.read.actor)
+        return AgentMemory(self.executor.store, self.caller.actor)
 
     def note_shown(self, text: str) -> None:
         """Remember the arrow lines of a text that the agent is shown: to repeat one is no command."""
@@ -259,9 +267,9 @@ class Session:
 
     def _act(self, command: Command) -> CommandOutcome:
         row = CATALOG[command.name]
-        with self.gate.store.read() as session:
+        with self.executor.store.read() as session:
             # Asked here too, so that the answer comes first and names the command; the operations ask anyway.
-            require_permission(session, self.loom.read.actor, row.permission, row.verb or row.name)
+            require_permission(session, self.caller.actor, row.permission, row.verb or row.name)
         check_limits(command)
         return dispatch(CommandContext(self, command, reached_tree(self, command)))
 
@@ -297,12 +305,12 @@ class Session:
         else:
             verb, target, noun = describe(action)
             done = Action(verb=verb, target=target, noun=noun, detail=detail, error=said)
-        note_actions(self.gate, self._place, [done], came)
+        note_actions(self.executor, self._place, [done], came)
 
     def is_here(self, reference: str) -> bool:
         """Whether a tree that a command names is the one that the agent works in anyway."""
         name = reference.strip().casefold()
-        return name in {self.tree_id.casefold(), self.loom.read.tree(self.tree_id).title.casefold()}
+        return name in {self.tree_id.casefold(), self.read.tree(self.tree_id).title.casefold()}
 
     def result(self, number: int) -> Result | None:
         """A result by its handle: of this run, of the one before, or pinned."""
@@ -364,21 +372,21 @@ class CommandResults(list[Result]):
         return next((result.error for result in self if result.error is not None), None)
 
 
-def run_commands(loom: "Grove", tree: str, text: str, agent: str | None = None) -> CommandResults:
+def run_commands(caller: Caller, tree: str, text: str, agent: str | None = None) -> CommandResults:
     """Carry out lines of commands as the grove's caller, or as an agent that acts for it."""
     found = read_commands(text)
-    session = session_for(loom, tree, agent)
+    session = session_for(caller, tree, agent)
     session.run(found, turn=1)
     return CommandResults(session.results)
 
 
-def session_for(loom: "Grove", tree: str, agent: str | None = None) -> Session:
+def session_for(caller: Caller, tree: str, agent: str | None = None) -> Session:
     """A run of its own."""
-    gate, actor = loom.leases.gate, loom.read.actor
-    with gate.store.read() as session:
-        key = actor.agent if agent is None else find_agent(session, agent)
+    executor = caller.executor
+    with executor.store.read() as session:
+        key = caller.actor.agent if agent is None else find_agent(session, agent)
         value = agent_value(agent_row(session, key))
-    return Session(loom, tree, value, run=new_ulid(gate.clock(), gate.entropy))
+    return Session(caller, tree, value, run=new_ulid(executor.clock(), executor.entropy))
 
 
 def read_commands(text: str) -> tuple[Found, ...]:

@@ -2,20 +2,17 @@
 
 import contextlib
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING
 
 from sqlalchemy import update
 
 from weft.errors import WeftError
 from weft.runtime.coordination.heartbeat import beating
+from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.permissions import require_access
 from weft.store import schema
 from weft.store.lookup import find_tree
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
-
-if TYPE_CHECKING:
-    from weft.grove.grove import Grove
 
 __all__ = ["being_present", "show_presence", "touch_cursor"]
 
@@ -29,26 +26,26 @@ def touch_cursor(transaction: Transaction, tree: int, agent: int, now: int) -> N
     transaction.execute(update(cursors).where(*here).values(updated_at=now))
 
 
-def show_presence(grove: "Grove", tree: str) -> None:
+def show_presence(caller: Caller, tree: str) -> None:
     """Say that whoever acts is there. Who has never moved in the tree is nowhere yet, and not shown."""
-    gate, actor = grove.leases.gate, grove.read.actor
+    executor, actor = caller.executor, caller.actor
 
     def work(transaction: Transaction) -> None:
         key = find_tree(transaction, tree)
         require_access(transaction, actor, MemberRole.READER, key)
-        touch_cursor(transaction, key, actor.agent, gate.clock())
+        touch_cursor(transaction, key, actor.agent, executor.clock())
 
-    gate.store.write(work)
+    executor.store.write(work)
 
 
 @contextlib.contextmanager
-def being_present(grove: "Grove", tree: Callable[[], str | None]) -> Generator[None]:
+def being_present(caller: Caller, tree: Callable[[], str | None]) -> Generator[None]:
     """Give a sign of life now, and every half minute while the body runs, in the tree that one is in by then."""
 
     def show() -> None:
         here = tree()
         if here is not None:
-            show_presence(grove, here)
+            show_presence(caller, here)
 
     def beat() -> bool:
         # The tree may be gone or the database away; the next beat may find another, or the database back.

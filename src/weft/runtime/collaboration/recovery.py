@@ -12,9 +12,9 @@ from weft.commands.scanner import scan
 from weft.context.agent_view.action_trace import Action
 from weft.errors import ConflictError, NotFoundError, WeftError
 from weft.providers.events import Choice
-from weft.runtime.collaborating.concluding import Conclude, edge_in
-from weft.runtime.collaborating.journal import Batch, end_run
-from weft.runtime.collaborating.turn import joined_prose
+from weft.runtime.collaboration.finish import Conclude, edge_in
+from weft.runtime.collaboration.run_log import Batch, end_run
+from weft.runtime.collaboration.turn import joined_prose
 from weft.runtime.contexts.agent_memory import note_actions
 from weft.runtime.coordination.processes import is_dead_process
 from weft.runtime.generation.answer import storable
@@ -59,10 +59,10 @@ class BrokenTurn:
         if nodes:
             end_run(scope.transaction, tree, self._row.run, scope.now)
 
-    def tell(self, gate: Executor) -> None:
+    def tell(self, executor: Executor) -> None:
         """Let the agent know; where it said nothing in this turn, whoever closes the run does."""
         if self.said:
-            tell_broken_off(gate, self._row)
+            tell_broken_off(executor, self._row)
 
 
 def _words(content: Content) -> Text:
@@ -82,40 +82,40 @@ def broken_turn(session: Session, dead: OpenCall, choices: dict[int, Choice]) ->
     return BrokenTurn(row, edge_in(heading_of(session, row.tree).mode), choices)
 
 
-def close_dead_runs(gate: Executor, actor: Actor) -> int:
+def close_dead_runs(executor: Executor, actor: Actor) -> int:
     """End every run that nobody goes on with; its call under way has been closed before. Returns how many."""
-    with gate.store.read() as session:
-        now = gate.clock()
+    with executor.store.read() as session:
+        now = executor.clock()
         dead = [
             row for row in runs_under_way(session) if row.held_until <= now or is_dead_process(row.holder)
         ]
     closed = 0
     for row in dead:
         try:
-            closed += _close(gate, actor, row)
+            closed += _close(executor, actor, row)
         except WeftError:
             # Whoever opens the grove next tries again.
             continue
     return closed
 
 
-def _close(gate: Executor, actor: Actor, row: RunRow) -> bool:
-    with gate.store.read() as session:
+def _close(executor: Executor, actor: Actor, row: RunRow) -> bool:
+    with executor.store.read() as session:
         tree = heading_of(session, row.tree).ulid
     if row.said:
         # Unless the place is gone or another's by now: then the words are kept with their calls.
         with contextlib.suppress(ConflictError, NotFoundError):
-            gate.perform(actor, Conclude(tree=tree, run=row.run))
-    ended = gate.store.write(partial(_end, row, gate))
-    tell_broken_off(gate, row)
+            executor.perform(actor, Conclude(tree=tree, run=row.run))
+    ended = executor.store.write(partial(_end, row, executor))
+    tell_broken_off(executor, row)
     return ended
 
 
-def _end(row: RunRow, gate: Executor, transaction: Transaction) -> bool:
-    return end_run(transaction, transaction.tree_state(row.tree), row.run, gate.clock())
+def _end(row: RunRow, executor: Executor, transaction: Transaction) -> bool:
+    return end_run(transaction, transaction.tree_state(row.tree), row.run, executor.clock())
 
 
-def tell_broken_off(gate: Executor, row: RunRow) -> None:
+def tell_broken_off(executor: Executor, row: RunRow) -> None:
     """Let the agent know how far it had come."""
     batch = Batch.loaded(row.batch)
     detail = f"in turn {row.turns + 1}"
@@ -124,12 +124,12 @@ def tell_broken_off(gate: Executor, row: RunRow) -> None:
             f"{batch.done} of the last {len(batch.commands)} commands done, "
             f'"{" ".join(batch.commands[batch.done].split())[:80]}" perhaps, the rest not'
         )
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         at = node_row(session, row.tree, row.head).local_id
-    note_broken_off(gate, row, at, detail)
+    note_broken_off(executor, row, at, detail)
 
 
-def note_broken_off(gate: Executor, row: RunRow, at: str, detail: str) -> None:
+def note_broken_off(executor: Executor, row: RunRow, at: str, detail: str) -> None:
     """Let the agent's trace tell where it was, and why it did not go on."""
     action = Action(verb=BROKEN_OFF, target=f"{AT}{at}", noun="", detail=detail)
-    note_actions(gate, (row.tree, row.agent), [action])
+    note_actions(executor, (row.tree, row.agent), [action])

@@ -10,7 +10,7 @@ import orjson
 from sqlalchemy import select
 
 from weft.errors import ConflictError
-from weft.runtime.collaborating.presence import touch_cursor
+from weft.runtime.collaboration.presence import touch_cursor
 from weft.runtime.coordination.leases import release_lease, take_lease
 from weft.runtime.coordination.processes import this_process
 from weft.runtime.generation.plan import HOLD_SECONDS
@@ -29,7 +29,7 @@ from weft.tree.agent import Permission
 from weft.tree.edge import EdgeType
 from weft.tree.json_names import iso_moment
 
-__all__ = ["Batch", "Journal", "end_run"]
+__all__ = ["Batch", "RunLog", "end_run"]
 
 _CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 _HELD = round(HOLD_SECONDS * MICROS)
@@ -51,24 +51,24 @@ class Batch:
         return cls(tuple(commands), done)
 
 
-def _scope(gate: Executor, actor: Actor, transaction: Transaction) -> Scope:
+def _scope(executor: Executor, actor: Actor, transaction: Transaction) -> Scope:
     """What an operation would work with, for work that is none."""
     return Scope(
         transaction,
         actor,
         MemberRole.EDITOR,
-        gate.clock,
-        gate.entropy,
-        gate.store.blobs,
-        gate.accept_clock,
+        executor.clock,
+        executor.entropy,
+        executor.store.blobs,
+        executor.accept_clock,
     )
 
 
 @dataclass(slots=True)
-class Journal:
+class RunLog:
     """One run, as it is written down."""
 
-    gate: Executor
+    executor: Executor
     actor: Actor
     """Who asked."""
     row: RunRow
@@ -77,13 +77,13 @@ class Journal:
 
     @classmethod
     def begin(
-        cls, gate: Executor, actor: Actor, place: tuple[str, str], *, agent: int, run: str
-    ) -> "Journal":
+        cls, executor: Executor, actor: Actor, place: tuple[str, str], *, agent: int, run: str
+    ) -> "RunLog":
         """Take the place that is going to be extended, and let the agent stand there."""
         tree, node = place
 
         def work(transaction: Transaction) -> tuple[RunRow, NodeRow]:
-            scope = _scope(gate, actor, transaction)
+            scope = _scope(executor, actor, transaction)
             require_permission(transaction, actor, Permission.LOOM_GENERATE, "generate")
             state = scope.open_tree(tree)
             start = source_row(scope, state, node, "answer")
@@ -112,8 +112,8 @@ class Journal:
             add_run(transaction, row)
             return row, start
 
-        row, start = gate.store.write(work)
-        return cls(gate, replace(actor, run=run), row, start)
+        row, start = executor.store.write(work)
+        return cls(executor, replace(actor, run=run), row, start)
 
     def keep_turn(
         self, transaction: Transaction, *, turns: int, said: str, batch: Batch, attempt: str | None
@@ -134,14 +134,14 @@ class Journal:
             if not change_run(transaction, self.row.tree, self.row.run, batch=dumped):
                 raise _ended_elsewhere()
 
-        self.gate.store.write(work)
+        self.executor.store.write(work)
 
     def follow(self) -> None:
         """Go on under what the agent itself wrote below the place since: the lease goes along."""
-        with self.gate.store.read() as session:
+        with self.executor.store.read() as session:
             if session.execute(self._written_below(self.head)).first() is None:
                 return
-        self.head = self.gate.store.write(self._advance)
+        self.head = self.executor.store.write(self._advance)
 
     def _written_below(self, head: NodeRow):  # noqa: ANN202 - a select of keys
         nodes = schema.nodes
@@ -161,9 +161,9 @@ class Journal:
         )
 
     def _advance(self, transaction: Transaction) -> NodeRow:
-        scope = _scope(self.gate, self.actor, transaction)
+        scope = _scope(self.executor, self.actor, transaction)
         state = transaction.tree_state(self.row.tree)
-        now, head = self.gate.clock(), self.head
+        now, head = self.executor.clock(), self.head
         transaction.flush()
         while (key := transaction.execute(self._written_below(head)).scalar()) is not None:
             head = transaction.node(self.row.tree, key)
@@ -178,10 +178,10 @@ class Journal:
 
     def beat(self) -> bool:
         """Say that it goes on; False if somebody took it for dead, or has the place by now."""
-        return self.gate.store.write(self._beat)
+        return self.executor.store.write(self._beat)
 
     def _beat(self, transaction: Transaction) -> bool:
-        now, tree = self.gate.clock(), self.row.tree
+        now, tree = self.executor.clock(), self.row.tree
         if not change_run(transaction, tree, self.row.run, held_until=now + _HELD):
             return False
         # One that expired while this process slept is taken again, unless another took it.
@@ -196,7 +196,7 @@ class Journal:
 
     def end(self) -> None:
         """It is over, and nothing is left to be said."""
-        self.gate.store.write(partial(_end, self.row.tree, self.row.run, self.gate))
+        self.executor.store.write(partial(_end, self.row.tree, self.row.run, self.executor))
 
 
 def _refuse_twice(scope: Scope, tree: TreeState, agent: int) -> None:
@@ -222,8 +222,8 @@ def end_run(transaction: Transaction, state: TreeState, run: str, now: int) -> b
     return drop_run(transaction, state.key, run)
 
 
-def _end(tree: int, run: str, gate: Executor, transaction: Transaction) -> None:
-    end_run(transaction, transaction.tree_state(tree), run, gate.clock())
+def _end(tree: int, run: str, executor: Executor, transaction: Transaction) -> None:
+    end_run(transaction, transaction.tree_state(tree), run, executor.clock())
 
 
 def _ended_elsewhere() -> ConflictError:

@@ -1,68 +1,65 @@
 """Who is asked, where, and whether that may be: everything before a run begins."""
 
-from typing import TYPE_CHECKING
-
 from sqlalchemy import select
 
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
-from weft.runtime.collaborating.limits import Limits
-from weft.runtime.collaborating.run import Errand
+from weft.runtime.collaboration.limits import Limits
+from weft.runtime.collaboration.run import CollaborationTask
 from weft.runtime.generation.agent_choice import DEFAULT_AGENT, model_agent
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.start_point import StartPointReader
 from weft.runtime.operations.cursors import CommitBuffer
+from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.nodes import Append
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.operations.settings import load_settings
+from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.rows import AGENT_TYPES
 from weft.store.session import Session
 from weft.tree.agent import Agent, AgentType
 from weft.tree.tree import Mode
 
-if TYPE_CHECKING:
-    from weft.grove.grove import Grove
-
-__all__ = ["collaborator", "errand_for"]
+__all__ = ["collaborator", "task_for"]
 
 
-def errand_for(
-    grove: "Grove",
+def task_for(
+    caller: Caller,
     agent: str | None,
     place: tuple[str, str | None],
     text: str | None,
     *,
     limits: Limits,
     wishes: GenerationOptions,
-) -> Errand:
+) -> CollaborationTask:
     """Check, say what is to be said, and know where the answer goes.
 
     In a dialogue the words become a node, and that is answered. A document is not made longer by
     what is asked about it: there they are told to the agent alone.
     """
-    gate, actor = grove.leases.gate, grove.read.actor
+    executor, actor = caller.executor, caller.actor
     if text is not None and not text.strip():
         raise InvalidInputError("say what?", hint="leave the text out to have the last words answered")
-    with gate.store.read() as session:
+    with executor.store.read() as session:
         found, key = collaborator(session, agent)
         for link in actor.chain():
             if link.agent == key:
                 raise PermissionDeniedError(
                     f"{found.name!r} cannot invoke itself", hint="let another agent do it"
                 )
-    starts = StartPointReader(gate.store, actor)
-    here = starts.here(*place, gate.clock())
-    tree = grove.read.tree(here.tree_id)
+    starts = StartPointReader(executor.store, actor)
+    here = starts.here(*place, executor.clock())
+    tree = Reader.of(caller).tree(here.tree_id)
     node, cursor = here.node_id, here.cursor
     if tree.mode is Mode.BUFFER and here.typed:
-        written = gate.perform(actor, CommitBuffer(tree=tree.id))
+        written = executor.perform(actor, CommitBuffer(tree=tree.id))
         if written is not None:
             cursor = written.id
             node = written.id if here.typed_here else node
     elif tree.mode is Mode.DIALOGUE and text is not None:
-        node = cursor = gate.perform(actor, Append(tree=tree.id, parent=node, content=text)).id
-    return Errand(
+        node = cursor = executor.perform(actor, Append(tree=tree.id, parent=node, content=text)).id
+    return CollaborationTask(
         tree_id=tree.id,
         mode=tree.mode,
         node_id=node,

@@ -1,14 +1,16 @@
 """Going on with a run that broke off: where it stopped, with word of how far it had come."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import select
 
 from weft.context.agent_view.action_trace import Action
 from weft.errors import NotFoundError
-from weft.runtime.collaborating.closing import AT, BROKEN_OFF
-from weft.runtime.collaborating.starting import collaborator
+from weft.runtime.collaboration.recovery import AT, BROKEN_OFF
+from weft.runtime.collaboration.task import collaborator
 from weft.runtime.contexts.agent_memory import action_of
+from weft.runtime.operations.executor import Caller
+from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.lookup import find_tree
 from weft.store.memory import MemoryKind, latest_memory
@@ -16,9 +18,6 @@ from weft.store.rows import STATUSES
 from weft.store.session import Session
 from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.node import Status
-
-if TYPE_CHECKING:
-    from weft.grove.grove import Grove
 
 __all__ = ["Unfinished", "unfinished_run"]
 
@@ -35,10 +34,10 @@ class Unfinished(NamedTuple):
     """What the agent is told now."""
 
 
-def unfinished_run(grove: "Grove", agent: str | None, tree: str) -> Unfinished:
+def unfinished_run(caller: Caller, agent: str | None, tree: str) -> Unfinished:
     """The agent's last run in a tree, if it was interrupted: by a crash, by somebody, by a limit."""
-    here = grove.read.tree(tree).id
-    with grove.read.store.read() as session:
+    here = Reader.of(caller).tree(tree).id
+    with caller.store.read() as session:
         found, key = collaborator(session, agent)
         place = find_tree(session, here), key
         reply, spoken = _last_reply(session, *place)

@@ -10,11 +10,11 @@ from weft.context.tokens import EstimatorLike
 from weft.errors import WeftError
 from weft.grove.node import NodeHandle
 from weft.grove.tree import TreeHandle
-from weft.runtime.collaborating.limits import SECONDS, TOKENS, TURNS, Limits
-from weft.runtime.collaborating.resuming import unfinished_run
-from weft.runtime.collaborating.run import Collaboration
-from weft.runtime.collaborating.starting import errand_for
-from weft.runtime.collaborating.telling import Answered, Ending, Finished, RunEvent
+from weft.runtime.collaboration.limits import SECONDS, TOKENS, TURNS, Limits
+from weft.runtime.collaboration.resume import unfinished_run
+from weft.runtime.collaboration.run import Collaboration
+from weft.runtime.collaboration.run_events import Answered, Ending, Finished, RunEvent
+from weft.runtime.collaboration.task import task_for
 from weft.runtime.contexts.option_checks import check_known
 from weft.runtime.coordination.background import register_run
 from weft.runtime.generation.options import parse_options
@@ -159,7 +159,7 @@ def resume_run(
     grove: "Grove", agent: str | None, *, tree: TreeHandle | str, wishes: RunWishes | None = None
 ) -> CollaboratorRun:
     """Begin where an earlier run was interrupted, and return at once."""
-    left = unfinished_run(grove, agent, tree if isinstance(tree, str) else tree.id)
+    left = unfinished_run(grove.caller, agent, tree if isinstance(tree, str) else tree.id)
     return start_run(grove, left.agent, left.text, tree=tree, node=left.node, wishes=wishes)
 
 
@@ -195,15 +195,15 @@ def start_run(
             "unattended": given.get("unattended", False),
         }
     )
-    errand = errand_for(
-        grove,
+    task = task_for(
+        grove.caller,
         agent,
         (tree if isinstance(tree, str) else tree.id, None if node is None else _reference(node)),
         text,
         limits=limits,
         wishes=asked,
     )
-    run = Collaboration(grove, grove.generations.registry, errand)
+    run = Collaboration(grove.caller, grove.generations.registry, task)
     register_run(grove.read.store, run)
     run.start()
     return CollaboratorRun(grove, run)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import and_, select
 
 from weft.errors import ConflictError
-from weft.runtime.collaborating.journal import end_run
+from weft.runtime.collaboration.run_log import end_run
 from weft.runtime.generation.start_call import Generating
 from weft.runtime.operations.cursors import move_cursor, undo_cursor
 from weft.runtime.operations.node_writer import Draft, write_node

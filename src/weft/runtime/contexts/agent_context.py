@@ -1,4 +1,4 @@
-"""What a loom-aware agent is sent from a place in a tree: the conversation, and the tree around it."""
+"""The context of a loom-aware agent: the conversation, and the tree around it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,23 +21,20 @@ from weft.runtime.contexts.assembler import Contexts
 from weft.runtime.contexts.linked_documents import may_cross
 from weft.runtime.contexts.loom_view import LoomView, inline_tokens
 from weft.runtime.contexts.path_reader import PathReader
-from weft.runtime.contexts.prepared_request import prepare
-from weft.runtime.generation.assembly import AssembledRequest, AssemblyInput, assembled_from, options_of
 from weft.runtime.operations.permissions import Actor, permissions_of
-from weft.runtime.summaries.prompts import EXTRACT, extract
 from weft.store import schema
 from weft.store.lookup import find_agent
 from weft.store.memory import MemoryKind, live_memory
 from weft.store.session import Session as StoreSession
 from weft.tree.agent import Agent
 from weft.tree.content import Content, plain_text
+from weft.tree.extract import EXTRACT, extract
 from weft.tree.json_names import from_microseconds
 
 if TYPE_CHECKING:
-    from weft.runtime.collaboration.commands.session import Session
     from weft.runtime.contexts.layers import Assembly, Gathered
 
-__all__ = ["InRun", "assemble_for_run", "assemble_loom_aware", "lay_out", "see"]
+__all__ = ["InRun", "lay_out", "see"]
 
 _AT_ONCE = 100
 _NAMED = 3
@@ -125,55 +122,6 @@ def _next_run(session: StoreSession, tree: int, agent: int) -> int:
     """The number that the agent's next run in this tree would have."""
     found = live_memory(session, tree, agent, [MemoryKind.RUN])
     return 1 + (json.loads(found[-1].body).get("number", 0) if found else 0)
-
-
-def assemble_for_run(
-    session: "Session", node: str, asked: str, exchanges: tuple[Exchange, ...], ask: AssemblyInput
-) -> AssembledRequest:
-    """The next turn of a run: from the node that it answers, with what was said and answered since."""
-    run = InRun(
-        actor=session.loom.read.actor,
-        memory=session.memory(),
-        place=session.place(),
-        exchanges=exchanges,
-        asked=asked,
-    )
-    assembled = _assembled(replace(ask, node=node), run)
-    _note_shown(session, assembled, exchanges)
-    return assembled
-
-
-def _note_shown(session: "Session", assembled: AssembledRequest, exchanges: Sequence[Exchange]) -> None:
-    """Remember the arrow lines of what is sent, but for what the run itself said and was answered."""
-    own = [text for each in exchanges for text in (each.said, each.results) if text]
-    for text in (*assembled.system, *(message.text for message in assembled.messages)):
-        if not any(each in text for each in own):
-            session.note_shown(text)
-
-
-def assemble_loom_aware(ask: AssemblyInput) -> AssembledRequest:
-    """One answer of a loom-aware agent, outside of any run."""
-    return _assembled(ask, None)
-
-
-def _assembled(ask: AssemblyInput, run: InRun | None) -> AssembledRequest:
-    """The last words are always a user's, so there are none of the answer to begin with."""
-    contexts, options = ask.contexts, replace(options_of(ask), run=run)
-    with contexts.opened(ask.tree) as opened:
-        gathered = contexts.gathered(opened, ask.node, options)
-    if gathered.layered.context.dialogue:
-        assembly = lay_out(contexts, ask.agent, gathered, run)
-        with contexts.opened(ask.tree) as opened:
-            prepared = prepare(opened, assembly, ask.agent, contexts.clock(), way=ask.profile.cache.value)
-        # What was sent is kept with its turn; what a run sends after it belongs to the run.
-        return assembled_from(ask, prepared, kept=run is None or not run.exchanges)
-    found = see(contexts, ask.agent, gathered, run)
-    return AssembledRequest(
-        system=(found.system,) if found.system else (),
-        messages=found.messages,
-        manifest=found.manifest.stored(),
-        tokens=found.tokens,
-    )
 
 
 class _Summaries(Mapping[str, str]):

@@ -5,7 +5,6 @@ import threading
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING
 
 from weft.commands.hints import not_run_note
 from weft.commands.reply import Result, failed, results_message
@@ -21,12 +20,11 @@ from weft.errors import (
 )
 from weft.ids import new_ulid
 from weft.providers.registry import ProviderRegistry
-from weft.runtime.collaborating.closing import note_broken_off
-from weft.runtime.collaborating.concluding import Conclude, edge_in
-from weft.runtime.collaborating.journal import Journal
-from weft.runtime.collaborating.limits import Limits
-from weft.runtime.collaborating.seeing import assemble_for_run
-from weft.runtime.collaborating.telling import (
+from weft.runtime.collaboration.commands.session import Session
+from weft.runtime.collaboration.finish import Conclude, edge_in
+from weft.runtime.collaboration.limits import Limits
+from weft.runtime.collaboration.recovery import note_broken_off
+from weft.runtime.collaboration.run_events import (
     Answered,
     Began,
     Ending,
@@ -36,26 +34,27 @@ from weft.runtime.collaborating.telling import (
     ThinkingChunk,
     Turned,
 )
-from weft.runtime.collaborating.turn import Turn
-from weft.runtime.collaboration.commands.session import Session
+from weft.runtime.collaboration.run_log import RunLog
+from weft.runtime.collaboration.turn import Turn
+from weft.runtime.contexts.agent_context import InRun
 from weft.runtime.coordination.heartbeat import beating
+from weft.runtime.generation.assembly import AssembledRequest, AssemblyInput
+from weft.runtime.generation.loom_aware import assemble_in_run
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.plan import HOLD_SECONDS
 from weft.runtime.generation.run import GenerationRun, StartPlace
 from weft.runtime.generation.stream import EventChannel, Failed, NodeCompleted, Started
+from weft.runtime.operations.executor import Caller
 from weft.store.spending import MICROS, spent_on
 from weft.tree.agent import Agent
 from weft.tree.node import Node, Status
 from weft.tree.tree import Mode
 
-if TYPE_CHECKING:
-    from weft.grove.grove import Grove
-
-__all__ = ["Collaboration", "Errand"]
+__all__ = ["Collaboration", "CollaborationTask"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
+class CollaborationTask:
     """What a collaborator is asked to do, and where."""
 
     tree_id: str
@@ -75,18 +74,18 @@ class Errand:
 class Collaboration:
     """A run under way, in a thread of its own. Whoever listens reads its channel."""
 
-    def __init__(self, grove: "Grove", registry: ProviderRegistry, errand: Errand) -> None:
+    def __init__(self, caller: Caller, registry: ProviderRegistry, errand: CollaborationTask) -> None:
         self.channel: EventChannel[RunEvent] = EventChannel()
         self.results: list[Result] = []
-        self._grove = grove
-        self._gate = grove.leases.gate
+        self._caller = caller
+        self._executor = caller.executor
         self._registry = registry
         self._errand = errand
-        self.id = new_ulid(self._gate.clock(), self._gate.entropy)
+        self.id = new_ulid(self._executor.clock(), self._executor.entropy)
         self._stopping = self._expired = self._lost = False
         self._generation: GenerationRun | None = None
         self._session: Session | None = None
-        self._journal: Journal | None = None
+        self._journal: RunLog | None = None
         self._exchanges: list[Exchange] = []
         self._attempts: list[str] = []
         self._turns = self._tokens = 0
@@ -133,9 +132,9 @@ class Collaboration:
 
     def _work(self) -> Finished:
         errand = self._errand
-        journal = self._journal = Journal.begin(
-            self._gate,
-            self._grove.read.actor,
+        journal = self._journal = RunLog.begin(
+            self._executor,
+            self._caller.actor,
             (errand.tree_id, errand.node_id),
             agent=errand.agent_key,
             run=self.id,
@@ -151,7 +150,7 @@ class Collaboration:
         finally:
             clock.cancel()
 
-    def _carry_through(self, journal: Journal) -> Finished:
+    def _carry_through(self, journal: RunLog) -> Finished:
         """Whatever goes wrong, what was said is kept before anybody is told."""
         try:
             return self._go_on(journal)
@@ -175,10 +174,10 @@ class Collaboration:
         self._lost = True
         self._break_off()
 
-    def _go_on(self, journal: Journal) -> Finished:
+    def _go_on(self, journal: RunLog) -> Finished:
         errand = self._errand
         session = Session(
-            self._grove,
+            self._caller,
             errand.tree_id,
             errand.agent,
             run=self.id,
@@ -203,8 +202,8 @@ class Collaboration:
                 return self._ended(journal, turn, reply, error)
             self._answer(journal, session, turn)
 
-    def _why_end(self, journal: Journal) -> Finished | None:
-        seconds = (self._gate.clock() - journal.row.started_at) / MICROS
+    def _why_end(self, journal: RunLog) -> Finished | None:
+        seconds = (self._executor.clock() - journal.row.started_at) / MICROS
         reached = self._errand.limits.reached(turns=self._turns, tokens=self._tokens, seconds=seconds)
         if self._lost:
             return self._finish(journal, Ending.FAILED, None, error=_lost())
@@ -217,7 +216,7 @@ class Collaboration:
     def _time_is_up(self) -> str:
         return f"ended after {self._errand.limits.seconds:g} seconds"
 
-    def _new_turn(self, journal: Journal) -> Turn:
+    def _new_turn(self, journal: RunLog) -> Turn:
         errand = self._errand
         return Turn(
             journal,
@@ -228,17 +227,17 @@ class Collaboration:
             tell=self.channel.put,
         )
 
-    def _listen(self, journal: Journal, session: Session, turn: Turn) -> tuple[Node | None, WeftError | None]:
+    def _listen(self, journal: RunLog, session: Session, turn: Turn) -> tuple[Node | None, WeftError | None]:
         """Have the model speak; its reply, if the run ends by it."""
         errand = self._errand
-        seen = partial(assemble_for_run, session, errand.node_id, errand.asked, tuple(self._exchanges))
+        seen = partial(assemble_turn, session, errand.node_id, errand.asked, tuple(self._exchanges))
         try:
             wishes = replace(
                 errand.wishes, agents=(errand.agent.id,), assembly=seen, max_price=self._money_left()
             )
             place = StartPlace(tree=errand.tree_id, node=journal.head.ulid)
             generation = GenerationRun(
-                self._gate, journal.actor, self._registry, place, wishes, listener=turn
+                self._executor, journal.actor, self._registry, place, wishes, listener=turn
             )
             with self._guard:
                 self._generation = generation
@@ -273,11 +272,11 @@ class Collaboration:
         limit = self._errand.limits.dollars
         if limit is None:
             return self._errand.wishes.max_price
-        with self._gate.store.read() as session:
+        with self._executor.store.read() as session:
             spent = Decimal(spent_on(session, self._attempts)) / MICROS
         return max(Decimal(0), limit - spent)
 
-    def _ended(self, journal: Journal, turn: Turn, reply: Node | None, error: WeftError | None) -> Finished:
+    def _ended(self, journal: RunLog, turn: Turn, reply: Node | None, error: WeftError | None) -> Finished:
         if self._lost and error is None:
             error = _lost()
         if error is not None:
@@ -299,7 +298,7 @@ class Collaboration:
             # A thought that cannot be kept is no reason to end.
             session.think(turn.thoughts)
 
-    def _answer(self, journal: Journal, session: Session, turn: Turn) -> None:
+    def _answer(self, journal: RunLog, session: Session, turn: Turn) -> None:
         """Run the batch, one after another; each is written down before it is begun."""
         results: list[Result] = []
         for number, found in enumerate(turn.batch):
@@ -323,7 +322,7 @@ class Collaboration:
 
     def _finish(
         self,
-        journal: Journal,
+        journal: RunLog,
         ending: Ending,
         note: str | None,
         *,
@@ -341,7 +340,7 @@ class Collaboration:
 
     def _note_break(
         self,
-        journal: Journal,
+        journal: RunLog,
         ending: Ending,
         note: str | None,
         *,
@@ -356,10 +355,10 @@ class Collaboration:
         said = "stopped" if error is None else error.code
         when = f"in turn {self._turns}" if self._turns else "before the first turn"
         why = note if ending is Ending.LIMIT and note else f"{said} {when}"
-        note_broken_off(self._gate, journal.row, journal.head.local_id, why)
+        note_broken_off(self._executor, journal.row, journal.head.local_id, why)
 
     def _conclude(
-        self, journal: Journal, status: Status, error: WeftError | None
+        self, journal: RunLog, status: Status, error: WeftError | None
     ) -> tuple[Node | None, WeftError | None]:
         """What was said in earlier turns, as a reply; without any there is none."""
         if not journal.row.said:
@@ -373,13 +372,13 @@ class Collaboration:
             cursor=self._errand.cursor,
         )
         try:
-            return self._gate.perform(journal.actor, conclude), error
+            return self._executor.perform(journal.actor, conclude), error
         except (ConflictError, NotFoundError) as trouble:
             # The words are kept with their calls.
             self._let_go(journal)
             return None, error or trouble
 
-    def _let_go(self, journal: Journal) -> None:
+    def _let_go(self, journal: RunLog) -> None:
         with contextlib.suppress(NotFoundError):
             # Somebody destroyed the tree meanwhile.
             journal.end()
@@ -395,3 +394,23 @@ def _cut_off() -> InvalidSyntaxError:
     return InvalidSyntaxError(
         "this command was cut off by the length limit, and not run", hint="say it again, and be brief"
     )
+
+
+def assemble_turn(
+    session: Session, node: str, asked: str, exchanges: tuple[Exchange, ...], ask: AssemblyInput
+) -> AssembledRequest:
+    """The next turn of a run: from the node that it answers, with the exchanges since."""
+    run = InRun(
+        actor=session.caller.actor,
+        memory=session.memory(),
+        place=session.place(),
+        exchanges=exchanges,
+        asked=asked,
+    )
+    assembled = assemble_in_run(replace(ask, node=node), run)
+    # The arrow lines of what is sent are remembered, except for what the run itself said and was answered.
+    own = [text for each in exchanges for text in (each.said, each.results) if text]
+    for text in (*assembled.system, *(message.text for message in assembled.messages)):
+        if not any(each in text for each in own):
+            session.note_shown(text)
+    return assembled

@@ -10,8 +10,8 @@ from weft.context.marker import JOINT
 from weft.context.tokens import DEFAULT
 from weft.providers.base import Request
 from weft.providers.events import StopReason
-from weft.runtime.collaborating.journal import Batch, Journal, end_run
-from weft.runtime.collaborating.telling import Commanded, RunEvent, TextChunk
+from weft.runtime.collaboration.run_events import Commanded, RunEvent, TextChunk
+from weft.runtime.collaboration.run_log import Batch, RunLog, end_run
 from weft.runtime.generation.answer import CallProgress, clean_text
 from weft.runtime.generation.finish_call import Continuation
 from weft.runtime.operations.scope import Scope
@@ -50,7 +50,7 @@ class Turn:
 
     def __init__(
         self,
-        journal: Journal,
+        journal: RunLog,
         *,
         number: int,
         room: int,

@@ -1,1 +1,0 @@
-"""The collaborator's loop: a model speaks, its commands are run, it sees what came of them, and goes on."""
