@@ -8,6 +8,7 @@ from tests.covers import covers
 
 from weft.commands.scanner import scan
 from weft.errors import ConflictError, PermissionDeniedError, ProviderError, Trouble
+from weft.grove.grove import Grove
 from weft.ids import new_ulid
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.operations.nodes import Append
@@ -83,14 +84,14 @@ def test_nobody_is_asked_who_led_here(work):
     # And the operation refuses it too, whoever comes with such a chain.
     wishes = GenerationOptions(agents=(other.id,), chain=work.session.chain)
     with pytest.raises(PermissionDeniedError, match="led here and cannot be invoked again"):
-        work.session.loom.generations.generate(work.tree.id, work.a.id, wishes)
+        Grove(work.session.caller).generations.generate(work.tree.id, work.a.id, wishes)
     assert work.events()[1] == before[1]
 
 
 @covers("collaborate.call-chain-checked", "permission.intersection")
 def test_an_agent_that_acts_through_another_does_not_ask_who_it_acts_for(work):
     other = Workplace(work.loom)
-    inner = type(work.session)(work.session.loom, work.tree.id, other.agent, run=other.session.run_id)
+    inner = type(work.session)(work.session.caller, work.tree.id, other.agent, run=other.session.run_id)
     assert inner.chain == (work.agent.id, other.agent.id)
     line = scan(f'→ continue from {work.a.local_id} using agent:"{work.agent.name}"').batch
     (result,) = inner.run(line, turn=1)
@@ -158,7 +159,7 @@ def test_where_another_run_writes_it_is_a_conflict_and_where_its_own_does_it_is_
     work.ok(f'annotate {a.local_id} "hm"')
     work.ok(f'respond {work.beside.local_id} "x"')
     loom.acting_as(other.id).leases.release(lease)
-    mine = work.session.loom.leases.acquire(work.tree.id, a.id, run=work.session.run_id)
+    mine = Grove(work.session.caller).leases.acquire(work.tree.id, a.id, run=work.session.run_id)
     assert mine.run == work.session.run_id
     work.ok(f'respond {a.local_id} "mine"')
     work.ok(f'continue from {a.local_id} using agent:"Base"')
@@ -178,7 +179,7 @@ def test_a_lease_that_ran_out_keeps_nobody_out_and_a_late_run_is_refused(address
     with open_with(address, clock=clock) as loom:
         work = Workplace(loom)
         late = work.session
-        late.loom.leases.acquire(work.tree.id, work.a.id, run=late.run_id, seconds=10)
+        Grove(late.caller).leases.acquire(work.tree.id, work.a.id, run=late.run_id, seconds=10)
         clock.pass_by(seconds=11)
         other = loom.leases.acquire(
             work.tree.id, work.a.id, run=new_ulid(clock(), loom.caller.executor.entropy)

@@ -147,7 +147,7 @@ def test_old_actions_are_forgotten_in_the_end(work, monkeypatch):
             select(func.count())
             .select_from(schema.memory)
             .where(schema.memory.c.kind == 3)
-            .where(schema.memory.c.agent == work.session.loom.read.actor.agent)
+            .where(schema.memory.c.agent == work.session.caller.actor.agent)
         ).scalar_one()
     assert 10 <= kept <= 15
 
@@ -159,7 +159,7 @@ def test_thoughts_are_kept_and_nobody_elses(work):
     assert [each.command for each in work.session.run(found.batch, turn=1)] == ["help view"]
     assert work.new_session().thoughts() == ["What does she want?\nNothing."]
     other = Workplace(work.loom)
-    theirs = type(work.session)(work.loom, work.tree.id, other.agent, run=other.session.run_id)
+    theirs = type(work.session)(work.loom.caller, work.tree.id, other.agent, run=other.session.run_id)
     assert theirs.thoughts() == []
     assert "want" not in work.tree.context(agent="Base").system
     assert "want" not in memory_block(work.session.memory())
@@ -169,9 +169,9 @@ def test_thoughts_are_kept_and_nobody_elses(work):
 def test_memory_is_per_agent_and_tree(work):
     work.ok('stash "mine" "x"')
     other = Workplace(work.loom)
-    elsewhere = type(work.session)(work.loom, other.tree.id, work.agent, run=other.session.run_id)
+    elsewhere = type(work.session)(work.loom.caller, other.tree.id, work.agent, run=other.session.run_id)
     assert elsewhere.memory().stashes == ()
-    theirs = type(work.session)(work.loom, work.tree.id, other.agent, run=other.session.run_id)
+    theirs = type(work.session)(work.loom.caller, work.tree.id, other.agent, run=other.session.run_id)
     assert theirs.memory().stashes == ()
 
 
@@ -184,7 +184,7 @@ def test_memory_survives_a_restart(address):
         work.ok('stash "theme" "Loss."')
         before = work.session.memory()
     with open_with(address) as loom:
-        session = type(work.session)(loom, work.tree.id, work.agent, run=work.session.run_id)
+        session = type(work.session)(loom.caller, work.tree.id, work.agent, run=work.session.run_id)
         assert session.memory() == before
         check_sound(loom)
         assert loom.verify().verdict == "valid"
@@ -235,7 +235,7 @@ def test_memory_moves_with_the_tree(grove, tmp_path):
     grove.export(tmp_path / "tree.json", [work.tree])
     with weft.open(tmp_path / "other.db") as other:
         other.import_(tmp_path / "tree.json")
-        session = type(work.session)(other, work.tree.id, work.agent, run=work.session.run_id)
+        session = type(work.session)(other.caller, work.tree.id, work.agent, run=work.session.run_id)
         assert session.memory() == work.session.memory()
         # What was let go of came along, so that undo has it.
         session.run(scan("→ undo\n→ memory stashed").batch, turn=1)

@@ -11,6 +11,7 @@ from weft.commands.catalog import CATALOG, ROWS
 from weft.commands.help import help_on
 from weft.commands.parse import parse
 from weft.errors import InvalidInputError, PermissionDeniedError
+from weft.grove.grove import Grove
 from weft.runtime.contexts.items import AttachAll
 from weft.runtime.contexts.linked_documents import may_cross
 from weft.runtime.generation.start_call import StartCalls
@@ -84,13 +85,13 @@ def test_readings_ask_too(grove):
         lambda: see.lineage(tree, node),
         work.session.memory,
         work.session.thoughts,
-        lambda: work.session.loom.search("home"),
+        lambda: Grove(work.session.caller).search("home"),
     ]
     for look in looks:
         with pytest.raises(PermissionDeniedError, match="loom_aware not enabled"):
             look()
     with pytest.raises(PermissionDeniedError, match="doc_read not enabled"):
-        work.session.loom.document(work.document.id)
+        Grove(work.session.caller).document(work.document.id)
 
 
 def _says(granted) -> str:
@@ -204,9 +205,9 @@ def test_a_person_may_leave_the_tree_and_a_model_that_acts_for_one_that_may_not_
     roaming = Workplace(loom, crosses=True)
     with store.read() as session:
         assert may_cross(session, loom.read.actor)
-        assert not may_cross(session, work.session.loom.read.actor)
-        assert may_cross(session, roaming.session.loom.read.actor)
-        through = work.session.loom.calling(roaming.agent.id)
+        assert not may_cross(session, work.session.caller.actor)
+        assert may_cross(session, roaming.session.caller.actor)
+        through = Grove(work.session.caller).calling(roaming.agent.id)
         assert not may_cross(session, through.read.actor)
 
 
