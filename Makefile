@@ -52,7 +52,7 @@ format: $(STAMP)
 	$(BIN)/ruff format -q .
 
 lock: $(STAMP)
-	$(BIN)/uv pip compile pyproject.toml --extra local --extra tokens --group dev --universal --python-version 3.11 --generate-hashes --upgrade -o requirements.lock -q
+	$(BIN)/uv pip compile pyproject.toml --extra all --group dev --universal --python-version 3.11 --generate-hashes --upgrade -o requirements.lock -q
 
 $(STAMP): requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

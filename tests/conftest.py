@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import inspect
 import os
 import shutil
 import signal
@@ -22,7 +23,8 @@ from weft.store.addresses import open_store
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Tests count statements and look at files, so nothing works in the background but where that is the point.
-open_grove.__kwdefaults__ = {**(open_grove.__kwdefaults__ or {}), "background": False}
+_opening = inspect.unwrap(open_grove)
+_opening.__kwdefaults__ = {**(_opening.__kwdefaults__ or {}), "background": False}
 
 # No test asks anyone outside this machine, whatever keys its environment has.
 os.environ["WEFT_OFFLINE"] = "1"

@@ -530,7 +530,7 @@ def test_a_wrong_wish_for_an_envelope_is_told_by_its_name(desk, wishes, said):
     turn = desk.ask("One")
     with pytest.raises(InvalidInputError, match=said):
         turn.envelope(agent=desk.agent, **wishes)
-    with pytest.raises(InvalidInputError, match="5 cannot be attached"):
+    with pytest.raises(InvalidInputError, match="items must be Item or a string, got"):
         turn.attach(5)
 
 

@@ -387,7 +387,7 @@ class Grove:
         after: Moment | None = None,
         before: Moment | None = None,
         bookmarked: bool = False,
-        kinds: Collection[HitKind | str] | None = None,
+        kinds: Collection[HitKind | str] | HitKind | str | None = None,
         mode: Mode | str | None = None,
         everything: bool = False,
         limit: int = 20,

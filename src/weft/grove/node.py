@@ -15,7 +15,7 @@ from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
 from weft.tree.authorship import Span
 from weft.tree.content import Content
-from weft.tree.edge import Source, SourceRole
+from weft.tree.edge import Edge, Source, SourceRole
 from weft.tree.item import Item
 from weft.tree.node import Metadata, Node, Role, Status
 from weft.tree.path import Path
@@ -111,6 +111,10 @@ class NodeHandle:
         return self._grove.read.agent(self.value.author_id).name
 
     @property
+    def author_id(self) -> str:
+        return self.value.author_id
+
+    @property
     def author_type(self) -> AgentType:
         return self.value.author_type
 
@@ -130,6 +134,11 @@ class NodeHandle:
     def edited_from(self) -> str | None:
         """The id of the node that this one is an edit of."""
         return self.value.edited_from
+
+    @property
+    def edge(self) -> Edge | None:
+        """What the node hangs from; None for the root."""
+        return self.value.edge
 
     @property
     def kind(self) -> str:

@@ -245,7 +245,7 @@ def test_place_tells_where_one_stands_and_who_else_is_there(work):
         ("Human", work.beside.local_id, 1)
     ]
     second = work.loom.add_agent(f"Second {work.number}", model_ref="scripted:x", permissions=["loom_aware"])
-    theirs = type(session)(work.loom, work.tree.id, second, run=other.session.run_id)
+    theirs = type(session)(work.loom.caller, work.tree.id, second, run=other.session.run_id)
     assert len(session.place().others) == 1
     theirs.beat()
     assert [each.name for each in session.place().others] == [second.name, "Human"]
