@@ -154,8 +154,8 @@ class Vandal:
         """The value in place of the true one for a while; False where the database refuses it."""
         names = [column.name for column in place.table.primary_key.columns]
         key = list(place.key)
-        if self.postgres and place.column in names and isinstance(value, float):
-            # Rounded by the database, so that the row would not be found again.
+        if self.postgres and place.column in names and type(value) is not type(place.value):
+            # Converted by the database, so that the row would not be found again.
             yield False
             return
         if not self._set(place, value, key):

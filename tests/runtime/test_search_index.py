@@ -1,5 +1,6 @@
 """The index follows what is written, whoever writes, whoever dies, whatever is deleted."""
 
+import inspect
 import signal
 import subprocess
 import sys
@@ -30,9 +31,10 @@ ALL = Size(10_000, 10_000_000)
 @pytest.fixture(scope="module", autouse=True)
 def in_the_background():
     """Here the index follows by itself."""
-    open_grove.__kwdefaults__ = {**(open_grove.__kwdefaults__ or {}), "background": True}
+    opening = inspect.unwrap(open_grove)
+    opening.__kwdefaults__ = {**(opening.__kwdefaults__ or {}), "background": True}
     yield
-    open_grove.__kwdefaults__ = {**(open_grove.__kwdefaults__ or {}), "background": False}
+    opening.__kwdefaults__ = {**(opening.__kwdefaults__ or {}), "background": False}
 
 
 def count_terms(store):

@@ -9,7 +9,6 @@ from weft.commands.reply import Result
 from weft.context.tokens import EstimatorLike
 from weft.errors import WeftError
 from weft.grove.node import NodeHandle
-from weft.grove.tree import TreeHandle
 from weft.runtime.collaboration.limits import SECONDS, TOKENS, TURNS, Limits
 from weft.runtime.collaboration.resume import unfinished_run
 from weft.runtime.collaboration.run import Collaboration
@@ -22,6 +21,7 @@ from weft.runtime.generation.spending import dollars_from
 from weft.runtime.generation.stream import EventStream
 from weft.tree.agent import Agent
 from weft.tree.content import JsonValue
+from weft.tree.node import Identified
 
 if TYPE_CHECKING:
     from weft.grove.grove import Grove
@@ -135,7 +135,7 @@ class AgentHandle:
         self,
         text: str | None = None,
         *,
-        tree: TreeHandle | str,
+        tree: Identified | str,
         node: NodeHandle | str | None = None,
         **wishes: Unpack[RunWishes],
     ) -> CollaboratorRun:
@@ -146,7 +146,7 @@ class AgentHandle:
         """
         return start_run(self._grove, self.value.id, text, tree=tree, node=node, wishes=wishes)
 
-    def resume(self, *, tree: TreeHandle | str, **wishes: Unpack[RunWishes]) -> CollaboratorRun:
+    def resume(self, *, tree: Identified | str, **wishes: Unpack[RunWishes]) -> CollaboratorRun:
         """Go on with its last run in a tree, which a crash, somebody or a limit interrupted.
 
         It is asked to, under what it had said, and told how far it had come: no command is run again
@@ -156,7 +156,7 @@ class AgentHandle:
 
 
 def resume_run(
-    grove: "Grove", agent: str | None, *, tree: TreeHandle | str, wishes: RunWishes | None = None
+    grove: "Grove", agent: str | None, *, tree: Identified | str, wishes: RunWishes | None = None
 ) -> CollaboratorRun:
     """Begin where an earlier run was interrupted, and return at once."""
     left = unfinished_run(grove.caller, agent, tree if isinstance(tree, str) else tree.id)
@@ -168,7 +168,7 @@ def start_run(
     agent: str | None,
     text: str | None,
     *,
-    tree: TreeHandle | str,
+    tree: Identified | str,
     node: NodeHandle | str | None = None,
     wishes: RunWishes | None = None,
 ) -> CollaboratorRun:

@@ -10,7 +10,7 @@ import orjson
 
 from weft.context.assemble import Profile as ContextProfile
 from weft.providers.base import NO_CACHE, CacheSettings, ModelProfile, Parameters, Request
-from weft.runtime.contexts.assembler import NO_TURNS, ContextOptions, Contexts, require_no_tools
+from weft.runtime.contexts.assembler import ContextOptions, Contexts
 from weft.runtime.contexts.layers import Layers
 from weft.runtime.contexts.options import LayerOptions
 from weft.runtime.contexts.prepared_request import Prepared, keeping, record
@@ -31,7 +31,6 @@ __all__ = [
     "assemble_in_layers",
     "assemble_plainly",
     "assembled_from",
-    "choose_assembler",
     "neutral_hash",
     "options_of",
     "parameters_from_wire",
@@ -236,20 +235,3 @@ def assembled_from(ask: AssemblyInput, prepared: Prepared, *, kept: bool = True)
         cached=prepared.prediction.cached if ask.profile.prefix_cache else None,
         keep=partial(keeping, prepared) if kept else None,
     )
-
-
-def choose_assembler(ask: AssemblyInput, *, dialogue: bool) -> RequestAssembler:
-    """The one that was wished for; else layers, which are kept with their turn.
-
-    A loom-aware agent is shown the tree around it, too; and a document has no turns.
-    """
-    if ask.wishes.assembly is not None:
-        return ask.wishes.assembly
-    if ask.agent.loom_aware:
-        from weft.runtime.generation.loom_aware import assemble_loom_aware  # noqa: PLC0415 - few agents are
-
-        return assemble_loom_aware
-    if not dialogue:
-        require_no_tools(options_of(ask), NO_TURNS)
-        return assemble_plainly
-    return assemble_in_layers

@@ -1,12 +1,21 @@
-"""Requests of loom-aware agents."""
+"""Requests of loom-aware agents, and the choice of an assembler."""
 
 from dataclasses import replace
 
 from weft.runtime.contexts.agent_context import InRun, lay_out, see
+from weft.runtime.contexts.assembler import NO_TURNS, require_no_tools
 from weft.runtime.contexts.prepared_request import prepare
-from weft.runtime.generation.assembly import AssembledRequest, AssemblyInput, assembled_from, options_of
+from weft.runtime.generation.assembly import (
+    AssembledRequest,
+    AssemblyInput,
+    RequestAssembler,
+    assemble_in_layers,
+    assemble_plainly,
+    assembled_from,
+    options_of,
+)
 
-__all__ = ["assemble_in_run", "assemble_loom_aware"]
+__all__ = ["assemble_in_run", "assemble_loom_aware", "choose_assembler"]
 
 
 def assemble_loom_aware(ask: AssemblyInput) -> AssembledRequest:
@@ -32,3 +41,18 @@ def assemble_in_run(ask: AssemblyInput, run: InRun | None) -> AssembledRequest:
         manifest=found.manifest.stored(),
         tokens=found.tokens,
     )
+
+
+def choose_assembler(ask: AssemblyInput, *, dialogue: bool) -> RequestAssembler:
+    """The assembler of the options; else layers, which are stored with their turn.
+
+    A loom-aware agent also sees the tree around it; a document has no turns.
+    """
+    if ask.wishes.assembly is not None:
+        return ask.wishes.assembly
+    if ask.agent.loom_aware:
+        return assemble_loom_aware
+    if not dialogue:
+        require_no_tools(options_of(ask), NO_TURNS)
+        return assemble_plainly
+    return assemble_in_layers

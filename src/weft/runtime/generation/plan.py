@@ -18,13 +18,13 @@ from weft.runtime.generation.assembly import (
     RequestAssembler,
     assemble_in_layers,
     assemble_plainly,
-    choose_assembler,
     neutral_hash,
     options_of,
     parameters_to_wire,
     request_of,
     with_choices,
 )
+from weft.runtime.generation.loom_aware import choose_assembler
 from weft.runtime.generation.options import GenerationOptions, parameters_for
 from weft.runtime.generation.spending import (
     Spender,
