@@ -16,7 +16,12 @@ from bench.report import Section, Table, at_least, at_most, number
 from bench.scene import Scene, sample_texts
 from weft.context.assemble import Profile
 from weft.context.layers.blocks import render_item
-from weft.context.layers.conversation import Conversation, PromptContextRequest, Turn, assemble_turn
+from weft.context.layers.conversation import (
+    Conversation,
+    ConversationTurn,
+    PromptContextRequest,
+    assemble_turn,
+)
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import ContextItem, note
 from weft.context.layers.names import SEPARATOR
@@ -39,7 +44,7 @@ _HOST = "You are a patient host who answers from the notes that are attached. " 
 class _Asked(NamedTuple):
     """A request of the workload: the turns before it, and what it brings."""
 
-    before: tuple[Turn, ...]
+    before: tuple[ConversationTurn, ...]
     text: str
     items: tuple[ContextItem, ...]
     times: int = 1
@@ -194,10 +199,10 @@ def _baked(text: str, items: Sequence[ContextItem]) -> str:
 def _workload(name: str, turns: int) -> Iterator[_Asked]:
     """People keep a note attached for some turns, come back to old ones, and now and then open a new one."""
     source, texts = random.Random(7), sample_texts(97, 12_000)
-    path: tuple[Turn, ...] = ()
+    path: tuple[ConversationTurn, ...] = ()
     notes: list[ContextItem] = []
     kept: dict[str, ContextItem] = {}
-    branches: list[tuple[Turn, ...]] = []
+    branches: list[tuple[ConversationTurn, ...]] = []
     for number_ in range(turns):
         if name == "branching" and branches and source.random() < 0.2:
             path = source.choice(branches[-3:])
@@ -216,7 +221,7 @@ def _workload(name: str, turns: int) -> Iterator[_Asked]:
             f"{number_}.{index} {texts[(number_ * 7 + index) % 97][: min(4_000, int(source.lognormvariate(6.6, 0.6)))]}"
             for index in range(siblings)
         ]
-        turn = Turn(id=f"t{number_}", text=text, items=items)
+        turn = ConversationTurn(id=f"t{number_}", text=text, items=items)
         branches += [
             (*path, replace(turn, id=f"{turn.id}.{index}", answer=answer))
             for index, answer in enumerate(answers)

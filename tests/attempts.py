@@ -14,7 +14,7 @@ from weft.store.bodies import save_manifest
 from weft.store.lookup import find_agent
 from weft.store.rows import OUTCOMES
 from weft.tree.agent import Permission
-from weft.tree.attempt import Outcome, RawResponse
+from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.json_names import to_microseconds
 
 
@@ -27,7 +27,7 @@ class RecordAttempt(Editing):
     tree: str
     parent: str
     agent: str
-    outcome: Outcome
+    outcome: AttemptOutcome
     segments: Sequence[bytes]
     manifest: bytes = b"{}"
     response: RawResponse | None = None

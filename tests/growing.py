@@ -21,7 +21,7 @@ from weft.store.rows import (
     STATUSES,
     AgentRow,
     NodeRow,
-    Place,
+    PositionRow,
     TreeState,
     place_below,
     place_of_root,
@@ -240,7 +240,7 @@ class _Grower:
         self,
         key: int,
         name: tuple[str, str],
-        place: Place,
+        place: PositionRow,
         written_after: int | None,
         speaker: tuple[int, int, int],
     ) -> NodeRow:

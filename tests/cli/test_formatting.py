@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from weft.cli.formatting import ago, first_words
 from weft.cli.views import draw_tree
-from weft.runtime.views.reader import Outline
+from weft.runtime.views.reader import OutlineRow
 from weft.tree.agent import AgentType
 from weft.tree.content import Text, ToolCall
 from weft.tree.json_names import to_microseconds
@@ -35,17 +35,17 @@ def node(name: str, content: Text | ToolCall | None = None) -> Node:
     )
 
 
-def outline(parents: list[int]) -> list[Outline]:
+def outline(parents: list[int]) -> list[OutlineRow]:
     """Rows in drawing order; node n+1 hangs from the n-th entry's node."""
     below: dict[int, list[int]] = {}
     for child, parent in enumerate(parents, start=1):
         below.setdefault(parent, []).append(child)
-    rows: list[Outline] = []
+    rows: list[OutlineRow] = []
     pending = [(0, 0)]
     while pending:
         here, indent = pending.pop()
         kids = below.get(here, [])
-        rows.append(Outline(node(f"n{here}"), indent, len(kids), 0, 0))
+        rows.append(OutlineRow(node(f"n{here}"), indent, len(kids), 0, 0))
         step = 1 if len(kids) > 1 else 0
         pending.extend((kid, indent + step) for kid in reversed(kids))
     return rows

@@ -10,7 +10,7 @@ from tests.statements import statements
 import weft
 from weft.commands.scanner import scan
 from weft.context.agent_view.addendum import addendum
-from weft.context.manifest import Kind, Outcome
+from weft.context.manifest import EntryKind, Outcome
 from weft.errors import ContextLimitError
 from weft.providers.base import CacheKind
 from weft.runtime.collaboration.commands.session import session_for
@@ -211,7 +211,7 @@ def test_what_is_too_long_is_pruned_to_summaries_before_anything_is_cut(address)
         assert "Pruned: " in context.messages[-1].text
         collapsed = [entry for entry in context.manifest if entry.outcome is Outcome.COLLAPSED]
         assert nodes[2].local_id in {entry.id for entry in collapsed}
-        assert {entry.kind for entry in collapsed} == {Kind.NODE}
+        assert {entry.kind for entry in collapsed} == {EntryKind.NODE}
         with pytest.raises(ContextLimitError):
             nodes[-1].context(agent=MUSE, limit=1_500, strategy="stopAtLimit")
 
@@ -234,7 +234,7 @@ def test_the_number_of_queries_does_not_grow_with_the_tree():
             rolling = node.context(agent=MUSE, limit=3_000, strategy="rollingWindow")
             assert rolling.tokens <= 3_000
             for seen in (context, rolling):
-                levels = sum(entry.count for entry in seen.manifest if entry.kind is Kind.NODE)
+                levels = sum(entry.count for entry in seen.manifest if entry.kind is EntryKind.NODE)
                 assert levels == node.depth + 1
         assert found[1] <= found[0] + 2
 

@@ -15,7 +15,7 @@ from tests.soundness import check_file, check_sound
 from weft.errors import NotFoundError
 from weft.store import schema
 from weft.store.rows import OUTCOMES
-from weft.tree.attempt import Outcome
+from weft.tree.attempt import AttemptOutcome
 from weft.tree.node import Status
 
 SCRIPT = Path(__file__).with_name("killed.py")
@@ -60,7 +60,7 @@ def test_a_run_whose_process_is_killed_is_closed_and_none_of_its_commands_is_run
         for table in (schema.runs, schema.calls, schema.pieces, schema.leases):
             assert count(grove, table) == 0
         outcomes = [OUTCOMES[row.outcome] for row in attempts(grove)]
-        assert outcomes == [Outcome.COMPLETE, Outcome.INTERRUPTED]
+        assert outcomes == [AttemptOutcome.COMPLETE, AttemptOutcome.INTERRUPTED]
         check_sound(grove)
         found = grove.agent(MUSE).resume(tree=tree).result()
         assert found.text == "Where was I?"

@@ -34,7 +34,7 @@ from weft.store import schema
 from weft.store.rows import OUTCOMES
 from weft.testing import Gate, Reply, Scripted
 from weft.tree.agent import ALL_PERMISSIONS
-from weft.tree.attempt import Outcome
+from weft.tree.attempt import AttemptOutcome
 from weft.tree.content import Thinking
 from weft.tree.node import Role, Status
 
@@ -86,7 +86,7 @@ def test_a_run_goes_on_until_a_turn_has_no_command_and_what_was_said_is_one_repl
         results = second.messages[-1].text
         assert results.index("[result:1] → tree depth:5\n✓") < results.index('[result:2] → search "nothing"')
         rows = attempts(grove)
-        assert [OUTCOMES[row.outcome] for row in rows] == [Outcome.COMPLETE] * 2
+        assert [OUTCOMES[row.outcome] for row in rows] == [AttemptOutcome.COMPLETE] * 2
         assert all(row.request is not None and row.response is not None for row in rows)
         told = json.loads(found.reply.provenance().manifest)
         assert told["generation"]["assembly"] == "loom-aware"
@@ -336,7 +336,7 @@ def test_stopped_while_it_speaks_it_runs_nothing_and_what_was_said_is_kept(addre
             found = going.result()
         assert (found.ending, found.note, found.results) == (Ending.STOPPED, "stopped", ())
         assert (found.reply.text, found.reply.value.status) == ("One two.", Status.INTERRUPTED)
-        assert [OUTCOMES[row.outcome] for row in attempts(grove)] == [Outcome.INTERRUPTED]
+        assert [OUTCOMES[row.outcome] for row in attempts(grove)] == [AttemptOutcome.INTERRUPTED]
         assert nothing_under_way(grove)
         check_sound(grove)
 
@@ -391,7 +391,10 @@ def test_an_error_halfway_keeps_what_was_said_in_all_turns(address):
         found = run(grove, tree).result()
         assert (found.ending, found.error) == (Ending.FAILED, broken)
         assert (found.reply.text, found.reply.value.status) == ("First.\n\nSecond and", Status.INTERRUPTED)
-        assert [OUTCOMES[row.outcome] for row in attempts(grove)] == [Outcome.COMPLETE, Outcome.INTERRUPTED]
+        assert [OUTCOMES[row.outcome] for row in attempts(grove)] == [
+            AttemptOutcome.COMPLETE,
+            AttemptOutcome.INTERRUPTED,
+        ]
         assert nothing_under_way(grove)
         check_sound(grove)
 

@@ -22,71 +22,75 @@ def action(text):
 
 
 FORMS = {
-    "view a7x2": v.View("a7x2"),
-    "view a7x2 full with-annotations": v.View("a7x2", full=True, annotations=True),
-    "view branch:b3k9 as:prose": v.ViewBranch("b3k9", v.Shape.PROSE),
-    "view branch:b3k9 as:nodes": v.ViewBranch("b3k9", v.Shape.NODES),
-    "view result:3": v.ViewResult(3),
-    "list a7x2 continuations": v.List("a7x2", v.Listing.CONTINUATIONS),
-    "list a7x2 versions": v.List("a7x2", v.Listing.VERSIONS),
-    "tree": v.Tree(),
-    "tree from:a7x2 depth:3 summary": v.Tree("a7x2", 3, summary=True),
-    "switch to a7x2": v.Switch("a7x2"),
-    "switch leaf": v.Switch(v.Direction.LEAF),
-    'search "old mill"': v.Search("old mill"),
-    "help": v.Help(),
-    "help continue": v.Help("continue"),
-    "pin a7x2": v.Pin(v.NodeTarget("a7x2")),
-    'pin doc:"character notes" section:motivation': v.Pin(v.DocumentTarget("character notes", "motivation")),
-    "pin result:3": v.Pin(v.ResultTarget(3)),
-    'stash "theme" "loss"': v.Stash("theme", v.Literal("loss")),
-    'stash "theme" content-of:a7x2': v.Stash("theme", v.ContentOf("a7x2")),
-    'stash "early discussion" summary-of:r001-a7x2': v.Stash("early discussion", v.SummaryOf("r001", "a7x2")),
-    'recall "theme"': v.Recall("theme"),
-    "drop pin:r001": v.Drop(v.NodeTarget("r001")),
-    'drop stash:"theme"': v.Drop(v.StashTarget("theme")),
-    "memory": v.Memory(),
-    "memory trace": v.Memory(v.MemoryView.TRACE),
-    "memory stashed": v.Memory(v.MemoryView.STASHED),
-    'respond a7x2 "Yes." context:a7x2,b3k9 instruction:c4m2': v.Respond(
+    "view a7x2": v.ViewCommand("a7x2"),
+    "view a7x2 full with-annotations": v.ViewCommand("a7x2", full=True, annotations=True),
+    "view branch:b3k9 as:prose": v.ViewBranchCommand("b3k9", v.BranchShape.PROSE),
+    "view branch:b3k9 as:nodes": v.ViewBranchCommand("b3k9", v.BranchShape.NODES),
+    "view result:3": v.ViewResultCommand(3),
+    "list a7x2 continuations": v.ListCommand("a7x2", v.ListingKind.CONTINUATIONS),
+    "list a7x2 versions": v.ListCommand("a7x2", v.ListingKind.VERSIONS),
+    "tree": v.TreeCommand(),
+    "tree from:a7x2 depth:3 summary": v.TreeCommand("a7x2", 3, summary=True),
+    "switch to a7x2": v.SwitchCommand("a7x2"),
+    "switch leaf": v.SwitchCommand(v.SwitchDirection.LEAF),
+    'search "old mill"': v.SearchCommand("old mill"),
+    "help": v.HelpCommand(),
+    "help continue": v.HelpCommand("continue"),
+    "pin a7x2": v.PinCommand(v.NodeTarget("a7x2")),
+    'pin doc:"character notes" section:motivation': v.PinCommand(
+        v.DocumentTarget("character notes", "motivation")
+    ),
+    "pin result:3": v.PinCommand(v.ResultTarget(3)),
+    'stash "theme" "loss"': v.StashCommand("theme", v.Literal("loss")),
+    'stash "theme" content-of:a7x2': v.StashCommand("theme", v.ContentOf("a7x2")),
+    'stash "early discussion" summary-of:r001-a7x2': v.StashCommand(
+        "early discussion", v.SummaryOf("r001", "a7x2")
+    ),
+    'recall "theme"': v.RecallCommand("theme"),
+    "drop pin:r001": v.DropCommand(v.NodeTarget("r001")),
+    'drop stash:"theme"': v.DropCommand(v.StashTarget("theme")),
+    "memory": v.MemoryCommand(),
+    "memory trace": v.MemoryCommand(v.MemoryView.TRACE),
+    "memory stashed": v.MemoryCommand(v.MemoryView.STASHED),
+    'respond a7x2 "Yes." context:a7x2,b3k9 instruction:c4m2': v.RespondCommand(
         "a7x2", "Yes.", ("a7x2", "b3k9"), ("c4m2",)
     ),
-    'annotate a7x2 "hm"': v.Annotate("a7x2", "hm"),
-    'edit a7x2\' "revised content here"': v.Edit("a7x2'", "revised content here"),
-    'merge a7x2 b3k9 c4m2 "one"': v.Merge(("a7x2", "b3k9", "c4m2"), "one"),
-    'split a7x2 at:"Then"': v.Split("a7x2", "Then"),
-    "join a7x2": v.Join("a7x2"),
-    'attach a7x2 "map.png"': v.Attach("a7x2", "map.png"),
-    'link a7x2 to b3k9 note:"motif"': v.Link("a7x2", v.NodeTarget("b3k9"), "motif"),
-    'link a7x2 to doc:"notes"': v.Link("a7x2", v.DocumentTarget("notes")),
-    'link a7x2 to tree:"Other"': v.Link("a7x2", v.TreeTarget("Other")),
-    "unlink a7x2 from b3k9": v.Unlink("a7x2", v.NodeTarget("b3k9")),
-    "tag a7x2 motivation": v.Tag("a7x2", "motivation"),
-    "untag a7x2 motivation": v.Untag("a7x2", "motivation"),
-    "bookmark a7x2": v.Bookmark("a7x2"),
-    'bookmark a7x2 "storm"': v.Bookmark("a7x2", "storm"),
-    "unbookmark a7x2": v.Unbookmark("a7x2"),
-    "prune a7x2": v.Prune("a7x2"),
-    "restore a7x2": v.Restore("a7x2"),
-    "exclude a7x2": v.Exclude("a7x2"),
-    "include a7x2": v.Include("a7x2"),
-    'collapse r001-a7x2 "opening" "she arrives"': v.Collapse("r001", "a7x2", "opening", "she arrives"),
-    'expand "opening"': v.Expand("opening"),
-    "undo": v.Undo(),
-    "redo": v.Redo(),
-    "continue": v.Continue(),
-    'continue from a7x2 n:3 tokens:200 temp:0.9 stop:"#","##" using agent:"Base"': v.Continue(
+    'annotate a7x2 "hm"': v.AnnotateCommand("a7x2", "hm"),
+    'edit a7x2\' "revised content here"': v.EditCommand("a7x2'", "revised content here"),
+    'merge a7x2 b3k9 c4m2 "one"': v.MergeCommand(("a7x2", "b3k9", "c4m2"), "one"),
+    'split a7x2 at:"Then"': v.SplitCommand("a7x2", "Then"),
+    "join a7x2": v.JoinCommand("a7x2"),
+    'attach a7x2 "map.png"': v.AttachCommand("a7x2", "map.png"),
+    'link a7x2 to b3k9 note:"motif"': v.LinkCommand("a7x2", v.NodeTarget("b3k9"), "motif"),
+    'link a7x2 to doc:"notes"': v.LinkCommand("a7x2", v.DocumentTarget("notes")),
+    'link a7x2 to tree:"Other"': v.LinkCommand("a7x2", v.TreeTarget("Other")),
+    "unlink a7x2 from b3k9": v.UnlinkCommand("a7x2", v.NodeTarget("b3k9")),
+    "tag a7x2 motivation": v.TagCommand("a7x2", "motivation"),
+    "untag a7x2 motivation": v.UntagCommand("a7x2", "motivation"),
+    "bookmark a7x2": v.BookmarkCommand("a7x2"),
+    'bookmark a7x2 "storm"': v.BookmarkCommand("a7x2", "storm"),
+    "unbookmark a7x2": v.UnbookmarkCommand("a7x2"),
+    "prune a7x2": v.PruneCommand("a7x2"),
+    "restore a7x2": v.RestoreCommand("a7x2"),
+    "exclude a7x2": v.ExcludeCommand("a7x2"),
+    "include a7x2": v.IncludeCommand("a7x2"),
+    'collapse r001-a7x2 "opening" "she arrives"': v.CollapseCommand("r001", "a7x2", "opening", "she arrives"),
+    'expand "opening"': v.ExpandCommand("opening"),
+    "undo": v.UndoCommand(),
+    "redo": v.RedoCommand(),
+    "continue": v.ContinueCommand(),
+    'continue from a7x2 n:3 tokens:200 temp:0.9 stop:"#","##" using agent:"Base"': v.ContinueCommand(
         "a7x2", 3, 200, 0.9, ("#", "##"), "Base"
     ),
-    'read doc:"notes"': v.Read("notes"),
-    'read doc:"notes" summary': v.Read("notes", v.SummaryOnly()),
-    'read doc:"notes" lines:12-20': v.Read("notes", v.Lines(12, 20)),
-    'read doc:"notes" section:motivation': v.Read("notes", v.SectionOf("motivation")),
-    'write doc:"notes" append "more"': v.Write("notes", v.Append(), "more"),
-    'write doc:"notes" at:12 "more"': v.Write("notes", v.At(12), "more"),
-    'write doc:"notes" at:motivation "more"': v.Write("notes", v.At("motivation"), "more"),
-    'write doc:"notes" replace:3-4 "less"': v.Write("notes", v.Replace(v.Lines(3, 4)), "less"),
-    'write doc:"notes" replace:motivation "less"': v.Write("notes", v.Replace("motivation"), "less"),
+    'read doc:"notes"': v.ReadCommand("notes"),
+    'read doc:"notes" summary': v.ReadCommand("notes", v.SummaryOnly()),
+    'read doc:"notes" lines:12-20': v.ReadCommand("notes", v.LineSpan(12, 20)),
+    'read doc:"notes" section:motivation': v.ReadCommand("notes", v.SectionOf("motivation")),
+    'write doc:"notes" append "more"': v.WriteCommand("notes", v.AtEnd(), "more"),
+    'write doc:"notes" at:12 "more"': v.WriteCommand("notes", v.At(12), "more"),
+    'write doc:"notes" at:motivation "more"': v.WriteCommand("notes", v.At("motivation"), "more"),
+    'write doc:"notes" replace:3-4 "less"': v.WriteCommand("notes", v.Replace(v.LineSpan(3, 4)), "less"),
+    'write doc:"notes" replace:motivation "less"': v.WriteCommand("notes", v.Replace("motivation"), "less"),
 }
 
 
@@ -125,7 +129,7 @@ def test_a_command_written_in_its_canonical_form_is_read_as_the_same(text):
     ],
 )
 def test_options_stand_in_any_order(text):
-    assert action(text) == v.Continue("a7x2", 3, None, 0.5, (), "Base")
+    assert action(text) == v.ContinueCommand("a7x2", 3, None, 0.5, (), "Base")
 
 
 @covers("command.strings")
@@ -145,13 +149,13 @@ def test_options_stand_in_any_order(text):
     ],
 )
 def test_strings_in_straight_and_curly_marks(said, text):
-    assert action(f"annotate a7x2 {said}") == v.Annotate("a7x2", text)
+    assert action(f"annotate a7x2 {said}") == v.AnnotateCommand("a7x2", text)
 
 
 @covers("command.filler-ignored")
 def test_articles_node_me_and_please_are_ignored():
     for said in ("please view the node a7x2", "view me a node a7x2 please", "VIEW the a7x2!", "view [a7x2]."):
-        assert action(said) == v.View("a7x2")
+        assert action(said) == v.ViewCommand("a7x2")
 
 
 @covers("command.never-guesses")
@@ -183,7 +187,7 @@ def test_where_nothing_comes_close_nothing_is_suggested(said):
     "said", ['attach a7x2 "doc:Her Notes"', 'attach a7x2 doc:"Her Notes"', 'attach doc:"Her Notes" to a7x2']
 )
 def test_a_document_is_attached_as_it_is_named_elsewhere(said):
-    assert action(said) == v.Attach("a7x2", "doc:Her Notes")
+    assert action(said) == v.AttachCommand("a7x2", "doc:Her Notes")
 
 
 @covers("command.help", "command.synonyms")
@@ -256,8 +260,8 @@ def test_a_question_is_not_executed():
     with pytest.raises(InvalidSyntaxError) as asked:
         parse("prune a7x2?")
     assert (asked.value.message, asked.value.hint) == ("questions are not executed", "→ prune a7x2")
-    assert action("could you prune a7x2?") == v.Prune("a7x2")
-    assert action("view a7x2?") == v.View("a7x2")
+    assert action("could you prune a7x2?") == v.PruneCommand("a7x2")
+    assert action("view a7x2?") == v.ViewCommand("a7x2")
 
 
 @covers("error.fixed-messages")
@@ -283,7 +287,7 @@ def test_another_tree_needs_the_flag_and_the_hint_has_it():
         parse('tree "Other Voices" depth:2')
     assert drawn.value.hint == '→ tree depth:2 in tree:"Other Voices"'
     flagged = parse('view a7x2 in tree:"Other Voices"')
-    assert (flagged.action, flagged.tree, flagged.crosses) == (v.View("a7x2"), "Other Voices", True)
+    assert (flagged.action, flagged.tree, flagged.crosses) == (v.ViewCommand("a7x2"), "Other Voices", True)
     assert parse('search "mill" in:grove').grove
     assert not parse('link a7x2 to tree:"Other"').crosses
 
@@ -331,13 +335,13 @@ def test_words_that_could_be_ids_are_not_taken_for_some():
     ):
         with pytest.raises(InvalidSyntaxError):
             parse(said)
-    assert action("prune kbzq") == v.Prune("kbzq")
-    assert action("prune [tree]") == v.Prune("tree")
+    assert action("prune kbzq") == v.PruneCommand("kbzq")
+    assert action("prune [tree]") == v.PruneCommand("tree")
 
 
 def test_an_id_that_looks_like_a_number_with_an_ending_is_an_id():
-    assert action("view 79nd") == v.View("79nd")
-    assert action("view the 2nd result") == v.ViewResult(2)
+    assert action("view 79nd") == v.ViewCommand("79nd")
+    assert action("view the 2nd result") == v.ViewResultCommand(2)
 
 
 def test_a_slip_of_the_fingers_is_put_right_and_another_word_is_not():
@@ -484,13 +488,13 @@ def test_what_is_not_read_is_asked_about_with_the_form_in_the_hint(said, form):
 
 
 def test_a_bare_word_is_a_tag_and_a_dot_is_the_cursor():
-    assert action("tag a7x2 turning-point") == v.Tag("a7x2", "turning-point")
-    assert action("view .") == v.View(".")
-    assert action("link a7x2 to .") == v.Link("a7x2", v.NodeTarget("."))
-    assert action("continue from .") == v.Continue(".")
-    assert action("view branch:. as:nodes") == v.ViewBranch(".", v.Shape.NODES)
-    assert action("view a7x2 .") == v.View("a7x2")
-    assert action('annotate a7x2 "hm" .') == v.Annotate("a7x2", "hm")
+    assert action("tag a7x2 turning-point") == v.TagCommand("a7x2", "turning-point")
+    assert action("view .") == v.ViewCommand(".")
+    assert action("link a7x2 to .") == v.LinkCommand("a7x2", v.NodeTarget("."))
+    assert action("continue from .") == v.ContinueCommand(".")
+    assert action("view branch:. as:nodes") == v.ViewBranchCommand(".", v.BranchShape.NODES)
+    assert action("view a7x2 .") == v.ViewCommand("a7x2")
+    assert action('annotate a7x2 "hm" .') == v.AnnotateCommand("a7x2", "hm")
 
 
 @covers("command.never-guesses")
@@ -573,6 +577,6 @@ def test_what_could_mean_something_else_is_asked_about(said):
     ],
 )
 def test_a_thought_begins_for_the_parser_where_it_begins_for_the_scanner(said, text):
-    assert action(said) == v.Think(text)
+    assert action(said) == v.ThinkCommand(text)
     (found,) = scan(f"→ {said}\n→ prune a7x2\n←").commands
-    assert parse_found(found).action == v.Think(f"{text}\n→ prune a7x2".strip())
+    assert parse_found(found).action == v.ThinkCommand(f"{text}\n→ prune a7x2".strip())

@@ -64,17 +64,17 @@ def test_a_line_of_any_length_has_a_bounded_number_of_words():
         tokens_of("word " * 100_000)
     with pytest.raises(InvalidSyntaxError):
         parse("view " + "a" * 1_000_000)
-    assert parse('annotate a7x2 "' + "x" * 100_000 + '"').action == v.Annotate("a7x2", "x" * 100_000)
+    assert parse('annotate a7x2 "' + "x" * 100_000 + '"').action == v.AnnotateCommand("a7x2", "x" * 100_000)
 
 
 @given(st.text(min_size=1).filter(lambda text: text.strip()), st.text(), st.integers(1, 99))
 def test_any_text_survives_being_written_and_read(label, text, number):
     for made in (
-        v.Command("stash", v.Stash(label, v.Literal(text))),
-        v.Command("respond", v.Respond("a7x2", text, ("b3k9",))),
-        v.Command("search", v.Search(label)),
-        v.Command("continue", v.Continue("a7x2", number, stop=(label,), agent=label), tree=label),
-        v.Command("pin", v.Pin(v.DocumentTarget(label, label))),
+        v.Command("stash", v.StashCommand(label, v.Literal(text))),
+        v.Command("respond", v.RespondCommand("a7x2", text, ("b3k9",))),
+        v.Command("search", v.SearchCommand(label)),
+        v.Command("continue", v.ContinueCommand("a7x2", number, stop=(label,), agent=label), tree=label),
+        v.Command("pin", v.PinCommand(v.DocumentTarget(label, label))),
     ):
         assert parse(write_command(made)) == made
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
-from weft.commands.actions import Annotate, Think
+from weft.commands.actions import AnnotateCommand, ThinkCommand
 from weft.commands.lexer import tokens_of
 from weft.commands.parse import parse_found
 from weft.commands.scanner import ARROW, Scanner, Why, scan
@@ -171,13 +171,13 @@ def test_a_thought_is_kept_apart_and_has_no_result_to_wait_for():
     assert found.prose == "Hm.\n Well, I believe her."
     unclosed = scan("→ think about\n→ prune a7x2").commands[0]
     assert (unclosed.text, unclosed.closed) == ("about\n→ prune a7x2", False)
-    assert parse_found(unclosed).action == Think("about\n→ prune a7x2")
+    assert parse_found(unclosed).action == ThinkCommand("about\n→ prune a7x2")
 
 
 @covers("command.strings")
 def test_a_string_may_span_lines_and_its_command_ends_after_it():
     found = scan('→ annotate a7x2 "one\r\n“two” \\"\n\nthree" \n→ view b3k9').commands
-    assert parse_found(found[0]).action == Annotate("a7x2", 'one\n“two” "\n\nthree')
+    assert parse_found(found[0]).action == AnnotateCommand("a7x2", 'one\n“two” "\n\nthree')
     assert found[1].text == "view b3k9"
 
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.commands.test_parse import FORMS
 
-from weft.commands.actions import Think
+from weft.commands.actions import ThinkCommand
 from weft.commands.formatter import describe
 from weft.commands.parse import parse
 from weft.commands.reply import (
@@ -73,4 +73,4 @@ def test_actions_are_told_in_the_words_of_the_trace():
         describe(parse(text).action)[:2] for text in ("view a7x2", 'annotate b3k9 "x"', "continue from b3k9")
     ]
     assert said == [("viewed", "a7x2"), ("annotated", "b3k9"), ("continued from", "b3k9")]
-    assert describe(Think("hm")).verb == "thought"
+    assert describe(ThinkCommand("hm")).verb == "thought"

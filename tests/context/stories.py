@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from tests.context.conversations import texts
 
 from weft.context.assemble import ContextRequest, Pending
-from weft.context.select import Candidate, ExtraSource, Outline, Reason
+from weft.context.select import Candidate, ExtraSource, PathOutline, Reason
 from weft.context.settings import resolve_preferences
 from weft.context.sizes import least_of_content, tokens_of_content
 from weft.context.tokens import DEFAULT
@@ -83,7 +83,7 @@ class Story:
     def request(self, budget, *, mode=Mode.DIALOGUE, pending=None, preferences=None, **options):
         return ContextRequest(
             mode=mode,
-            outline=Outline(tail=self.rows),
+            outline=PathOutline(tail=self.rows),
             budget=budget,
             pending=pending or Pending(),
             preferences=resolve_preferences(preferences or {}),

@@ -14,9 +14,9 @@ from tests.context.stories import PICTURE, Story, chat, stories
 from tests.covers import covers
 
 from weft.context.assemble import ContextRequest, Pending, Profile, assemble, plan_context
-from weft.context.manifest import Kind, Outcome
+from weft.context.manifest import EntryKind, Outcome
 from weft.context.render import render_context
-from weft.context.select import Outline, Reason, reason_to_leave_out
+from weft.context.select import PathOutline, Reason, reason_to_leave_out
 from weft.context.sizes import tokens_of_content
 from weft.context.system import Instruction, SystemParts
 from weft.context.tokens import DEFAULT, estimator_of
@@ -147,7 +147,7 @@ def test_the_manifest_accounts_for_every_level(drawn):
     stays = [
         e
         for e in entries
-        if e.kind is Kind.NODE and e.count == 1 and e.outcome is Outcome.DROPPED and e.last is None
+        if e.kind is EntryKind.NODE and e.count == 1 and e.outcome is Outcome.DROPPED and e.last is None
     ]
     for entry in stays:
         assert entry.reason
@@ -245,7 +245,12 @@ def test_a_new_instruction_is_told_as_the_reason_for_a_changed_prefix():
     pending = Pending(instructions=(Instruction(id="I", local_id="i1", text="Rhyme."),))
     after = assemble(story.request(500, pending=pending), story.contents)
     (change,) = before.manifest.diff(after.manifest)
-    assert (change.kind, change.id, change.before, change.after) == (Kind.SOURCE, "i1", None, Outcome.KEPT)
+    assert (change.kind, change.id, change.before, change.after) == (
+        EntryKind.SOURCE,
+        "i1",
+        None,
+        Outcome.KEPT,
+    )
     assert any("changes the prefix" in entry.reason for entry in after.manifest)
 
 
@@ -296,7 +301,7 @@ def test_further_primaries_of_a_merge_stand_like_context_within_their_share():
     assert first.startswith('<reference node="x1">\nanother way')
     assert "\n[…]\n" in first
     assert first.endswith("One way.")
-    shortened = next(entry for entry in context.manifest if entry.kind is Kind.SOURCE)
+    shortened = next(entry for entry in context.manifest if entry.kind is EntryKind.SOURCE)
     assert shortened.outcome is Outcome.SHORTENED
     assert shortened.tokens < 120
 
@@ -477,14 +482,14 @@ def test_a_text_with_cjk_and_emoji_is_counted_by_character():
 def test_a_plan_over_both_ends_is_the_plan_over_the_whole():
     story = chat(400)
     whole = story.request(600, window=1_000, preferences={"truncationStep": 0.25})
-    from weft.context.fit import Stretch
+    from weft.context.fit import SkippedRange
 
     reach, on_ruler = whole.head_reach()
     assert on_ruler
     head = [row for row in story.rows if row.ruler <= reach]
     head = story.rows[: len(head) + 1]
     tail = story.rows[-40:]
-    between = Stretch(
+    between = SkippedRange(
         levels=400 - 40 - len(head),
         first=story.rows[len(head)].local_id,
         last=story.rows[-41].local_id,
@@ -495,7 +500,7 @@ def test_a_plan_over_both_ends_is_the_plan_over_the_whole():
     both = ContextRequest(
         **{
             **{name: getattr(parts, name) for name in parts.__slots__},
-            "outline": Outline(head=head, between=between, tail=tail),
+            "outline": PathOutline(head=head, between=between, tail=tail),
         }
     )
     assert assemble(both, story.contents) == assemble(whole, story.contents)
@@ -549,7 +554,7 @@ def test_an_estimator_that_says_nothing_of_short_words_does_not_silence_them():
     request = story.request(100, pending=Pending(text="So?"))
     coarse = estimator_of(lambda text: len(text) // 1_000)
     rows = [row._replace(tokens=tokens_of_content(story.contents[row.id], coarse)) for row in story.rows]
-    request = replace(request, estimator=coarse, outline=Outline(tail=rows))
+    request = replace(request, estimator=coarse, outline=PathOutline(tail=rows))
     assert assemble(request, story.contents).messages[0].text == "Hi\n\nSo?"
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.covers import covers
 
 from weft.context import fit_messages
-from weft.context.fit import Columns, Room, Rules, Sketch, Stretch, fit, head_reach
+from weft.context.fit import Columns, Room, Rules, Sketch, SkippedRange, fit, head_reach
 from weft.context.marker import Marker
 from weft.context.settings import DIALOGUE_MARKER
 from weft.context.strategy import Strategy
@@ -70,7 +70,7 @@ class Road:
         if tail - head < 1:
             return self.sketch()
         ruler = whole.ruler
-        between = Stretch(
+        between = SkippedRange(
             levels=tail - head, first=f"n{head}", last=f"n{tail - 1}", start=ruler[head], end=ruler[tail]
         )
         return Sketch(head=self.columns(0, head), between=between, tail=self.columns(tail), last_user=user)

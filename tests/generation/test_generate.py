@@ -22,12 +22,12 @@ from weft.errors import (
 )
 from weft.providers.base import FREE, ModelPrices, ModelProfile
 from weft.providers.scripted import PROFILE
-from weft.runtime.generation.spending import Period
+from weft.runtime.generation.spending import SpendingPeriod
 from weft.runtime.generation.stream import Failed, NodeCompleted, Retrying, Started, TextChunk, ThinkingChunk
 from weft.store import schema
 from weft.store.rows import OUTCOMES
 from weft.testing import Gate, Reply, Scripted
-from weft.tree.attempt import Outcome, Usage
+from weft.tree.attempt import AttemptOutcome, Usage
 from weft.tree.content import Thinking
 from weft.tree.edge import SourceRole
 from weft.tree.item import Item
@@ -42,7 +42,7 @@ def profile_with(**changes) -> ModelProfile:
     return replace(PROFILE, **changes)
 
 
-def outcomes(grove) -> list[Outcome]:
+def outcomes(grove) -> list[AttemptOutcome]:
     return [OUTCOMES[row.outcome] for row in attempts(grove)]
 
 
@@ -63,7 +63,7 @@ def test_one_request_with_n_choices_makes_n_siblings_with_all_their_evidence(add
         assert one.raw_response.startswith(b"HTTP/1.1 200")
         assert json.loads(one.manifest)["generation"]["model"] == "scripted:echo"
         assert one.value.usage.completion == 3
-        assert outcomes(grove) == [Outcome.COMPLETE]
+        assert outcomes(grove) == [AttemptOutcome.COMPLETE]
         assert count(grove, schema.calls) == count(grove, schema.pieces) == count(grove, schema.leases) == 0
         check_sound(grove)
 
@@ -80,7 +80,7 @@ def test_where_a_request_has_one_choice_n_requests_run_at_once(address):
             gate.open()
             assert [node.text for node in stream.result()] == ["Yes."] * 3
         assert [request.parameters.seed for request in model.requests] == [7, 8, 9]
-        assert outcomes(grove) == [Outcome.COMPLETE] * 3
+        assert outcomes(grove) == [AttemptOutcome.COMPLETE] * 3
         check_sound(grove)
 
 
@@ -148,7 +148,7 @@ def test_what_came_before_a_stop_is_kept_as_interrupted_with_its_wire_bytes(addr
         (kept,) = asked.children
         assert (kept.text, kept.value.status) == ("One two", Status.INTERRUPTED)
         assert kept.provenance().raw_response.endswith(b'" two"}\n')
-        assert outcomes(grove) == [Outcome.INTERRUPTED]
+        assert outcomes(grove) == [AttemptOutcome.INTERRUPTED]
         assert attempts(grove)[0].error == "stopped"
         assert asked.tree.cursor.id == kept.id
         # The place is free again at once.
@@ -179,7 +179,7 @@ def test_of_several_choices_those_that_ended_are_complete_though_another_was_cut
             ("Not so whole", Status.INTERRUPTED),
         ]
         assert [type(each) for each in kids.failures] == [ProviderError]
-        assert outcomes(grove) == [Outcome.INTERRUPTED]
+        assert outcomes(grove) == [AttemptOutcome.INTERRUPTED]
         check_sound(grove)
 
 
@@ -191,7 +191,7 @@ def test_an_error_without_a_word_makes_no_node_and_keeps_the_error_response(file
             asked.generate()
         assert asked.children == []
         (row,) = attempts(grove)
-        assert (OUTCOMES[row.outcome], row.error) == (Outcome.FAILED, "authentication: no such key")
+        assert (OUTCOMES[row.outcome], row.error) == (AttemptOutcome.FAILED, "authentication: no such key")
         assert row.response is not None
         check_sound(grove)
 
@@ -211,7 +211,7 @@ def test_a_try_that_failed_is_tried_again_and_kept_as_an_attempt_of_its_own(addr
             events = list(stream)
         assert [event.error for event in events if isinstance(event, Retrying)] == [busy]
         assert [node.text for node in asked.children] == ["Now."]
-        assert sorted(outcomes(grove)) == [Outcome.COMPLETE, Outcome.FAILED]
+        assert sorted(outcomes(grove)) == [AttemptOutcome.COMPLETE, AttemptOutcome.FAILED]
         assert {row.error for row in attempts(grove)} == {None, "server_error: overloaded"}
         assert count(grove, schema.responses) == 2
         check_sound(grove)
@@ -303,7 +303,7 @@ def test_a_node_that_was_pruned_meanwhile_gets_no_child_but_the_answer_is_kept(a
             with pytest.raises(ConflictError, match="was pruned while"):
                 stream.result()
         (row,) = attempts(grove)
-        assert OUTCOMES[row.outcome] is Outcome.FAILED
+        assert OUTCOMES[row.outcome] is AttemptOutcome.FAILED
         assert row.response is not None
         check_sound(grove)
 
@@ -380,7 +380,7 @@ def test_a_cap_on_the_grove_a_tree_or_an_agent_holds(file_address, whose):
         named = {"grove": "grove", "tree": f"tree:{tree.id}", "agent": f"agent:{grove.read.agent('Echo').id}"}
         generations = grove.generations
         # Each call comes to two cents.
-        generations.set_cap(0.05, whose=named[whose], period=Period.DAY)
+        generations.set_cap(0.05, whose=named[whose], period=SpendingPeriod.DAY)
         node.generate(max_tokens=100)
         assert generations.spent().today == 20_000
         node.generate(max_tokens=100)
@@ -390,7 +390,7 @@ def test_a_cap_on_the_grove_a_tree_or_an_agent_holds(file_address, whose):
         elsewhere = grove.plant("Elsewhere").say("Well?")
         if whose == "tree":
             elsewhere.generate(max_tokens=100)
-        generations.set_cap(None, whose=named[whose], period=Period.DAY)
+        generations.set_cap(None, whose=named[whose], period=SpendingPeriod.DAY)
         node.generate(max_tokens=200)
         check_sound(grove)
 

@@ -17,7 +17,7 @@ from weft.runtime.operations.clock import system_clock
 from weft.store import schema
 from weft.store.rows import OUTCOMES
 from weft.testing import Gate, Scripted
-from weft.tree.attempt import Outcome
+from weft.tree.attempt import AttemptOutcome
 from weft.tree.node import Status
 
 SCRIPT = Path(__file__).with_name("killed.py")
@@ -56,7 +56,7 @@ def test_a_process_killed_at_any_chunk_leaves_what_came_as_interrupted(address):
             assert (kept.text, kept.value.status) == ("".join(CHUNKS[:chunks]), Status.INTERRUPTED)
             assert kept.provenance().raw_response.endswith(f'"text":"{CHUNKS[chunks - 1]}"}}\n'.encode())
             assert b"Count to" in kept.provenance().request
-            assert {OUTCOMES[row.outcome] for row in attempts(grove)} == {Outcome.INTERRUPTED}
+            assert {OUTCOMES[row.outcome] for row in attempts(grove)} == {AttemptOutcome.INTERRUPTED}
             assert count(grove, schema.calls) == count(grove, schema.leases) == 0
             check_sound(grove)
         if not address.startswith("postgresql"):
@@ -72,7 +72,7 @@ def test_what_was_only_shown_is_never_more_than_a_beginning_and_never_finished(a
         for kept in grove.node(node).children:
             assert kept.value.status is Status.INTERRUPTED
             assert "".join(CHUNKS).startswith(kept.text)
-        assert [OUTCOMES[row.outcome] for row in attempts(grove)] == [Outcome.INTERRUPTED]
+        assert [OUTCOMES[row.outcome] for row in attempts(grove)] == [AttemptOutcome.INTERRUPTED]
         check_sound(grove)
 
 

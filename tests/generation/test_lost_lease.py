@@ -12,7 +12,7 @@ from weft.runtime.generation import run as running
 from weft.store import schema
 from weft.store.rows import OUTCOMES
 from weft.testing import Gate, Scripted
-from weft.tree.attempt import Outcome
+from weft.tree.attempt import AttemptOutcome
 from weft.tree.node import Status
 
 
@@ -37,7 +37,7 @@ def test_a_generation_whose_lease_another_took_stops_and_writes_no_node(address)
             with pytest.raises(ConflictError):
                 stream.result()
         assert asked.children == []
-        assert [OUTCOMES[row.outcome] for row in attempts(grove)] == [Outcome.FAILED]
+        assert [OUTCOMES[row.outcome] for row in attempts(grove)] == [AttemptOutcome.FAILED]
         assert count(grove, schema.calls) == 0
         assert grove.leases.holder(tree.id, asked.id) == taken
         check_sound(grove)

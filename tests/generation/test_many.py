@@ -12,7 +12,7 @@ from weft.runtime.generation.stream import TextChunk
 from weft.store import schema
 from weft.store.rows import OUTCOMES
 from weft.testing import Reply, Scripted
-from weft.tree.attempt import Outcome, Usage
+from weft.tree.attempt import AttemptOutcome, Usage
 from weft.tree.content import plain_text
 
 GENERATIONS = 50
@@ -54,7 +54,7 @@ def test_fifty_generations_at_once_lose_and_mix_nothing(address):
             ]
             assert [kid.text for kid in node.children] == expected
             assert [heard[node.text][slot] for slot in (0, 1)] == expected
-        assert {OUTCOMES[row.outcome] for row in attempts(grove)} == {Outcome.COMPLETE}
+        assert {OUTCOMES[row.outcome] for row in attempts(grove)} == {AttemptOutcome.COMPLETE}
         assert count(grove, schema.calls) == count(grove, schema.pieces) == count(grove, schema.leases) == 0
         # Everything that was said, its wire bytes and its events, for fifty at once.
         assert peak < 40_000_000

@@ -14,7 +14,7 @@ from tests.soundness import check_sound
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, ProviderError, Trouble
 from weft.providers.base import ModelPrices
 from weft.providers.scripted import PROFILE
-from weft.runtime.generation.spending import Period, expected_micros, micros_of
+from weft.runtime.generation.spending import SpendingPeriod, expected_micros, micros_of
 from weft.testing import Reply, Scripted
 from weft.tree.attempt import Usage
 from weft.tree.extract import is_extract
@@ -89,11 +89,11 @@ def test_a_cap_is_on_somebody_who_is_there(loom):
     set_cap(1, whose="agent:Echo")
     set_cap(2, whose="tree:Marie", period="day")
     assert [(cap.whose, cap.period, cap.dollars) for cap in loom.generations.caps] == [
-        (f"agent:{agent.id}", Period.TOTAL, 1),
-        (f"tree:{tree.id}", Period.DAY, 2),
+        (f"agent:{agent.id}", SpendingPeriod.TOTAL, 1),
+        (f"tree:{tree.id}", SpendingPeriod.DAY, 2),
     ]
     set_cap(None, whose=f"agent:{agent.id}")
-    set_cap(None, whose="tree:Marie", period=Period.DAY)
+    set_cap(None, whose="tree:Marie", period=SpendingPeriod.DAY)
     assert loom.generations.caps == []
     check_sound(loom)
 

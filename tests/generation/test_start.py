@@ -17,7 +17,7 @@ from weft.providers.scripted import PROFILE
 from weft.store import schema
 from weft.store.rows import OUTCOMES
 from weft.testing import Gate, Reply, Scripted
-from weft.tree.attempt import Outcome, Usage
+from weft.tree.attempt import AttemptOutcome, Usage
 
 PAID = replace(PROFILE, prices=ModelPrices(input=Decimal(10), output=Decimal(100)), local=False, choices=1)
 STARTED = ["attempts", "leases", "manifests", "calls", "spending", "bodies", "envelopes", "events"]
@@ -89,7 +89,7 @@ def test_one_that_is_interrupted_before_the_first_byte_leaves_no_running_call_an
         else:
             with pytest.raises(error):
                 interrupt()
-        assert {OUTCOMES[row.outcome] for row in attempts(grove)} == {Outcome.INTERRUPTED}
+        assert {OUTCOMES[row.outcome] for row in attempts(grove)} == {AttemptOutcome.INTERRUPTED}
         assert count(grove, schema.leases) == count(grove, schema.calls) == 0
         assert grove.generations.spent().total == 0
         assert asked.children == []
@@ -103,7 +103,7 @@ def test_an_answer_that_no_table_can_hold_leaves_no_running_call_and_no_lease(fi
         asked = grove.plant("Marie").say("Where to?")
         with pytest.raises(InvalidInputError, match="must lie between"):
             asked.generate()
-        assert [OUTCOMES[row.outcome] for row in attempts(grove)] == [Outcome.FAILED]
+        assert [OUTCOMES[row.outcome] for row in attempts(grove)] == [AttemptOutcome.FAILED]
         assert count(grove, schema.leases) == count(grove, schema.calls) == 0
         assert "Traceback" in caplog.text
         assert [kid.text for kid in asked.generate()] == ["No."]

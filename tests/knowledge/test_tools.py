@@ -12,8 +12,8 @@ from weft.context.layers.items import document, node
 from weft.errors import InvalidInputError, NotFoundError, UnavailableError
 from weft.knowledge.folder import Folder
 from weft.knowledge.notes import Mounted
-from weft.knowledge.tools.base import Arguments, Desk, Found, Tool, WebPage
-from weft.knowledge.tools.registry import GROUP, Registry, installed_tools
+from weft.knowledge.tools.base import Desk, GroveHit, Tool, ToolArguments, WebPage
+from weft.knowledge.tools.registry import GROUP, ToolRegistry, installed_tools
 from weft.knowledge.tools.tool_output import say
 from weft.tree.vault import Vault
 
@@ -54,7 +54,7 @@ def test_the_five_tools_are_found_by_their_entry_points():
     assert installed_tools().tool("localSearch").schema["required"] == ["query"]
 
 
-class Nothing(Arguments):
+class Nothing(ToolArguments):
     pass
 
 
@@ -67,7 +67,7 @@ TOLL = Tool(name="toll", description="", arguments=Nothing, run=lambda _desk, _g
     [("nowhere:tool", "ModuleNotFoundError"), ("weft.knowledge.notes:Mounted", "is not a tool 'broken'")],
 )
 def test_anyones_tool_is_one_of_them_and_a_broken_one_keeps_no_others(value, why):
-    registry = Registry(installed={"broken": EntryPoint("broken", value, GROUP)}).with_tool(TOLL)
+    registry = ToolRegistry(installed={"broken": EntryPoint("broken", value, GROUP)}).with_tool(TOLL)
     assert registry.names == ["broken", "toll"]
     assert registry.tool("toll")(Desk(now=NOW), {}).render() == "<toll>\nPay.\n</toll>"
     with pytest.raises(InvalidInputError, match=why):
@@ -106,8 +106,8 @@ def test_a_search_brings_its_instruction_its_passages_and_how_to_cite_them(notes
         desk,
         find=lambda _words, kinds, _period: (
             [
-                Found("Harbour", document("01H", "The lamp lights itself.", title="Harbour")),
-                Found("", node("a7x2", "Nobody saw the lamp but the heron at the window.", title="Marie")),
+                GroveHit("Harbour", document("01H", "The lamp lights itself.", title="Harbour")),
+                GroveHit("", node("a7x2", "Nobody saw the lamp but the heron at the window.", title="Marie")),
             ]
             if kinds == {"documents", "trees"}
             else []
@@ -156,7 +156,7 @@ def test_it_searches_where_it_is_told_to(notes):
 
     def find(words, kinds, period):
         asked.append((tuple(words), kinds, period))
-        return [Found("", node("a7x2", "lamp"))]
+        return [GroveHit("", node("a7x2", "lamp"))]
 
     desk = replace(desk, find=find)
     assert [each.id for each in run(desk, "localSearch", query="lamp", where=["vaults"]).sources] == [

@@ -12,7 +12,7 @@ from weft.runtime.contexts.agent_memory import CommandResult, begin_run, note_ac
 from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
 from weft.runtime.operations.agents import ArchiveAgent, ChangeAgent
 from weft.store import schema
-from weft.tree.attempt import Outcome, RawResponse, Usage
+from weft.tree.attempt import AttemptOutcome, RawResponse, Usage
 from weft.tree.content import Image, Mixed, Text, ToolCall
 from weft.tree.item import Item
 
@@ -70,7 +70,7 @@ def plant_dialogue(grove: weft.Grove) -> weft.grove.tree.TreeHandle:
             tree=tree.id,
             parent=asked.id,
             agent="sage",
-            outcome=Outcome.FAILED,
+            outcome=AttemptOutcome.FAILED,
             segments=[b'{"system": "Calm", ', b'"messages": []}'],
             manifest=b'{"kept": 2}',
             response=answer(b"HTTP/1.1 500 Oops\r\n\r\n", "req-2"),

@@ -16,7 +16,7 @@ from weft.provenance.ancestry import ancestry
 from weft.provenance.report import Verdict
 from weft.store import schema
 from weft.store.bodies import load_body, manifest_of, request_segments
-from weft.tree.attempt import Outcome, RawResponse
+from weft.tree.attempt import AttemptOutcome, RawResponse
 
 SEGMENTS = [b'{"system":"Calm","messages":[', b'{"role":"user"}', b"]}"]
 
@@ -27,7 +27,7 @@ def record(grove: weft.Grove, parent: weft.grove.node.NodeHandle, response: RawR
             tree=parent.value.tree_id,
             parent=parent.id,
             agent="sage",
-            outcome=Outcome.RUNNING if response is None else Outcome.COMPLETE,
+            outcome=AttemptOutcome.RUNNING if response is None else AttemptOutcome.COMPLETE,
             segments=SEGMENTS,
             manifest=b'{"kept":1}',
             response=response,
@@ -90,7 +90,7 @@ def test_an_error_response_is_kept_with_its_attempt(fresh_loom: weft.Grove) -> N
         tree=tree.id,
         parent=tree.root.id,
         agent="sage",
-        outcome=Outcome.FAILED,
+        outcome=AttemptOutcome.FAILED,
         segments=SEGMENTS,
         response=answer(b"HTTP/1.1 500\r\n\r\n"),
         error="out of luck",

@@ -1,11 +1,11 @@
 """Recorded examples put into a grove, and how recipes over one are written."""
 
 import weft
-from weft.context.collapsed_groups import Shelf
-from weft.store.records import Entry, put_entries
+from weft.context.collapsed_groups import GroupParts
+from weft.store.records import GroupDocument, put_entries
 from weft.tree.record import RecordDraft, RecordPlace, dump_document
 
-SHELVES = list(Shelf)
+SHELVES = list(GroupParts)
 
 
 def load(grove: weft.Grove, documents: dict) -> None:
@@ -28,7 +28,7 @@ def load(grove: weft.Grove, documents: dict) -> None:
 
 
 def put(grove, user, session, shelf, name, document):
-    entry = Entry(SHELVES.index(shelf), name, dump_document(document, "document"))
+    entry = GroupDocument(SHELVES.index(shelf), name, dump_document(document, "document"))
     grove.read.store.write(lambda transaction: put_entries(transaction, user or "", session, [entry]))
 
 

@@ -10,14 +10,14 @@ from tests.covers import covers
 
 from weft.context.collapsed_groups import DocumentReader
 from weft.context.filters import Registry
-from weft.context.manifest import Kind, Outcome
+from weft.context.manifest import EntryKind, Outcome
 from weft.context.recipe import decode_recipe
 from weft.context.recipe_run import follow_recipe, follow_recipe_async
 from weft.context.record_streams import DocumentRecords, RecordScope
 from weft.context.time_slices import (
     Other,
-    Segment,
-    Session,
+    RecordSession,
+    SessionSegment,
     Term,
     Topic,
     Week,
@@ -115,8 +115,8 @@ def test_a_moment_lies_in_the_week_and_term_that_it_is_promoted_to(time):
     end = week_end(time)
     assert (end - 259_200) % 604_800 == 0
     assert end - 604_800 <= time < end
-    session, week, term = reversed(wider(Segment("s", time, 1)))
-    assert (session, week) == (Session("s", time), Week(end))
+    session, week, term = reversed(wider(SessionSegment("s", time, 1)))
+    assert (session, week) == (RecordSession("s", time), Week(end))
     assert isinstance(term, Term)
     assert term.begin <= end < term.end + 1e-3
     assert term.end - term.begin == pytest.approx(365.230769 * 86_400 / 4)
@@ -355,11 +355,11 @@ def test_the_manifest_tells_sources_steps_and_messages():
     found = followed(model, promoteUpstream=True)
     entries = list(found.manifest)
     assert [(entry.kind, entry.outcome) for entry in entries] == [
-        (Kind.SOURCE, Outcome.KEPT),
-        (Kind.SOURCE, Outcome.KEPT),
-        (Kind.FILTER, Outcome.KEPT),
-        (Kind.FILTER, Outcome.DROPPED),
-        (Kind.MESSAGE, Outcome.KEPT),
+        (EntryKind.SOURCE, Outcome.KEPT),
+        (EntryKind.SOURCE, Outcome.KEPT),
+        (EntryKind.FILTER, Outcome.KEPT),
+        (EntryKind.FILTER, Outcome.DROPPED),
+        (EntryKind.MESSAGE, Outcome.KEPT),
     ]
     assert entries[0].reason == "yoj summaries of SegKala: 1"
     assert found.manifest.facts.budget == 60

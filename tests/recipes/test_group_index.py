@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
-from weft.context.collapsed_groups import GroupReader, GroupScope, Shelf, group_name
+from weft.context.collapsed_groups import GroupParts, GroupReader, GroupScope, group_name
 from weft.context.filters import apply_filters
 from weft.context.group_index import (
     BATCH,
@@ -96,7 +96,7 @@ def test_indexing_twice_is_indexing_once_and_the_last_writer_wins(first, second)
     indexed(index, *second, response="r2", now=2)
     assert index.documents == before
     names = {group_name(each["name"]) for each in second} - {""}
-    owners = index.reader.indexed(SCOPE, Shelf.GROUP_TO_RESPONSE, names)
+    owners = index.reader.indexed(SCOPE, GroupParts.GROUP_TO_RESPONSE, names)
     assert all(document["responseId"] == "r2" for document in owners.values())
     assert owners.keys() == names
 
@@ -109,7 +109,7 @@ def test_a_message_keeps_its_other_groups_and_counts_once_in_each():
         index, group("b", "1"), {"name": "c", "items": [{"type": "collapsed", "id": "9"}, None]}, now=2
     )
     assert plan.answer["indexed_messages"] == 1
-    sizes = index.reader.indexed(SCOPE, Shelf.GROUP_TO_RESPONSE, "ABC")
+    sizes = index.reader.indexed(SCOPE, GroupParts.GROUP_TO_RESPONSE, "ABC")
     assert {name: document["size"] for name, document in sizes.items()} == {"A": 3, "B": 1, "C": 2}
     found = index.reader.memberships(SCOPE, ["1", "2", "9"])
     assert {key: list(document["groups"]) for key, document in found.items()} == {"1": ["A", "B"], "2": ["A"]}
@@ -128,11 +128,11 @@ def test_groups_without_a_response_are_indexed_under_unknown():
     body = {"sessionId": "s", "groups": [group("a", "1"), group("a", 1, True), "b", None]}
     plan = plan_index(read_index_request(body), user_id=None, now=1)
     assert [(upsert.shelf, upsert.key) for upsert in plan.upserts] == [
-        (Shelf.GROUP_TO_RESPONSE, "A"),
-        (Shelf.GROUP_TO_RESPONSE, "A"),
-        (Shelf.MESSAGE_TO_GROUPS, "1"),
-        (Shelf.MESSAGE_TO_GROUPS, "true"),
-        (Shelf.RESPONSE_TO_GROUPS, "unknown"),
+        (GroupParts.GROUP_TO_RESPONSE, "A"),
+        (GroupParts.GROUP_TO_RESPONSE, "A"),
+        (GroupParts.MESSAGE_TO_GROUPS, "1"),
+        (GroupParts.MESSAGE_TO_GROUPS, "true"),
+        (GroupParts.RESPONSE_TO_GROUPS, "unknown"),
     ]
     assert plan.upserts[-1].document == {"groups": ["A", "A"], "updated_at": 1}
     assert plan.answer["indexed_groups"] == plan.answer["indexed_messages"] == 2
@@ -145,7 +145,7 @@ def test_groups_without_a_response_are_indexed_under_unknown():
 def test_a_message_in_very_many_groups_has_an_entry_for_each():
     many = [group(f"g{number}", "1") for number in range(MOST_GROUPS + 1)]
     plan, _ = indexed(MemoryIndex(), *many, group("a", "2"))
-    aside = [upsert.key for upsert in plan.upserts if upsert.shelf is Shelf.BY_MESSAGE]
+    aside = [upsert.key for upsert in plan.upserts if upsert.shelf is GroupParts.BY_MESSAGE]
     assert len(aside) == MOST_GROUPS + 1
     assert aside[0] == "1/groups/G0"
     assert plan.answer["indexed_messages"] == 2
@@ -227,12 +227,12 @@ def test_a_response_can_be_taken_out_of_the_index_again():
     kept = MemoryIndex()
     indexed(kept, group("b", "3"), response="r2", now=2)
     reader = index.reader
-    reverse = reader.indexed(SCOPE, Shelf.RESPONSE_TO_GROUPS, ["r1"]).get("r1")
+    reverse = reader.indexed(SCOPE, GroupParts.RESPONSE_TO_GROUPS, ["r1"]).get("r1")
     plan = plan_removal(
         "r1",
         reverse,
         reader.memberships(SCOPE, ["1", "2", "3"]),
-        reader.indexed(SCOPE, Shelf.GROUP_TO_RESPONSE, "AB"),
+        reader.indexed(SCOPE, GroupParts.GROUP_TO_RESPONSE, "AB"),
         SCOPE,
     )
     index.write(plan)

@@ -11,7 +11,7 @@ from tests.soundness import check_sound
 from tests.statements import statements
 
 import weft
-from weft.context.collapsed_groups import Shelf
+from weft.context.collapsed_groups import GroupParts
 from weft.context.time_slices import week_end
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.runtime.operations import collapsed_groups as operations
@@ -328,7 +328,7 @@ def test_groups_are_made_opened_and_taken_away_by_their_responses(loom, user):
         from weft.context.collapsed_groups import GroupScope
 
         scope = GroupScope(session_id="s", user_id=user)
-        owner = StoredGroups(session).shelved(scope, Shelf.GROUP_TO_RESPONSE, ["THE_FOG"])
+        owner = StoredGroups(session).shelved(scope, GroupParts.GROUP_TO_RESPONSE, ["THE_FOG"])
         assert owner["THE_FOG"]["responseId"] == "r2"
     assert loom.groups.remove("s", "r1", user=user) == {"ok": True, "removed_groups": 1}
     assert loom.groups.remove("s", "r2", user=user) == {"ok": True, "removed_groups": 2}

@@ -12,7 +12,7 @@ from weft.context.result import AssembledContext
 from weft.context.select import (
     Candidate,
     ExtraSource,
-    Outline,
+    PathOutline,
     Reason,
     reason_to_leave_out,
 )
@@ -23,7 +23,7 @@ from weft.context.tokens import estimator_of
 from weft.context.tool_pairs import tools_of
 from weft.errors import InvalidInputError, NotFoundError, WeftError
 from weft.runtime.operations.nodes import AppendHistory
-from weft.tree.attempt import Outcome, RawResponse, Usage
+from weft.tree.attempt import AttemptOutcome, RawResponse, Usage
 from weft.tree.content import (
     Image,
     Mixed,
@@ -232,7 +232,7 @@ def test_a_dialogue_read_from_both_ends_gives_what_all_of_it_gives(loom, seed):
         prefill = dice.random() < 0.3
         request = ContextRequest(
             mode=Mode.DIALOGUE,
-            outline=Outline(tail=rows, start=0),
+            outline=PathOutline(tail=rows, start=0),
             budget=budget,
             window=4 * budget or None,
             system=SystemParts(tree="Be kind.", instructions=instructions),
@@ -278,7 +278,7 @@ def test_a_document_read_from_both_ends_gives_what_all_of_it_gives(loom, seed):
     for budget, preferences in requests(dice, sum(row.tokens for row in rows) + 20):
         request = ContextRequest(
             mode=Mode.BUFFER,
-            outline=Outline(tail=rows, start=0),
+            outline=PathOutline(tail=rows, start=0),
             budget=budget,
             preferences=resolve_preferences(preferences),
         )
@@ -516,7 +516,7 @@ def test_what_providers_counted_is_learned_as_numbered_versions(fresh_loom):
                 tree=tree.id,
                 parent=tree.root.id,
                 agent="bot",
-                outcome=Outcome.COMPLETE,
+                outcome=AttemptOutcome.COMPLETE,
                 segments=[b"{}"],
                 manifest=manifest,
                 response=response,

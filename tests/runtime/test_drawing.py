@@ -14,7 +14,7 @@ import weft
 from weft.grove.node import NodeHandle
 from weft.grove.tree import TreeHandle
 from weft.runtime.views.html import AUTHOR_COLOURS, node_html, outline_html, trees_html
-from weft.runtime.views.reader import Outline
+from weft.runtime.views.reader import OutlineRow
 from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Audio, Image, Mixed, Text, Thinking, ToolCall, ToolResult
@@ -133,8 +133,8 @@ def a_node(text: str) -> Node:
     return replace(A_NODE, content=Text(text))
 
 
-def a_row(node: Node = A_NODE, *, indent: int = 0, hidden_below: int = 0) -> Outline:
-    return Outline(node, indent, 0, 0, hidden_below)
+def a_row(node: Node = A_NODE, *, indent: int = 0, hidden_below: int = 0) -> OutlineRow:
+    return OutlineRow(node, indent, 0, 0, hidden_below)
 
 
 def test_a_tree_is_drawn_as_lists_that_branch_where_it_branches(loom: weft.Grove) -> None:

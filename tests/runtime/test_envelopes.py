@@ -24,7 +24,7 @@ from weft.runtime.operations.envelopes import KeepLegacyText
 from weft.store import schema
 from weft.testing import SteppingClock
 from weft.tree.agent import Configuration
-from weft.tree.attempt import Outcome, RawResponse, Usage
+from weft.tree.attempt import AttemptOutcome, RawResponse, Usage
 from weft.tree.item import Item
 
 LONG = "Be careful. " * 500
@@ -139,7 +139,7 @@ def test_the_cached_share_is_predicted_and_compared_with_what_is_reported(tmp_pa
                 tree=desk.tree.id,
                 parent=turn.id,
                 agent=desk.agent,
-                outcome=Outcome.COMPLETE,
+                outcome=AttemptOutcome.COMPLETE,
                 segments=[b"{}"],
                 response=RawResponse(
                     body=b"{}", provider="openai", model="gpt", usage=Usage(prompt=4_000, cached_read=3_072)

@@ -21,7 +21,7 @@ from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
 from weft.runtime.events import subscription
 from weft.runtime.events.log import EventLog, read_cursor, write_cursor
 from weft.store import schema
-from weft.store.events import Place
+from weft.store.events import EventPosition
 from weft.tree.access import MemberRole
 
 
@@ -129,7 +129,10 @@ def test_a_cursor_ahead_of_the_grove_is_refused(loom):
     with loom.caller.executor.store.read() as session:
         grove = session.execute(select(schema.grove.c.ulid)).scalar_one()
     place = read_cursor(grove, told(loom).cursor)
-    for ahead in (Place(place.transaction, place.number + 1), Place(place.transaction + 10**9, 1)):
+    for ahead in (
+        EventPosition(place.transaction, place.number + 1),
+        EventPosition(place.transaction + 10**9, 1),
+    ):
         if ahead.transaction == place.transaction > 0:
             continue  # On PostgreSQL a number alone says nothing.
         with pytest.raises(InvalidInputError, match="ahead of the grove"):
@@ -139,9 +142,9 @@ def test_a_cursor_ahead_of_the_grove_is_refused(loom):
 @covers("event.opaque-cursor")
 @given(st.integers(-1, 2**63 - 1), st.integers(0, 2**63 - 1), st.data())
 def test_a_cursor_comes_back_as_it_was_and_no_letter_of_it_can_change(transaction, number, data):
-    cursor = write_cursor("01M7GTWNDWDETHQA5XXT7JZD4G", Place(transaction, number))
+    cursor = write_cursor("01M7GTWNDWDETHQA5XXT7JZD4G", EventPosition(transaction, number))
     assert len(cursor) == 36
-    assert read_cursor("01M7GTWNDWDETHQA5XXT7JZD4G", cursor) == Place(transaction, number)
+    assert read_cursor("01M7GTWNDWDETHQA5XXT7JZD4G", cursor) == EventPosition(transaction, number)
     index = data.draw(st.integers(0, 35))
     letter = data.draw(st.sampled_from([c for c in "ABCDEFxyz019-_" if c != cursor[index]]))
     with pytest.raises(InvalidInputError):

@@ -15,8 +15,8 @@ from tests.runtime.shelves import library
 
 from weft.errors import ConflictError, InvalidInputError, PermissionDeniedError, UnavailableError
 from weft.grove.grove import Grove
-from weft.knowledge.tools.registry import Registry, installed_tools
-from weft.runtime.contexts.turn_tools import MACHINE_ZONE, ToolCall, Tools
+from weft.knowledge.tools.registry import ToolRegistry, installed_tools
+from weft.runtime.contexts.turn_tools import MACHINE_ZONE, TurnToolCall, TurnTools
 from weft.runtime.generation.sent_request import Rebuilt
 from weft.runtime.operations.executor import Caller
 from weft.testing import Scripted, SteppingClock, grove
@@ -54,9 +54,9 @@ def test_what_tools_gave_stands_before_the_question_and_in_no_later_turn(desk):
     question = desk.ask("What is there?", "b.md")
     outputs = desk.grove.tools.run_all(
         [
-            ToolCall("readNote", {"path": "a.md"}),
-            ToolCall("getTimeInfo", {}),
-            ToolCall("readNote", {"path": "b.md"}),
+            TurnToolCall("readNote", {"path": "a.md"}),
+            TurnToolCall("getTimeInfo", {}),
+            TurnToolCall("readNote", {"path": "b.md"}),
         ],
         at=question,
     )
@@ -141,7 +141,7 @@ def test_what_tools_gave_is_sent_and_kept_with_its_request():
 def test_what_is_wrong_with_one_tool_keeps_no_others(desk, monkeypatch):
     monkeypatch.setenv("WEFT_WEB_SEARCH", "altavista")
     broken = {"broken": EntryPoint("broken", "nowhere:tool", "weft.tools")}
-    tools = Tools(desk.grove.caller, Registry(installed={**installed_tools()._installed, **broken}))
+    tools = TurnTools(desk.grove.caller, ToolRegistry(installed={**installed_tools()._installed, **broken}))
     off = {each.name: each.off for each in tools if each.off}
     assert list(off) == ["broken", "webSearch"]
     assert "cannot be loaded" in off["broken"]

@@ -16,7 +16,7 @@ from tests.server.served import Served
 
 import weft
 from weft.errors import UnavailableError
-from weft.server.lifecycle import Address, serve
+from weft.server.lifecycle import ServerAddress, serve
 
 
 @pytest.fixture
@@ -85,10 +85,10 @@ def test_a_port_that_is_taken_is_said_to_be(tmp_path):
 def test_the_loop_goes_on_while_the_store_is_busy(tmp_path):
     """While one request waits for the database, another is answered."""
     started, go_on = threading.Event(), threading.Event()
-    addresses: list[Address] = []
+    addresses: list[ServerAddress] = []
     ready = threading.Event()
 
-    def is_ready(address: Address) -> None:
+    def is_ready(address: ServerAddress) -> None:
         addresses.append(address)
         ready.set()
 

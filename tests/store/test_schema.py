@@ -17,7 +17,7 @@ import weft
 from weft.errors import StorageError
 from weft.runtime.transfer.doctor import examine
 from weft.store import schema
-from weft.store.health import Level
+from weft.store.health import HealthLevel
 from weft.store.migrate import HEAD
 from weft.store.sqlite_file import APPLICATION_ID
 
@@ -168,6 +168,6 @@ def test_a_grove_from_before_the_first_schema_is_refused(address, version):
         weft.open(address)
     assert "weft export" in caught.value.hint
     if not address.startswith("postgresql"):
-        assert [finding.about for finding in examine(address).findings if finding.level is Level.WRONG] == [
-            "schema"
-        ]
+        assert [
+            finding.about for finding in examine(address).findings if finding.level is HealthLevel.WRONG
+        ] == ["schema"]

@@ -14,7 +14,7 @@ from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.projects import AssignProject, ChangeProject, CreateProject
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.tree.attempt import Outcome, RawResponse, Usage
+from weft.tree.attempt import AttemptOutcome, RawResponse, Usage
 from weft.tree.content import Audio, Image, Mixed, Text, Thinking, ToolCall, ToolResult
 from weft.tree.item import Item
 from weft.tree.node import Status
@@ -57,7 +57,7 @@ def fill(grove: weft.Grove, picture: bytes = PICTURE) -> None:
                 tree=tree.id,
                 parent=tree.root.id,
                 agent="Muse",
-                outcome=Outcome.COMPLETE if answered else Outcome.FAILED,
+                outcome=AttemptOutcome.COMPLETE if answered else AttemptOutcome.FAILED,
                 segments=[b'{"role":', b'"user"}'],
                 manifest=b'{"kept":1}',
                 response=RawResponse(body=b'{"a":1}', provider="p", model="m") if answered else None,

@@ -18,24 +18,24 @@ import weft
 from weft.runtime.transfer.copy_backup import migrate_grove
 from weft.runtime.transfer.doctor import Examination, examine
 from weft.store import schema
-from weft.store.health import Level
+from weft.store.health import HealthLevel
 from weft.store.sqlite_health import has_reset_bug
 
 SMALL = b"a small picture"
 
 
-def levels(examination: Examination) -> dict[str, Level]:
+def levels(examination: Examination) -> dict[str, HealthLevel]:
     """The worst there is to say about each thing."""
-    rank = list(Level)
-    worst: dict[str, Level] = {}
+    rank = list(HealthLevel)
+    worst: dict[str, HealthLevel] = {}
     for finding in examination.findings:
-        worst[finding.about] = max(worst.get(finding.about, Level.GOOD), finding.level, key=rank.index)
+        worst[finding.about] = max(worst.get(finding.about, HealthLevel.GOOD), finding.level, key=rank.index)
     return worst
 
 
 def is_sound(examination: Examination) -> bool:
     """Except for the durability of the tests' own server, which may not wait for the disk."""
-    return all(f.level is not Level.WRONG for f in examination.findings if f.about != "durability")
+    return all(f.level is not HealthLevel.WRONG for f in examination.findings if f.about != "durability")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,9 @@ def test_a_sound_grove_is_said_to_be_sound_and_left_as_it_is(filled: str, tmp_pa
     before = state_of(tmp_path)
     examination = examine(filled)
     assert is_sound(examination), examination.findings
-    assert {level for about, level in levels(examination).items() if about != "durability"} == {Level.GOOD}
+    assert {level for about, level in levels(examination).items() if about != "durability"} == {
+        HealthLevel.GOOD
+    }
     assert {"events", "counters", "work", "clock", "blobs", "schema"} < set(levels(examination))
     assert state_of(tmp_path) == before
 
@@ -111,17 +113,17 @@ def test_a_chain_that_ends_elsewhere_is_wrong(filled: str):
     spoil(filled, schema.trees, head=b"x" * 32)
     examination = examine(filled)
     assert not examination.sound
-    assert levels(examination)["events"] is Level.WRONG
+    assert levels(examination)["events"] is HealthLevel.WRONG
 
 
 def test_a_chain_of_the_grove_that_ends_elsewhere_is_wrong(filled: str):
     spoil(filled, schema.grove, head=b"x" * 32)
-    assert levels(examine(filled))["events"] is Level.WRONG
+    assert levels(examine(filled))["events"] is HealthLevel.WRONG
 
 
 def test_counters_are_counted_and_repaired_on_request(filled: str):
     spoil(filled, schema.trees, nodes=999)
-    assert levels(examine(filled))["counters"] is Level.WRONG
+    assert levels(examine(filled))["counters"] is HealthLevel.WRONG
     examination = examine(filled, repair=True)
     assert len(examination.repaired) == 3
     assert is_sound(examination)
@@ -138,19 +140,19 @@ def test_missing_and_unused_blobs_are_told_and_only_old_ones_swept(filled: str):
         half.write_bytes(b"ha")
         for path in (blobs.path(old), half, blobs.path(used)):
             os.utime(path, (1, 1))
-    assert levels(examine(filled))["blobs"] is Level.NOTE
+    assert levels(examine(filled))["blobs"] is HealthLevel.NOTE
     examination = examine(filled, repair=True)
     assert len(examination.repaired) == 2
     assert {ref for ref, _ in blobs.all()} == {used, new}
     blobs.path(used).unlink()
     examination = examine(filled)
-    assert levels(examination)["blobs"] is Level.WRONG
+    assert levels(examination)["blobs"] is HealthLevel.WRONG
     assert any(used in (finding.hint or "") for finding in examination.findings)
 
 
 def test_a_clock_behind_what_was_written_is_told(filled: str):
     examination = examine(filled, clock=lambda: 1_000_000)
-    assert levels(examination)["clock"] is Level.WRONG
+    assert levels(examination)["clock"] is HealthLevel.WRONG
 
 
 def test_work_that_was_left_is_told(filled: str):
@@ -172,7 +174,7 @@ def test_work_that_was_left_is_told(filled: str):
     with weft.open(filled) as grove:
         grove.read.store.write(leave)
     examination = levels(examine(filled))
-    assert [examination[name] for name in ("leases", "jobs", "attempts")] == [Level.NOTE] * 3
+    assert [examination[name] for name in ("leases", "jobs", "attempts")] == [HealthLevel.NOTE] * 3
 
 
 @covers("sqlite.doctor")
@@ -196,8 +198,8 @@ def test_what_lies_beside_the_file_is_told(template: Path, tmp_path: Path):
     (tmp_path / "grove.db-journal").write_bytes(b"")
     path.chmod(0o644)
     examination = levels(examine(path))
-    assert examination["files"] is Level.WRONG
-    assert examination["rights"] is Level.NOTE
+    assert examination["files"] is HealthLevel.WRONG
+    assert examination["rights"] is HealthLevel.NOTE
     assert examine(path, repair=True).repaired == (f"removed {left.name}",)
     assert not left.exists()
 

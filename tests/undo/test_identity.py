@@ -22,7 +22,7 @@ from weft.runtime.operations.records import DeleteRecords
 from weft.runtime.operations.settings import Calibrate
 from weft.runtime.operations.trees import DeleteTree
 from weft.runtime.undo.undo import Redo, Undo
-from weft.tree.attempt import Outcome
+from weft.tree.attempt import AttemptOutcome
 from weft.tree.tree import Mode
 
 NOT_UNDOABLE = {DeleteTree, DeleteDocument, DeleteRecords, Undo, Redo} | {
@@ -101,7 +101,9 @@ def test_evidence_of_a_call_is_passed_over_and_stays(fresh_loom):
     tree = fresh_loom.plant("Marie")
     said = tree.say("Why?")
     fresh_loom.perform(
-        RecordAttempt(tree=tree.id, parent=said.id, agent="poet", outcome=Outcome.FAILED, segments=[b"{}"])
+        RecordAttempt(
+            tree=tree.id, parent=said.id, agent="poet", outcome=AttemptOutcome.FAILED, segments=[b"{}"]
+        )
     )
     assert [step.kind for step in tree.undo()] == ["append"]
     check_sound(fresh_loom)

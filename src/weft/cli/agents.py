@@ -12,8 +12,6 @@ from weft.cli.session import CliSession
 from weft.cli.text_input import read_setting
 from weft.tree.agent import AgentType, Permission
 
-__all__ = ["add_to"]
-
 _System = Annotated[str | None, typer.Option("--system", "-s", metavar="TEXT", help="Its system prompt.")]
 _Temperature = Annotated[float | None, typer.Option("--temperature")]
 _MaxTokens = Annotated[int | None, typer.Option("--max-tokens")]

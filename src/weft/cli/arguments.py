@@ -11,30 +11,6 @@ from weft.cli.output import visible
 from weft.cli.session import CliSession, options_of, settings_of
 from weft.errors import WeftError
 
-__all__ = [
-    "AgentName",
-    "Archived",
-    "ContextNodes",
-    "InstructionNodes",
-    "NodeName",
-    "Restore",
-    "SettingValues",
-    "StartingRevision",
-    "TreeName",
-    "Words",
-    "Yes",
-    "agent_option",
-    "complete_agents",
-    "complete_documents",
-    "complete_nodes",
-    "complete_places",
-    "complete_projects",
-    "complete_trees",
-    "flag",
-    "node_argument",
-    "node_option",
-]
-
 Offers = list[tuple[str, str]]
 
 _NODES = 500

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
     from weft.runtime.collaboration.run_events import RunEvent
 
-__all__ = ["add_to"]
-
 _PANEL = "Models"
 _INTERRUPTED = 130
 _SHOWN_LINES = 3

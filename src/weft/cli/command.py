@@ -14,8 +14,6 @@ from weft.cli.output import discard_output
 from weft.cli.session import CliSession, options_of, settings_of
 from weft.errors import StorageError
 
-__all__ = ["CommandGroup", "command", "group", "with_global_options"]
-
 _PANEL = "Everywhere"
 _NUMBERS: Mapping[object, str] = {int: "a whole number", float: "a number"}
 _BROKEN_PIPE = 141

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from weft.runtime.contexts.assembler import ContextWishes
     from weft.tree.content import JsonValue
 
-__all__ = ["add_to"]
-
 
 def context(
     session: CliSession,

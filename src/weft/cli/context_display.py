@@ -13,22 +13,12 @@ if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
     from weft.context.manifest import Manifest
     from weft.context.manifest_diff import Changes
-    from weft.context.manifest_view import Segment
+    from weft.context.manifest_view import WindowSegment
     from weft.context.result import AssembledContext
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
     from weft.runtime.contexts.assembler import ContextWishes
     from weft.runtime.contexts.prepared_request import Prepared
-
-__all__ = [
-    "LAYERS",
-    "LayerView",
-    "bar",
-    "draw_manifest",
-    "print_entries",
-    "show_changes",
-    "show_layers",
-]
 
 LAYERS = {
     "L1_SYSTEM": ("magenta", "█"),
@@ -96,7 +86,7 @@ def draw_manifest(session: CliSession, place: str, manifest: "Manifest") -> None
     )
 
 
-def _sums(segments: "Sequence[Segment]") -> dict[str, int]:
+def _sums(segments: "Sequence[WindowSegment]") -> dict[str, int]:
     """The tokens of each name, in the order in which names first occur."""
     sums: dict[str, int] = {}
     for each in segments:

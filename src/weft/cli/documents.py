@@ -19,8 +19,6 @@ from weft.tree.node_labels import counted
 if TYPE_CHECKING:
     from weft.grove.document import DocumentHandle
 
-__all__ = ["add_to"]
-
 _LINES = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\Z")
 _DocumentName = Annotated[
     str, typer.Argument(metavar="DOC", help="A title or id.", autocompletion=complete_documents)

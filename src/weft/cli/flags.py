@@ -11,8 +11,6 @@ from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
 from weft.tree.node_labels import counted
 
-__all__ = ["add_to"]
-
 _PANEL = "Flags"
 
 

@@ -10,20 +10,6 @@ from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
 from weft.tree.node_labels import node_marks as marks_of
 
-__all__ = [
-    "FIRST_WORDS",
-    "ago",
-    "first_words",
-    "label_of",
-    "node_marks",
-    "one_line",
-    "quoted",
-    "shortened",
-    "style_of",
-    "typable",
-    "where",
-]
-
 FIRST_WORDS = 80
 _TITLE = 40
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from weft.runtime.generation.plan import Preflight
     from weft.runtime.generation.service import Stream
 
-__all__ = ["add_to"]
-
 _PANEL = "Models"
 _INTERRUPTED = 130
 _CHAT_HELP = """\
@@ -273,7 +271,7 @@ def cap(
     ] = None,
 ) -> None:
     """Cap the spending of the grove, a tree or an agent."""
-    from weft.runtime.generation.spending import Period  # noqa: PLC0415 - loads with the grove
+    from weft.runtime.generation.spending import SpendingPeriod  # noqa: PLC0415 - loads with the grove
 
     if agent is not None and of_tree is not None:
         raise InvalidInputError("--agent and --in exclude each other", hint="set one cap for each")
@@ -283,7 +281,7 @@ def cap(
     elif of_tree is not None:
         whose = f"tree:{session.grove.tree(of_tree).id}"
     dollars = None if amount == "none" else _dollars(amount)
-    period = Period.DAY if a_day else Period.TOTAL
+    period = SpendingPeriod.DAY if a_day else SpendingPeriod.TOTAL
     session.grove.generations.set_cap(dollars, whose=whose, period=period)
     often = " per day" if a_day else ""
     message = "no cap" if dollars is None else f"at most ${dollars:f}{often}"

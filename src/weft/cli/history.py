@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
     from weft.runtime.events.log import Event
 
-__all__ = ["add_to"]
-
 _PANEL = "History"
 _PAGE = 1_000
 

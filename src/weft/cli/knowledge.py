@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
     from weft.knowledge.tools.registry import AnyTool
-    from weft.runtime.contexts.turn_tools import Offered, ToolCall
+    from weft.runtime.contexts.turn_tools import Offered, TurnToolCall
     from weft.tree.content import JsonValue
     from weft.tree.item import Item
-
-__all__ = ["ToolCalls", "add_to", "read_attachments", "tool_outputs"]
 
 _VaultName = Annotated[str, typer.Argument(metavar="VAULT", help="A name or id.")]
 ToolCalls = Annotated[
@@ -232,7 +230,7 @@ def tool_outputs(
     """The outputs of the tools named by `--tool`, for a turn at this place."""
     if not wanted:
         return ()
-    calls: list[ToolCall] = []
+    calls: list[TurnToolCall] = []
     for each in wanted:
         words = _words(each)
         if not words:
@@ -249,9 +247,9 @@ def _words(text: str) -> list[str]:
         return text.split()
 
 
-def _tool_call(session: CliSession, name: str, given: Sequence[str]) -> "ToolCall":
+def _tool_call(session: CliSession, name: str, given: Sequence[str]) -> "TurnToolCall":
     """A tool with its arguments: plain words are its first one, others are NAME=VALUE."""
-    from weft.runtime.contexts.turn_tools import ToolCall  # noqa: PLC0415 - loads with the grove
+    from weft.runtime.contexts.turn_tools import TurnToolCall  # noqa: PLC0415 - loads with the grove
 
     tool = session.grove.tools.registry.tool(name)
     names = [each.rstrip("?") for each in _arguments(tool)]
@@ -265,7 +263,7 @@ def _tool_call(session: CliSession, name: str, given: Sequence[str]) -> "ToolCal
             words.append(each)
     if words:
         arguments.setdefault(names[0] if names else "words", " ".join(words))
-    return ToolCall(name, arguments)
+    return TurnToolCall(name, arguments)
 
 
 def _value(tool: "AnyTool", name: str, text: str) -> "JsonValue":

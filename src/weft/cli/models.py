@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from weft.providers.base import ModelInfo, ModelProfile
     from weft.providers.catalog import Catalog, ModelListing
 
-__all__ = ["add_to"]
-
 _FOR_TESTS = "scripted"
 _KEY_LIMIT = 10_000
 

@@ -23,8 +23,6 @@ from weft.errors import InvalidInputError
 from weft.tree.node_labels import counted
 from weft.tree.tree import Mode
 
-__all__ = ["add_to"]
-
 _PANEL = "Writing"
 
 

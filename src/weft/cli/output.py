@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from weft.runtime.operations.clock import Clock
     from weft.tree.progress import Progress
 
-__all__ = ["Column", "Output", "Piece", "discard_output", "progress_bar", "visible", "write_error"]
-
 T = TypeVar("T")
 
 _CONTROL = {

@@ -17,8 +17,6 @@ from weft.tree.project import ProjectItem, ProjectItemKind
 if TYPE_CHECKING:
     from weft.grove.project import ProjectHandle
 
-__all__ = ["add_to"]
-
 _PREFIXES = {ProjectItemKind.DOCUMENT: "doc:", ProjectItemKind.FOLDER: "folder:", ProjectItemKind.URL: ""}
 
 _ProjectName = Annotated[

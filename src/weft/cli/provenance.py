@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from weft.provenance.report import Report
     from weft.runtime.evidence.provenance_view import Provenance, Stamp
 
-__all__ = ["add_to"]
-
 _PANEL = "Trust"
 _SHOWN = 20
 _STYLES = {"valid": "green", "invalid": "bold red", "incomplete": "yellow"}

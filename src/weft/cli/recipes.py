@@ -18,8 +18,6 @@ from weft.tree.node_labels import counted
 if TYPE_CHECKING:
     from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["add_to"]
-
 _PANEL = "Records and recipes"
 
 

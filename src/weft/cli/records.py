@@ -19,8 +19,6 @@ from weft.tree.record import draft_from_wire, record_to_wire
 if TYPE_CHECKING:
     from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["ProjectId", "SessionId", "UserId", "add_to"]
-
 _PANEL = "Records and recipes"
 _PART = 1_000
 

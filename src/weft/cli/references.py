@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
 
-__all__ = ["add_to"]
-
 _PANEL = "References"
 _PREFIXES = {TargetKind.NODE: "node", TargetKind.TREE: "tree", TargetKind.DOCUMENT: "doc"}
 _TARGET = "A node's id, tree:TITLE or doc:TITLE."

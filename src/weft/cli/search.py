@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from weft.grove.search import SearchHit
     from weft.runtime.search.results import Hits
 
-__all__ = ["add_to"]
-
 
 def search(
     session: CliSession,

@@ -17,10 +17,8 @@ from weft.tree.json_names import from_microseconds, iso
 
 if TYPE_CHECKING:
     from weft.mcp_server.http import HttpAddress
-    from weft.server.lifecycle import Address
+    from weft.server.lifecycle import ServerAddress
     from weft.tree.access import Token
-
-__all__ = ["add_to"]
 
 _PANEL = "Serving"
 _PORT = 7370
@@ -59,7 +57,7 @@ def serve(
     from weft.server.lifecycle import serve as serve_grove  # noqa: PLC0415 - fastapi takes 400 ms
     from weft.server.settings import ServerSettings  # noqa: PLC0415 - as above
 
-    def ready(address: "Address") -> None:
+    def ready(address: "ServerAddress") -> None:
         if session.out.as_json:
             session.out.json(address)
         else:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
     from weft.providers.registry import ProviderRegistry
 
-__all__ = ["HERE", "CliSession", "GlobalOptions", "Settings", "options_of", "settings_of"]
-
 HERE = "."
 """The reference to the node at the cursor."""
 

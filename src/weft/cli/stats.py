@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from weft.runtime.contexts.options import LayerWishes
     from weft.runtime.contexts.statistics import Requests, TreeStats
 
-__all__ = ["add_to"]
-
 _NARROWEST = 20
 
 

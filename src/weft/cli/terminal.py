@@ -20,17 +20,8 @@ if TYPE_CHECKING:
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
     from weft.runtime.generation.service import Stream
-    from weft.runtime.generation.stream import GenerationEvent, Slot
+    from weft.runtime.generation.stream import GenerationEvent, StreamSlot
     from weft.tree.json import JsonObject, JsonValue
-
-__all__ = [
-    "Terminal",
-    "failure_to_wire",
-    "result_to_wire",
-    "show_nodes",
-    "show_stream",
-    "starting_place",
-]
 
 _QUOTE = '"""'
 
@@ -40,7 +31,7 @@ class _StreamDisplay:
 
     def __init__(self, session: CliSession) -> None:
         self._session = session
-        self._slots: tuple[Slot, ...] = ()
+        self._slots: tuple[StreamSlot, ...] = ()
         self._waiting: dict[int, list[str]] = {}
         self._over: set[int] = set()
         self._now = 0

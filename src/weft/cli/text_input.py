@@ -19,16 +19,6 @@ from weft.tree.content import CONTENT_LIMIT
 if TYPE_CHECKING:
     from weft.tree.json import JsonValue
 
-__all__ = [
-    "STDIN",
-    "confirm",
-    "is_interactive",
-    "read_setting",
-    "read_stdin",
-    "read_text",
-    "text_given",
-]
-
 STDIN = "-"
 _BYTES_LIMIT = 4 * CONTENT_LIMIT
 """No text within the limit is longer in UTF-8."""

@@ -19,8 +19,6 @@ from weft.interop.weft_json import open_file
 from weft.tree.json_names import to_wire
 from weft.tree.node_labels import counted
 
-__all__ = ["add_to"]
-
 _PANEL = "Moving"
 _CHAT_LIMIT = 256 * 1024 * 1024
 _FILES = (".json", ".gz", ".md")

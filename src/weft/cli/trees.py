@@ -16,8 +16,6 @@ from weft.tree.node_labels import counted
 from weft.tree.reference import TargetKind
 from weft.tree.tree import Mode, Tree
 
-__all__ = ["add_to"]
-
 _PANEL = "Trees"
 
 

@@ -24,14 +24,12 @@ from weft.tree.edge import SourceRole
 from weft.tree.json_names import to_wire
 from weft.tree.node import Node
 from weft.tree.node_labels import counted
-from weft.tree.reference import Group
+from weft.tree.reference import CollapsedRange
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
-    from weft.runtime.views.reader import Outline
-
-__all__ = ["add_to", "draw_tree"]
+    from weft.runtime.views.reader import OutlineRow
 
 _BRANCH, _LAST = "├─ ", "└─ "
 _RAIL, _GAP = "│  ", "   "
@@ -86,12 +84,12 @@ def tree(
 
 
 def draw_tree(
-    outline: Sequence["Outline"],
+    outline: Sequence["OutlineRow"],
     *,
     mode: Mode,
     cursor: str,
     names: Mapping[str, str],
-    groups: Sequence[Group] = (),
+    groups: Sequence[CollapsedRange] = (),
     words: int = FIRST_WORDS,
 ) -> Iterator[list[Piece]]:
     """One line for each node: straight runs stay in their column, branches are indented."""
@@ -99,7 +97,7 @@ def draw_tree(
     collapsed = {group.first: group for group in groups if not group.expanded}
     unbegun: dict[int, int] = {}
     rails: dict[int, str] = {}
-    above: Outline | None = None
+    above: OutlineRow | None = None
     for row in outline:
         node, level = row.node, row.indent
         begins = above is not None and above.branches != 1

@@ -4,83 +4,22 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-__all__ = [
-    "Action",
-    "Annotate",
-    "Append",
-    "At",
-    "Attach",
-    "Bookmark",
-    "Collapse",
-    "Command",
-    "ContentOf",
-    "Continue",
-    "Direction",
-    "DocumentTarget",
-    "Drop",
-    "Edit",
-    "Exclude",
-    "Expand",
-    "Help",
-    "Include",
-    "Join",
-    "Lines",
-    "Link",
-    "List",
-    "Listing",
-    "Literal",
-    "Memory",
-    "MemoryView",
-    "Merge",
-    "NodeTarget",
-    "Pin",
-    "Prune",
-    "Read",
-    "Recall",
-    "Redo",
-    "Replace",
-    "Respond",
-    "Restore",
-    "ResultTarget",
-    "Search",
-    "SectionOf",
-    "Shape",
-    "Split",
-    "Stash",
-    "StashTarget",
-    "SummaryOf",
-    "SummaryOnly",
-    "Switch",
-    "Tag",
-    "Think",
-    "Tree",
-    "TreeTarget",
-    "Unbookmark",
-    "Undo",
-    "Unlink",
-    "Untag",
-    "View",
-    "ViewBranch",
-    "ViewResult",
-    "Write",
-]
 
-
-class Shape(StrEnum):
+class BranchShape(StrEnum):
     """How a branch is shown."""
 
     PROSE = "prose"
     NODES = "nodes"
 
 
-class Listing(StrEnum):
+class ListingKind(StrEnum):
     CONTINUATIONS = "continuations"
     ANNOTATIONS = "annotations"
     LINKS = "links"
     VERSIONS = "versions"
 
 
-class Direction(StrEnum):
+class SwitchDirection(StrEnum):
     NEXT = "next"
     PREVIOUS = "previous"
     PARENT = "parent"
@@ -120,60 +59,60 @@ class StashTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ViewCommand:
     node: str
     full: bool = False
     annotations: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class ViewBranch:
+class ViewBranchCommand:
     node: str
-    shape: Shape = Shape.PROSE
+    shape: BranchShape = BranchShape.PROSE
 
 
 @dataclass(frozen=True, slots=True)
-class ViewResult:
+class ViewResultCommand:
     """The whole of a result that was shown in short, or has faded."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class List:
+class ListCommand:
     node: str
-    what: Listing
+    what: ListingKind
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class TreeCommand:
     start: str | None = None
     depth: int = 5
     summary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
-    to: str | Direction
+class SwitchCommand:
+    to: str | SwitchDirection
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchCommand:
     query: str
 
 
 @dataclass(frozen=True, slots=True)
-class Think:
+class ThinkCommand:
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Help:
+class HelpCommand:
     command: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
+class PinCommand:
     target: NodeTarget | DocumentTarget | ResultTarget
 
 
@@ -194,28 +133,28 @@ class SummaryOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Stash:
+class StashCommand:
     label: str
     what: Literal | ContentOf | SummaryOf
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
+class RecallCommand:
     label: str
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class DropCommand:
     target: NodeTarget | DocumentTarget | ResultTarget | StashTarget
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryCommand:
     view: MemoryView = MemoryView.ALL
 
 
 @dataclass(frozen=True, slots=True)
-class Respond:
+class RespondCommand:
     node: str
     text: str
     context: tuple[str, ...] = ()
@@ -223,98 +162,98 @@ class Respond:
 
 
 @dataclass(frozen=True, slots=True)
-class Annotate:
+class AnnotateCommand:
     node: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class EditCommand:
     node: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class MergeCommand:
     nodes: tuple[str, ...]
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitCommand:
     node: str
     at: str
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class JoinCommand:
     node: str
 
 
 @dataclass(frozen=True, slots=True)
-class Attach:
+class AttachCommand:
     node: str
     item: str
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class LinkCommand:
     node: str
     to: NodeTarget | DocumentTarget | TreeTarget
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Unlink:
+class UnlinkCommand:
     node: str
     to: NodeTarget | DocumentTarget | TreeTarget
 
 
 @dataclass(frozen=True, slots=True)
-class Tag:
+class TagCommand:
     node: str
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Untag:
+class UntagCommand:
     node: str
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Bookmark:
+class BookmarkCommand:
     node: str
     label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Unbookmark:
+class UnbookmarkCommand:
     node: str
 
 
 @dataclass(frozen=True, slots=True)
-class Prune:
+class PruneCommand:
     node: str
 
 
 @dataclass(frozen=True, slots=True)
-class Restore:
+class RestoreCommand:
     node: str
 
 
 @dataclass(frozen=True, slots=True)
-class Exclude:
+class ExcludeCommand:
     node: str
 
 
 @dataclass(frozen=True, slots=True)
-class Include:
+class IncludeCommand:
     node: str
 
 
 @dataclass(frozen=True, slots=True)
-class Collapse:
+class CollapseCommand:
     first: str
     last: str
     name: str
@@ -322,22 +261,22 @@ class Collapse:
 
 
 @dataclass(frozen=True, slots=True)
-class Expand:
+class ExpandCommand:
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Undo:
+class UndoCommand:
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class Redo:
+class RedoCommand:
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class Continue:
+class ContinueCommand:
     start: str | None = None
     """The cursor, if not given."""
     n: int = 1
@@ -353,7 +292,7 @@ class SummaryOnly:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineSpan:
     first: int
     last: int
 
@@ -364,13 +303,13 @@ class SectionOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadCommand:
     document: str
-    part: SummaryOnly | Lines | SectionOf | None = None
+    part: SummaryOnly | LineSpan | SectionOf | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Append:
+class AtEnd:
     pass
 
 
@@ -385,36 +324,48 @@ class At:
 class Replace:
     """Lines, or a section, by the text."""
 
-    what: Lines | str
+    what: LineSpan | str
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class WriteCommand:
     document: str
-    place: Append | At | Replace
+    place: AtEnd | At | Replace
     text: str
 
 
-Looking: TypeAlias = View | ViewBranch | ViewResult | List | Tree | Switch | Search | Think | Help
-Remembering: TypeAlias = Pin | Stash | Recall | Drop | Memory
-Making: TypeAlias = Respond | Annotate | Edit | Merge | Split | Join | Attach
-Marking: TypeAlias = (
-    Link
-    | Unlink
-    | Tag
-    | Untag
-    | Bookmark
-    | Unbookmark
-    | Prune
-    | Restore
-    | Exclude
-    | Include
-    | Collapse
-    | Expand
-    | Undo
-    | Redo
+Looking: TypeAlias = (
+    ViewCommand
+    | ViewBranchCommand
+    | ViewResultCommand
+    | ListCommand
+    | TreeCommand
+    | SwitchCommand
+    | SearchCommand
+    | ThinkCommand
+    | HelpCommand
 )
-Action: TypeAlias = Looking | Remembering | Making | Marking | Continue | Read | Write
+Remembering: TypeAlias = PinCommand | StashCommand | RecallCommand | DropCommand | MemoryCommand
+Making: TypeAlias = (
+    RespondCommand | AnnotateCommand | EditCommand | MergeCommand | SplitCommand | JoinCommand | AttachCommand
+)
+Marking: TypeAlias = (
+    LinkCommand
+    | UnlinkCommand
+    | TagCommand
+    | UntagCommand
+    | BookmarkCommand
+    | UnbookmarkCommand
+    | PruneCommand
+    | RestoreCommand
+    | ExcludeCommand
+    | IncludeCommand
+    | CollapseCommand
+    | ExpandCommand
+    | UndoCommand
+    | RedoCommand
+)
+Action: TypeAlias = Looking | Remembering | Making | Marking | ContinueCommand | ReadCommand | WriteCommand
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,24 +3,22 @@
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from weft.commands.grammar import Row
+from weft.commands.grammar import CommandRow
 from weft.commands.rows import document_rows, memory_rows, node_rows, query_rows, reference_rows
 from weft.errors import PermissionDeniedError
 from weft.tree.agent import Permission
 
-__all__ = ["CATALOG", "ROWS", "refusal"]
-
-ROWS: tuple[Row, ...] = (
+ROWS: tuple[CommandRow, ...] = (
     *query_rows.ROWS,
     *memory_rows.ROWS,
     *node_rows.ROWS,
     *reference_rows.ROWS,
     *document_rows.ROWS,
 )
-CATALOG: Mapping[str, Row] = MappingProxyType({row.name: row for row in ROWS})
+CATALOG: Mapping[str, CommandRow] = MappingProxyType({row.name: row for row in ROWS})
 
 
-def refusal(row: Row, permissions: Iterable[Permission]) -> PermissionDeniedError | None:
+def refusal(row: CommandRow, permissions: Iterable[Permission]) -> PermissionDeniedError | None:
     """The refusal that an agent with these permissions would get; None if it would not be refused."""
     if row.permission in frozenset(permissions):
         return None

@@ -12,34 +12,32 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from weft.commands.catalog import ROWS
-from weft.commands.grammar import Kind, Row
-from weft.commands.vocabulary import Item, Sort
-
-__all__ = ["Ranked", "rank"]
+from weft.commands.grammar import CommandRow, SlotKind
+from weft.commands.vocabulary import Sort, VocabularyToken
 
 _LEAST = 0.2
 _KEPT = 4
 _LONGEST = 40
 _PLACEHOLDERS = {
-    Kind.NODE: "ID",
-    Kind.NODES: "ID",
-    Kind.RANGE: "ID",
-    Kind.TEXT: "TEXT",
-    Kind.NAME: "TEXT",
-    Kind.NUMBER: "NUMBER",
-    Kind.LINES: "NUMBER",
+    SlotKind.NODE: "ID",
+    SlotKind.NODES: "ID",
+    SlotKind.RANGE: "ID",
+    SlotKind.TEXT: "TEXT",
+    SlotKind.NAME: "TEXT",
+    SlotKind.NUMBER: "NUMBER",
+    SlotKind.LINES: "NUMBER",
 }
 _SORTS = {Sort.NODE: "ID", Sort.NODES: "ID", Sort.RANGE: "ID", Sort.TEXT: "TEXT", Sort.NUMBER: "NUMBER"}
 
 
-class Ranked(NamedTuple):
+class RankedCommand(NamedTuple):
     """A command that a line may mean, and how likely: 1 is certain."""
 
     name: str
     likeness: float
 
 
-def rank(items: Sequence[Item]) -> list[Ranked]:
+def rank(items: Sequence[VocabularyToken]) -> list[RankedCommand]:
     """The commands that these items may mean, the most likely first."""
     model = _trained()
     mine = model.weighted(_features([_code(item) for item in items]))
@@ -48,17 +46,17 @@ def rank(items: Sequence[Item]) -> list[Ranked]:
         likeness = sum(weight * mine[feature] for feature, weight in weights.items() if feature in mine)
         if likeness > best.get(name, _LEAST):
             best[name] = likeness
-    ranked = [Ranked(name, likeness) for name, likeness in best.items()]
+    ranked = [RankedCommand(name, likeness) for name, likeness in best.items()]
     return sorted(ranked, key=lambda each: (-each.likeness, each.name))[:_KEPT]
 
 
-def _code(item: Item) -> str:
+def _code(item: VocabularyToken) -> str:
     if item.sort is Sort.OPTION:
         return "DOC" if item.text == "doc" else f"{item.text}:"
     return _SORTS.get(item.sort, item.text)
 
 
-def _examples(row: Row) -> Iterator[list[str]]:
+def _examples(row: CommandRow) -> Iterator[list[str]]:
     """Lines that mean this command, in the words of its row."""
     verbs = [row.name, *(verb.partition("=")[0] for verb in row.verbs)]
     for form in row.variants:

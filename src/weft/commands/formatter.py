@@ -4,26 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import NamedTuple, cast
 
-from weft.commands.actions import Action, Command, Lines, Think
+from weft.commands.actions import Action, Command, LineSpan, ThinkCommand
 from weft.commands.catalog import ROWS
-from weft.commands.grammar import Form, Kind, Slot
+from weft.commands.grammar import Form, Slot, SlotKind
 from weft.commands.lexer import quote
 from weft.commands.reply import short
 
-__all__ = ["Described", "describe", "write_command"]
-
 _TARGET = 40
-_TYPES: Mapping[Kind, tuple[type, ...]] = {
-    Kind.NODE: (str,),
-    Kind.NODES: (tuple,),
-    Kind.TEXT: (str,),
-    Kind.TEXTS: (tuple,),
-    Kind.NAME: (str,),
-    Kind.NUMBER: (int,),
-    Kind.DECIMAL: (float, int),
-    Kind.LINES: (Lines,),
-    Kind.RANGE: (tuple,),
-    Kind.COMMAND: (str,),
+_TYPES: Mapping[SlotKind, tuple[type, ...]] = {
+    SlotKind.NODE: (str,),
+    SlotKind.NODES: (tuple,),
+    SlotKind.TEXT: (str,),
+    SlotKind.TEXTS: (tuple,),
+    SlotKind.NAME: (str,),
+    SlotKind.NUMBER: (int,),
+    SlotKind.DECIMAL: (float, int),
+    SlotKind.LINES: (LineSpan,),
+    SlotKind.RANGE: (tuple,),
+    SlotKind.COMMAND: (str,),
 }
 
 
@@ -36,7 +34,7 @@ def write_command(command: Command) -> str:
 
 
 def _write_action(action: Action) -> str:
-    if isinstance(action, Think):
+    if isinstance(action, ThinkCommand):
         return f"think {action.text}".rstrip()
     name, form, values = _form_of(action)
     parts = [slot.written(value) for slot, value in _given(form, action, values)]
@@ -62,7 +60,7 @@ def _fits(action: Action, slot: Slot, value: object) -> bool:
     """Whether a slot could have been given this value, or could have been left out for it."""
     if slot.optional and value == _default(action, slot.path):
         return True
-    if slot.kind is Kind.CHOICE:
+    if slot.kind is SlotKind.CHOICE:
         return value in slot.values.values()
     return type(value) in _TYPES[slot.kind]
 
@@ -97,7 +95,7 @@ class Described(NamedTuple):
 
 def describe(action: Action) -> Described:
     """The action as the trace tells it."""
-    if isinstance(action, Think):
+    if isinstance(action, ThinkCommand):
         return Described("thought", noun="")
     _, form, values = _form_of(action)
     target = _target(form, values)
@@ -107,15 +105,15 @@ def describe(action: Action) -> Described:
 
 def _target(form: Form, values: Mapping[str, object]) -> str:
     slot = next(iter(form.flat), None)
-    if slot is None or slot.kind is Kind.COMMAND or (slot.kind is Kind.CHOICE and slot.optional):
+    if slot is None or slot.kind is SlotKind.COMMAND or (slot.kind is SlotKind.CHOICE and slot.optional):
         return ""
     value = _value(slot, values)
     match slot.kind:
-        case Kind.NODE | Kind.CHOICE:
+        case SlotKind.NODE | SlotKind.CHOICE:
             return "" if value is None else str(value)
-        case Kind.NODES:
+        case SlotKind.NODES:
             return " and ".join(cast("Sequence[str]", value))
-        case Kind.TEXT | Kind.NAME:
+        case SlotKind.TEXT | SlotKind.NAME:
             text = f'"{short(str(value), _TARGET)}"'
             return f"doc:{text}" if slot.option == "doc" else text
         case _:

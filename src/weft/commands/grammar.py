@@ -11,14 +11,12 @@ from enum import Enum
 from itertools import product
 from typing import TypeAlias, cast
 
-from weft.commands.actions import Action, Lines
+from weft.commands.actions import Action, LineSpan
 from weft.commands.lexer import quote
 from weft.tree.agent import Permission
 
-__all__ = ["Either", "Form", "Kind", "Row", "Slot"]
 
-
-class Kind(Enum):
+class SlotKind(Enum):
     """What a slot takes."""
 
     NODE = "ID"
@@ -44,7 +42,7 @@ class Slot:
 
     path: str
     """The action's field; `target.title` inside of a part; two with a blank between for a range."""
-    kind: Kind
+    kind: SlotKind
     option: str = ""
     """Its name as an option. Written so unless it is `bare`."""
     also: frozenset[str] = frozenset()
@@ -91,7 +89,7 @@ class Slot:
     def shown(self) -> str:
         """The slot in a form."""
         value = self.notation or self.kind.value
-        if self.kind is Kind.CHOICE:
+        if self.kind is SlotKind.CHOICE:
             value = self.notation or "|".join(dict.fromkeys(self.first_words()))
         text = value if self.bare or not self.option else f"{self.option}:{value}"
         return f"{self.lead} {text}".lstrip()
@@ -120,23 +118,23 @@ def _joined(slot: Slot, value: object) -> str:
 
 
 def _ends(_: Slot, value: object) -> str:
-    if isinstance(value, Lines):
+    if isinstance(value, LineSpan):
         return f"{value.first}-{value.last}"
     return "-".join(cast("Sequence[str]", value))
 
 
-_WRITE: Mapping[Kind, Callable[[Slot, object], str]] = {
-    Kind.NODE: lambda _, value: str(value),
-    Kind.NODES: _joined,
-    Kind.RANGE: _ends,
-    Kind.TEXT: lambda _, value: quote(str(value)),
-    Kind.TEXTS: lambda _, value: ",".join(map(quote, cast("Sequence[str]", value))),
-    Kind.NAME: lambda _, value: quote(str(value)),
-    Kind.NUMBER: lambda _, value: str(value),
-    Kind.DECIMAL: lambda _, value: f"{value:.12g}",
-    Kind.LINES: _ends,
-    Kind.CHOICE: _word_for,
-    Kind.COMMAND: lambda _, value: str(value),
+_WRITE: Mapping[SlotKind, Callable[[Slot, object], str]] = {
+    SlotKind.NODE: lambda _, value: str(value),
+    SlotKind.NODES: _joined,
+    SlotKind.RANGE: _ends,
+    SlotKind.TEXT: lambda _, value: quote(str(value)),
+    SlotKind.TEXTS: lambda _, value: ",".join(map(quote, cast("Sequence[str]", value))),
+    SlotKind.NAME: lambda _, value: quote(str(value)),
+    SlotKind.NUMBER: lambda _, value: str(value),
+    SlotKind.DECIMAL: lambda _, value: f"{value:.12g}",
+    SlotKind.LINES: _ends,
+    SlotKind.CHOICE: _word_for,
+    SlotKind.COMMAND: lambda _, value: str(value),
 }
 
 
@@ -144,7 +142,7 @@ _WRITE: Mapping[Kind, Callable[[Slot, object], str]] = {
 class Either:
     """One of several slots, or groups of them."""
 
-    groups: tuple["Group", ...]
+    groups: tuple["SlotGroup", ...]
     lead: str = ""
     optional: bool = False
 
@@ -157,7 +155,7 @@ class Either:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SlotGroup:
     """Slots that go together, and the value that they make up."""
 
     slots: tuple[Slot, ...]
@@ -199,9 +197,9 @@ class Form:
     def variants(self) -> Iterator["Form"]:
         """The form once for every choice among its alternatives, without any."""
         ways = [
-            [Group((slot,))]
+            [SlotGroup((slot,))]
             if isinstance(slot, Slot)
-            else [*slot.groups, *([Group(())] if slot.optional else [])]
+            else [*slot.groups, *([SlotGroup(())] if slot.optional else [])]
             for slot in self.slots
         ]
         for way in product(*ways):
@@ -258,7 +256,7 @@ def _value_at(action: object, path: str) -> object:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class CommandRow:
     """One command: all that is known of it."""
 
     name: str

@@ -3,13 +3,11 @@
 from collections.abc import Iterable
 
 from weft.commands.catalog import CATALOG, ROWS, refusal
-from weft.commands.grammar import Row
+from weft.commands.grammar import CommandRow
 from weft.commands.hints import DOUBTFUL, verbs
 from weft.commands.reply import done
 from weft.errors import InvalidSyntaxError
 from weft.tree.agent import Permission
-
-__all__ = ["also_called", "help_on", "help_text"]
 
 
 def help_text(permissions: Iterable[Permission], *, crossing: bool = True) -> str:
@@ -52,7 +50,7 @@ def help_on(name: str, permissions: Iterable[Permission], *, crossing: bool = Tr
     return "\n".join(lines)
 
 
-def also_called(row: Row) -> list[str]:
+def also_called(row: CommandRow) -> list[str]:
     """The single verbs that always mean this command."""
     single = (verb.partition("=")[0] for verb in row.verbs if " " not in verb)
     return [verb for verb in single if verb not in DOUBTFUL and verbs()[(verb,)] == (row.name,)]
@@ -72,7 +70,7 @@ def _barred(form: str, *, crossing: bool) -> str:
     return " · not permitted: crossTree not enabled" if _leaves(form) and not crossing else ""
 
 
-def _forms(row: Row, *, crossing: bool) -> list[str]:
+def _forms(row: CommandRow, *, crossing: bool) -> list[str]:
     first, *rest = [
         _within(form, crossing=crossing) for form in row.notations if crossing or not _leaves(form)
     ]

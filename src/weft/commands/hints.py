@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 from weft.commands.catalog import CATALOG, ROWS
 from weft.commands.scanner import Why
-from weft.commands.vocabulary import Item, Sort
-
-__all__ = ["DOUBTFUL", "HELP", "NotRun", "forms", "near_misses", "not_run_note", "verbs"]
+from weft.commands.vocabulary import Sort, VocabularyToken
 
 HELP = "→ help shows what there is"
 _LETTERS = range(3, 21)
@@ -84,7 +82,7 @@ def near_misses(word: str) -> list[str]:
     return list(dict.fromkeys(name for each in near for name in verbs()[(each,)]))
 
 
-def doubtful(items: Sequence[Item]) -> tuple[str, tuple[str, ...]] | None:
+def doubtful(items: Sequence[VocabularyToken]) -> tuple[str, tuple[str, ...]] | None:
     """The first verb of a line that could mean several commands, and those."""
     for item in items:
         if item.sort is Sort.WORD and item.text in DOUBTFUL:

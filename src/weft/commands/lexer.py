@@ -11,23 +11,6 @@ from typing import TypeAlias
 from weft.errors import InvalidInputError, InvalidSyntaxError
 from weft.ids import normalise_reference
 
-__all__ = [
-    "CURSOR",
-    "MARKS",
-    "OPTIONS",
-    "Option",
-    "Quoted",
-    "Token",
-    "Word",
-    "as_reference",
-    "end_of_closed",
-    "quote",
-    "string_end",
-    "thought_start",
-    "tokens_of",
-    "unescaped",
-]
-
 MARKS = {'"': '"', "“": "”"}
 """What closes a string, by what opens it. A straight one may hold curly marks, and the other way round."""
 

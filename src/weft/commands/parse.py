@@ -4,21 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from weft.commands.actions import Command, Continue, Think
+from weft.commands.actions import Command, ContinueCommand, ThinkCommand
 from weft.commands.catalog import CATALOG, ROWS
-from weft.commands.classifier import Ranked, rank
+from weft.commands.classifier import RankedCommand, rank
 from weft.commands.formatter import write_command
-from weft.commands.grammar import Row, Slot
+from weft.commands.grammar import CommandRow, Slot
 from weft.commands.hints import DOUBTFUL, HELP, NotRun, doubtful, forms, near_misses, verbs
 from weft.commands.lexer import Option, Quoted, Token, Word, thought_start, tokens_of
 from weft.commands.reader import Misfit, read_form
-from weft.commands.scanner import Found, Ignored, Why, scan
+from weft.commands.scanner import Ignored, ScannedCommand, Why, scan
 from weft.commands.vocabulary import (
     FILLER,
     GUARDED,
     NUMBERS,
-    Item,
     Sort,
+    VocabularyToken,
     corrected,
     items_of,
     plain_words,
@@ -26,17 +26,6 @@ from weft.commands.vocabulary import (
 )
 from weft.errors import CrossTreeError, InvalidSyntaxError, LimitExceededError, WeftError
 from weft.tree.agent import Permission
-
-__all__ = [
-    "MOST_CONTINUATIONS",
-    "check_limits",
-    "cross_tree",
-    "known_words",
-    "parse",
-    "parse_found",
-    "parse_ignored",
-    "parse_strictly",
-]
 
 MOST_CONTINUATIONS = 10
 _POLITE = ("could you", "can you", "would you", "will you", "please")
@@ -82,8 +71,8 @@ class _Reach(NamedTuple):
 class _Candidate(NamedTuple):
     """A command that a line may mean, and what is left to be read of the line."""
 
-    row: Row
-    items: list[Item]
+    row: CommandRow
+    items: list[VocabularyToken]
     noise: frozenset[str] = frozenset()
 
 
@@ -94,10 +83,10 @@ class _Unread(NamedTuple):
     error: InvalidSyntaxError
 
 
-def parse_found(found: Found) -> Command:
+def parse_found(found: ScannedCommand) -> Command:
     """The command that a scan has found."""
     if found.think:
-        return Command("think", Think(found.text))
+        return Command("think", ThinkCommand(found.text))
     return parse(found.text)
 
 
@@ -127,7 +116,7 @@ def _is_question(text: str) -> bool:
 def _settle(text: str, *, strictly: bool = False) -> Command:
     thought = thought_start(text)
     if thought is not None:
-        return Command("think", Think(text[thought:].strip()))
+        return Command("think", ThinkCommand(text[thought:].strip()))
     tokens = tokens_of(text)
     if not tokens:
         raise InvalidSyntaxError("nothing follows the arrow", hint=HELP)
@@ -174,12 +163,14 @@ def _read(tokens: Sequence[Token], *, settles: bool) -> Command | _Unread:
     return command or _Unread(kept, _which(items, misfits, ranked))
 
 
-def _settled(items: Sequence[Item], ranked: Sequence[Ranked], reach: _Reach) -> Command | None:
+def _settled(
+    items: Sequence[VocabularyToken], ranked: Sequence[RankedCommand], reach: _Reach
+) -> Command | None:
     """The reading of the most likely command, if it consumes every item and the next reading is far behind."""
     unsure = doubtful(items)
     if unsure is not None and unsure[0] == items[0].text:
         return None
-    readings: list[tuple[Ranked, Command]] = []
+    readings: list[tuple[RankedCommand, Command]] = []
     for each in ranked:
         spoken = _spoken(CATALOG[each.name], items)
         command = None if spoken is None else _read_row(spoken, Misfit(), reach)
@@ -201,7 +192,7 @@ def _read_row(candidate: _Candidate, misfit: Misfit, reach: _Reach) -> Command |
     return None
 
 
-def _spoken(row: Row, items: Sequence[Item]) -> _Candidate | None:
+def _spoken(row: CommandRow, items: Sequence[VocabularyToken]) -> _Candidate | None:
     """A command that only looks, spoken of in other words than its verbs: all must be words of its row."""
     own = (
         row.vocabulary | row.listed | {word for verb in row.verbs for word in verb.partition("=")[0].split()}
@@ -213,7 +204,7 @@ def _spoken(row: Row, items: Sequence[Item]) -> _Candidate | None:
     return _Candidate(row, kept, (own | _QUESTION) - GUARDED)
 
 
-def _verb_first(items: Sequence[Item]) -> list[Item]:
+def _verb_first(items: Sequence[VocabularyToken]) -> list[VocabularyToken]:
     """`agent:"…" continue`: options before the verb go to the end."""
     ahead = 0
     while ahead < len(items) - 1 and items[ahead].sort is Sort.OPTION:
@@ -221,7 +212,7 @@ def _verb_first(items: Sequence[Item]) -> list[Item]:
     return [*items[ahead:], *items[:ahead]]
 
 
-def _candidates(items: Sequence[Item]) -> Iterator[_Candidate]:
+def _candidates(items: Sequence[VocabularyToken]) -> Iterator[_Candidate]:
     """Every command that the words of a line may mean: by its verb, or by a general verb and a noun."""
     line = [item.text if item.sort is Sort.WORD else "" for item in items]
     by_verb = list(_by_verb(items, line))
@@ -229,7 +220,7 @@ def _candidates(items: Sequence[Item]) -> Iterator[_Candidate]:
     yield from _by_noun(items, line)
 
 
-def _by_verb(items: Sequence[Item], line: Sequence[str]) -> Iterator[_Candidate]:
+def _by_verb(items: Sequence[VocabularyToken], line: Sequence[str]) -> Iterator[_Candidate]:
     if not line or not line[0]:
         return
     for verb, names in _verbs_from(line[0]):
@@ -252,7 +243,9 @@ def _verbs_from(word: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     return _by_first_word().get(word, [])
 
 
-def _without_verb(items: Sequence[Item], line: Sequence[str], verb: tuple[str, ...]) -> list[Item] | None:
+def _without_verb(
+    items: Sequence[VocabularyToken], line: Sequence[str], verb: tuple[str, ...]
+) -> list[VocabularyToken] | None:
     """What is left of a line without its verb: its first word here, the others right after or further on."""
     others = list(verb[1:])
     if not others:
@@ -263,17 +256,17 @@ def _without_verb(items: Sequence[Item], line: Sequence[str], verb: tuple[str, .
     return None
 
 
-def _brought(row: Row, verb: tuple[str, ...]) -> list[Item]:
+def _brought(row: CommandRow, verb: tuple[str, ...]) -> list[VocabularyToken]:
     """The words that a verb brings with it: `unpin` is `drop pin`."""
     said = " ".join(verb)
     for each in row.verbs:
         name, _, brought = each.partition("=")
         if name == said:
-            return [Item(Sort.WORD, word, word) for word in brought.split()]
+            return [VocabularyToken(Sort.WORD, word, word) for word in brought.split()]
     return []
 
 
-def _by_noun(items: Sequence[Item], line: Sequence[str]) -> Iterator[_Candidate]:
+def _by_noun(items: Sequence[VocabularyToken], line: Sequence[str]) -> Iterator[_Candidate]:
     for row in ROWS:
         for general, nouns in ((_makes(row, items), row.made), (_removes(line), row.removed)):
             place = _noun_place(line, nouns)
@@ -297,7 +290,7 @@ def _names_object(line: Sequence[str], verb: int, noun: int) -> bool:
     return _MADE_INSIDE.issuperset(line[verb:noun])
 
 
-def _makes(row: Row, items: Sequence[Item]) -> frozenset[tuple[str, ...]]:
+def _makes(row: CommandRow, items: Sequence[VocabularyToken]) -> frozenset[tuple[str, ...]]:
     """The general verbs that make something here; `give a7x2 a star` does, `give me the link` does not."""
     if row.permission is Permission.LOOM_GENERATE:
         return _MAKE | _ASK_FOR
@@ -310,7 +303,7 @@ def _removes(line: Sequence[str]) -> frozenset[tuple[str, ...]]:
     return _REMOVE | {("take",)} if {"off", "away"} & set(line) else _REMOVE
 
 
-def _comes_first(items: Sequence[Item], place: int) -> bool:
+def _comes_first(items: Sequence[VocabularyToken], place: int) -> bool:
     """`the links of a7x2` and `a7x2's links` ask for links; `view a7x2 annotations` may ask for either."""
     value = next((index for index, item in enumerate(items) if item.sort is not Sort.WORD), len(items))
     return place < value or items[value].owner or items[0].sort is Sort.NODE or items[0].text in _QUESTION
@@ -325,7 +318,9 @@ def _general_verb(line: Sequence[str], general: frozenset[tuple[str, ...]]) -> i
     return next((size for size in range(_LONGEST_VERB, 0, -1) if tuple(line[:size]) in general), 0)
 
 
-def _without_noun(items: Sequence[Item], verb: int, noun: int, *, keeps: bool) -> list[Item]:
+def _without_noun(
+    items: Sequence[VocabularyToken], verb: int, noun: int, *, keeps: bool
+) -> list[VocabularyToken]:
     return [item for place, item in enumerate(items) if place >= verb and (keeps or place != noun)]
 
 
@@ -389,7 +384,7 @@ def _is_word(token: Token, *texts: str) -> bool:
 
 def check_limits(command: Command) -> None:
     """Refuse what is more than one request may ask for. The permission is checked before this."""
-    if isinstance(command.action, Continue) and command.action.n > MOST_CONTINUATIONS:
+    if isinstance(command.action, ContinueCommand) and command.action.n > MOST_CONTINUATIONS:
         raise LimitExceededError(
             f"max continuations per request is {MOST_CONTINUATIONS}",
             hint=f"use n:{MOST_CONTINUATIONS} or less",
@@ -453,7 +448,7 @@ def _reaching(command: Command, reach: _Reach) -> Command:
 
 
 def _which(
-    items: Sequence[Item], misfits: Mapping[str, Misfit], ranked: Sequence[Ranked]
+    items: Sequence[VocabularyToken], misfits: Mapping[str, Misfit], ranked: Sequence[RankedCommand]
 ) -> InvalidSyntaxError:
     """Ask which was meant, with the forms that come closest."""
     unsure = doubtful(items)
@@ -496,7 +491,7 @@ def _not_run(text: str, why: Why) -> NotRun | None:
         meant = parse_strictly(commands[0].text)
     except WeftError:
         return None
-    if isinstance(meant.action, Think):
+    if isinstance(meant.action, ThinkCommand):
         return None
     line = " ".join(write_command(meant).split())
     return NotRun(line if len(line) <= _ABOUT else f"{line[: _ABOUT - 1]}…", why)

@@ -4,12 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from weft.commands.actions import Action, Lines
-from weft.commands.grammar import Form, Kind, Slot
+from weft.commands.actions import Action, LineSpan
+from weft.commands.grammar import Form, Slot, SlotKind
 from weft.commands.lexer import Option, as_reference
-from weft.commands.vocabulary import FILLER, GUARDED, NUMBERS, Item, Sort, ordinal, range_of, words
-
-__all__ = ["Misfit", "read_form"]
+from weft.commands.vocabulary import FILLER, GUARDED, NUMBERS, Sort, VocabularyToken, ordinal, range_of, words
 
 _MOST_STEPS = 4_000
 _MANY = 10**18
@@ -37,7 +35,7 @@ class _Unfit(Exception):  # noqa: N818 - no failure: one reading of several does
 
 def read_form(
     form: Form,
-    items: Sequence[Item],
+    items: Sequence[VocabularyToken],
     noise: frozenset[str],
     commands: Mapping[tuple[str, ...], Sequence[str]],
     misfit: Misfit,
@@ -54,7 +52,7 @@ class _Reader:
     def __init__(
         self,
         slots: Sequence[Slot],
-        items: Sequence[Item],
+        items: Sequence[VocabularyToken],
         noise: frozenset[str],
         commands: Mapping[tuple[str, ...], Sequence[str]],
         misfit: Misfit,
@@ -71,7 +69,7 @@ class _Reader:
         if place == len(self._items):
             return self._result(filled)
         item = self._items[place]
-        blocked: set[Kind] = set()
+        blocked: set[SlotKind] = set()
         for index, slot in enumerate(self._slots):
             if index in filled:
                 continue
@@ -141,7 +139,7 @@ class _Reader:
         return place
 
 
-def _called(item: Item) -> str:
+def _called(item: VocabularyToken) -> str:
     if item.option is not None:
         return f"{item.text}:"
     return repr((item.raw or item.text)[:40])
@@ -164,7 +162,11 @@ class _Value:
     """The value of one slot at one place."""
 
     def __init__(
-        self, slot: Slot, items: Sequence[Item], place: int, commands: Mapping[tuple[str, ...], Sequence[str]]
+        self,
+        slot: Slot,
+        items: Sequence[VocabularyToken],
+        place: int,
+        commands: Mapping[tuple[str, ...], Sequence[str]],
     ) -> None:
         self.slot, self.items, self.place, self.item = slot, items, place, items[place]
         self.commands = commands
@@ -282,7 +284,7 @@ class _Value:
         return self._one(names[0] if names else None)
 
 
-def _count(item: Item) -> int | None:
+def _count(item: VocabularyToken) -> int | None:
     if item.sort is Sort.NUMBER or (item.sort is Sort.NODE and item.text.isdecimal()):
         return int(item.text[:_DIGITS])
     return NUMBERS.get(item.text) if item.sort is Sort.WORD else None
@@ -367,14 +369,14 @@ def _decimal(value: str) -> float:
     return number
 
 
-def _lines(value: str) -> Lines:
+def _lines(value: str) -> LineSpan:
     first, _, last = value.partition("-")
     last = last or first
     if not (first.isdecimal() and last.isdecimal() and len(first) < 10 and len(last) < 10):
         raise _Unfit("lines are numbers such as 12-20")
     if not 1 <= int(first) <= int(last):
         raise _Unfit("lines count from 1, the first before the last")
-    return Lines(int(first), int(last))
+    return LineSpan(int(first), int(last))
 
 
 def _option_lines(slot: Slot, option: Option) -> object:
@@ -395,16 +397,16 @@ def _option_choice(slot: Slot, option: Option) -> object:
     return slot.values[value]
 
 
-_OPTION: Mapping[Kind, Callable[[Slot, Option], object]] = {
-    Kind.NODE: _option_node,
-    Kind.NODES: _option_nodes,
-    Kind.RANGE: _option_range,
-    Kind.TEXT: _option_text,
-    Kind.TEXTS: _option_texts,
-    Kind.NAME: _option_text,
-    Kind.NUMBER: _option_number,
-    Kind.DECIMAL: lambda slot, option: _decimal(_single(slot, option) or ""),
-    Kind.LINES: _option_lines,
-    Kind.CHOICE: _option_choice,
-    Kind.COMMAND: lambda _slot, _option: None,
+_OPTION: Mapping[SlotKind, Callable[[Slot, Option], object]] = {
+    SlotKind.NODE: _option_node,
+    SlotKind.NODES: _option_nodes,
+    SlotKind.RANGE: _option_range,
+    SlotKind.TEXT: _option_text,
+    SlotKind.TEXTS: _option_texts,
+    SlotKind.NAME: _option_text,
+    SlotKind.NUMBER: _option_number,
+    SlotKind.DECIMAL: lambda slot, option: _decimal(_single(slot, option) or ""),
+    SlotKind.LINES: _option_lines,
+    SlotKind.CHOICE: _option_choice,
+    SlotKind.COMMAND: lambda _slot, _option: None,
 }

@@ -17,8 +17,6 @@ from typing import NamedTuple
 
 from weft.commands.lexer import end_of_closed, string_end, thought_start
 
-__all__ = ["ARROW", "BACK", "Found", "Ignored", "Scan", "Scanner", "Span", "Why", "arrow_lines", "scan"]
-
 ARROW, BACK = "→", "←"
 _BLANKS = re.compile("[ \t\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]*")
 _FENCE = re.compile(r"([ \t]*+(?:(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])[ \t]*+){0,32}+)(`{3,}+|~{3,}+)(.*)")
@@ -77,7 +75,7 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ScannedCommand:
     """One command and its exact range."""
 
     span: Span
@@ -101,7 +99,7 @@ class Ignored:
 class Scan:
     """What an output holds, as far as it counts."""
 
-    commands: tuple[Found, ...]
+    commands: tuple[ScannedCommand, ...]
     """In order; what follows the cut is not among them."""
     prose: str
     """The words outside of commands, up to the cut."""
@@ -112,12 +110,12 @@ class Scan:
     ignored: tuple[Ignored, ...]
 
     @property
-    def batch(self) -> tuple[Found, ...]:
+    def batch(self) -> tuple[ScannedCommand, ...]:
         """The commands to be answered, in order. Thoughts are not."""
         return tuple(found for found in self.commands if not found.think)
 
     @property
-    def thoughts(self) -> tuple[Found, ...]:
+    def thoughts(self) -> tuple[ScannedCommand, ...]:
         return tuple(found for found in self.commands if found.think)
 
 
@@ -159,7 +157,7 @@ class Scanner:
         self.work = 0
         """How many characters were looked at: never more than a few times the input."""
         self._byte_cut: int | None = None
-        self._commands: list[Found] = []
+        self._commands: list[ScannedCommand] = []
         self._ignored: list[Ignored] = []
         self._prose: list[str] = []
         self._pending: list[str] = []
@@ -193,7 +191,7 @@ class Scanner:
             self.feed(given)
             self.news()
 
-    def feed(self, chunk: str) -> tuple[Found, ...]:
+    def feed(self, chunk: str) -> tuple[ScannedCommand, ...]:
         """Take the next piece of the output; get the commands that it completes."""
         before = len(self._commands)
         if self.cut is not None or not chunk:
@@ -426,7 +424,7 @@ class Scanner:
         if not opened.own:
             return
         span = Span(opened.start, end, opened.byte_start, byte_end)
-        self._commands.append(Found(span, "\n".join(opened.parts).strip(), opened.think, closed))
+        self._commands.append(ScannedCommand(span, "\n".join(opened.parts).strip(), opened.think, closed))
         # A thought has no result, so what follows it was not written without one.
         self._answerable = self._answerable or not opened.think
 

@@ -8,20 +8,6 @@ from enum import Enum
 from weft.commands.lexer import CURSOR, Option, Quoted, Token, Word, as_reference
 from weft.ids import COMMAND_WORDS, LOCAL_ID_LIMIT
 
-__all__ = [
-    "FILLER",
-    "GUARDED",
-    "NUMBERS",
-    "Item",
-    "Sort",
-    "corrected",
-    "is_typo",
-    "items_of",
-    "plain_words",
-    "range_of",
-    "words",
-]
-
 
 def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -102,7 +88,7 @@ class Sort(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class VocabularyToken:
     """A token with its sort."""
 
     sort: Sort
@@ -128,9 +114,9 @@ _SAYING = {("by", "saying"), ("that", "says"), ("which", "says"), ("that", "read
 _LONGEST = 60
 
 
-def items_of(tokens: Sequence[Token]) -> list[Item]:
+def items_of(tokens: Sequence[Token]) -> list[VocabularyToken]:
     """The tokens by sort, without fillers. A bare word is a node if it can be one and is no word."""
-    items: list[Item] = []
+    items: list[VocabularyToken] = []
     for place, token in enumerate(tokens):
         before = tokens[place - 1] if place else None
         match token:
@@ -138,19 +124,21 @@ def items_of(tokens: Sequence[Token]) -> list[Item]:
                 if items and items[-1].sort is Sort.WORD and items[-1].text in _DASHES and len(items) > 1:
                     items.pop()
                 if _is_pinned_document(before):
-                    items.append(Item(Sort.OPTION, "doc", option=Option("doc", (text,), quoted=True)))
+                    items.append(
+                        VocabularyToken(Sort.OPTION, "doc", option=Option("doc", (text,), quoted=True))
+                    )
                 else:
-                    items.append(Item(Sort.TEXT, text))
+                    items.append(VocabularyToken(Sort.TEXT, text))
             case Option() if _is_pinned_document(token):
-                items.append(Item(Sort.WORD, "pin", "pin"))
+                items.append(VocabularyToken(Sort.WORD, "pin", "pin"))
             case Option(name):
-                items.append(Item(Sort.OPTION, name, option=token))
+                items.append(VocabularyToken(Sort.OPTION, name, option=token))
             case Word():
                 article = isinstance(before, Word) and before.text in _ARTICLES
                 following = tokens[place + 1] if place + 1 < len(tokens) else None
                 items += _bare_items(token, following, article=article)
                 if len(items) > 1 and (items[-2].text, items[-1].text) in _SAYING:
-                    items[-2:] = [Item(Sort.WORD, "saying", "saying")]
+                    items[-2:] = [VocabularyToken(Sort.WORD, "saying", "saying")]
     return items
 
 
@@ -159,15 +147,15 @@ def _is_pinned_document(token: Token | None) -> bool:
     return isinstance(token, Option) and token.name == "pin" and token.values in {("doc:",), ("document:",)}
 
 
-def _bare_items(token: Word, following: Token | None, *, article: bool) -> list[Item]:
+def _bare_items(token: Word, following: Token | None, *, article: bool) -> list[VocabularyToken]:
     text = token.text.replace("’", "'")
     if not token.bracketed:
         if text in FILLER and not (text == "nodes" and not _names_node(following)):
             return []
         if text in _SPELT_OUT:
-            return [Item(Sort.WORD, each, each) for each in _SPELT_OUT[text].split()]
+            return [VocabularyToken(Sort.WORD, each, each) for each in _SPELT_OUT[text].split()]
         if text in _SIGNS:
-            return [Item(Sort.WORD, _SIGNS[text], token.raw)]
+            return [VocabularyToken(Sort.WORD, _SIGNS[text], token.raw)]
     return [_bare(token, text, article=article)]
 
 
@@ -176,32 +164,36 @@ def _names_node(token: Token | None) -> bool:
     return isinstance(token, Word) and _bare(token, token.text, article=False).sort is not Sort.WORD
 
 
-def _bare(token: Word, text: str, *, article: bool) -> Item:
+def _bare(token: Word, text: str, *, article: bool) -> VocabularyToken:
     raw = token.raw
     if raw == CURSOR:
-        return Item(Sort.NODE, CURSOR, raw)
+        return VocabularyToken(Sort.NODE, CURSOR, raw)
     if len(raw) > _LONGEST and "," not in raw:
-        return Item(Sort.WORD, text[:_LONGEST], raw)
+        return VocabularyToken(Sort.WORD, text[:_LONGEST], raw)
     if not token.bracketed:
         numbered = _NUMBERED.match(raw)
         if numbered is not None:
-            return Item(Sort.NUMBER, numbered[1] or numbered[2], raw)
+            return VocabularyToken(Sort.NUMBER, numbered[1] or numbered[2], raw)
         if raw.isalpha() and (article or text in COMMAND_WORDS or not _looks_like_id(text)):
-            return Item(Sort.WORD, text, raw)
+            return VocabularyToken(Sort.WORD, text, raw)
     if _RANGE.match(raw) is not None and (token.bracketed or any(map(str.isdecimal, raw)) or "[" in raw):
         # Without a digit it is a compound: `turning-point`.
-        return Item(Sort.RANGE, raw, raw)
+        return VocabularyToken(Sort.RANGE, raw, raw)
     if "," in raw:
         parts = [as_reference(part) for part in raw.split(",") if part]
         if parts and all(parts):
-            return Item(Sort.NODES, " ".join(part for part in parts if part), raw)
+            return VocabularyToken(Sort.NODES, " ".join(part for part in parts if part), raw)
     reference = as_reference(raw)
     owner = False
     if reference is None and not token.bracketed and len(raw) <= _LONGEST:
         stem = _POSSESSIVE.sub("", raw)
         owner = stem != raw and not stem.isalpha()
         reference = as_reference(stem) if owner else None
-    return Item(Sort.WORD, text, raw) if reference is None else Item(Sort.NODE, reference, raw, owner=owner)
+    return (
+        VocabularyToken(Sort.WORD, text, raw)
+        if reference is None
+        else VocabularyToken(Sort.NODE, reference, raw, owner=owner)
+    )
 
 
 def _looks_like_id(word: str) -> bool:

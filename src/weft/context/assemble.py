@@ -13,7 +13,7 @@ from weft.context.select import (
     SPOKEN,
     Candidate,
     ExtraSource,
-    Outline,
+    PathOutline,
     Prices,
     Reason,
     answers_of,
@@ -29,8 +29,6 @@ from weft.context.tool_pairs import settled
 from weft.errors import InvalidInputError
 from weft.tree.content import Content
 from weft.tree.tree import Mode
-
-__all__ = ["INPUT", "ContextRequest", "Pending", "Plan", "Profile", "assemble", "plan_context"]
 
 INPUT = "input"
 """The id under which a manifest lists text that is not a node yet."""
@@ -60,7 +58,7 @@ class ContextRequest:
     """A place in a tree, as light rows, and how its context is wanted."""
 
     mode: Mode
-    outline: Outline
+    outline: PathOutline
     budget: int
     window: int | None = None
     """The model's; the budget if not given."""
@@ -121,7 +119,7 @@ class Plan:
 
     request: ContextRequest
     system: SystemContext
-    rows: Outline
+    rows: PathOutline
     """The outline with the pending input as its last level, if there is one."""
     prices: Prices
     sketch: Sketch
@@ -197,7 +195,7 @@ def plan_context(request: ContextRequest) -> Plan:
     )
 
 
-def _beside(rows: Outline, pending: tuple[ExtraSource, ...]) -> dict[int, tuple[ExtraSource, ...]]:
+def _beside(rows: PathOutline, pending: tuple[ExtraSource, ...]) -> dict[int, tuple[ExtraSource, ...]]:
     """The sources of an edge stand before the message that its target answers, notes before their own."""
     found: dict[int, tuple[ExtraSource, ...]] = {}
     for start, known in ((0, rows.head), (rows.first, rows.tail)):
@@ -220,7 +218,7 @@ def assemble(request: ContextRequest, contents: Mapping[str, Content]) -> Assemb
     return write_context(plan_context(request), lambda _: contents)
 
 
-def _with_input(request: ContextRequest) -> Outline:
+def _with_input(request: ContextRequest) -> PathOutline:
     """Pending input is a level like any other: the newest."""
     text, outline = request.pending.text, request.outline
     if not (text.strip() if request.dialogue else text):
@@ -231,7 +229,7 @@ def _with_input(request: ContextRequest) -> Outline:
     return replace(outline, tail=[*outline.tail, row])
 
 
-def _as_words(outline: Outline) -> Outline:
+def _as_words(outline: PathOutline) -> PathOutline:
     """A document has no tools and no pictures: nothing in it hangs together but by its order."""
 
     def alone(rows: Sequence[Candidate]) -> list[Candidate]:
@@ -276,7 +274,7 @@ def _heading_tokens(names: Mapping[str, str], estimator: Estimator, row: Candida
 
 
 def _sketch(
-    rows: Outline,
+    rows: PathOutline,
     prices: Prices,
     request: ContextRequest,
     beside: Mapping[int, tuple[ExtraSource, ...]],
@@ -322,7 +320,7 @@ def _reasons(rows: Sequence[Candidate], first: int) -> dict[int, Reason]:
     return {first + index: reason for index, reason in enumerate(found) if reason is not None}
 
 
-def _last_user(rows: Outline, reasons: Mapping[int, Reason], tail: Columns) -> tuple[int, int] | None:
+def _last_user(rows: PathOutline, reasons: Mapping[int, Reason], tail: Columns) -> tuple[int, int] | None:
     for index in range(len(rows.tail) - 1, -1, -1):
         level = rows.first + index
         if rows.tail[index].role == "user" and level not in reasons and not tail.bound[index]:
@@ -330,7 +328,7 @@ def _last_user(rows: Outline, reasons: Mapping[int, Reason], tail: Columns) -> t
     return None
 
 
-def _room(request: ContextRequest, system: SystemContext, rows: Outline, sketch: Sketch) -> Room:
+def _room(request: ContextRequest, system: SystemContext, rows: PathOutline, sketch: Sketch) -> Room:
     of_text, reserve, opening, joints = request.estimator.of_text, request.held_back, 0, 0
     if request.preface:
         reserve += of_text(request.preface) + 2 * request.estimator.joint

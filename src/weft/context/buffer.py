@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from weft.context.dialogue import Part
 from weft.tree.content import Text
 
-__all__ = ["document_of"]
-
 
 def document_of(parts: Iterable[Part]) -> str:
     return "".join(

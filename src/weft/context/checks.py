@@ -6,15 +6,6 @@ from typing import cast
 
 from weft.errors import InvalidInputError
 
-__all__ = [
-    "checked_count",
-    "checked_flag",
-    "checked_mapping",
-    "checked_share",
-    "checked_words",
-    "words_if_given",
-]
-
 
 def checked_count(name: str, value: object, *, least: int = 0) -> int:
     """A whole number. True is none, and neither is 100.7, which would count as something else everywhere."""

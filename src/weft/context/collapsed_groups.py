@@ -10,23 +10,6 @@ from typing import Protocol, TypeAlias, cast, runtime_checkable
 from weft.context.js_compat import compact_json, fields_of, is_truthy, property_order, string_of
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = [
-    "PLACEHOLDER",
-    "DocumentReader",
-    "Documents",
-    "GroupReader",
-    "GroupScope",
-    "Membership",
-    "Shelf",
-    "Telling",
-    "group_name",
-    "groups_of_response",
-    "is_expanded",
-    "newest_group",
-    "placeholder_text",
-    "told",
-]
-
 Documents: TypeAlias = Mapping[str, JsonObject]
 """Documents by path."""
 
@@ -38,7 +21,7 @@ def group_name(name: object) -> str:
     return _RUNS.sub("_", string_of(name).upper()).strip("_") if is_truthy(name) else ""
 
 
-class Shelf(StrEnum):
+class GroupParts(StrEnum):
     """The parts of an index, by the names they have in paths."""
 
     GROUP_TO_RESPONSE = "groupToResponse"
@@ -60,7 +43,7 @@ class GroupScope:
         session = f"convo.sessions/{self.session_id}"
         return session if self.user_id is None else f"users/{self.user_id}/{session}"
 
-    def path_of(self, shelf: Shelf, key: str) -> str:
+    def path_of(self, shelf: GroupParts, key: str) -> str:
         return f"{self.path}/indexes/collapsed/{shelf}/{key}"
 
     @property
@@ -93,15 +76,15 @@ class DocumentReader:
     documents: Documents
 
     def memberships(self, scope: GroupScope, message_ids: Collection[str]) -> Documents:
-        return self.indexed(scope, Shelf.MESSAGE_TO_GROUPS, message_ids)
+        return self.indexed(scope, GroupParts.MESSAGE_TO_GROUPS, message_ids)
 
     def states(self, scope: GroupScope, names: Collection[str]) -> Documents:
-        return self.indexed(scope, Shelf.GROUP_STATE, names)
+        return self.indexed(scope, GroupParts.GROUP_STATE, names)
 
     def responses(self, scope: GroupScope, response_ids: Collection[str]) -> Documents:
         return self._at(f"{scope.path}/collapsed/", response_ids)
 
-    def indexed(self, scope: GroupScope, shelf: Shelf, keys: Collection[str]) -> Documents:
+    def indexed(self, scope: GroupScope, shelf: GroupParts, keys: Collection[str]) -> Documents:
         return self._at(scope.path_of(shelf, ""), keys)
 
     def _at(self, folder: str, keys: Collection[str]) -> Documents:
@@ -110,7 +93,7 @@ class DocumentReader:
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
+class GroupMembership:
     """The group that a message counts to, and the response that made it."""
 
     name: str
@@ -121,7 +104,7 @@ class Membership:
         return string_of(self.response_id)
 
 
-def newest_group(document: JsonObject) -> Membership | None:
+def newest_group(document: JsonObject) -> GroupMembership | None:
     """Of several groups the one that was updated last; of those updated together, the first.
 
     What is in a group without a response that made it is in none.
@@ -141,7 +124,7 @@ def newest_group(document: JsonObject) -> Membership | None:
         moment = entry.get("updated_at")
         updated = moment if isinstance(moment, int | float) and not isinstance(moment, bool) else 0
         if best is None or updated > latest:
-            best, latest = Membership(name, response_id), updated
+            best, latest = GroupMembership(name, response_id), updated
     return best
 
 

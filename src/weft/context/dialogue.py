@@ -10,8 +10,6 @@ from weft.tree.content import Block, Text, ToolCall, ToolResult
 from weft.tree.message import Message
 from weft.tree.node import Role
 
-__all__ = ["CLOSING", "OPENING", "Composed", "Joined", "Part", "compose", "heading_of", "pair_up"]
-
 OPENING = "…"
 """A first user message where there is none."""
 CLOSING = "Continue."

@@ -14,19 +14,6 @@ from weft.context.limits import context_over, recent_over
 from weft.context.marker import Marker
 from weft.context.strategy import Strategy
 
-__all__ = [
-    "Columns",
-    "Fit",
-    "Room",
-    "Rules",
-    "Sketch",
-    "Stretch",
-    "fit",
-    "head_reach",
-    "water_level",
-    "window_of_grid",
-]
-
 USER, ASSISTANT = "user", "assistant"
 _HEAD_PARTS = 16
 _HEAVIEST = 3
@@ -78,7 +65,7 @@ class Columns:
 _NONE = Columns(sums=(0,), roles=(), bound=(), ids=(), ruler=(0,))
 
 
-class Stretch(NamedTuple):
+class SkippedRange(NamedTuple):
     """Levels that nobody looked at."""
 
     levels: int
@@ -98,7 +85,7 @@ class Sketch(NamedTuple):
 
     tail: Columns
     head: Columns = _NONE
-    between: Stretch | None = None
+    between: SkippedRange | None = None
     last_user: tuple[int, int] | None = None
     """Level and live tokens of the last user message: it is kept even where the cut falls after it."""
     floor_of: Callable[[int], int] | None = None

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from weft.context.collapsed_groups import (
     DocumentReader,
     Documents,
+    GroupParts,
     GroupScope,
-    Shelf,
     group_name,
     groups_of_response,
 )
@@ -20,22 +20,6 @@ from weft.errors import InvalidInputError
 from weft.tree.content import can_be_kept
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.record import ID_LIMIT
-
-__all__ = [
-    "BATCH",
-    "MOST_GROUPS",
-    "IndexPlan",
-    "IndexRequest",
-    "MemoryIndex",
-    "StateRequest",
-    "Upsert",
-    "plan_index",
-    "plan_removal",
-    "plan_state",
-    "read_index_request",
-    "read_removal_request",
-    "read_state_request",
-]
 
 BATCH = 400
 """As many writes as the original service put into one transaction."""
@@ -49,7 +33,7 @@ _UNKNOWN = "unknown"
 class Upsert:
     """One document to be written: into the one that is there, or in its place; None takes away."""
 
-    shelf: Shelf
+    shelf: GroupParts
     key: str
     document: JsonObject | None
     merge: bool = True
@@ -145,14 +129,14 @@ def plan_index(
         names.append(name)
         items = items_of(group.get("items"))
         size: JsonObject = {**origin, "size": len(items)}
-        upserts.append(Upsert(shelf=Shelf.GROUP_TO_RESPONSE, key=name, document=size))
+        upserts.append(Upsert(shelf=GroupParts.GROUP_TO_RESPONSE, key=name, document=size))
         for member in _message_ids(items):
             members.setdefault(member, {})[name] = origin
     upserts += (upsert for member, found in members.items() for upsert in _of_message(member, found))
     if names and request.reverse:
         listed: JsonObject = {"groups": names, "updated_at": now}
         key = request.response_id or _UNKNOWN
-        upserts.append(Upsert(shelf=Shelf.RESPONSE_TO_GROUPS, key=key, document=listed))
+        upserts.append(Upsert(shelf=GroupParts.RESPONSE_TO_GROUPS, key=key, document=listed))
     answer: JsonObject = {
         "ok": True,
         "indexed_groups": len(names),
@@ -173,10 +157,10 @@ def _message_ids(items: Sequence[object]) -> Iterator[str]:
 
 def _of_message(member: str, groups: Mapping[str, JsonObject]) -> Iterator[Upsert]:
     if len(groups) <= MOST_GROUPS:
-        yield Upsert(shelf=Shelf.MESSAGE_TO_GROUPS, key=member, document={"groups": groups})
+        yield Upsert(shelf=GroupParts.MESSAGE_TO_GROUPS, key=member, document={"groups": groups})
         return
     for name, origin in groups.items():
-        yield Upsert(shelf=Shelf.BY_MESSAGE, key=f"{member}/groups/{name}", document=origin)
+        yield Upsert(shelf=GroupParts.BY_MESSAGE, key=f"{member}/groups/{name}", document=origin)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +194,7 @@ def plan_state(request: StateRequest, *, user_id: str | None, now: float) -> Ind
         document["responseId"] = request.response_id
     return IndexPlan(
         scope=GroupScope(session_id=request.session_id, user_id=user_id),
-        upserts=[Upsert(shelf=Shelf.GROUP_STATE, key=request.group, document=document)],
+        upserts=[Upsert(shelf=GroupParts.GROUP_STATE, key=request.group, document=document)],
         answer={"ok": True, "group": request.group, "expanded": request.expanded, "updated_at": now},
     )
 
@@ -242,7 +226,7 @@ def plan_removal(
         Upsert(shelf=shelf, key=name, document=None)
         for name in sorted(names)
         if owners.get(name, {}).get("responseId") == response_id
-        for shelf in (Shelf.GROUP_TO_RESPONSE, Shelf.GROUP_STATE)
+        for shelf in (GroupParts.GROUP_TO_RESPONSE, GroupParts.GROUP_STATE)
     ]
     for key, document in memberships.items():
         groups = document.get("groups")
@@ -250,8 +234,10 @@ def plan_removal(
             kept = {name: entry for name, entry in groups.items() if not _is_of(entry, response_id)}
             if len(kept) < len(groups):
                 left: JsonObject | None = {"groups": kept} if kept else None
-                upserts.append(Upsert(shelf=Shelf.MESSAGE_TO_GROUPS, key=key, document=left, merge=False))
-    upserts.append(Upsert(shelf=Shelf.RESPONSE_TO_GROUPS, key=response_id, document=None))
+                upserts.append(
+                    Upsert(shelf=GroupParts.MESSAGE_TO_GROUPS, key=key, document=left, merge=False)
+                )
+    upserts.append(Upsert(shelf=GroupParts.RESPONSE_TO_GROUPS, key=response_id, document=None))
     return IndexPlan(scope=scope, upserts=upserts, answer={"ok": True, "removed_groups": len(names)})
 
 

@@ -17,22 +17,6 @@ from typing import Final, NoReturn, cast
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonValue
 
-__all__ = [
-    "compact_json",
-    "fields_of",
-    "is_truthy",
-    "items_of",
-    "json_units",
-    "number_of",
-    "number_text",
-    "parse_json",
-    "property_order",
-    "slice_units",
-    "string_of",
-    "trim",
-    "utf16_units",
-]
-
 _SAFE = 2**53
 _DECIMAL_DIGITS = 21
 """From here on JavaScript writes numbers with an exponent."""

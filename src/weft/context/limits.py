@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 from weft.errors import ContextLimitError
 
-__all__ = ["context_over", "recent_over", "system_over"]
-
 _NAMED = 3
 
 

@@ -5,15 +5,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from weft.context.fit import Fit, Rules
-from weft.context.manifest import Facts, Gap, Kind, Manifest, Outcome, Piece, Run
+from weft.context.manifest import EntryKind, Facts, Gap, Manifest, Outcome, Piece, Run
 from weft.context.message_index import Ledger, Numbers
-
-__all__ = ["Listed", "manifest_of"]
 
 _WHOLE = "system context is never cut"
 
 
-class Listed(NamedTuple):
+class ListDecision(NamedTuple):
     """What was decided about a list."""
 
     ledger: Ledger
@@ -29,7 +27,7 @@ class Listed(NamedTuple):
     """Tokens of the user message that was put first, or 0."""
 
 
-def manifest_of(listed: Listed, limit: int, rules: Rules, window: int) -> Manifest:
+def manifest_of(listed: ListDecision, limit: int, rules: Rules, window: int) -> Manifest:
     facts = Facts(
         budget=limit,
         settings={
@@ -45,11 +43,11 @@ def manifest_of(listed: Listed, limit: int, rules: Rules, window: int) -> Manife
     return Manifest(facts, lambda: _pieces(listed))
 
 
-def _pieces(listed: Listed) -> list[Piece]:
+def _pieces(listed: ListDecision) -> list[Piece]:
     found = listed.fit
     pieces: list[Piece] = []
     if listed.system:
-        pieces.append(_whole("system", listed.system, Kind.SYSTEM))
+        pieces.append(_whole("system", listed.system, EntryKind.SYSTEM))
     if not found.truncated:
         pieces += _kept(listed, 0, listed.levels, "fits")
     else:
@@ -68,7 +66,7 @@ def _pieces(listed: Listed) -> list[Piece]:
     return pieces
 
 
-def _standing(listed: Listed) -> list[Piece]:
+def _standing(listed: ListDecision) -> list[Piece]:
     """What stays within the removed stretch."""
     found: list[Piece] = []
     for level in listed.ledger.systems:
@@ -80,7 +78,7 @@ def _standing(listed: Listed) -> list[Piece]:
 
 def _gap(ledger: Ledger, start: int, stop: int) -> Gap:
     return Gap(
-        kind=Kind.MESSAGE,
+        kind=EntryKind.MESSAGE,
         outcome=Outcome.DROPPED,
         reason="over the budget",
         position=start,
@@ -91,7 +89,7 @@ def _gap(ledger: Ledger, start: int, stop: int) -> Gap:
     )
 
 
-def _kept(listed: Listed, start: int, stop: int, reason: str) -> list[Piece]:
+def _kept(listed: ListDecision, start: int, stop: int, reason: str) -> list[Piece]:
     """Runs of kept messages, broken where a system message or a shortened one stands."""
     special = sorted(level for level in {*listed.ledger.systems, *listed.shortened} if start <= level < stop)
     found: list[Piece] = []
@@ -99,7 +97,7 @@ def _kept(listed: Listed, start: int, stop: int, reason: str) -> list[Piece]:
         if before + 1 < after:
             found.append(
                 Run(
-                    kind=Kind.MESSAGE,
+                    kind=EntryKind.MESSAGE,
                     outcome=Outcome.KEPT,
                     reason=reason,
                     ids=Numbers(before + 1, after),
@@ -112,12 +110,12 @@ def _kept(listed: Listed, start: int, stop: int, reason: str) -> list[Piece]:
     return found
 
 
-def _special(listed: Listed, level: int) -> Run:
+def _special(listed: ListDecision, level: int) -> Run:
     if level not in listed.shortened:
         ((_, tokens),) = listed.ledger.system_tokens((level,))
-        return _whole(str(level), tokens, Kind.MESSAGE, position=level)
+        return _whole(str(level), tokens, EntryKind.MESSAGE, position=level)
     return Run(
-        kind=Kind.MESSAGE,
+        kind=EntryKind.MESSAGE,
         outcome=Outcome.SHORTENED,
         reason="recent, and too large for the room",
         ids=(str(level),),
@@ -127,11 +125,11 @@ def _special(listed: Listed, level: int) -> Run:
     )
 
 
-def _whole(name: str, tokens: int, kind: Kind, *, position: int | None = None) -> Run:
+def _whole(name: str, tokens: int, kind: EntryKind, *, position: int | None = None) -> Run:
     return Run(
         kind=kind, outcome=Outcome.KEPT, reason=_WHOLE, ids=(name,), sizes=(tokens,), position=position
     )
 
 
 def _added(name: str, tokens: int, reason: str) -> Run:
-    return Run(kind=Kind.MESSAGE, outcome=Outcome.ADDED, reason=reason, ids=(name,), sizes=(tokens,))
+    return Run(kind=EntryKind.MESSAGE, outcome=Outcome.ADDED, reason=reason, ids=(name,), sizes=(tokens,))

@@ -16,21 +16,6 @@ from weft.tree.json import JsonObject, JsonValue
 if TYPE_CHECKING:
     from weft.context.manifest_diff import Changes
 
-__all__ = [
-    "ABSENT",
-    "NO_LIMIT",
-    "RENDERER",
-    "Change",
-    "Entry",
-    "Facts",
-    "Gap",
-    "Kind",
-    "Manifest",
-    "Outcome",
-    "Piece",
-    "Run",
-]
-
 NO_LIMIT = 2**53 - 1
 """The budget where neither a limit nor a window is known: everything is kept."""
 RENDERER = 1
@@ -47,7 +32,7 @@ class Outcome(StrEnum):
     ADDED = "added"
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     NODE = "node"
     SOURCE = "source"
     ITEM = "item"
@@ -63,10 +48,10 @@ ABSENT = (Outcome.DROPPED, Outcome.COLLAPSED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ManifestEntry:
     """One candidate, or one stretch of them that went the same way unread."""
 
-    kind: Kind
+    kind: EntryKind
     id: str
     tokens: int
     """What it costs in the request."""
@@ -100,7 +85,7 @@ class Entry:
 class Run:
     """Candidates in a row with one outcome and one reason."""
 
-    kind: Kind
+    kind: EntryKind
     outcome: Outcome
     reason: str
     ids: Sequence[str]
@@ -123,11 +108,11 @@ class Run:
             return sum(self.tokens)
         return 0 if self.outcome in ABSENT else self.size
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ManifestEntry]:
         absent = self.outcome in ABSENT
         for index, (each, size) in enumerate(zip(self.ids, self.sizes, strict=True)):
             cost = self.tokens[index] if self.tokens is not None else 0 if absent else size
-            yield Entry(
+            yield ManifestEntry(
                 kind=self.kind,
                 id=each,
                 tokens=cost,
@@ -156,7 +141,7 @@ class Run:
 class Gap:
     """A removed stretch: one entry, however long it is."""
 
-    kind: Kind
+    kind: EntryKind
     outcome: Outcome
     reason: str
     position: int
@@ -171,8 +156,8 @@ class Gap:
     def size(self) -> int:
         return self.measure if isinstance(self.measure, int) else self.measure()
 
-    def entries(self) -> Iterator[Entry]:
-        yield Entry(
+    def entries(self) -> Iterator[ManifestEntry]:
+        yield ManifestEntry(
             kind=self.kind,
             id=self.first,
             tokens=0,
@@ -214,10 +199,10 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ManifestChange:
     """What one manifest says otherwise than another, of one candidate or a stretch of them."""
 
-    kind: Kind
+    kind: EntryKind
     id: str
     before: Outcome | None
     """None where the candidate is not in that manifest at all."""
@@ -244,7 +229,7 @@ class Manifest:
             self._make = None
         return self._pieces
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[ManifestEntry]:
         for piece in self.pieces:
             yield from piece.entries()
 
@@ -323,13 +308,13 @@ class Manifest:
         return cls(facts, [_piece(run, f"runs[{index}]") for index, run in enumerate(runs)])
 
 
-Member = TypeVar("Member", Kind, Outcome)
+Member = TypeVar("Member", EntryKind, Outcome)
 
 
 def _piece(value: JsonValue, path: str) -> Piece:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) not in {5, 7}:
         raise InvalidInputError(f"{path} is not a run")
-    kind = _member(Kind, value[0], path)
+    kind = _member(EntryKind, value[0], path)
     outcome = _member(Outcome, value[1], path)
     reason = _text(value[2], path)
     position = None if value[3] is None else _whole(value[3], path)
@@ -346,7 +331,7 @@ def _piece(value: JsonValue, path: str) -> Piece:
 
 
 def _gap(
-    value: JsonValue, path: str, *, kind: Kind, outcome: Outcome, reason: str, position: int | None
+    value: JsonValue, path: str, *, kind: EntryKind, outcome: Outcome, reason: str, position: int | None
 ) -> Gap:
     if not isinstance(value, Mapping) or position is None:
         raise InvalidInputError(f"{path} is not a stretch")

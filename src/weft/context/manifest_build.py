@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 
 from weft.context.assemble import INPUT, Plan
 from weft.context.dialogue import CLOSING, OPENING, Composed, Joined, Part
-from weft.context.manifest import ABSENT, Gap, Kind, Outcome, Piece, Run
+from weft.context.manifest import ABSENT, EntryKind, Gap, Outcome, Piece, Run
 from weft.context.reference import frame_tokens
 from weft.context.select import Candidate, ExtraSource, Reason
 from weft.context.system import Instruction
@@ -16,11 +16,9 @@ _ONLY_NODES = "a document is made of its nodes alone"
 _WITHOUT_HALVES = "without a tool's call or result that has no other half"
 _NO_SYSTEM = "the document goes without its system context"
 
-__all__ = ["Level", "Reference", "account_for", "settings_of"]
-
 
 @dataclass(slots=True)
-class Reference:
+class RenderedSource:
     """A further source as it was rendered."""
 
     extra: ExtraSource
@@ -31,7 +29,7 @@ class Reference:
 
 
 @dataclass(slots=True)
-class Level:
+class KeptLevel:
     """One kept level: its parts in the order in which they stand."""
 
     number: int
@@ -40,12 +38,12 @@ class Level:
     tokens: int = 0
     """Of its own content, as it is sent."""
     shortened: bool = False
-    references: list[Reference] = field(default_factory=list[Reference])
+    references: list[RenderedSource] = field(default_factory=list[RenderedSource])
 
 
 def account_for(
     plan: Plan,
-    levels: Sequence[Level],
+    levels: Sequence[KeptLevel],
     composed: Composed | None,
     marker: Part | None,
     preface: Part | None = None,
@@ -75,7 +73,7 @@ class _Account:
         self.by_level = {each.part.level: each for each in joined if each.part.level is not None}
         self.by_part = {id(each.part): each for each in joined}
 
-    def pieces(self, levels: Sequence[Level], marker: Part | None) -> list[Piece]:
+    def pieces(self, levels: Sequence[KeptLevel], marker: Part | None) -> list[Piece]:
         runs, gaps = _Runs(), self._gaps()
         sources: list[Piece] = []
         added: list[Piece] = []
@@ -92,12 +90,12 @@ class _Account:
         sources += self._sources_left_out({level.number for level in levels})
         return [*self.plan.system.pieces, *runs.pieces, *sources, *added, *self._additions(marker)]
 
-    def _stand_in(self, level: Level, entry: tuple[Outcome, str, int, int]) -> Run:
+    def _stand_in(self, level: KeptLevel, entry: tuple[Outcome, str, int, int]) -> Run:
         """The placeholder of a folded range: nobody wrote it, and the node in whose place it stands is folded."""
         name = "" if level.row.instead is None else level.row.instead.group
         _, _, tokens, size = entry
         return Run(
-            kind=Kind.MESSAGE,
+            kind=EntryKind.MESSAGE,
             outcome=Outcome.ADDED,
             reason=f"stands for the folded range {name}",
             ids=(name,),
@@ -122,7 +120,7 @@ class _Account:
             found += [_left_out(each, _NO_SYSTEM) for each in plan.request.pending.instructions]
         return found
 
-    def _entry(self, level: Level) -> tuple[Outcome, str, int, int]:
+    def _entry(self, level: KeptLevel) -> tuple[Outcome, str, int, int]:
         """Outcome, reason, tokens in the request, tokens in full."""
         reason = self.plan.reasons.get(level.number)
         if reason is Reason.IN_SYSTEM:
@@ -144,7 +142,7 @@ class _Account:
             return Outcome.MERGED, f"{why}, in one message with its neighbour", tokens, size
         return Outcome.KEPT, why, tokens, size
 
-    def _boundary(self, level: Level) -> int:
+    def _boundary(self, level: KeptLevel) -> int:
         said = self.plan.request.headings.get(level.row.id, "")
         estimator = self.plan.request.estimator
         return self.plan.prices.seam + (estimator.of_text(said) + estimator.seam if said else 0)
@@ -167,7 +165,7 @@ class _Account:
         heading = estimator.of_text(joined.heading) + estimator.seam if joined.heading else 0
         return heading + (self.plan.prices.joint if joined.joint else 0)
 
-    def _reference(self, each: Reference) -> Run:
+    def _reference(self, each: RenderedSource) -> Run:
         added = self._joint(self.by_part.get(id(each.part)))
         frame = frame_tokens(each.extra.local_id, self.plan.request.estimator)
         reason = f"{each.extra.role.value} source, before its message"
@@ -179,7 +177,7 @@ class _Account:
                 else "beside a recent node, and too large for the room"
             )
         return Run(
-            kind=Kind.SOURCE,
+            kind=EntryKind.SOURCE,
             outcome=Outcome.SHORTENED if each.shortened else Outcome.KEPT,
             reason=reason,
             ids=(each.extra.local_id,),
@@ -214,7 +212,7 @@ class _Account:
             spans = [(found.head, found.anchor), (found.anchor + 1, found.tail)]
         return [
             Gap(
-                kind=Kind.NODE,
+                kind=EntryKind.NODE,
                 outcome=Outcome.DROPPED,
                 reason="over the budget",
                 position=start,
@@ -233,10 +231,10 @@ class _Runs:
 
     def __init__(self) -> None:
         self.pieces: list[Piece] = []
-        self._open: list[tuple[Level, int, int]] = []
+        self._open: list[tuple[KeptLevel, int, int]] = []
         self._key: tuple[Outcome, str] | None = None
 
-    def add(self, level: Level, outcome: Outcome, reason: str, tokens: int, size: int) -> None:
+    def add(self, level: KeptLevel, outcome: Outcome, reason: str, tokens: int, size: int) -> None:
         last = self._open[-1][0].number if self._open else -1
         if (outcome, reason) != self._key or level.number != last + 1 or level.row.id == INPUT:
             self.close()
@@ -250,7 +248,7 @@ class _Runs:
             pending = first.row.id == INPUT
             self.pieces.append(
                 Run(
-                    kind=Kind.BUFFER if pending else Kind.NODE,
+                    kind=EntryKind.BUFFER if pending else EntryKind.NODE,
                     outcome=self._key[0],
                     reason=self._key[1],
                     ids=[level.row.local_id for level, _, _ in self._open],
@@ -266,9 +264,9 @@ class _Runs:
 def _left_out(source: ExtraSource | Instruction, reason: str) -> Run:
     size = source.tokens if isinstance(source, ExtraSource) else 0
     return Run(
-        kind=Kind.SOURCE, outcome=Outcome.DROPPED, reason=reason, ids=(source.local_id,), sizes=(size,)
+        kind=EntryKind.SOURCE, outcome=Outcome.DROPPED, reason=reason, ids=(source.local_id,), sizes=(size,)
     )
 
 
 def _added(name: str, tokens: int, reason: str) -> Run:
-    return Run(kind=Kind.MESSAGE, outcome=Outcome.ADDED, reason=reason, ids=(name,), sizes=(tokens,))
+    return Run(kind=EntryKind.MESSAGE, outcome=Outcome.ADDED, reason=reason, ids=(name,), sizes=(tokens,))

@@ -4,12 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from weft.context.manifest import Change, Kind, Outcome, Piece, Run
-
-__all__ = ["Changes", "changes_between"]
+from weft.context.manifest import EntryKind, ManifestChange, Outcome, Piece, Run
 
 
-class Changes(tuple[Change, ...]):
+class Changes(tuple[ManifestChange, ...]):
     """What one context would do otherwise than another; empty if nothing."""
 
     __slots__ = ()
@@ -81,7 +79,7 @@ def _both_listed(one: Piece, other: Piece) -> bool:
     return isinstance(one, Run) and isinstance(other, Run)
 
 
-def _shared(left: Sequence[Placed], right: Sequence[Placed], fork: int) -> Iterator[Change]:
+def _shared(left: Sequence[Placed], right: Sequence[Placed], fork: int) -> Iterator[ManifestChange]:
     for one, other, start, end in _overlaps(left, right):
         stop = min(end, fork)
         if start < stop and one.outcome is not other.outcome:
@@ -94,20 +92,20 @@ def _from(side: Sequence[Placed], fork: int) -> Iterator[Placed]:
             yield piece, max(start, fork), end
 
 
-def _gone(piece: Piece, start: int, end: int) -> Change:
+def _gone(piece: Piece, start: int, end: int) -> ManifestChange:
     return _change(piece, piece, start, end, (piece.outcome, None))
 
 
-def _new(piece: Piece, start: int, end: int) -> Change:
+def _new(piece: Piece, start: int, end: int) -> ManifestChange:
     return _change(piece, piece, start, end, (None, piece.outcome))
 
 
 def _change(
     one: Piece, other: Piece, start: int, end: int, outcomes: tuple[Outcome | None, Outcome | None]
-) -> Change:
+) -> ManifestChange:
     first = one.id_at(start) or other.id_at(start) or f"#{start}"
     last = one.id_at(end - 1) or other.id_at(end - 1) or f"#{end - 1}"
-    return Change(
+    return ManifestChange(
         kind=one.kind,
         id=first,
         before=outcomes[0],
@@ -121,19 +119,19 @@ def _change(
 _NONE = Counter[Outcome]()
 
 
-def _others(before: Sequence[Piece], after: Sequence[Piece]) -> list[Change]:
+def _others(before: Sequence[Piece], after: Sequence[Piece]) -> list[ManifestChange]:
     left, right = _by_id(before), _by_id(after)
-    found: list[Change] = []
+    found: list[ManifestChange] = []
     for key in dict.fromkeys([*left, *right]):
         was, becomes = left.get(key, _NONE), right.get(key, _NONE)
         # A node may be a source at several places: each of them counts.
         turns = zip_longest((was - becomes).elements(), (becomes - was).elements())
-        found += [Change(kind=key[0], id=key[1], before=one, after=other) for one, other in turns]
+        found += [ManifestChange(kind=key[0], id=key[1], before=one, after=other) for one, other in turns]
     return found
 
 
-def _by_id(pieces: Iterable[Piece]) -> dict[tuple[Kind, str], Counter[Outcome]]:
-    found: dict[tuple[Kind, str], Counter[Outcome]] = {}
+def _by_id(pieces: Iterable[Piece]) -> dict[tuple[EntryKind, str], Counter[Outcome]]:
+    found: dict[tuple[EntryKind, str], Counter[Outcome]] = {}
     for piece in pieces:
         if piece.position is None or piece.outcome is Outcome.ADDED:
             for entry in piece.entries():

@@ -5,30 +5,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from weft.context.manifest import NO_LIMIT, Change, Gap, Kind, Manifest, Outcome, Piece
-
-__all__ = [
-    "FREE",
-    "Line",
-    "Segment",
-    "changes_html",
-    "lines_of",
-    "manifest_html",
-    "segments_of",
-    "told_changes",
-]
+from weft.context.manifest import NO_LIMIT, EntryKind, Gap, Manifest, ManifestChange, Outcome, Piece
 
 FREE = "free"
 _ADDED = "added"
 _NAMES = {
-    Kind.NODE: "nodes",
-    Kind.SOURCE: "sources",
-    Kind.ITEM: "items",
-    Kind.LAYER: "layers",
-    Kind.MESSAGE: "messages",
-    Kind.FILTER: "filters",
-    Kind.SYSTEM: "system",
-    Kind.BUFFER: "input",
+    EntryKind.NODE: "nodes",
+    EntryKind.SOURCE: "sources",
+    EntryKind.ITEM: "items",
+    EntryKind.LAYER: "layers",
+    EntryKind.MESSAGE: "messages",
+    EntryKind.FILTER: "filters",
+    EntryKind.SYSTEM: "system",
+    EntryKind.BUFFER: "input",
 }
 _COLOURS = {
     "system": "#7a5cc0",
@@ -41,10 +30,10 @@ _COLOURS = {
     _ADDED: "#b08a1e",
 }
 _SHOWN_IDS = 3
-_BY_ID = frozenset({Kind.NODE, Kind.SOURCE})
+_BY_ID = frozenset({EntryKind.NODE, EntryKind.SOURCE})
 
 
-class Segment(NamedTuple):
+class WindowSegment(NamedTuple):
     """A stretch of the window, in the order of the request."""
 
     name: str
@@ -66,20 +55,20 @@ class Line:
     reason: str
 
 
-def segments_of(manifest: Manifest) -> list[Segment]:
+def segments_of(manifest: Manifest) -> list[WindowSegment]:
     """What fills the window; what is free comes last, unless there is no limit."""
-    found: list[Segment] = []
+    found: list[WindowSegment] = []
     for piece in manifest.pieces:
         name = _ADDED if piece.outcome is Outcome.ADDED else _NAMES[piece.kind]
         if not piece.cost:
             continue
         if found and found[-1].name == name:
-            found[-1] = Segment(name, found[-1].tokens + piece.cost)
+            found[-1] = WindowSegment(name, found[-1].tokens + piece.cost)
         else:
-            found.append(Segment(name, piece.cost))
+            found.append(WindowSegment(name, piece.cost))
     free = manifest.facts.budget - manifest.tokens
     if free > 0 and manifest.facts.budget < NO_LIMIT:
-        found.append(Segment(FREE, free))
+        found.append(WindowSegment(FREE, free))
     return found
 
 
@@ -99,12 +88,12 @@ def lines_of(manifest: Manifest) -> list[Line]:
         )
         for piece in pieces
         # A layer is told where it has words of its own: a heading, the lines around references.
-        if piece.kind is not Kind.LAYER or piece.cost
+        if piece.kind is not EntryKind.LAYER or piece.cost
     ]
 
 
-def _what(kind: Kind, count: int) -> str:
-    return kind.value if count == 1 and kind is not Kind.BUFFER else _NAMES[kind]
+def _what(kind: EntryKind, count: int) -> str:
+    return kind.value if count == 1 and kind is not EntryKind.BUFFER else _NAMES[kind]
 
 
 def _names(piece: Piece) -> str:
@@ -115,11 +104,11 @@ def _names(piece: Piece) -> str:
     return _span(piece.kind, piece.ids[0], piece.ids[-1])
 
 
-def _name(kind: Kind, identity: str) -> str:
+def _name(kind: EntryKind, identity: str) -> str:
     return f"[{identity}]" if kind in _BY_ID else identity
 
 
-def _span(kind: Kind, first: str, last: str | None) -> str:
+def _span(kind: EntryKind, first: str, last: str | None) -> str:
     alone = last is None or last == first
     return _name(kind, first) if alone else f"{_name(kind, first)} … {_name(kind, last or first)}"
 
@@ -151,7 +140,7 @@ def manifest_html(manifest: Manifest) -> str:
     )
 
 
-def changes_html(changes: Iterable[Change]) -> str:
+def changes_html(changes: Iterable[ManifestChange]) -> str:
     rows = "".join(
         f"<tr><td><code>{html.escape(names)}</code></td><td>{what}</td><td>{turn}</td></tr>"
         for names, what, turn in told_changes(changes)
@@ -165,7 +154,7 @@ def _said(outcome: Outcome | None) -> str:
     return "not there" if outcome is None else outcome.value
 
 
-def told_changes(changes: Iterable[Change]) -> list[tuple[str, str, str]]:
+def told_changes(changes: Iterable[ManifestChange]) -> list[tuple[str, str, str]]:
     """Which, how many, from what to what: a line each."""
     return [
         (

@@ -9,20 +9,6 @@ from weft.context.shorten import least_tokens, shorten_text
 from weft.context.tokens import Estimator
 from weft.errors import InvalidInputError
 
-__all__ = [
-    "ROLES",
-    "SYSTEM_ROLES",
-    "Measurer",
-    "PlainMessage",
-    "Shape",
-    "are_plain",
-    "carries_result",
-    "joined_after",
-    "joined_before",
-    "merged",
-    "speaker_of",
-]
-
 PlainMessage: TypeAlias = Mapping[str, object]
 Place: TypeAlias = tuple[str | int, ...]
 
@@ -36,7 +22,7 @@ _MEDIA = frozenset(
 )
 
 
-class Shape(NamedTuple):
+class MessageShape(NamedTuple):
     """What fitting has to know of a message."""
 
     role: str
@@ -52,7 +38,7 @@ class Measurer(NamedTuple):
     estimator: Estimator
     media_tokens: int
 
-    def shape(self, message: PlainMessage, index: int) -> Shape:
+    def shape(self, message: PlainMessage, index: int) -> MessageShape:
         """Read one message, whatever it carries."""
         role = message.get("role")
         if not isinstance(role, str) or role not in ROLES:
@@ -66,7 +52,7 @@ class Measurer(NamedTuple):
             # The old shape has no ids: a result belongs to whatever stands before it.
             results = results or ("",)
         carried = role == "tool" or bool(results)
-        return Shape("tool" if carried else role, max(1, tokens), calls, results)
+        return MessageShape("tool" if carried else role, max(1, tokens), calls, results)
 
     def fixed(self, message: PlainMessage) -> int:
         """Tokens that no shortening can save: media, tool calls, names, whatever is signed."""

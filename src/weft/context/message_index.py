@@ -5,12 +5,10 @@ from itertools import accumulate, chain, pairwise
 from operator import itemgetter
 from typing import NamedTuple, cast
 
-from weft.context.fit import Columns, Sketch, Stretch
-from weft.context.message_dict import ROLES, SYSTEM_ROLES, Measurer, PlainMessage, Shape, speaker_of
+from weft.context.fit import Columns, Sketch, SkippedRange
+from weft.context.message_dict import ROLES, SYSTEM_ROLES, Measurer, MessageShape, PlainMessage, speaker_of
 from weft.context.tokens import CHARS, DEFAULT
 from weft.errors import InvalidInputError
-
-__all__ = ["Ledger", "Numbers", "Speakers", "as_list"]
 
 _ROLE = itemgetter("role")
 _PLAIN = frozenset({"user", "assistant"})
@@ -231,7 +229,7 @@ class Ledger:
                 stays=self.systems,
             )
         head = self.head or _NO_HEAD
-        between = Stretch(levels=self.first - len(head), first=str(len(head)), last=str(self.first - 1))
+        between = SkippedRange(levels=self.first - len(head), first=str(len(head)), last=str(self.first - 1))
         return Sketch(
             tail=tail, head=head, between=between, last_user=known, floor_of=self._floor, stays=self.systems
         )
@@ -285,13 +283,13 @@ class Ledger:
             return [(len(text) + 3) >> 2 or 1 for text in texts]
         return [size or 1 for size in map(estimator.of_text, texts)]
 
-    def _shape(self, message: PlainMessage, level: int) -> Shape:
+    def _shape(self, message: PlainMessage, level: int) -> MessageShape:
         role = cast("str", message["role"])
         if role in SYSTEM_ROLES:
-            return Shape(role, 0)
+            return MessageShape(role, 0)
         content = message.get("content")
         if isinstance(content, str) and len(message) == 2 and role in _PLAIN:
-            return Shape(role, self.measurer.estimator.of_text(content) or 1)
+            return MessageShape(role, self.measurer.estimator.of_text(content) or 1)
         return self.measurer.shape(message, level)
 
     def _answered_before(self, traffic: Sequence[Traffic], known: set[str]) -> int:

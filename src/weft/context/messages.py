@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from weft.context.manifest import Manifest
     from weft.context.manifest_diff import Changes
 
-__all__ = ["Context", "fit_messages"]
-
 _MARKER = "[{levels} messages left out here]"
 _OPENING = "…"
 """A first user message where the cut left none."""
@@ -204,10 +202,10 @@ class Context:
     def manifest(self) -> "Manifest":
         """What became of every message, and why. Made when it is first read."""
         if self._manifest is None:
-            from weft.context.list_manifest import Listed, manifest_of  # noqa: PLC0415 - most are never read
+            from weft.context.list_manifest import ListDecision, manifest_of  # noqa: PLC0415 - most are never read
 
             settings = self._settings
-            listed = Listed(
+            listed = ListDecision(
                 ledger=self._ledger,
                 levels=self._levels,
                 fit=self._fit,

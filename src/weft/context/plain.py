@@ -21,8 +21,6 @@ from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message
 from weft.tree.node import Role
 
-__all__ = ["plain_envelope", "plain_messages_of", "plain_request"]
-
 
 def plain_messages_of(role: Role, content: Content) -> Iterator[JsonObject]:
     """What a node says: one message, and one more for each tool's result in it.

@@ -3,14 +3,12 @@
 from weft.context.assemble import Plan
 from weft.context.dialogue import Part
 from weft.context.manifest import Facts, Manifest
-from weft.context.manifest_build import Level, Reference, account_for, settings_of
+from weft.context.manifest_build import KeptLevel, RenderedSource, account_for, settings_of
 from weft.context.reference import frame_tokens
 from weft.context.render import compose_levels, put_before_turn, speaker_of
 from weft.context.select import Candidate
 from weft.tree.content import Block, Text, ToolCall, ToolResult
 from weft.tree.node import Role
-
-__all__ = ["planned_manifest", "tells_all"]
 
 _WORDS = Text("…")
 """Stands for words that nobody has read: who meets whom does not depend on them."""
@@ -34,16 +32,16 @@ def planned_manifest(plan: Plan) -> Manifest:
     return Manifest(facts, account_for(plan, levels, composed, marker, preface))
 
 
-def _planned(plan: Plan, number: int) -> Level:
+def _planned(plan: Plan, number: int) -> KeptLevel:
     extras, own = plan.allowed(number)
     row = plan.rows.at(number)
     said = number not in plan.reasons
-    level = Level(number, row, tokens=own, shortened=own < row.tokens and said)
+    level = KeptLevel(number, row, tokens=own, shortened=own < row.tokens and said)
     for extra, tokens in extras:
         frame = frame_tokens(extra.local_id, plan.request.estimator)
         part = Part(Role.USER, (_WORDS,))
         level.parts.append(part)
-        level.references.append(Reference(extra, part, tokens + frame, tokens < extra.tokens))
+        level.references.append(RenderedSource(extra, part, tokens + frame, tokens < extra.tokens))
     if said:
         heading = plan.request.headings.get(row.id, "")
         level.parts.append(Part(speaker_of(row), _blocks(row), row.author, number, heading))

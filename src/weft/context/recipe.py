@@ -10,20 +10,6 @@ from weft.context.js_compat import is_truthy, string_of
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = [
-    "ASSEMBLED",
-    "MAX_COMPONENTS",
-    "MAX_DEPTH",
-    "MAX_FILTERS",
-    "PRESETS",
-    "Component",
-    "ComponentKind",
-    "Model",
-    "Recipe",
-    "RecipeError",
-    "decode_recipe",
-]
-
 MAX_DEPTH = 6
 MAX_COMPONENTS = 128
 MAX_FILTERS = 128

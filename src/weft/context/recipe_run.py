@@ -10,14 +10,12 @@ from weft.context.filters.pipeline import Filtered, run_filters, run_filters_asy
 from weft.context.filters.registry import Registry
 from weft.context.filters.trace import FilterStep, id_of_message
 from weft.context.js_compat import json_units
-from weft.context.manifest import NO_LIMIT, Facts, Kind, Manifest, Outcome, Piece, Run
+from weft.context.manifest import NO_LIMIT, EntryKind, Facts, Manifest, Outcome, Piece, Run
 from weft.context.message_dict import PlainMessage
 from weft.context.recipe import Component, ComponentKind, Recipe
 from weft.context.record_streams import RecordReader, RecordScope, as_messages, read_stream
-from weft.context.time_slices import Segment, Session, Slice, slice_of, wider
+from weft.context.time_slices import RecordSession, SessionSegment, Slice, slice_of, wider
 from weft.tree.json import JsonValue
-
-__all__ = ["Followed", "Served", "follow_recipe", "follow_recipe_async", "gather"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +64,12 @@ class Followed:
 
     def _pieces(self) -> Iterator[Piece]:
         for served in self.served:
-            yield _told(Kind.SOURCE, served.source, Outcome.KEPT, served.reason)
+            yield _told(EntryKind.SOURCE, served.source, Outcome.KEPT, served.reason)
             yield from () if served.manifest is None else map(_uncounted, served.manifest.pieces)
         for step in self.steps:
             yield from step.pieces()
         yield Run(
-            kind=Kind.MESSAGE,
+            kind=EntryKind.MESSAGE,
             outcome=Outcome.KEPT,
             reason="sent",
             ids=list(self._known_by()),
@@ -80,7 +78,7 @@ class Followed:
         )
 
 
-def _told(kind: Kind, name: str, outcome: Outcome, reason: str) -> Run:
+def _told(kind: EntryKind, name: str, outcome: Outcome, reason: str) -> Run:
     return Run(kind=kind, outcome=outcome, reason=reason, ids=[name], sizes=[0])
 
 
@@ -183,7 +181,7 @@ def _begun(
     whose = scope or RecordScope()
     served = gather(recipe, records, whose)
     here = slice_of(recipe.kala)
-    own = here.session_id if isinstance(here, Segment | Session) else None
+    own = here.session_id if isinstance(here, SessionSegment | RecordSession) else None
     context = FilterContext(session_id=session_id or own, user_id=whose.user_id, groups=groups)
     messages = [message for each in served for message in each.messages]
     # A record may hold what is no message; filters pass over it, as they do over anything strange.

@@ -8,19 +8,8 @@ from typing import NamedTuple, Protocol
 from weft.context.collapsed_groups import Documents
 from weft.context.js_compat import compact_json
 from weft.context.manifest import Manifest
-from weft.context.time_slices import Path, Slice, Span, Topic, label_of, span_of
+from weft.context.time_slices import RecordSpan, Slice, Topic, TreePath, label_of, span_of
 from weft.tree.json import JsonObject, JsonValue
-
-__all__ = [
-    "DocumentRecords",
-    "Gathered",
-    "Record",
-    "RecordReader",
-    "RecordScope",
-    "as_messages",
-    "messages_of_stream",
-    "read_stream",
-]
 
 _TOOL = "tool"
 _MESSAGES = "messages"
@@ -53,18 +42,18 @@ class Record:
 class RecordReader(Protocol):
     """Whoever can look up records. The oldest come first, of those of one time by id."""
 
-    def span(self, scope: RecordScope, span: Span) -> Iterable[Record]:
+    def span(self, scope: RecordScope, span: RecordSpan) -> Iterable[Record]:
         """Records with begin < time ≤ end."""
         ...
 
     def topic(self, scope: RecordScope, topic_id: str, name: str) -> Iterable[Record]: ...
 
-    def path(self, scope: RecordScope, path: Path, name: str) -> "Gathered":
+    def path(self, scope: RecordScope, path: TreePath, name: str) -> "StreamRecords":
         """A path of a tree as that stream: `messages` root first, or what a built-in recipe assembles."""
         ...
 
 
-class Gathered(NamedTuple):
+class StreamRecords(NamedTuple):
     """Records, and where somebody chose among them the account of that."""
 
     records: Iterable[Record]
@@ -82,7 +71,7 @@ class DocumentRecords:
             folder, _, name = path.rpartition("/")
             self._folders.setdefault(folder, []).append(Record(id=name, document=document))
 
-    def span(self, scope: RecordScope, span: Span) -> Iterator[Record]:
+    def span(self, scope: RecordScope, span: RecordSpan) -> Iterator[Record]:
         session = "" if span.session_id is None else f"convo.sessions/{span.session_id}/"
         for time, record in self._ordered(scope, f"{session}{span.stream}"):
             if span.begin < time <= span.end:
@@ -91,12 +80,12 @@ class DocumentRecords:
     def topic(self, scope: RecordScope, topic_id: str, name: str) -> Iterator[Record]:
         return (record for _, record in self._ordered(scope, f"topics/{topic_id}/{name}"))
 
-    def path(self, scope: RecordScope, path: Path, name: str) -> Gathered:
+    def path(self, scope: RecordScope, path: TreePath, name: str) -> StreamRecords:
         """Here a path is a folder of its own; trees are not kept as documents."""
         if name != _MESSAGES:
-            return Gathered(())
+            return StreamRecords(())
         place = f"trees/{path.tree_id}/paths/{path.node_id}"
-        return Gathered([record for _, record in self._ordered(scope, place)])
+        return StreamRecords([record for _, record in self._ordered(scope, place)])
 
     def _ordered(self, scope: RecordScope, place: str) -> list[tuple[float, Record]]:
         listed = self._folders.get(f"{_root(scope)}{place}") or self._folders.get(place, ())
@@ -142,8 +131,8 @@ def as_messages(
     if name in _TOLD:
         before = label_of(found) + framing
         return [_told(record, before, doc_ids=doc_ids) for record in records]
-    made = _said if name == _MESSAGES or isinstance(found, Path) else _kept
-    before = framing if isinstance(found, Topic | Path) else ""
+    made = _said if name == _MESSAGES or isinstance(found, TreePath) else _kept
+    before = framing if isinstance(found, Topic | TreePath) else ""
     return [_framed(made(record, doc_ids=doc_ids), before) for record in records]
 
 
@@ -155,14 +144,14 @@ def _framed(message: JsonValue, framing: str) -> JsonValue:
     return {**message, "content": framing + content} if isinstance(content, str) else message
 
 
-def read_stream(reader: RecordReader, name: str, found: Slice, scope: RecordScope) -> Gathered:
+def read_stream(reader: RecordReader, name: str, found: Slice, scope: RecordScope) -> StreamRecords:
     """The records of that name in a slice."""
     if isinstance(found, Topic):
-        return Gathered(() if found.topic_id is None else reader.topic(scope, found.topic_id, name))
-    if isinstance(found, Path):
+        return StreamRecords(() if found.topic_id is None else reader.topic(scope, found.topic_id, name))
+    if isinstance(found, TreePath):
         return reader.path(scope, found, name)
     span = span_of(found, name)
-    return Gathered(() if span is None else reader.span(scope, span))
+    return StreamRecords(() if span is None else reader.span(scope, span))
 
 
 def _told(record: Record, before: str, *, doc_ids: bool) -> JsonObject:

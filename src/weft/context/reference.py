@@ -3,8 +3,6 @@
 from weft.context.tokens import Estimator
 from weft.tree.content import Audio, Block, Content, Image, Text, blocks_of, sent_text
 
-__all__ = ["frame_tokens", "reference_blocks"]
-
 _CLOSE = "</reference"
 _DISARMED = "<\\reference"
 """As long as what it stands for, so that escaping never costs a token."""

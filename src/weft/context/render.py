@@ -9,7 +9,7 @@ from weft.context.assemble import INPUT, Plan, plan_context
 from weft.context.buffer import document_of
 from weft.context.dialogue import Composed, Part, compose, pair_up
 from weft.context.manifest import Facts, Gap, Manifest
-from weft.context.manifest_build import Level, Reference, account_for, settings_of
+from weft.context.manifest_build import KeptLevel, RenderedSource, account_for, settings_of
 from weft.context.reference import frame_tokens, reference_blocks
 from weft.context.result import AssembledContext
 from weft.context.select import Candidate, ExtraSource
@@ -20,8 +20,6 @@ from weft.errors import InvalidInputError
 from weft.tree.content import Block, Content, JsonValue, Text, blocks_of, spoken_text
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
-
-__all__ = ["compose_levels", "digest_of", "put_before_turn", "render_context", "speaker_of", "write_context"]
 
 
 def write_context(plan: Plan, read: Callable[[Plan], Mapping[str, Content]]) -> AssembledContext:
@@ -76,7 +74,7 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
     )
 
 
-def put_before_turn(plan: Plan, levels: Sequence[Level]) -> Part | None:
+def put_before_turn(plan: Plan, levels: Sequence[KeptLevel]) -> Part | None:
     """What is told at the end stands right before the words of this turn, or behind a model's last ones."""
     if not plan.request.preface or not plan.request.dialogue or not levels:
         return None
@@ -109,7 +107,7 @@ class _Rendering:
         self.contents = contents
         self.estimator: Estimator = plan.request.estimator
 
-    def levels(self) -> list[Level]:
+    def levels(self) -> list[KeptLevel]:
         return [self._level(number) for number in self.plan.kept]
 
     def _content(self, name: str) -> Content:
@@ -120,9 +118,9 @@ class _Rendering:
         except KeyError:
             raise InvalidInputError(f"the content of node {name} was not given") from None
 
-    def _level(self, number: int) -> Level:
+    def _level(self, number: int) -> KeptLevel:
         plan, row = self.plan, self.plan.rows.at(number)
-        level = Level(number, row)
+        level = KeptLevel(number, row)
         own = row.tokens
         if number in plan.beside or number in plan.fit.shortened:
             extras, own = plan.allowed(number)
@@ -132,15 +130,15 @@ class _Rendering:
             self._say(level, row, own)
         return level
 
-    def _refer(self, level: Level, extra: ExtraSource, most: int) -> None:
+    def _refer(self, level: KeptLevel, extra: ExtraSource, most: int) -> None:
         content, shortened = self._fitted(self._content(extra.id), extra.tokens, most)
         tokens = tokens_of_content(content, self.estimator) if shortened else extra.tokens
         part = Part(Role.USER, reference_blocks(extra.local_id, content))
         frame = frame_tokens(extra.local_id, self.estimator)
         level.parts.append(part)
-        level.references.append(Reference(extra, part, tokens + frame, shortened))
+        level.references.append(RenderedSource(extra, part, tokens + frame, shortened))
 
-    def _say(self, level: Level, row: Candidate, most: int) -> None:
+    def _say(self, level: KeptLevel, row: Candidate, most: int) -> None:
         content = self._content(row.id)
         if not self.plan.request.dialogue:
             content = Text(spoken_text(content))
@@ -161,7 +159,7 @@ class _Rendering:
         return shortened_content(content, most, self.estimator, ending=ending), True
 
 
-def compose_levels(plan: Plan, levels: Iterable[Level], marker: Part | None) -> Composed:
+def compose_levels(plan: Plan, levels: Iterable[KeptLevel], marker: Part | None) -> Composed:
     """The messages that the parts of these levels become."""
     request = plan.request
     parts = pair_up(_in_order(plan, levels, marker))
@@ -176,7 +174,7 @@ def speaker_of(row: Candidate) -> Role:
     return Role(row.role) if row.role in {"assistant", "tool"} else Role.USER
 
 
-def _shortened(levels: Iterable[Level]) -> Iterator[str]:
+def _shortened(levels: Iterable[KeptLevel]) -> Iterator[str]:
     """Ids of what had to give way for others, references too."""
     for level in levels:
         yield from (each.extra.local_id for each in level.references if each.shortened)
@@ -190,7 +188,7 @@ def _spoken(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     return found or blocks
 
 
-def _in_order(plan: Plan, levels: Iterable[Level], marker: Part | None) -> list[Part]:
+def _in_order(plan: Plan, levels: Iterable[KeptLevel], marker: Part | None) -> list[Part]:
     """All parts, with the marker where something was left out."""
     parts: list[Part] = []
     for level in levels:

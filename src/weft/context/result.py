@@ -12,8 +12,6 @@ from weft.tree.message import Message, message_to_wire
 if TYPE_CHECKING:
     from weft.context.layers.envelope import Layer
 
-__all__ = ["AssembledContext"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AssembledContext:

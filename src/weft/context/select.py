@@ -6,31 +6,12 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
-from weft.context.fit import Columns, Stretch
+from weft.context.fit import Columns, SkippedRange
 from weft.context.shorten import least_tokens
 from weft.context.tokens import Estimator
 from weft.tree.content import Mixed
 from weft.tree.edge import SourceRole
 from weft.tree.node import Metadata
-
-__all__ = [
-    "SPOKEN",
-    "Annotations",
-    "Candidate",
-    "ExtraSource",
-    "Instead",
-    "Outline",
-    "Prices",
-    "Reason",
-    "Tools",
-    "answers_of",
-    "asks_of",
-    "bound_of",
-    "columns_of",
-    "least_of",
-    "left_out_of",
-    "reason_to_leave_out",
-]
 
 SPOKEN = frozenset({"text", "mixed"})
 """Kinds that may have words for a document."""
@@ -94,7 +75,7 @@ class Instead(NamedTuple):
     """What the node's own words would cost."""
 
 
-class Tools(NamedTuple):
+class ToolTraffic(NamedTuple):
     """The tool traffic of one level: calls it makes, results it holds, by the calls' ids."""
 
     calls: tuple[str, ...]
@@ -127,19 +108,19 @@ class Candidate(NamedTuple):
     """Whether it holds results of tools; None: as its kind says, and anything mixed by others may."""
     instead: "Instead | None" = None
     """Where its words are not its own: what they stand for."""
-    tools: Tools | None = None
+    tools: ToolTraffic | None = None
     """Its tool traffic; None: there is none, or nobody looked, and then it is taken to be whole."""
     unpaired: int = 0
     """Tokens of calls and results beside its words that lost their other half, and are not sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outline:
+class PathOutline:
     """A path as far as it was read: all of it as `tail`, or both ends and what lies between."""
 
     tail: Sequence[Candidate]
     head: Sequence[Candidate] = ()
-    between: Stretch | None = None
+    between: SkippedRange | None = None
     start: int | None = None
     """The ruler before the first level, where that is not its end less its tokens."""
     first: int = field(init=False)

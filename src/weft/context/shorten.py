@@ -2,8 +2,6 @@
 
 from weft.context.tokens import Estimator
 
-__all__ = ["CUT", "ELLIPSIS", "least_tokens", "shorten_text"]
-
 CUT = "\n[…]\n"
 ELLIPSIS = "…"
 _ROOMY = 8

@@ -6,8 +6,6 @@ from weft.context.tokens import Estimator
 from weft.tree.content import Audio, Block, Content, Image, Mixed, Text, ToolResult, blocks_of, sent_text
 from weft.tree.measure import MEDIA_TOKENS
 
-__all__ = ["least_of_content", "shortened_content", "tokens_of_content"]
-
 
 def tokens_of_content(content: Content, estimator: Estimator) -> int:
     """What a node costs, media included, where its light columns do not say. Words are never free."""

@@ -2,8 +2,6 @@
 
 from enum import StrEnum
 
-__all__ = ["Strategy"]
-
 
 class Strategy(StrEnum):
     TRUNCATE_MIDDLE = "truncateMiddle"

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.context.limits import system_over
-from weft.context.manifest import Kind, Outcome, Piece, Run
+from weft.context.manifest import EntryKind, Outcome, Piece, Run
 from weft.context.marker import JOINT
 from weft.context.select import Reason
 from weft.context.settings import Instructions
 from weft.context.tokens import Estimator
-
-__all__ = ["Instruction", "SystemContext", "SystemParts", "build_system"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +86,7 @@ def _newest_edge(instructions: Sequence[Instruction]) -> str | None:
 
 
 def _kept(name: str, size: int, reason: str) -> Run:
-    return Run(kind=Kind.SYSTEM, outcome=Outcome.KEPT, reason=reason, ids=(name,), sizes=(size,))
+    return Run(kind=EntryKind.SYSTEM, outcome=Outcome.KEPT, reason=reason, ids=(name,), sizes=(size,))
 
 
 def _source(each: Instruction, size: int, used: bool) -> Run:  # noqa: FBT001 - said where it is called
@@ -103,7 +101,7 @@ def _source(each: Instruction, size: int, used: bool) -> Run:  # noqa: FBT001 - 
             else "an older instruction, and only the last is wanted"
         )
     return Run(
-        kind=Kind.SOURCE,
+        kind=EntryKind.SOURCE,
         outcome=Outcome.KEPT if used else Outcome.DROPPED,
         reason=reason,
         ids=(each.local_id,),

@@ -10,25 +10,6 @@ from weft.errors import InvalidInputError
 from weft.tree.content import can_be_kept
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = [
-    "LABELS",
-    "Other",
-    "Path",
-    "Segment",
-    "Session",
-    "Slice",
-    "Span",
-    "Term",
-    "Topic",
-    "Week",
-    "label_of",
-    "promoted",
-    "slice_of",
-    "span_of",
-    "week_end",
-    "wider",
-]
-
 _WEEK: Final = 604_800
 _WEEK_ORIGIN: Final = 259_200
 _TERM: Final = 365.230769 / 4 * 24 * 60 * 60
@@ -58,7 +39,7 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class SessionSegment:
     """Some seconds of a session up to a moment."""
 
     session_id: str
@@ -76,7 +57,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class RecordSession:
     """The eight hours before a session's end."""
 
     session_id: str
@@ -109,14 +90,14 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class TreePath:
     """The way from a tree's root to a node."""
 
     tree_id: str
     node_id: str
     wishes: JsonObject = field(default_factory=dict[str, JsonValue], hash=False)
     """How its context is wanted where a stream is assembled: `limit`, `strategy`, …"""
-    kind: ClassVar[str] = "Path"
+    kind: ClassVar[str] = "TreePath"
 
     def to_wire(self) -> JsonObject:
         return {"kind": self.kind, "treeId": self.tree_id, "nodeId": self.node_id, **self.wishes}
@@ -132,7 +113,7 @@ class Other:
         return {"kind": self.kind}
 
 
-Slice: TypeAlias = Topic | Segment | Session | Week | Term | Path | Other
+Slice: TypeAlias = Topic | SessionSegment | RecordSession | Week | Term | TreePath | Other
 
 
 def slice_of(kala: JsonObject) -> Slice:
@@ -141,16 +122,16 @@ def slice_of(kala: JsonObject) -> Slice:
         case "Topic":
             return Topic(None if kala.get("topicId") is None else _text(kala, "topicId"))
         case "SegKala":
-            return Segment(_text(kala, "sessionId"), _time(kala, "end"), _time(kala, "windowSeconds"))
+            return SessionSegment(_text(kala, "sessionId"), _time(kala, "end"), _time(kala, "windowSeconds"))
         case "SessionKala":
-            return Session(_text(kala, "sessionId"), _time(kala, "sessionEnd"))
+            return RecordSession(_text(kala, "sessionId"), _time(kala, "sessionEnd"))
         case "WeekKala":
             return Week(_time(kala, "weekEnd"))
         case "TermKala":
             return Term(_time(kala, "begin"), _time(kala, "end"))
-        case "Path":
+        case "TreePath":
             wishes = {name: value for name, value in kala.items() if name not in _NAMES_OF_PATH}
-            return Path(_text(kala, "treeId"), _text(kala, "nodeId"), wishes)
+            return TreePath(_text(kala, "treeId"), _text(kala, "nodeId"), wishes)
         case kind:
             return Other(str(kind))
 
@@ -185,14 +166,14 @@ def week_end(time: float) -> float:
 def promoted(found: Slice) -> Slice | None:
     """The next wider slice: segment, session, week, term."""
     match found:
-        case Segment():
-            return Session(found.session_id, found.end)
-        case Session():
+        case SessionSegment():
+            return RecordSession(found.session_id, found.end)
+        case RecordSession():
             return Week(week_end(found.end))
         case Week():
             number = _floor(found.end / _TERM)
             return Term(number * _TERM, (number + 1) * _TERM)
-        case Term() | Topic() | Path() | Other():
+        case Term() | Topic() | TreePath() | Other():
             return None
         case _:
             assert_never(found)
@@ -214,7 +195,7 @@ def label_of(found: Slice) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RecordSpan:
     """Records of a stream after a begin, up to and including an end."""
 
     stream: str
@@ -223,22 +204,22 @@ class Span:
     end: float
 
 
-def span_of(found: Slice, name: str) -> Span | None:
+def span_of(found: Slice, name: str) -> RecordSpan | None:
     """Where the records of that name lie; None where the slice has none by time.
 
     What was summarised of sessions is found in the week's log, what was summarised of weeks in the
     term's. Messages themselves are only read of a segment.
     """
     match found:
-        case Segment():
-            return Span(name, found.session_id, found.end - found.seconds, found.end)
+        case SessionSegment():
+            return RecordSpan(name, found.session_id, found.end - found.seconds, found.end)
         case _ if name == "messages":
             return None
-        case Session():
-            return Span(name, found.session_id, found.end - _SESSION, found.end)
+        case RecordSession():
+            return RecordSpan(name, found.session_id, found.end - _SESSION, found.end)
         case Week():
-            return Span(f"log.sessions.{name}", None, found.end - _WEEK, found.end)
+            return RecordSpan(f"log.sessions.{name}", None, found.end - _WEEK, found.end)
         case Term():
-            return Span(f"log.weekly.{name}", None, found.begin, found.end)
+            return RecordSpan(f"log.weekly.{name}", None, found.begin, found.end)
         case _:
             return None

@@ -9,20 +9,6 @@ from typing import NamedTuple, Protocol, TypeAlias, cast
 from weft.errors import InvalidInputError, UnavailableError
 from weft.tree.measure import default_tokens, measure
 
-__all__ = [
-    "CHARS",
-    "DEFAULT",
-    "JOINT",
-    "UTF16",
-    "Calibration",
-    "Estimator",
-    "EstimatorLike",
-    "calibrate",
-    "calibrated",
-    "counted_by",
-    "estimator_of",
-]
-
 JOINT = "\n\n"
 """What stands between texts that become one."""
 _ENOUGH = 8

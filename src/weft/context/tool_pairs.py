@@ -7,25 +7,23 @@ sent must not take room from what will, nor count as recent.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from weft.context.select import Candidate, Outline, Reason, Tools, bound_of, left_out_of
+from weft.context.select import Candidate, PathOutline, Reason, ToolTraffic, bound_of, left_out_of
 from weft.context.sizes import least_of_content, tokens_of_content
 from weft.context.tokens import Estimator
 from weft.tree.content import Content, Mixed, ToolCall, ToolResult, blocks_of, is_blank
 
-__all__ = ["paired_rows", "settled", "tools_of", "without_unpaired"]
 
-
-def tools_of(content: Content) -> Tools | None:
+def tools_of(content: Content) -> ToolTraffic | None:
     """The tool traffic of one node. Who answers does not ask in the same breath: no provider takes that."""
     blocks = blocks_of(content)
     results = tuple(block.call_id for block in blocks if isinstance(block, ToolResult))
     calls = tuple(block.id for block in blocks if isinstance(block, ToolCall))
     if not calls and not results:
         return None
-    return Tools(() if results else calls, results, content if isinstance(content, Mixed) else None)
+    return ToolTraffic(() if results else calls, results, content if isinstance(content, Mixed) else None)
 
 
-def without_unpaired(content: Content, tools: Tools) -> Content:
+def without_unpaired(content: Content, tools: ToolTraffic) -> Content:
     """The same content with the calls and results that have their other half, and all that is neither."""
     blocks = blocks_of(content)
     kept = tuple(
@@ -39,7 +37,7 @@ def without_unpaired(content: Content, tools: Tools) -> Content:
     return kept[0] if len(kept) == 1 else Mixed(kept)
 
 
-def settled(outline: Outline, estimator: Estimator) -> Outline:
+def settled(outline: PathOutline, estimator: Estimator) -> PathOutline:
     """The path with everything left out that lost its other half.
 
     Where only both ends are known, what lies between is cut in any case: a half that lies
@@ -70,7 +68,7 @@ def paired_rows(rows: Sequence[Candidate], estimator: Estimator, *, apart: int =
     return found
 
 
-def _pairs(live: Iterable[tuple[int, Tools]]) -> list[tuple[int, Tools]]:
+def _pairs(live: Iterable[tuple[int, ToolTraffic]]) -> list[tuple[int, ToolTraffic]]:
     """Each level's traffic without what has no other half. Of two results for one call the newer stands."""
     known = list(live)
     made: dict[str, int] = {}
@@ -95,7 +93,7 @@ def _pairs(live: Iterable[tuple[int, Tools]]) -> list[tuple[int, Tools]]:
     ]
 
 
-def _sent(row: Candidate, tools: Tools, estimator: Estimator) -> Candidate:
+def _sent(row: Candidate, tools: ToolTraffic, estimator: Estimator) -> Candidate:
     """One level with the traffic that is left to it."""
     if tools == row.tools:
         return row

@@ -26,8 +26,6 @@ from weft.tree.node import Identified
 if TYPE_CHECKING:
     from weft.grove.grove import Grove
 
-__all__ = ["AgentHandle", "Collaborated", "CollaboratorRun", "RunWishes", "resume_run", "start_run"]
-
 
 class RunWishes(TypedDict, total=False):
     """How a run is wanted: how long it may go on, and how the model is asked."""

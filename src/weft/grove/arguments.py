@@ -10,8 +10,6 @@ from typing import ParamSpec, TypeVar, Union, cast
 
 from weft.errors import InvalidInputError
 
-__all__ = ["check_arguments", "checks_arguments"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 _Check = Callable[[object], bool]

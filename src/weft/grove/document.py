@@ -9,8 +9,6 @@ from weft.tree.document import Document, Revision, section_of, with_section
 if TYPE_CHECKING:
     from weft.grove.grove import Grove
 
-__all__ = ["DocumentHandle"]
-
 
 @checks_arguments
 class DocumentHandle:

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from weft.runtime.collaboration.commands.session import CommandResults
     from weft.runtime.contexts.assembler import Contexts
     from weft.runtime.contexts.layers import Layers
-    from weft.runtime.contexts.turn_tools import Tools
+    from weft.runtime.contexts.turn_tools import TurnTools
     from weft.runtime.evidence.provenance_view import Evidence
     from weft.runtime.evidence.timestamps import Stamped
     from weft.runtime.generation.service import Generations
@@ -72,8 +72,6 @@ if TYPE_CHECKING:
     from weft.runtime.summaries.service import Summaries
     from weft.runtime.transfer.copy_backup import BackedUp
     from weft.runtime.transfer.files import Exported, Imported
-
-__all__ = ["Grove", "open_grove"]
 
 R = TypeVar("R")
 
@@ -171,11 +169,11 @@ class Grove:
         return Vaults(self)
 
     @property
-    def tools(self) -> "Tools":
+    def tools(self) -> "TurnTools":
         """What can be looked up for a turn: `loom.tools.run("localSearch", query="the lamp")`."""
-        from weft.runtime.contexts.turn_tools import Tools  # noqa: PLC0415 - few calls look things up
+        from weft.runtime.contexts.turn_tools import TurnTools  # noqa: PLC0415 - few calls look things up
 
-        return Tools(self.caller)
+        return TurnTools(self.caller)
 
     @property
     def layers(self) -> "Layers":

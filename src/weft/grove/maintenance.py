@@ -14,8 +14,6 @@ from weft.store import schema
 from weft.store.base import Store
 from weft.store.jobs import TIMESTAMP_JOB
 
-__all__ = ["close_abandoned", "start_maintenance"]
-
 
 class _MaintenanceWorker(BackgroundWorker):
     """Fetches timestamps that were requested, and ends the calls of processes that died."""

@@ -13,7 +13,7 @@ from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, 
 from weft.runtime.operations.nodes import Annotate, Append, Merge
 from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
-from weft.tree.authorship import Span
+from weft.tree.authorship import AuthorSpan
 from weft.tree.content import Content
 from weft.tree.edge import Edge, Source, SourceRole
 from weft.tree.item import Item
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from weft.runtime.generation.service import Generated, Stream
     from weft.tree.progress import Progress
     from weft.tree.text_diff import Difference
-
-__all__ = ["NodeHandle", "NodePath", "node_reference", "sources_of"]
 
 
 @checks_arguments
@@ -188,7 +186,7 @@ class NodeHandle:
         return self._wrap(self._grove.read.versions(self.value.tree_id, self.id))
 
     @property
-    def authorship(self) -> tuple[Span, ...]:
+    def authorship(self) -> tuple[AuthorSpan, ...]:
         """Who wrote which characters, through all edits."""
         return self._grove.read.authorship(self.value.tree_id, self.id)
 

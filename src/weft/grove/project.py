@@ -15,8 +15,6 @@ from weft.tree.project import Project, ProjectItem, item_from_text
 if TYPE_CHECKING:
     from weft.grove.grove import Grove
 
-__all__ = ["ProjectHandle", "items_of"]
-
 
 def items_of(context: Sequence[ProjectItem | str]) -> list[ProjectItem]:
     """Context as people write it: `doc:TITLE`, `folder:VAULT/PATH`, a url."""

@@ -9,8 +9,6 @@ from weft.runtime.search.results import Hit, Hits
 if TYPE_CHECKING:
     from weft.grove.grove import Grove
 
-__all__ = ["SearchHit", "hits_in"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SearchHit(Hit):

@@ -16,7 +16,7 @@ from weft.tree.content import Content, JsonValue
 from weft.tree.history import HistoryEntry, HistoryStep
 from weft.tree.item import Item
 from weft.tree.progress import Progress
-from weft.tree.reference import Group
+from weft.tree.reference import CollapsedRange
 from weft.tree.tree import Counters, Mode, Tree
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from weft.runtime.generation.options import GenerationKeywords
     from weft.runtime.generation.service import Generated, Stream
     from weft.runtime.search.results import Hits
-
-__all__ = ["TreeHandle"]
 
 
 @checks_arguments
@@ -104,7 +102,7 @@ class TreeHandle:
         return [NodeHandle(self._grove, node) for node in self._grove.read.branch_points(self.id)]
 
     @property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[CollapsedRange]:
         return self._grove.read.groups(self.id)
 
     @property
@@ -192,7 +190,7 @@ class TreeHandle:
 
     def collapse(
         self, first: NodeHandle | str, last: NodeHandle | str, name: str, description: str = ""
-    ) -> Group:
+    ) -> CollapsedRange:
         operation = Collapse(
             tree=self.id,
             first=node_reference(first),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from weft.errors import NotFoundError
 from weft.grove.arguments import checks_arguments
-from weft.knowledge.folder import Listing
+from weft.knowledge.folder import FolderListing
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.items import item_of, mounted_in, read_items
 from weft.runtime.operations.vaults import MountVault, UnmountVault
@@ -16,8 +16,6 @@ from weft.tree.vault import Vault
 
 if TYPE_CHECKING:
     from weft.grove.grove import Grove
-
-__all__ = ["VaultHandle", "Vaults"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class VaultHandle:
     def path(self) -> str:
         return self.value.path
 
-    def notes(self, folder: str = "") -> Listing:
+    def notes(self, folder: str = "") -> FolderListing:
         """The notes in it, or in one of its folders, by path."""
         return mounted_in(self._grove.caller).folder(self.value).notes(folder)
 

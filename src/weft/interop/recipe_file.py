@@ -10,8 +10,6 @@ import yaml
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.tree.json import JsonValue
 
-__all__ = ["LIMIT", "read_recipe_text"]
-
 LIMIT = 4 * 1024 * 1024
 """Characters. A recipe names its sources, it does not contain them."""
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"

@@ -19,8 +19,6 @@ import orjson
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
 from weft.tree.content import JsonValue
 
-__all__ = ["FORMAT", "VERSION", "JsonLine", "JsonReader", "JsonWriter", "Record", "open_file"]
-
 FORMAT = "weft"
 VERSION = 1
 Record = dict[str, JsonValue]

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
 
-__all__ = ["FILE_LIMIT", "NOTE_LIMIT", "PICTURE_LIMIT", "File", "Folder", "Listing", "is_note"]
-
 NOTE_LIMIT = 32 * 1024 * 1024
 """Bytes of one note."""
 PICTURE_LIMIT = 20 * 1024 * 1024
@@ -37,7 +35,7 @@ class File(NamedTuple):
     modified: float
 
 
-class Listing(NamedTuple):
+class FolderListing(NamedTuple):
     """The notes of a folder, by path."""
 
     paths: tuple[str, ...]
@@ -81,7 +79,7 @@ class Folder:
             raise StorageError(f"{root} cannot be looked into", hint="check its permissions")
         return cls(root)
 
-    def notes(self, under: str = "") -> Listing:
+    def notes(self, under: str = "") -> FolderListing:
         """Every note in the folder, or in one inside it, in the order of their paths.
 
         What begins with a dot is left out, as are folders that are links: what they lead to is
@@ -112,7 +110,7 @@ class Folder:
                 raise LimitExceededError(
                     f"{self.root} has more than {FILE_LIMIT:,} notes", hint="mount a folder inside it"
                 )
-        return Listing(tuple(sorted(found)), left_out)
+        return FolderListing(tuple(sorted(found)), left_out)
 
     def read(self, path: str, *, limit: int = NOTE_LIMIT) -> File:
         """A file as it is now. A path that leads out, links resolved, is refused."""

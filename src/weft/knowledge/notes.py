@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from weft.context.layers.items import ContextItem, active_note, image_embeds, note, selection
-from weft.context.layers.note_lookup import Listed, notes_in_folder, notes_with_tag
+from weft.context.layers.note_lookup import ListedNote, notes_in_folder, notes_with_tag
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError, WeftError
 from weft.knowledge.folder import PICTURE_LIMIT, File, Folder, is_note
 from weft.knowledge.pictures import measure_picture
@@ -19,8 +19,6 @@ from weft.tree.content import Image
 from weft.tree.item import Item
 from weft.tree.progress import Progress, silent
 from weft.tree.vault import Vault
-
-__all__ = ["Mounted", "NotePlace"]
 
 _LINES = re.compile(r"(?P<path>.+)#L(?P<start>\d{1,9})(?:-L?(?P<end>\d{1,9}))?\Z", re.DOTALL)
 _IMAGE_LIMIT = 20
@@ -183,7 +181,7 @@ class Mounted:
     def in_folder(self, reference: str) -> list[ContextItem]:
         """The notes in a folder, `VAULT/PATH` or a path within a vault, and below it."""
         vault, path = self._folder_named(reference)
-        listing = [Listed(each) for each in self.folder(vault).notes(path).paths]
+        listing = [ListedNote(each) for each in self.folder(vault).notes(path).paths]
         return self._all(vault, notes_in_folder(path, listing), f"folder {reference}")
 
     def _folder_named(self, reference: str) -> tuple[Vault, str]:
@@ -214,24 +212,24 @@ class Mounted:
             if item is not None:
                 yield item
 
-    def listed(self, vault: Vault, progress: Progress = silent) -> list[Listed]:
+    def listed(self, vault: Vault, progress: Progress = silent) -> list[ListedNote]:
         """Every note with its tags and the hash of its content; those that cannot be read are told about."""
         paths = self.folder(vault).notes().paths
-        found: list[Listed] = []
+        found: list[ListedNote] = []
         for number, path in enumerate(paths):
             item = self._readable(vault, path)
             if item is not None:
-                found.append(Listed(path, tags_of(item.content), item.sha256))
+                found.append(ListedNote(path, tags_of(item.content), item.sha256))
             progress(number + 1, len(paths))
         return found
 
-    def paths(self) -> list[Listed]:
+    def paths(self) -> list[ListedNote]:
         """The ids of all notes, for finding them again."""
-        found: dict[str, Listed] = {}
+        found: dict[str, ListedNote] = {}
         for vault in self.vaults:
             for path in self._paths(vault):
                 name = path if path not in found else f"{vault.name}:{path}"
-                found.setdefault(name, Listed(name))
+                found.setdefault(name, ListedNote(name))
         return list(found.values())
 
     def _paths(self, vault: Vault) -> Sequence[str]:

@@ -10,17 +10,6 @@ from typing import NamedTuple
 
 from weft.tree.word_splits import fold, split_words
 
-__all__ = [
-    "Passage",
-    "Ranked",
-    "asked_words",
-    "cut_passages",
-    "may_answer",
-    "rank",
-    "shared_beginning",
-    "stem",
-]
-
 _LONGEST = 1_500
 """Characters of a passage, as far as lines can be told apart."""
 _MOST_WORDS = 40
@@ -57,7 +46,7 @@ class Passage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedPassage:
     """A passage with whatever it is a passage of."""
 
     source: int
@@ -133,7 +122,9 @@ def _passage(lines: list[str], first: int) -> Iterator[Passage]:
         yield Passage("\n".join(kept), first + skipped, first + skipped + len(kept) - 1)
 
 
-def rank(texts: Sequence[tuple[str, str]], words: Sequence[str], *, among: int, limit: int) -> list[Ranked]:
+def rank(
+    texts: Sequence[tuple[str, str]], words: Sequence[str], *, among: int, limit: int
+) -> list[RankedPassage]:
     """The passages of titled texts that have most of some stems, the best first; always the same.
 
     A word counts the more, the fewer of the texts have it (`among` is how many were looked
@@ -159,7 +150,7 @@ def rank(texts: Sequence[tuple[str, str]], words: Sequence[str], *, among: int, 
     usual = sum(length for *_, length in found) / len(found) or 1
     rarity = {word: math.log1p((among - count + 0.5) / (count + 0.5)) for word, count in holders.items()}
     ranked = [
-        Ranked(index, passage, _score(counts, length / usual, rarity))
+        RankedPassage(index, passage, _score(counts, length / usual, rarity))
         for index, passage, counts, length in found
     ]
     ranked.sort(key=lambda each: (-each.score, each.source, each.passage.start))

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from weft.errors import InvalidInputError
 
-__all__ = ["Period", "period_of"]
-
 _DAY = timedelta(days=1)
 _HOURS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1)}
 _DAYS = {"day": _DAY, "week": 7 * _DAY}

@@ -3,8 +3,6 @@
 import struct
 from typing import NamedTuple
 
-__all__ = ["Measured", "measure_picture"]
-
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """JPEG's markers of a frame, which has the size."""
 _LONE = frozenset({0x01, *range(0xD0, 0xD8)})

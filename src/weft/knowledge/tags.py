@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterator
 
-__all__ = ["tags_of"]
-
 _FRONT_LIMIT = 64 * 1024
 _INLINE = re.compile(r"(?<![\w/#&\[(])#([\w/-]*[^\W\d][\w/-]*)")
 _CODE = re.compile(r"`[^`\n]*`")

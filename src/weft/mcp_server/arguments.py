@@ -8,8 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from weft.errors import InvalidInputError
 from weft.tree.json_names import camel
 
-__all__ = ["MOST", "Arguments", "Node", "Text", "Title", "Tree", "TreeArguments"]
-
 MOST = 1_000
 """Of anything that is listed or counted in one call."""
 _NAME = 300

@@ -7,14 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from weft.commands.actions import Command, Lines
-from weft.commands.grammar import Form, Kind, Row, Slot
+from weft.commands.actions import Command, LineSpan
+from weft.commands.grammar import CommandRow, Form, Slot, SlotKind
 from weft.errors import InvalidInputError
 from weft.mcp_server.arguments import Node, TreeArguments
 from weft.runtime.collaboration.commands.queries import DEEPEST
 from weft.tree.json_names import camel
-
-__all__ = ["CommandArguments", "arguments_of"]
 
 _NAME: dict[str, Any] = {"min_length": 1, "max_length": 300}
 _TEXT: dict[str, Any] = {"max_length": 10_000}
@@ -44,16 +42,16 @@ _BOUNDS: Mapping[str, Mapping[str, Any]] = {
 """How much an argument may be, by its name."""
 _Line = Annotated[int, Field(ge=1, le=10_000_000)]
 _Stop = Annotated[str, Field(**_NAME)]
-_TYPES: Mapping[Kind, Any] = {
-    Kind.NODE: Node,
-    Kind.NODES: Annotated[list[Node], Field(max_length=100)],
-    Kind.RANGE: Annotated[list[Node], Field(min_length=2, max_length=2)],
-    Kind.TEXT: str,
-    Kind.TEXTS: Annotated[list[_Stop], Field(max_length=16)],
-    Kind.NAME: str,
-    Kind.NUMBER: int,
-    Kind.DECIMAL: float,
-    Kind.LINES: Annotated[list[_Line], Field(min_length=2, max_length=2)],
+_TYPES: Mapping[SlotKind, Any] = {
+    SlotKind.NODE: Node,
+    SlotKind.NODES: Annotated[list[Node], Field(max_length=100)],
+    SlotKind.RANGE: Annotated[list[Node], Field(min_length=2, max_length=2)],
+    SlotKind.TEXT: str,
+    SlotKind.TEXTS: Annotated[list[_Stop], Field(max_length=16)],
+    SlotKind.NAME: str,
+    SlotKind.NUMBER: int,
+    SlotKind.DECIMAL: float,
+    SlotKind.LINES: Annotated[list[_Line], Field(min_length=2, max_length=2)],
 }
 _DEFAULTS = {("view", "shape"): "nodes"}
 """Where a client that says nothing wants something else than a line that says nothing."""
@@ -66,7 +64,7 @@ _EVERYWHERE = "Leave this tree for the whole grove; the agent must be allowed to
 class CommandArguments(TreeArguments):
     """The arguments of one command."""
 
-    def command(self, row: Row) -> Command:
+    def command(self, row: CommandRow) -> Command:
         """The command that the arguments make."""
         given = {name for name in self.model_fields_set if getattr(self, name) not in (None, False)}
         form = _form(row, given)
@@ -77,7 +75,7 @@ class CommandArguments(TreeArguments):
         return Command(row.name, form.build(values), grove=grove)
 
 
-def arguments_of(row: Row) -> type[CommandArguments]:
+def arguments_of(row: CommandRow) -> type[CommandArguments]:
     """The arguments of a row, as a model with a schema."""
     made: dict[str, Any] = {}
     for name, slot in sorted(_arguments(row), key=lambda pair: pair[0] in _LAST):
@@ -88,11 +86,11 @@ def arguments_of(row: Row) -> type[CommandArguments]:
     return create_model(f"{row.name.capitalize()}Arguments", __base__=CommandArguments, **made)
 
 
-def _forms(row: Row) -> list[Form]:
+def _forms(row: CommandRow) -> list[Form]:
     return [form for form in row.variants if form.tool]
 
 
-def _arguments(row: Row) -> Iterator[tuple[str, Slot]]:
+def _arguments(row: CommandRow) -> Iterator[tuple[str, Slot]]:
     slots = (slot for form in _forms(row) for slot in form.flat if not (slot.hidden and slot.optional))
     return ((name, slot) for slot in slots for name in _names(slot))
 
@@ -105,7 +103,7 @@ def _required(form: Form) -> set[str]:
     return {name for slot in form.flat if not slot.optional and not slot.always for name in _names(slot)}
 
 
-def _form(row: Row, given: set[str]) -> Form:
+def _form(row: CommandRow, given: set[str]) -> Form:
     """The form that these arguments are of. What only some forms need says which it is."""
     forms = _forms(row)
     always = set[str].intersection(*map(_required, forms))
@@ -121,17 +119,17 @@ def _form(row: Row, given: set[str]) -> Form:
     raise InvalidInputError(f"one of {names} is needed: {many} given", hint="give exactly one of them")
 
 
-def _refuse_others(row: Row, form: Form, given: set[str]) -> None:
+def _refuse_others(row: CommandRow, form: Form, given: set[str]) -> None:
     """A value that another form takes is refused; a choice that another form has changes nothing here."""
     taken = {name for slot in form.flat for name in _names(slot)}
     for name, slot in _arguments(row):
-        if name in given and name not in taken and slot.kind is not Kind.CHOICE:
+        if name in given and name not in taken and slot.kind is not SlotKind.CHOICE:
             raise InvalidInputError(
                 f"{camel(name)} does not go with the rest", hint="leave it out", path=camel(name)
             )
 
 
-def _field(row: Row, name: str, slot: Slot) -> tuple[Any, Any]:
+def _field(row: CommandRow, name: str, slot: Slot) -> tuple[Any, Any]:
     about = slot.about.split("|")[min(_names(slot).index(name), slot.about.count("|"))] or None
     kind = _type(row, name, slot)
     if all(name in _required(form) for form in _forms(row)):
@@ -142,11 +140,11 @@ def _field(row: Row, name: str, slot: Slot) -> tuple[Any, Any]:
     return Annotated[kind if default is not None else kind | None, Field(description=about)], default
 
 
-def _type(row: Row, name: str, slot: Slot) -> Any:
-    if slot.kind is Kind.CHOICE:
+def _type(row: CommandRow, name: str, slot: Slot) -> Any:
+    if slot.kind is SlotKind.CHOICE:
         value = next(iter(slot.values.values()))
         return Literal[*(each.value for each in type(value))] if isinstance(value, StrEnum) else bool
-    if slot.kind is Kind.RANGE and len(_names(slot)) > 1:
+    if slot.kind is SlotKind.RANGE and len(_names(slot)) > 1:
         return Node
     bounds = dict(_BOUNDS.get(name, {}))
     if name == "text" and row.name not in _MAY_BE_EMPTY:
@@ -156,12 +154,12 @@ def _type(row: Row, name: str, slot: Slot) -> Any:
     return Annotated[_TYPES[slot.kind], Field(**bounds)] if bounds else _TYPES[slot.kind]
 
 
-def _default(row: Row, name: str, slot: Slot) -> object:
+def _default(row: CommandRow, name: str, slot: Slot) -> object:
     """What a client that says nothing is taken to have said."""
     if (row.name, name) in _DEFAULTS:
         return _DEFAULTS[row.name, name]
-    value = next(iter(slot.values.values()), None) if slot.kind is Kind.CHOICE else None
-    if slot.kind is Kind.CHOICE and not isinstance(value, StrEnum):
+    value = next(iter(slot.values.values()), None) if slot.kind is SlotKind.CHOICE else None
+    if slot.kind is SlotKind.CHOICE and not isinstance(value, StrEnum):
         return False
     if not slot.optional:
         return None
@@ -189,9 +187,9 @@ def _chosen(slot: Slot, value: object) -> object:
     return type(meant)(value) if isinstance(meant, StrEnum) else meant
 
 
-_CONVERTED: Mapping[Kind, Callable[[Slot, Any], object]] = {
-    Kind.CHOICE: _chosen,
-    Kind.LINES: lambda _, value: Lines(value[0], value[1]),
-    Kind.NODES: lambda _, value: tuple(value),
-    Kind.TEXTS: lambda _, value: tuple(value),
+_CONVERTED: Mapping[SlotKind, Callable[[Slot, Any], object]] = {
+    SlotKind.CHOICE: _chosen,
+    SlotKind.LINES: lambda _, value: LineSpan(value[0], value[1]),
+    SlotKind.NODES: lambda _, value: tuple(value),
+    SlotKind.TEXTS: lambda _, value: tuple(value),
 }

@@ -23,8 +23,6 @@ from weft.runtime.operations.permissions import permissions_of
 from weft.runtime.views.tree_list import Shelved, shelved_documents, shelved_trees
 from weft.tree.agent import AgentType, Permission
 
-__all__ = ["GROVE_TOOLS", "GroveTool"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroveTool:

@@ -24,8 +24,6 @@ from weft.server.lifecycle import run_app
 from weft.server.middleware import Guard
 from weft.server.settings import LOOPBACK, ServerSettings
 
-__all__ = ["PATH", "PORT", "HttpAddress", "create_mcp_app", "serve_http"]
-
 PORT = 7371
 PATH = "/mcp"
 _MOST_SESSIONS = 1_000

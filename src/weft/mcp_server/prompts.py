@@ -27,8 +27,6 @@ from weft.mcp_server.resources import (
     node_uri,
 )
 
-__all__ = ["get_prompt", "list_prompts"]
-
 _MOST_SIBLINGS = 20
 Given: TypeAlias = Mapping[str, str]
 Brought: TypeAlias = tuple[str, list[tuple[str, str, str]]]

@@ -29,22 +29,6 @@ from weft.tree.document import Document
 from weft.tree.json_names import iso
 from weft.tree.node import Node
 
-__all__ = [
-    "MARKDOWN",
-    "PLAIN",
-    "Address",
-    "branch_text",
-    "complete",
-    "document_at",
-    "document_uri",
-    "list_resources",
-    "list_templates",
-    "node_uri",
-    "parse_uri",
-    "read_resource",
-    "tree_uri",
-]
-
 PAGE = 100
 MARKDOWN = "text/markdown"
 PLAIN = "text/plain"
@@ -58,7 +42,7 @@ _ADDRESS = re.compile(
 )
 
 
-class Address(NamedTuple):
+class ResourceAddress(NamedTuple):
     """What an address names."""
 
     kind: str
@@ -80,7 +64,7 @@ def document_uri(document: str) -> str:
     return f"weft://document/{document}"
 
 
-def parse_uri(uri: str) -> Address:
+def parse_uri(uri: str) -> ResourceAddress:
     found = _ADDRESS.fullmatch(uri) if len(uri) <= 1_000 else None
     if found is None:
         raise InvalidInputError(
@@ -89,8 +73,8 @@ def parse_uri(uri: str) -> Address:
             path="uri",
         )
     if found["document"] is not None:
-        return Address("document", found["document"].upper())
-    return Address(found["part"] or "tree", found["tree"].upper(), unquote(found["node"] or ""))
+        return ResourceAddress("document", found["document"].upper())
+    return ResourceAddress(found["part"] or "tree", found["tree"].upper(), unquote(found["node"] or ""))
 
 
 def list_templates() -> ListResourceTemplatesResult:

@@ -12,8 +12,6 @@ from weft.errors import InvalidInputError, WeftError
 from weft.tree.json import JsonValue
 from weft.tree.json_names import to_wire
 
-__all__ = ["answered", "error_facts", "protocol_error", "refused"]
-
 
 def answered(text: str, facts: Mapping[str, object]) -> CallToolResult:
     """A tool's success: what a person would read, and the same as values."""

@@ -41,8 +41,6 @@ from weft.mcp_server.subscriptions import Subscriptions
 from weft.mcp_server.tools import TOOLS, ToolCaller, list_tools
 from weft.tree.agent import Permission
 
-__all__ = ["CALLER", "INSTRUCTIONS", "McpFace"]
-
 CALLER = "weft.caller"
 """Where a request over HTTP carries the grove of its caller."""
 INSTRUCTIONS = (

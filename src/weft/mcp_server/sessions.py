@@ -11,20 +11,18 @@ import anyio
 import anyio.from_thread
 from sqlalchemy import select
 
-from weft.commands.actions import Command, Continue
+from weft.commands.actions import Command, ContinueCommand
 from weft.commands.reply import Result
 from weft.errors import WeftError
 from weft.grove.grove import Grove
 from weft.ids import new_ulid
-from weft.runtime.collaboration.commands.session import Session
+from weft.runtime.collaboration.commands.session import CommandSession
 from weft.runtime.generation.stream import GenerationEvent, NodeCompleted, TextChunk
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row
 from weft.store import schema
 from weft.store.lookup import find_tree
 from weft.tree.agent import Agent, Permission
-
-__all__ = ["MOST_SESSIONS", "CommandReply", "CommandSessions", "ToolCaller", "agent_of", "run_command"]
 
 MOST_SESSIONS = 64
 _MOST_RESULTS = 200
@@ -57,7 +55,7 @@ class CommandReply:
 
 @dataclass(slots=True)
 class _ClientSession:
-    session: Session
+    session: CommandSession
     lock: anyio.Lock = field(default_factory=anyio.Lock)
 
     @property
@@ -105,7 +103,7 @@ async def run_command(caller: ToolCaller, tree: str, command: Command) -> Comman
     """Do what a command asks for, as a value; errors are in the result."""
     grove = caller.grove
     found = await caller.in_thread(lambda: _tree_id(grove, tree))
-    if isinstance(command.action, Continue):
+    if isinstance(command.action, ContinueCommand):
         return await _generate(caller, found, command, command.action.n)
     client = await caller.in_thread(lambda: caller.sessions.find(grove, found))
     async with client.lock:
@@ -131,7 +129,7 @@ async def _generate(caller: ToolCaller, tree: str, command: Command, n: int) -> 
     return ended[0]
 
 
-async def _watch(session: Session, heard: "_Heard", progress: Progress) -> None:
+async def _watch(session: CommandSession, heard: "_Heard", progress: Progress) -> None:
     """Report progress; stop the generation if the client cancels."""
     try:
         async for told in heard.news:
@@ -174,7 +172,7 @@ class _Heard:
             self._send.send_nowait((float(self._characters), None, told))
 
 
-def _done(session: Session, command: Command, *, numbered: bool) -> CommandReply:
+def _done(session: CommandSession, command: Command, *, numbered: bool) -> CommandReply:
     result = session.perform(command)
     looks = result.ok and Permission.LOOM_AWARE in session.permissions
     at = session.see.row(session.tree_id, None).local_id if looks else None
@@ -194,6 +192,8 @@ def agent_of(grove: Grove) -> Agent:
         return agent_value(agent_row(session, grove.read.actor.agent))
 
 
-def _session(grove: Grove, tree: str) -> Session:
+def _session(grove: Grove, tree: str) -> CommandSession:
     executor = grove.caller.executor
-    return Session(grove.caller, tree, agent_of(grove), run=new_ulid(executor.clock(), executor.entropy))
+    return CommandSession(
+        grove.caller, tree, agent_of(grove), run=new_ulid(executor.clock(), executor.entropy)
+    )

@@ -18,8 +18,6 @@ from mcp.server.stdio import stdio_server
 from weft.log import log_to_stderr
 from weft.mcp_server.server import McpFace
 
-__all__ = ["LONGEST_LINE", "serve_stdio"]
-
 LONGEST_LINE = 64 * 1024 * 1024
 """Most bytes of one message. A longer one ends the connection."""
 _CHUNK = 65_536

@@ -16,13 +16,11 @@ from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResul
 
 from weft.errors import LimitExceededError
 from weft.grove.grove import Grove
-from weft.mcp_server.resources import Address, document_at, parse_uri
+from weft.mcp_server.resources import ResourceAddress, document_at, parse_uri
 from weft.mcp_server.results import protocol_error
 from weft.runtime.events.log import Event
 from weft.runtime.events.subscription import Subscription
 from weft.tree.event_kinds import LISTING_KINDS, STEP_KINDS
-
-__all__ = ["MOST_STREAMS", "Subscriptions"]
 
 MOST_STREAMS = 100
 _MOST_ADDRESSES = 1_000
@@ -68,7 +66,7 @@ class Subscriptions:
             stream.close()
 
 
-def _follow(grove: Grove, addresses: Iterable[Address]) -> Subscription:
+def _follow(grove: Grove, addresses: Iterable[ResourceAddress]) -> Subscription:
     """From now on; what may not be read cannot be listened to either."""
     for each in addresses:
         if each.kind == "document":
@@ -79,14 +77,14 @@ def _follow(grove: Grove, addresses: Iterable[Address]) -> Subscription:
 
 
 async def _publish(
-    following: Subscription, bus: InMemorySubscriptionBus, addresses: list[tuple[str, Address]]
+    following: Subscription, bus: InMemorySubscriptionBus, addresses: list[tuple[str, ResourceAddress]]
 ) -> None:
     async for batch in following.batches():
         for told in dict.fromkeys(each for event in batch for each in _told(event, addresses)):
             await bus.publish(told)
 
 
-def _told(event: Event, addresses: list[tuple[str, Address]]) -> list[ServerEvent]:
+def _told(event: Event, addresses: list[tuple[str, ResourceAddress]]) -> list[ServerEvent]:
     document = event.payload.get("document")
     changed = event.tree_id or (document if isinstance(document, str) else event.payload.get("tree"))
     told: list[ServerEvent] = [ResourceUpdated(uri) for uri, each in addresses if each.id == changed]

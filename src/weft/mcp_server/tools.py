@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from mcp_types import CallToolResult, ListToolsResult, Tool, ToolAnnotations
 
 from weft.commands.catalog import ROWS
-from weft.commands.grammar import Row
+from weft.commands.grammar import CommandRow
 from weft.errors import CrossTreeError, WeftError
 from weft.mcp_server.arguments import Arguments, TreeArguments
 from weft.mcp_server.command_arguments import CommandArguments, arguments_of
@@ -17,7 +17,7 @@ from weft.mcp_server.results import answered, refused
 from weft.mcp_server.sessions import ToolCaller, run_command
 from weft.tree.agent import Permission
 
-__all__ = ["TOOLS", "ToolCaller", "ToolSpec", "list_tools"]
+__all__ = ["TOOLS", "McpTool", "ToolCaller", "list_tools"]
 
 Run: TypeAlias = Callable[[Any, ToolCaller], Awaitable[CallToolResult]]
 
@@ -41,7 +41,7 @@ number, what was made, and where you are now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSpec:
+class McpTool:
     """One tool."""
 
     name: str
@@ -69,7 +69,7 @@ def list_tools() -> ListToolsResult:
     return ListToolsResult(tools=[each.listed() for each in TOOLS.values()])
 
 
-async def _command(taken: CommandArguments, caller: ToolCaller, row: Row) -> CallToolResult:
+async def _command(taken: CommandArguments, caller: ToolCaller, row: CommandRow) -> CallToolResult:
     done = await run_command(caller, taken.tree, taken.command(row))
     if done.result.error is not None:
         return refused(_as_arguments(done.result.error, taken))
@@ -101,11 +101,11 @@ def _as_arguments(error: WeftError, taken: TreeArguments) -> WeftError:
     return error
 
 
-def _as_tool(row: Row) -> ToolSpec:
+def _as_tool(row: CommandRow) -> McpTool:
     async def run(given: CommandArguments, caller: ToolCaller) -> CallToolResult:
         return await _command(given, caller, row)
 
-    return ToolSpec(
+    return McpTool(
         name=row.name,
         title=row.name.capitalize(),
         description=row.tool or f"{row.help[:1].upper()}{row.help[1:]}.",
@@ -122,8 +122,8 @@ def _as_tool(row: Row) -> ToolSpec:
     )
 
 
-def _as_grove_tool(each: GroveTool) -> ToolSpec:
-    return ToolSpec(
+def _as_grove_tool(each: GroveTool) -> McpTool:
+    return McpTool(
         name=each.name,
         title=each.title,
         description=each.description,
@@ -140,7 +140,7 @@ def _as_grove_tool(each: GroveTool) -> ToolSpec:
     )
 
 
-TOOLS: Mapping[str, ToolSpec] = MappingProxyType(
+TOOLS: Mapping[str, McpTool] = MappingProxyType(
     {each.name: _as_grove_tool(each) for each in GROVE_TOOLS}
     | {row.name: _as_tool(row) for row in ROWS if row.name != "help"}
 )

@@ -8,8 +8,6 @@ from weft.store.rows import NodeRow
 from weft.store.session import Session
 from weft.store.tree_queries import walk_up
 
-__all__ = ["ancestry"]
-
 _STRIDE = 2_000
 
 

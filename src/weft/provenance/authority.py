@@ -15,8 +15,6 @@ from rfc3161_client import TimeStampResponse, VerifierBuilder, decode_timestamp_
 
 from weft.errors import InvalidInputError, UnavailableError, WeftError
 
-__all__ = ["Token", "certified_time", "check_authority", "load_anchors", "request_token"]
-
 _ANSWER_LIMIT = 1024 * 1024
 _ANCHOR_LIMIT = 1024 * 1024
 _VERSION_1 = bytes.fromhex("020101")
@@ -26,7 +24,7 @@ _SHA256_OID = x509.ObjectIdentifier("2.16.840.1.101.3.4.2.1")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class TimestampToken:
     """What an authority answered, with the certificates it was checked against."""
 
     response: bytes
@@ -60,7 +58,7 @@ def load_anchors(pem: bytes) -> list[x509.Certificate]:
         return x509.load_pem_x509_certificates(pem)
 
 
-def request_token(address: str, digest: bytes, anchors: bytes, *, timeout: float = 10.0) -> Token:
+def request_token(address: str, digest: bytes, anchors: bytes, *, timeout: float = 10.0) -> TimestampToken:
     """Ask an authority to certify a digest, and check its answer before believing it.
 
     Only the digest leaves the machine.
@@ -71,7 +69,7 @@ def request_token(address: str, digest: bytes, anchors: bytes, *, timeout: float
     response = _decode(answer)
     _verify(response, digest, chain, nonce=nonce)
     kept = b"".join(certificate.public_bytes(Encoding.PEM) for certificate in chain)
-    return Token(answer, kept, _time_of(response))
+    return TimestampToken(answer, kept, _time_of(response))
 
 
 def _query(digest: bytes, nonce: int) -> bytes:

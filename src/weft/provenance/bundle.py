@@ -28,8 +28,6 @@ from weft.tree.content import blob_refs, content_from_wire
 from weft.tree.json_names import iso
 from weft.tree.progress import Progress
 
-__all__ = ["BundleWriter", "verify_bundle"]
-
 FORMAT = "weft-bundle-1"
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 _PIECE = 1024 * 1024

@@ -13,8 +13,6 @@ import rfc8785
 
 from weft.tree.content import Content, JsonObject, Text, content_to_wire
 
-__all__ = ["EVENT_ALGORITHM", "NODE_ALGORITHM", "NodeFacts", "content_hash", "event_hash", "hashed_value"]
-
 NODE_ALGORITHM = "weft-node-1"
 EVENT_ALGORITHM = "weft-event-1"
 

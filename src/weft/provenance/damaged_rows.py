@@ -29,8 +29,6 @@ from weft.provenance.report import Findings
 from weft.store.session import Session
 from weft.tree.json_names import from_microseconds, iso
 
-__all__ = ["fetch", "is_readable", "pages", "stamp_of", "text_of", "values_of"]
-
 _BATCH = 1_000
 _HIGHEST = literal(2**63 - 1, BigInteger)
 """SQLite sorts numbers below texts, and texts below blobs."""

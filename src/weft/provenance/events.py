@@ -12,8 +12,6 @@ from weft.provenance.report import Findings
 from weft.store import schema
 from weft.store.session import Session
 
-__all__ = ["Chain", "EventRecord", "read_chain"]
-
 
 @dataclass(frozen=True, slots=True)
 class EventRecord:

@@ -15,44 +15,6 @@ from sqlalchemy import Table
 from weft.store import schema
 from weft.tree.json_names import camel
 
-__all__ = [
-    "DOCUMENT",
-    "PROJECT",
-    "SEAL",
-    "TREE_FIELDS",
-    "Fingerprint",
-    "RevisedKind",
-    "Row",
-    "agent_fingerprint",
-    "attempt_fingerprint",
-    "choice_fingerprint",
-    "digest_of",
-    "document_fingerprint",
-    "envelope_fingerprint",
-    "group_fingerprint",
-    "grove_fingerprint",
-    "item_fingerprint",
-    "items_fingerprint",
-    "link_fingerprint",
-    "memory_fingerprint",
-    "project_fingerprint",
-    "project_revision_fingerprint",
-    "record_fingerprint",
-    "response_fingerprint",
-    "response_name",
-    "revision_fingerprint",
-    "role_fingerprint",
-    "summary_fingerprint",
-    "tag_fingerprint",
-    "timestamp_fingerprint",
-    "token_fingerprint",
-    "trace_seal",
-    "tree_fingerprints",
-    "typing_fingerprint",
-    "user_fingerprint",
-    "vault_fingerprint",
-]
-
 Row = Mapping[Any, Any]
 
 SEAL = "seal"

@@ -10,8 +10,6 @@ from weft.store import schema
 from weft.store.rows import NodeRow
 from weft.store.session import Session
 
-__all__ = ["Neighbours", "NodeColumns", "NodeSummary", "readable_nodes", "summary_of"]
-
 _NONE = -1
 
 

@@ -32,17 +32,6 @@ from weft.tree.measure import default_tokens, measure_content
 from weft.tree.node import Role
 from weft.tree.path import jump_depth
 
-__all__ = [
-    "AgentTable",
-    "AttachedRows",
-    "Lookup",
-    "Surroundings",
-    "attached_rows",
-    "check_node",
-    "facts_of",
-    "names_to_find",
-]
-
 CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 
 

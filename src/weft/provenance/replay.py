@@ -12,8 +12,6 @@ from weft.store.rows import EDGE_TYPES
 from weft.tree.edge import EdgeType
 from weft.tree.event_kinds import CREATING_KINDS, EventKind
 
-__all__ = ["Mark", "Replay"]
-
 CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 _UNMADE = 0
 _MADE = 1
@@ -28,7 +26,7 @@ _NONE = -1
 
 
 @dataclass(slots=True)
-class Mark:
+class NodeLabels:
     """Metadata of one node, where it is not the default."""
 
     excluded: bool = False
@@ -48,7 +46,7 @@ class Replay:
     archived_at: int | None = None
     project: str | None = None
     """The project that the tree belongs to."""
-    marks: dict[int, Mark] = field(default_factory=dict[int, Mark])
+    marks: dict[int, NodeLabels] = field(default_factory=dict[int, NodeLabels])
     items: dict[tuple[str, int], tuple[int | None, int | None]] = field(
         default_factory=dict[tuple[str, int], "tuple[int | None, int | None]"]
     )
@@ -178,8 +176,8 @@ class Replay:
             self._by_ulid = {name: at for at, name in enumerate(self.columns.ulids)}
         return self._by_ulid.get(ulid) if isinstance(ulid, str) else None
 
-    def mark(self, index: int) -> Mark:
-        return self.marks.setdefault(index, Mark())
+    def mark(self, index: int) -> NodeLabels:
+        return self.marks.setdefault(index, NodeLabels())
 
     def _create(self, ulid: str, event: EventRecord) -> None:
         at: int | None = self._next

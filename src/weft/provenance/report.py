@@ -3,8 +3,6 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["Finding", "Findings", "Problem", "Report", "Verdict"]
-
 _LIMIT = 1_000
 
 

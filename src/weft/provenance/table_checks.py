@@ -46,26 +46,6 @@ from weft.store.memory import TRACE
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 
-__all__ = [
-    "Inspection",
-    "check_attempts",
-    "check_bodies",
-    "check_envelopes",
-    "check_groups",
-    "check_memory",
-    "check_packed",
-    "check_records",
-    "check_references",
-    "check_responses",
-    "check_revised",
-    "check_summary",
-    "check_typings",
-    "check_users",
-    "compare_fingerprint",
-    "forget_document",
-    "report_missing_rows",
-]
-
 _FEW = 16
 _TREE, _NODE, _DOCUMENT = 1, 0, 2
 """What links and tags point at, as the database numbers it."""

@@ -21,16 +21,6 @@ from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.json_names import to_microseconds
 
-__all__ = [
-    "STAMP_STATES",
-    "CertifiedHeads",
-    "StampStatus",
-    "check_all_stamps",
-    "check_stamps_of",
-    "heads_statement",
-    "read_certified_heads",
-]
-
 HEADS_ALGORITHM = "weft-heads-1"
 
 

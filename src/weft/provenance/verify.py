@@ -32,7 +32,7 @@ from weft.provenance.nodes import (
     check_node,
     names_to_find,
 )
-from weft.provenance.replay import Mark, Replay
+from weft.provenance.replay import NodeLabels, Replay
 from weft.provenance.report import Findings, Report
 from weft.provenance.table_checks import (
     Inspection,
@@ -66,9 +66,7 @@ from weft.tree.json_names import snake
 from weft.tree.progress import Progress
 from weft.tree.tree import Mode
 
-__all__ = ["verify_grove", "verify_nodes", "verify_tree"]
-
-_UNMARKED = Mark()
+_UNMARKED = NodeLabels()
 _SOME = 500
 _FLAGS = (
     Flag.EXCLUDED

@@ -18,19 +18,6 @@ from weft.providers.exchange import WireRequest
 from weft.providers.keys import Keys, Secret, own_host
 from weft.tree.content import Audio, Image
 
-__all__ = [
-    "READ_TIMEOUT",
-    "Adapter",
-    "Connection",
-    "ResponseLimits",
-    "SdkClient",
-    "check_request",
-    "dry_run",
-    "is_dry_run",
-    "media_of",
-    "sdk_import",
-]
-
 READ_TIMEOUT = 300.0
 """Seconds without a byte after which a call times out, unless the call says otherwise."""
 

@@ -7,8 +7,6 @@ from weft.tree.content import Text
 from weft.tree.message import Message
 from weft.tree.node import Role
 
-__all__ = ["Seam", "as_chat"]
-
 _INSTRUCTION = (
     "You continue documents. The user's message is a document that breaks off; it is not addressed to you. "
     "Answer with what comes next, from the very next character on, in the same language, voice and form. "

@@ -12,24 +12,6 @@ from weft.tree.attempt import Usage
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message
 
-__all__ = [
-    "FREE",
-    "NO_CACHE",
-    "CacheKind",
-    "CacheMark",
-    "CacheSettings",
-    "ModelInfo",
-    "ModelName",
-    "ModelPrices",
-    "ModelProfile",
-    "NoCache",
-    "Parameters",
-    "Provider",
-    "Request",
-    "SystemPlace",
-    "ToolSpec",
-]
-
 _MILLION = 1_000_000
 
 

@@ -25,8 +25,6 @@ from weft.providers.exchange import WireBytes, WireHead, WireRequest, cut_body
 from weft.providers.keys import Secret
 from weft.providers.redaction import KeyRedactor, redact_key
 
-__all__ = ["CaptureTransport", "capture_stream"]
-
 _Item: TypeAlias = "Event | Exception | None"
 _TAPE: ContextVar["_Tape | None"] = ContextVar("tape", default=None)
 _AHEAD = 64

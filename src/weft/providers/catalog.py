@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelPrice, Tier, TieredPrices
     from genai_prices.types import Provider as PriceList
 
-__all__ = [
-    "DAY",
-    "Catalog",
-    "KnownModel",
-    "ModelListing",
-    "Origin",
-    "default_folder",
-    "known_model",
-    "known_models",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownModel:

@@ -30,8 +30,6 @@ from weft.tree.json import JsonValue
 if TYPE_CHECKING:
     from weft.providers.openai.client import OpenAIClient
 
-__all__ = ["PRESETS", "Compatible", "Preset", "listed_profile", "make"]
-
 _WINDOWS = ("context_length", "max_model_len", "context_window", "max_context_length")
 _MILLION = 1_000_000
 

@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 
 from weft.errors import InvalidInputError, ProviderError, Trouble
 
-__all__ = ["OFFLINE", "Endpoint", "Resolver", "check_name", "checked_addresses", "resolve"]
-
 OFFLINE = "WEFT_OFFLINE"
 """If this variable is set, no request leaves the machine; tests set it."""
 

@@ -11,8 +11,6 @@ from weft.providers.keys import Secret, own_host
 from weft.providers.redaction import redact_key
 from weft.tree.json import JsonValue
 
-__all__ = ["describe_status", "find_own", "from_connection", "missing_key", "retry_after_of"]
-
 _MESSAGE_LIMIT = 500
 _TOO_LONG = re.compile(
     r"prompt is too long|context.{0,20}(length|window|limit|size)|maximum context"

@@ -9,22 +9,6 @@ from weft.providers.exchange import WireBytes, WireEvent, WireHead, WireRecord, 
 from weft.tree.attempt import Usage
 from weft.tree.content import Block, Content, Mixed, Text, Thinking, ToolCall
 
-__all__ = [
-    "Choice",
-    "ChoiceFinished",
-    "Event",
-    "ModelAnswer",
-    "ModelReported",
-    "Retried",
-    "StopReason",
-    "TextDelta",
-    "ThinkingDelta",
-    "ThinkingDone",
-    "TokenChance",
-    "ToolCalled",
-    "UsageReported",
-]
-
 
 class StopReason(StrEnum):
     """Why a choice ended. A stream that ends without saying why was cut, and raises instead."""

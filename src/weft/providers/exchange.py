@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
-__all__ = ["Header", "WireBytes", "WireEvent", "WireHead", "WireRecord", "WireRequest", "cut_body"]
-
 Header: TypeAlias = tuple[bytes, bytes]
 
 

@@ -19,8 +19,6 @@ from weft.providers.errors import find_own, from_connection
 from weft.providers.events import ChoiceFinished, Event, TextDelta
 from weft.providers.keys import Secret
 
-__all__ = ["Connector", "SdkCall", "list_models", "stream_call", "timeouts"]
-
 _CONNECT = 15.0
 _NO_KEY = Secret("none")
 C = TypeVar("C")

@@ -19,19 +19,6 @@ from weft.errors import InvalidInputError, NotFoundError, ProviderError, Storage
 from weft.providers.endpoint import Endpoint
 from weft.redaction import protect_secret
 
-__all__ = [
-    "ADDRESSES",
-    "VARIABLES",
-    "FoundKey",
-    "KeyPlace",
-    "Keys",
-    "Ring",
-    "Secret",
-    "host_of",
-    "own_host",
-    "variable_of",
-]
-
 
 class Secret:
     """A key. Only `reveal` gives it; its representation and its pickle do not."""

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 from urllib.parse import quote, quote_plus
 
-__all__ = ["KeyRedactor", "marks_in", "redact_key"]
-
 _MARK = "[redacted key]"
 _SHORTEST_ENCODED = 8
 """Shorter keys are not looked for as base64: their encoding would occur by chance."""

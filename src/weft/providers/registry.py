@@ -11,8 +11,6 @@ from weft.providers.base import ModelName, Provider
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "ProviderRegistry", "installed_providers"]
-
 GROUP = "weft.providers"
 
 

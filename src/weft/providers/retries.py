@@ -10,8 +10,6 @@ from weft.errors import ProviderError, Trouble
 from weft.providers.base import Provider, Request
 from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ThinkingDone, ToolCalled
 
-__all__ = ["Policy", "stream_retrying"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:

@@ -32,8 +32,6 @@ from weft.tree.json import JsonObject
 from weft.tree.message import message_to_wire
 from weft.tree.node import Role
 
-__all__ = ["Gate", "Reply", "Script", "Scripted"]
-
 
 class Gate:
     """Blocks a scripted stream until a test lets its chunks through. Any thread may open it."""

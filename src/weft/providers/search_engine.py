@@ -17,8 +17,6 @@ from weft.providers.errors import describe_status, find_own, from_connection
 from weft.providers.keys import ADDRESSES, Keys, Secret
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["VARIABLE", "Page", "SearchEngine", "chosen_engine"]
-
 VARIABLE = "WEFT_WEB_SEARCH"
 _PRIVATE = f"{VARIABLE}_PRIVATE"
 _LIMITS = ResponseLimits(received=4 * 1024 * 1024)

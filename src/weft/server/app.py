@@ -20,8 +20,6 @@ from weft.server.routes import events, pages, recipes, records, trees
 from weft.server.settings import ServerSettings
 from weft.server.wire import JsonAnswer, answer_error
 
-__all__ = ["create_app"]
-
 _ABOUT = "Trees, records and contexts of a grove. Send a token as Authorization: Bearer."
 
 

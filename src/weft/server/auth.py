@@ -16,8 +16,6 @@ from weft.tree.content import can_be_kept
 from weft.tree.json import JsonValue
 from weft.tree.record import ID_LIMIT
 
-__all__ = ["COOKIE", "Client", "Door", "token_in"]
-
 COOKIE = "weft"
 
 

@@ -11,8 +11,6 @@ from starlette.requests import Request
 from weft.server.auth import Client, Door, token_in
 from weft.server.wire import JsonAnswer
 
-__all__ = ["ERRORS", "Asking", "answer_of", "answered", "body_of", "in_thread"]
-
 R = TypeVar("R")
 
 _ERROR = {

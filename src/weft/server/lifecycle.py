@@ -18,8 +18,6 @@ from weft.runtime.operations.access import new_token
 from weft.server.app import create_app
 from weft.server.settings import LOOPBACK, ServerSettings
 
-__all__ = ["PORT", "Address", "run_app", "serve"]
-
 PORT = 7370
 _ASKED = (signal.SIGINT, signal.SIGTERM)
 _PATIENCE = 5
@@ -27,7 +25,7 @@ _PATIENCE = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class ServerAddress:
     """Where a server is, and how its owner gets in."""
 
     url: str
@@ -44,7 +42,7 @@ def serve(
     port: int = PORT,
     names: Sequence[str] = (),
     settings: ServerSettings | None = None,
-    ready: Callable[[Address], None],
+    ready: Callable[[ServerAddress], None],
 ) -> None:
     """Serve a grove until the process is told to stop; `ready` is called when it answers.
 
@@ -55,7 +53,7 @@ def serve(
     chosen = replace(given, hosts=(*given.hosts, host, *names), keys=(*given.keys, token), entrance=entrance)
 
     def tell(url: str) -> None:
-        ready(Address(url=url, link=f"{url}/enter?key={entrance}", token=token))
+        ready(ServerAddress(url=url, link=f"{url}/enter?key={entrance}", token=token))
 
     run_app(create_app(grove, chosen), host=host, port=port, ready=tell)
 

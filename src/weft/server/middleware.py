@@ -9,8 +9,6 @@ from weft.errors import InvalidInputError, LimitExceededError, PermissionDeniedE
 from weft.server.settings import ServerSettings
 from weft.server.wire import answer_error
 
-__all__ = ["API_POLICY", "PAGE_POLICY", "Guard"]
-
 API_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; connect-src 'self'; "

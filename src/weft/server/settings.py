@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from weft.errors import InvalidInputError
 
-__all__ = ["LOOPBACK", "ServerSettings"]
-
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _MEGABYTE = 1024 * 1024
 _ORIGIN = re.compile(r"https?://[^\s/?#@*]+/?", re.IGNORECASE)

@@ -13,9 +13,6 @@ from weft.errors import ConflictError, InvalidInputError, WeftError
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.json_names import to_wire
 
-__all__ = ["JsonAnswer", "answer_error", "error_body", "read_body", "read_object"]
-
-
 _LONG = 50_000
 
 

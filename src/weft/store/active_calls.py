@@ -9,18 +9,7 @@ from weft.store import schema
 from weft.store.rows import OUTCOMES
 from weft.store.session import Session
 from weft.store.transaction import Transaction
-from weft.tree.attempt import Outcome
-
-__all__ = [
-    "CallRow",
-    "OpenCall",
-    "PieceRow",
-    "calls_under_way",
-    "drop_call",
-    "hold_calls",
-    "pieces_of",
-    "put_piece",
-]
+from weft.tree.attempt import AttemptOutcome
 
 _calls, _pieces, _attempts = schema.calls, schema.pieces, schema.attempts
 
@@ -72,7 +61,7 @@ def calls_under_way(session: Session) -> list[OpenCall]:
         .join(_attempts, mine)
         .join(trees, trees.c.key == _calls.c.tree)
         .join(agents, agents.c.key == _attempts.c.agent)
-        .where(_attempts.c.outcome == OUTCOMES.index(Outcome.RUNNING))
+        .where(_attempts.c.outcome == OUTCOMES.index(AttemptOutcome.RUNNING))
         .order_by(_calls.c.tree, _calls.c.attempt)
     )
     width = len(_calls.c)

@@ -8,8 +8,6 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
-__all__ = ["RunRow", "add_run", "change_run", "drop_run", "run_row", "runs_under_way"]
-
 _runs = schema.runs
 
 

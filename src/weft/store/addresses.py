@@ -9,8 +9,6 @@ from weft.errors import InvalidInputError, StorageError, UnavailableError
 from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside
 
-__all__ = ["blobs_at", "default_address", "open_store", "path_of"]
-
 
 def default_address() -> str:
     """`WEFT_GROVE`, else a file in the user's data folder."""

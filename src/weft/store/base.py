@@ -12,8 +12,6 @@ from weft.store.blobs import BlobStore
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
-__all__ = ["Snapshot", "Store", "require_same_process"]
-
 T = TypeVar("T")
 
 

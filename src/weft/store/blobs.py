@@ -10,8 +10,6 @@ from pathlib import Path
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
 
-__all__ = ["BLOB_LIMIT", "BlobStore", "IncomingBlob", "blobs_beside", "make_private_folder"]
-
 BLOB_LIMIT = 512 * 1024 * 1024
 _NEW = ".new-"
 _PIECE = 1 << 20

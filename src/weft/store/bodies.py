@@ -16,19 +16,6 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
-__all__ = [
-    "BODY_LIMIT",
-    "PackingError",
-    "add_body",
-    "load_body",
-    "manifest_of",
-    "pack",
-    "request_segments",
-    "save_manifest",
-    "save_segments",
-    "unpack",
-]
-
 _SOME = 500
 _bodies = schema.bodies
 _requests = schema.requests

@@ -8,8 +8,6 @@ from sqlalchemy import Connection
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ClauseElement
 
-__all__ = ["CompiledStatement"]
-
 
 class CompiledStatement:
     """One statement in one database's words.

@@ -16,18 +16,6 @@ from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.tree.json import JsonObject
 
-__all__ = [
-    "add_snapshots",
-    "envelope_row",
-    "legacy_texts",
-    "next_ordinal",
-    "packed_record",
-    "recent_prefixes",
-    "record_of",
-    "snapshots_of",
-    "with_places",
-]
-
 _envelopes = schema.envelopes
 _nodes = schema.nodes
 _LIGHT = tuple(column for column in _envelopes.c if column.name not in {"gzip", "prefix"})

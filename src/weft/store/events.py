@@ -14,24 +14,22 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 
-__all__ = ["BEGINNING", "EventRow", "Place", "chain_events", "head_of", "horizon_of", "read_events"]
 
-
-class Place(NamedTuple):
+class EventPosition(NamedTuple):
     """An event's place in the order of all."""
 
     transaction: int
     number: int
 
 
-BEGINNING = Place(-1, 0)
+BEGINNING = EventPosition(-1, 0)
 """Before the first event."""
 
 
 class EventRow(NamedTuple):
     """One event with the ids of whose it is."""
 
-    place: Place
+    place: EventPosition
     tree: int
     tree_id: str | None
     ordinal: int
@@ -66,7 +64,7 @@ _WHOLE = (
 
 def read_events(
     session: Session,
-    after: Place,
+    after: EventPosition,
     *,
     limit: int,
     trees: Sequence[int] | None = None,
@@ -93,11 +91,12 @@ def chain_events(session: Session, tree: int, *, after: int, limit: int) -> list
 
 def _rows(session: Session, statement: Select[*tuple[Any, ...]]) -> list[EventRow]:
     return [
-        EventRow._make((Place(row.transaction, row.number), *row[2:])) for row in session.execute(statement)
+        EventRow._make((EventPosition(row.transaction, row.number), *row[2:]))
+        for row in session.execute(statement)
     ]
 
 
-def head_of(session: Session) -> Place:
+def head_of(session: Session) -> EventPosition:
     """The last settled event's place."""
     row = session.execute(
         select(_events.c.transaction, _events.c.number)
@@ -105,7 +104,7 @@ def head_of(session: Session) -> Place:
         .order_by(_events.c.transaction.desc(), _events.c.number.desc())
         .limit(1)
     ).one_or_none()
-    return BEGINNING if row is None else Place(row.transaction, row.number)
+    return BEGINNING if row is None else EventPosition(row.transaction, row.number)
 
 
 def horizon_of(session: Session) -> int:

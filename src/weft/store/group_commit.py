@@ -16,8 +16,6 @@ from typing import Any, Protocol
 from weft.errors import UnavailableError, WeftError
 from weft.store.transaction import Transaction
 
-__all__ = ["Group", "GroupWriter"]
-
 _GROUP_LIMIT = 512
 _LINGER_SECONDS = 0.002
 _TURN_SECONDS = 0.25
@@ -25,7 +23,7 @@ _TURN_SECONDS = 0.25
 Work = Callable[[Transaction], Any]
 
 
-class Group(Protocol):
+class CommitGroup(Protocol):
     """Transactions under the lock, one at a time."""
 
     def begin(self) -> Transaction: ...
@@ -67,7 +65,7 @@ class GroupWriter:
 
     def __init__(
         self,
-        run_group: Callable[[Callable[[Group], None], Callable[[], None]], None],
+        run_group: Callable[[Callable[[CommitGroup], None], Callable[[], None]], None],
         shut_down: Callable[[], None],
     ) -> None:
         """`run_group` gets the work, and what to call as soon as it holds the lock; `shut_down` is called last."""
@@ -164,7 +162,7 @@ class GroupWriter:
     def _write(self) -> int:
         taken: list[_Job] = []
 
-        def work(group: Group) -> None:
+        def work(group: CommitGroup) -> None:
             # Taken only now, under the lock: until then a caller may give up waiting.
             self._take(taken)
             _commit_together(group, taken)
@@ -201,7 +199,7 @@ def _require_wanted(job: _Job) -> None:
         raise _AbandonedError
 
 
-def _commit_together(group: Group, jobs: Sequence[_Job]) -> None:
+def _commit_together(group: CommitGroup, jobs: Sequence[_Job]) -> None:
     if not jobs:
         return
     outcomes: list[tuple[_Job, Any, BaseException | None]] = []

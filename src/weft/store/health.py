@@ -3,32 +3,30 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Finding", "Level", "good", "note", "wrong"]
 
-
-class Level(StrEnum):
+class HealthLevel(StrEnum):
     GOOD = "good"
     NOTE = "note"
     WRONG = "wrong"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class HealthCheck:
     """One thing that was looked at."""
 
-    level: Level
+    level: HealthLevel
     about: str
     words: str
     hint: str | None = None
 
 
-def good(about: str, words: str) -> Finding:
-    return Finding(Level.GOOD, about, words)
+def good(about: str, words: str) -> HealthCheck:
+    return HealthCheck(HealthLevel.GOOD, about, words)
 
 
-def note(about: str, words: str, hint: str | None = None) -> Finding:
-    return Finding(Level.NOTE, about, words, hint)
+def note(about: str, words: str, hint: str | None = None) -> HealthCheck:
+    return HealthCheck(HealthLevel.NOTE, about, words, hint)
 
 
-def wrong(about: str, words: str, hint: str | None = None) -> Finding:
-    return Finding(Level.WRONG, about, words, hint)
+def wrong(about: str, words: str, hint: str | None = None) -> HealthCheck:
+    return HealthCheck(HealthLevel.WRONG, about, words, hint)

@@ -9,8 +9,6 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
-__all__ = ["ClaimRow", "ClaimState", "claim", "claim_row", "hold_claim", "settle_claim", "sweep_claims"]
-
 _claims = schema.idempotency
 
 

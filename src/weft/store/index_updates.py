@@ -23,7 +23,7 @@ from weft.store.text_index import (
     NODE,
     TAG,
     TREE,
-    Entry,
+    IndexEntry,
     clear_index,
     hold_position,
     index_words,
@@ -33,28 +33,13 @@ from weft.store.transaction import GROVE, Transaction
 from weft.tree.content import content_from_wire, plain_text
 from weft.tree.word_splits import FOLDING
 
-__all__ = [
-    "Mark",
-    "Portion",
-    "Size",
-    "changed_trees",
-    "count_unindexed",
-    "lagging_trees",
-    "move_mark",
-    "prepare",
-    "present_mark",
-    "searchable_text",
-    "start_anew",
-    "write_portions",
-]
-
 _trees, _nodes, _texts = schema.trees, schema.nodes, schema.texts
 _tags, _events = schema.tags, schema.events
 _documents, _revisions = schema.documents, schema.revisions
 _positions, _versions, _state = schema.search_positions, schema.search_versions, schema.search_state
 
 
-class Mark(NamedTuple):
+class IndexedUpTo(NamedTuple):
     """A place in the event log that all trees are indexed up to."""
 
     transaction: int = 0
@@ -76,7 +61,7 @@ class Size(NamedTuple):
     characters: int
 
 
-class Version(NamedTuple):
+class IndexedVersion(NamedTuple):
     """Which title or revision of a thing that changes is indexed."""
 
     tree: int
@@ -97,16 +82,16 @@ class Portion:
     characters: int = 0
     texts: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
     """Key, title and body, as read."""
-    versions: list[Version] = field(default_factory=list[Version])
+    versions: list[IndexedVersion] = field(default_factory=list[IndexedVersion])
     """Of entries that may replace older ones."""
 
     def add(self, key: int, title: str, body: str) -> None:
         self.characters += len(title) + len(body)
         self.texts.append((key, title, body))
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[IndexEntry]:
         """The texts cut into words: after reading, as a reader in the way of a checkpoint lets the log grow."""
-        return [Entry(key, index_words(title), index_words(body)) for key, title, body in self.texts]
+        return [IndexEntry(key, index_words(title), index_words(body)) for key, title, body in self.texts]
 
 
 def searchable_text(kind: int, stored: str) -> str:
@@ -122,14 +107,14 @@ def start_anew(transaction: Transaction) -> None:
         clear_index(transaction)
 
 
-def present_mark(session: Session) -> Mark | None:
+def present_mark(session: Session) -> IndexedUpTo | None:
     """How far all trees are indexed; None: not with the words of today, or not at all."""
     columns = _state.c.transaction, _state.c.number
     row = session.execute(select(*columns).where(_state.c.folding == FOLDING)).one_or_none()
-    return None if row is None else Mark(row.transaction, row.number)
+    return None if row is None else IndexedUpTo(row.transaction, row.number)
 
 
-def changed_trees(session: Session, after: Mark) -> tuple[list[int], Mark]:
+def changed_trees(session: Session, after: IndexedUpTo) -> tuple[list[int], IndexedUpTo]:
     """Trees with events since the mark, and how far the mark may move once they are indexed.
 
     Not over events whose neighbours may still come: commits are not in the order of numbers.
@@ -144,7 +129,7 @@ def changed_trees(session: Session, after: Mark) -> tuple[list[int], Mark]:
     row = session.execute(
         last.order_by(_events.c.transaction.desc(), _events.c.number.desc()).limit(1)
     ).one_or_none()
-    return trees, after if row is None else Mark(row.transaction, row.number)
+    return trees, after if row is None else IndexedUpTo(row.transaction, row.number)
 
 
 def lagging_trees(session: Session) -> list[int]:
@@ -198,7 +183,7 @@ def _prepare_tree(session: Session, tree: int, before: Position, size: Size) -> 
 
 def _add_title(session: Session, portion: Portion, title: str, description: str) -> None:
     digest = hashlib.sha256(json.dumps([title, description]).encode()).digest()
-    version = Version(portion.tree, TREE, 0, int.from_bytes(digest[:8], "big", signed=True))
+    version = IndexedVersion(portion.tree, TREE, 0, int.from_bytes(digest[:8], "big", signed=True))
     known = session.execute(
         select(_versions.c.version).where(
             _versions.c.tree == portion.tree, _versions.c.kind == TREE, _versions.c.target == 0
@@ -271,7 +256,7 @@ def _prepare_grove(session: Session, before: Position, size: Size) -> Portion:
             portion.complete = False
             break
         portion.add(key_of(GROVE, DOCUMENT, row.key), row.title, row.content)
-        portion.versions.append(Version(GROVE, DOCUMENT, row.key, row.created_at))
+        portion.versions.append(IndexedVersion(GROVE, DOCUMENT, row.key, row.created_at))
     if len(portion.texts) == size.things:
         portion.complete = False
     tag = _add_tags(session, portion)
@@ -280,7 +265,7 @@ def _prepare_grove(session: Session, before: Position, size: Size) -> Portion:
 
 
 def write_portions(
-    transaction: Transaction, portions: Sequence[Portion], entries: Sequence[Sequence[Entry]]
+    transaction: Transaction, portions: Sequence[Portion], entries: Sequence[Sequence[IndexEntry]]
 ) -> list[bool]:
     """Write what was prepared; a portion that another process wrote meanwhile is left out (False)."""
     if present_mark(transaction) is None:
@@ -317,7 +302,7 @@ def _hold(transaction: Transaction, portion: Portion) -> bool:
     return True
 
 
-def move_mark(transaction: Transaction, mark: Mark) -> None:
+def move_mark(transaction: Transaction, mark: IndexedUpTo) -> None:
     """All trees are indexed up to here; never back."""
     earlier = or_(
         _state.c.transaction < mark.transaction,

@@ -10,23 +10,6 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import GROVE, Transaction
 
-__all__ = [
-    "TIMESTAMP_JOB",
-    "JobRow",
-    "JobState",
-    "cancel_job",
-    "claim_job",
-    "drop_waiting",
-    "enqueue",
-    "fail_job",
-    "finish_job",
-    "hold_job",
-    "job_row",
-    "list_jobs",
-    "next_due",
-    "retry_job",
-]
-
 _jobs = schema.jobs
 TIMESTAMP_JOB = "timestamp"
 """The kind of job that asks authorities for what is due; one for the whole grove."""

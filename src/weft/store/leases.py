@@ -14,8 +14,6 @@ from weft.store.rows import TreeState
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
-__all__ = ["LeaseRow", "drop_lease", "lease_at", "put_lease", "sweep_leases"]
-
 _leases = schema.leases
 _trees = schema.trees
 

@@ -19,8 +19,6 @@ try:
 except ImportError:  # pragma: no cover - a platform without flock
     fcntl = None
 
-__all__ = ["GroveLock"]
-
 
 class GroveLock:
     """An exclusive `flock` on a side file whose descriptor stays open."""

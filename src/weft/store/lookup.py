@@ -10,8 +10,6 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.tree.content import check_text
 
-__all__ = ["find_agent", "find_document", "find_project", "find_tree"]
-
 _CANDIDATES = 6
 _PREFIX = 8
 """ULIDs of one day share their beginning, so a shorter prefix would rarely mean one thing."""

@@ -12,8 +12,6 @@ from weft.store.session import Session
 from weft.tree.content import Image, blob_refs, content_from_wire
 from weft.tree.item import about_item
 
-__all__ = ["media_of_grove", "media_of_tree"]
-
 _nodes = schema.nodes
 _texts = schema.texts
 _items = schema.attachments

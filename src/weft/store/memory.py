@@ -10,21 +10,6 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
-__all__ = [
-    "TRACE",
-    "MemoryKind",
-    "MemoryRow",
-    "add_memory",
-    "forget_all_results",
-    "forget_older",
-    "forget_results",
-    "latest_memory",
-    "live_memory",
-    "mark_memory",
-    "memory_at",
-    "put_run",
-]
-
 _memory = schema.memory
 
 

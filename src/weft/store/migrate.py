@@ -9,8 +9,6 @@ from sqlalchemy import Connection, column, inspect, select, table
 
 from weft.errors import StorageError
 
-__all__ = ["HEAD", "migrate", "require_known", "schema_version"]
-
 HEAD = "0012"
 """The newest file in migrations/versions."""
 _FIRST = "0012"

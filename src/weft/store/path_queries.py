@@ -24,17 +24,6 @@ from weft.store.session import Dialect, Session
 from weft.store.tree_statements import tail_while
 from weft.tree.edge import EdgeType, SourceRole
 
-__all__ = [
-    "attaching",
-    "attachments_on",
-    "bodies_of",
-    "first_beyond",
-    "instructing",
-    "instructing_versions",
-    "notes_on",
-    "tail_to",
-]
-
 _nodes = schema.nodes
 _tree: BindParameter[Any] = bindparam("in_tree")
 

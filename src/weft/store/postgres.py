@@ -47,8 +47,6 @@ from weft.store.postgres_text_index import PostgresTerms
 from weft.store.session import Session
 from weft.store.transaction import Cache, Transaction
 
-__all__ = ["PostgresDialect", "PostgresStore", "blobs_of_server", "explain"]
-
 T = TypeVar("T")
 
 _SETTINGS = "-c jit=off -c plan_cache_mode=force_custom_plan -c random_page_cost=1.1"

@@ -10,11 +10,9 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
 
 from weft.errors import InvalidInputError
-from weft.store.health import Finding, good, note, wrong
+from weft.store.health import HealthCheck, good, note, wrong
 from weft.store.postgres import PostgresDialect, explain
 from weft.store.session import Session
-
-__all__ = ["look_at_server", "look_inside"]
 
 _LOSES = {
     "fsync": "the server does not wait for the disk: a power cut may destroy the whole database",
@@ -44,7 +42,7 @@ def look_inside(url: str) -> Generator[Session]:
         engine.dispose()
 
 
-def look_at_server(session: Session, now: int) -> Iterator[Finding]:
+def look_at_server(session: Session, now: int) -> Iterator[HealthCheck]:
     """Version, settings that decide whether a write is kept, broken indexes, the clock."""
     version = _setting(session, "server_version")
     number = int(_setting(session, "server_version_num"))

@@ -34,11 +34,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import TSQUERY, TSVECTOR
 
 from weft.store.session import Session
-from weft.store.text_index import Entry, Reach, split_key
+from weft.store.text_index import IndexEntry, Reach, split_key
 from weft.store.transaction import Transaction
 from weft.tree.query import Atom, Query
-
-__all__ = ["PostgresTerms"]
 
 _PLACES_OF_A_WORD = 255
 _LAST_PLACE = 16_383
@@ -65,7 +63,7 @@ _INSERT = text(
 class PostgresTerms:
     """One table with a vector for each thing."""
 
-    def add(self, transaction: Transaction, entries: Sequence[Entry]) -> None:
+    def add(self, transaction: Transaction, entries: Sequence[IndexEntry]) -> None:
         if not entries:
             return
         vectors = [_vector(entry) for entry in entries]
@@ -123,7 +121,7 @@ def _within(reach: Reach) -> ColumnElement[bool]:
     return _terms.c.key.between(reach.low, reach.high)
 
 
-def _vector(entry: Entry) -> tuple[str, bool]:
+def _vector(entry: IndexEntry) -> tuple[str, bool]:
     """Words with their places, the title's marked A; and whether some places had to be left out.
 
     Nothing in a word needs to be escaped: it consists of letters, digits, marks and pictures.

@@ -15,23 +15,6 @@ from weft.tree.content import can_be_kept
 from weft.tree.json import JsonObject
 from weft.tree.record import RecordPlace, RecordValue
 
-__all__ = [
-    "Entry",
-    "Window",
-    "choose_records",
-    "clear_entries",
-    "entries_of",
-    "known_records",
-    "list_records",
-    "list_streams",
-    "nearest_place",
-    "put_entries",
-    "read_entries",
-    "read_window",
-    "record_rows",
-    "record_value",
-]
-
 _records, _index = schema.records, schema.group_index
 _SEEN = _records.c.hidden.is_(None)
 _AT_ONCE = 400
@@ -198,7 +181,7 @@ def record_value(row: Any) -> RecordValue:
     )
 
 
-class Entry(NamedTuple):
+class GroupDocument(NamedTuple):
     """One document of the index of collapsed groups, as text; None takes it away."""
 
     shelf: int
@@ -234,7 +217,9 @@ def entries_of(session: Session, user: str, group_session: str, shelf: int) -> d
     return {row.name: json.loads(row.document) for row in session.execute(statement)}
 
 
-def put_entries(transaction: Transaction, user: str, group_session: str, entries: Sequence[Entry]) -> None:
+def put_entries(
+    transaction: Transaction, user: str, group_session: str, entries: Sequence[GroupDocument]
+) -> None:
     """Write documents over those that are there."""
     kept = [entry for entry in entries if entry.text is not None]
     for entry in entries:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from weft.tree.agent import AgentType, Permission
-from weft.tree.attempt import Outcome
+from weft.tree.attempt import AttemptOutcome
 from weft.tree.content import Content, Text, content_from_wire, content_to_wire
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import Measure
@@ -14,35 +14,18 @@ from weft.tree.node import Role, Status
 from weft.tree.path import jump_depth
 from weft.tree.tree import Mode
 
-__all__ = [
-    "AGENT_TYPES",
-    "EDGE_TYPES",
-    "KINDS",
-    "MODES",
-    "OUTCOMES",
-    "ROLES",
-    "SOURCE_ROLES",
-    "STATUSES",
-    "AgentRow",
-    "Flag",
-    "NodeRow",
-    "Place",
-    "TreeState",
-    "dump_content",
-    "load_content",
-    "permission_bits",
-    "permissions_from",
-    "place_below",
-    "place_of_root",
-]
-
 EDGE_TYPES = (EdgeType.CONTINUATION, EdgeType.ANNOTATION)
 SOURCE_ROLES = (SourceRole.PRIMARY, SourceRole.CONTEXT, SourceRole.INSTRUCTION)
 ROLES = (Role.USER, Role.ASSISTANT, Role.SYSTEM, Role.TOOL)
 STATUSES = (Status.COMPLETE, Status.INTERRUPTED)
 AGENT_TYPES = (AgentType.HUMAN, AgentType.MODEL)
 MODES = (Mode.DIALOGUE, Mode.BUFFER)
-OUTCOMES = (Outcome.RUNNING, Outcome.COMPLETE, Outcome.INTERRUPTED, Outcome.FAILED)
+OUTCOMES = (
+    AttemptOutcome.RUNNING,
+    AttemptOutcome.COMPLETE,
+    AttemptOutcome.INTERRUPTED,
+    AttemptOutcome.FAILED,
+)
 KINDS = ("text", "image", "audio", "tool_call", "tool_result", "thinking", "mixed")
 """Stored as their index: append only."""
 
@@ -119,7 +102,7 @@ class NodeRow(NamedTuple):
         return self.parent if self.written_after is None else self.written_after
 
 
-class Place(NamedTuple):
+class PositionRow(NamedTuple):
     """What a position fixes for every node at it."""
 
     position: int
@@ -131,13 +114,21 @@ class Place(NamedTuple):
     near_instruction: int | None
 
 
-def place_of_root(key: int, size: Measure, *, attachments: bool, instructs: bool = False) -> Place:
-    return Place(key, None, 0, key, size.tokens, key if attachments else None, key if instructs else None)
+def place_of_root(key: int, size: Measure, *, attachments: bool, instructs: bool = False) -> PositionRow:
+    return PositionRow(
+        key, None, 0, key, size.tokens, key if attachments else None, key if instructs else None
+    )
 
 
 def place_below(
-    parent: NodeRow | Place, jump_of_jump: int, key: int, size: Measure, *, attachments: bool, instructs: bool
-) -> Place:
+    parent: NodeRow | PositionRow,
+    jump_of_jump: int,
+    key: int,
+    size: Measure,
+    *,
+    attachments: bool,
+    instructs: bool,
+) -> PositionRow:
     """The place of a new position below another.
 
     `jump_of_jump` is where the parent's jump target jumps to. Where a jump leads
@@ -145,7 +136,7 @@ def place_below(
     instructs if its edge has instruction sources, or if it is a system message itself.
     """
     depth = parent.depth + 1
-    return Place(
+    return PositionRow(
         position=key,
         parent=parent.position,
         depth=depth,

@@ -12,8 +12,6 @@ from weft.store.compiled_statements import CompiledStatement
 if TYPE_CHECKING:
     from weft.store.text_index import Terms
 
-__all__ = ["Dialect", "Session"]
-
 Values = Mapping[str, Any]
 
 

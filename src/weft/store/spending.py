@@ -9,8 +9,6 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 
-__all__ = ["MICROS", "Spent", "add_expected", "day_of", "settle", "spent_by", "spent_on"]
-
 _spending = schema.spending
 MICROS = 1_000_000
 """Of a dollar; also of a second."""

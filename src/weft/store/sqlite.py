@@ -22,8 +22,6 @@ from weft.store.sqlite_errors import explain
 from weft.store.sqlite_file import GroveFile, driver_of, file_identity, read_only_engine
 from weft.store.transaction import Transaction
 
-__all__ = ["SqliteStore", "find_damage", "peek"]
-
 T = TypeVar("T")
 
 _COPY_PAGES = 1_000

@@ -24,8 +24,6 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.store.sqlite_text_index import SqliteTerms
 
-__all__ = ["DIALECT", "SqliteDialect"]
-
 
 class SqliteDialect:
     """What SQLite says in its own way."""

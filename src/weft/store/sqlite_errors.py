@@ -6,8 +6,6 @@ from sqlalchemy.exc import DBAPIError
 
 from weft.errors import StorageError, WeftError
 
-__all__ = ["explain", "explained"]
-
 
 def explained(error: BaseException, path: Path) -> WeftError:
     """The explanation, with the database's own error as its cause."""

@@ -26,7 +26,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool, StaticPool
 from weft.errors import StorageError, UnavailableError
 from weft.store.base import require_same_process
 from weft.store.blobs import make_private_folder
-from weft.store.group_commit import Group, GroupWriter
+from weft.store.group_commit import CommitGroup, GroupWriter
 from weft.store.lock import GroveLock
 from weft.store.migrate import migrate
 from weft.store.session import Session
@@ -34,15 +34,6 @@ from weft.store.sqlite_dialect import DIALECT
 from weft.store.sqlite_errors import explain, explained
 from weft.store.sqlite_statistics import teach_planner
 from weft.store.transaction import Cache, Transaction
-
-__all__ = [
-    "APPLICATION_ID",
-    "CHECKPOINT_BYTES",
-    "GroveFile",
-    "driver_of",
-    "file_identity",
-    "read_only_engine",
-]
 
 T = TypeVar("T")
 
@@ -238,7 +229,7 @@ class GroveFile:
                 hint="put it back; Weft goes on by itself once it is there",
             )
 
-    def _run_group(self, work: Callable[[Group], None], hold: Callable[[], None]) -> None:
+    def _run_group(self, work: Callable[[CommitGroup], None], hold: Callable[[], None]) -> None:
         try:
             with self._lock.hold():
                 hold()

@@ -11,15 +11,13 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
 from weft.errors import StorageError
-from weft.store.health import Finding, good, note, wrong
+from weft.store.health import HealthCheck, good, note, wrong
 from weft.store.lock import GroveLock
 from weft.store.session import Session
 from weft.store.sqlite import find_damage
 from weft.store.sqlite_dialect import DIALECT
 from weft.store.sqlite_errors import explain
 from weft.store.sqlite_statistics import knows_planner
-
-__all__ = ["has_reset_bug", "look_at_file", "look_at_files", "look_inside"]
 
 _LARGE_LOG = 256 * 1024 * 1024
 _FIXED = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
@@ -33,7 +31,7 @@ def has_reset_bug(version: tuple[int, int, int]) -> bool:
     )
 
 
-def look_at_files(path: Path) -> Iterator[Finding]:
+def look_at_files(path: Path) -> Iterator[HealthCheck]:
     """The library and the files, without opening the database."""
     yield _library()
     mode = path.stat().st_mode
@@ -64,7 +62,7 @@ def look_at_files(path: Path) -> Iterator[Finding]:
         )
 
 
-def _library() -> Finding:
+def _library() -> HealthCheck:
     version = sqlite3.sqlite_version
     if not has_reset_bug(sqlite3.sqlite_version_info[:3]):
         return good("SQLite", f"SQLite {version} does not have the WAL-reset bug")
@@ -118,7 +116,7 @@ def _locked(path: Path) -> Generator[None]:
         yield
 
 
-def look_at_file(session: Session) -> Iterator[Finding]:
+def look_at_file(session: Session) -> Iterator[HealthCheck]:
     """What SQLite says about the pages, and whether the planner knows what it should."""
     damage = find_damage(session)
     for line in damage:

@@ -8,8 +8,6 @@ plans are good at any size and never change.
 
 import sqlite3
 
-__all__ = ["knows_planner", "teach_planner"]
-
 _ROWS = 1_000_000
 _ROWS_OF_A_TREE = 10_000
 _ROWS_OF_A_PREFIX = 2

@@ -17,11 +17,9 @@ from sqlalchemy import (
 )
 
 from weft.store.session import Session
-from weft.store.text_index import Entry, Reach
+from weft.store.text_index import IndexEntry, Reach
 from weft.store.transaction import Transaction
 from weft.tree.query import Atom, Query
-
-__all__ = ["SqliteTerms"]
 
 _INSERT = text("INSERT INTO search_terms (rowid, title, body) VALUES (:key, :title, :body)")
 _DELETE = text("DELETE FROM search_terms WHERE rowid = :key")
@@ -39,7 +37,7 @@ _EVERYTHING = -1
 class SqliteTerms:
     """One FTS5 table. A rowid is a key."""
 
-    def add(self, transaction: Transaction, entries: Sequence[Entry]) -> None:
+    def add(self, transaction: Transaction, entries: Sequence[IndexEntry]) -> None:
         rows = [
             {"key": entry.key, "title": " ".join(entry.title), "body": " ".join(entry.body)}
             for entry in sorted(entries)

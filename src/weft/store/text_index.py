@@ -17,27 +17,6 @@ from weft.store.transaction import GROVE, Transaction
 from weft.tree.query import Query
 from weft.tree.word_splits import FOLDING, split_words
 
-__all__ = [
-    "DOCUMENT",
-    "INDEXED_CHARACTERS",
-    "NODE",
-    "TAG",
-    "TREE",
-    "Entry",
-    "Reach",
-    "Terms",
-    "clear_index",
-    "forget_document",
-    "forget_tree",
-    "hold_position",
-    "index_words",
-    "key_of",
-    "reach_of_tree",
-    "split_key",
-    "target_in",
-    "tree_in",
-]
-
 NODE, TREE, DOCUMENT, TAG = range(4)
 """What a row is about. Stored in its key: append only, at most four."""
 
@@ -71,7 +50,7 @@ def target_in(key: ColumnElement[int]) -> ColumnElement[int]:
     return key.bitwise_rshift(literal(_KIND_BITS, Integer)).bitwise_and(_TARGET_MASK)
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """One row to be: its key, the words of its title and of its body."""
 
     key: int
@@ -93,7 +72,7 @@ def reach_of_tree(tree: int) -> Reach:
 class Terms(Protocol):
     """The table of words. What it is called and how it is asked is each database's own."""
 
-    def add(self, transaction: Transaction, entries: Sequence[Entry]) -> None:
+    def add(self, transaction: Transaction, entries: Sequence[IndexEntry]) -> None:
         """Add rows that are not there, in the order of their keys."""
         ...
 

@@ -31,8 +31,6 @@ from weft.store.tree_statements import (
     TREE_FOR_UPDATE,
 )
 
-__all__ = ["GROVE", "Cache", "GroveState", "Transaction"]
-
 GROVE = 0
 """The tree key of the grove itself."""
 _CACHE_LIMIT = 50_000

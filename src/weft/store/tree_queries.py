@@ -30,26 +30,6 @@ from weft.store.tree_statements import (
 )
 from weft.tree.edge import EdgeType
 
-__all__ = [
-    "Selections",
-    "ancestor_at_depth",
-    "children",
-    "comes_from",
-    "count_below",
-    "count_continuations",
-    "count_notes",
-    "find_node",
-    "find_nodes_anywhere",
-    "leaf_below",
-    "node_row",
-    "node_rows",
-    "origins_of",
-    "resolve",
-    "selections_of",
-    "versions_at",
-    "walk_up",
-]
-
 Selections = Mapping[int, int]
 """Position → the version an agent looks at."""
 

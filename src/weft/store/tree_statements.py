@@ -26,33 +26,6 @@ from weft.store.rows import EDGE_TYPES
 from weft.store.session import Dialect
 from weft.tree.edge import EdgeType
 
-__all__ = [
-    "AGENT_BY_KEY",
-    "ALL_CHILDREN",
-    "ANCESTOR_AT_DEPTH",
-    "CONTINUATION",
-    "CURSOR",
-    "GROVE_FOR_UPDATE",
-    "HAS_LIVE_CHILD",
-    "LAST_EVENT_NUMBER",
-    "LAST_LOCAL_ID",
-    "LATER_VERSIONS",
-    "LEAF_BELOW",
-    "LIVE",
-    "LIVE_CHILDREN",
-    "LOCAL_IDS",
-    "NODE_BY_KEY",
-    "SELECTIONS",
-    "TAIL",
-    "TREE_FOR_UPDATE",
-    "count_live",
-    "keys_below",
-    "nodes_by_keys",
-    "tail_while",
-    "texts_by_keys",
-    "versions_by_positions",
-]
-
 CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 
 _nodes = schema.nodes

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-__all__ = ["MemberRole", "Membership", "Token", "User"]
-
 
 class MemberRole(StrEnum):
     OWNER = "owner"

@@ -8,19 +8,6 @@ from enum import StrEnum
 from weft.errors import InvalidInputError
 from weft.tree.content import JsonValue, check_text
 
-__all__ = [
-    "ALL_PERMISSIONS",
-    "ANALYST",
-    "COLLABORATOR",
-    "SUBJECT",
-    "Agent",
-    "AgentType",
-    "Configuration",
-    "Permission",
-    "check_agent",
-    "parse_permissions",
-]
-
 
 class AgentType(StrEnum):
     HUMAN = "human"

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-__all__ = ["Outcome", "RawResponse", "Usage"]
 
-
-class Outcome(StrEnum):
+class AttemptOutcome(StrEnum):
     RUNNING = "running"
     COMPLETE = "complete"
     INTERRUPTED = "interrupted"

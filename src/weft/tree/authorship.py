@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import accumulate
 
-__all__ = ["Span", "Version", "authorship", "authorship_of", "common_runs"]
-
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _WORK_LIMIT = 4_000_000
@@ -21,7 +19,7 @@ _WORK_LIMIT = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class AuthorSpan:
     """Characters start to end (exclusive) of the text, by one author."""
 
     start: int
@@ -30,7 +28,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class TextVersion:
     """A text on its way to the last one, and the places of those it was made from, in order."""
 
     author_id: str
@@ -38,17 +36,17 @@ class Version:
     origins: tuple[int, ...] = ()
 
 
-def authorship(versions: Sequence[tuple[str, str]]) -> tuple[Span, ...]:
+def authorship(versions: Sequence[tuple[str, str]]) -> tuple[AuthorSpan, ...]:
     """Spans of the last text, from (author, text) pairs, the original first."""
     return authorship_of(
         [
-            Version(author, text, (number - 1,) if number else ())
+            TextVersion(author, text, (number - 1,) if number else ())
             for number, (author, text) in enumerate(versions)
         ]
     )
 
 
-def authorship_of(versions: Sequence[Version]) -> tuple[Span, ...]:
+def authorship_of(versions: Sequence[TextVersion]) -> tuple[AuthorSpan, ...]:
     """Spans of the last text. What was made from several is compared with all of them, put together."""
     if not versions:
         return ()
@@ -61,15 +59,15 @@ def authorship_of(versions: Sequence[Version]) -> tuple[Span, ...]:
     return _spans(owned[-1])
 
 
-def _spans(owners: Sequence[tuple[int, str]]) -> tuple[Span, ...]:
+def _spans(owners: Sequence[tuple[int, str]]) -> tuple[AuthorSpan, ...]:
     """Runs by one author as one span."""
-    spans: list[Span] = []
+    spans: list[AuthorSpan] = []
     offset = 0
     for length, owner in owners:
         if spans and spans[-1].author_id == owner:
-            spans[-1] = Span(spans[-1].start, offset + length, owner)
+            spans[-1] = AuthorSpan(spans[-1].start, offset + length, owner)
         else:
-            spans.append(Span(offset, offset + length, owner))
+            spans.append(AuthorSpan(offset, offset + length, owner))
         offset += length
     return tuple(spans)
 

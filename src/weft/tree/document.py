@@ -7,21 +7,6 @@ from datetime import datetime
 
 from weft.errors import InvalidInputError, NotFoundError
 
-__all__ = [
-    "Document",
-    "Revision",
-    "Section",
-    "lines_of",
-    "section_of",
-    "sections_of",
-    "slug",
-    "with_appended",
-    "with_inserted",
-    "with_lines",
-    "with_section",
-    "with_section_appended",
-]
-
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 

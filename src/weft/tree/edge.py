@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Edge", "EdgeType", "Source", "SourceRole"]
-
 
 class EdgeType(StrEnum):
     CONTINUATION = "continuation"

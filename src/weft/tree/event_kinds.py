@@ -8,8 +8,6 @@ once and is known everywhere. Compare a recorded word with `EventKind.X.value`, 
 from enum import Enum, Flag, StrEnum, auto
 from typing import Self
 
-__all__ = ["CREATING_KINDS", "EVIDENCE_KINDS", "LISTING_KINDS", "STEP_KINDS", "EventKind", "Subject", "Trait"]
-
 
 class Subject(Enum):
     """What an event of some kind changes."""

@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["EXTRACT", "extract", "first_sentence", "is_extract"]
-
 _END = re.compile(r"(?<=[.!?…。！？])[\"”’»)]*(?=\s|$)|\n")
 
 

@@ -5,8 +5,6 @@ from datetime import datetime
 
 from weft.tree.content import JsonObject
 
-__all__ = ["HistoryEntry", "HistoryStep"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryStep:

@@ -10,8 +10,6 @@ from weft.errors import InvalidInputError, LimitExceededError
 from weft.tree.content import Image, check_text, content_from_wire, content_to_wire
 from weft.tree.json import JsonValue
 
-__all__ = ["ITEM_LIMIT", "Item", "about_item", "check_item", "item_about"]
-
 ITEM_LIMIT = 10_000
 """Items on one node."""
 

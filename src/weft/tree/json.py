@@ -3,7 +3,5 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-__all__ = ["JsonObject", "JsonValue"]
-
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]

@@ -13,8 +13,6 @@ from typing import cast
 from weft.tree.content import Audio, Image, JsonValue, Mixed, Text, Thinking, ToolCall, ToolResult
 from weft.tree.content import content_to_wire as _content_to_wire
 
-__all__ = ["camel", "from_microseconds", "iso", "iso_moment", "snake", "to_microseconds", "to_wire"]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CONTENT = (Text, Image, Audio, ToolCall, ToolResult, Thinking, Mixed)
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from weft.tree.content import Content
 
-__all__ = ["MEDIA_TOKENS", "Measure", "default_tokens", "measure", "measure_content"]
-
 MEDIA_TOKENS = 1_600
 """What one image or recording is taken to cost."""
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from weft.tree.content import Block, JsonObject, Text, ToolCall, ToolResult, content_to_wire
 from weft.tree.node import Role
 
-__all__ = ["Message", "message_to_wire"]
-
 
 @dataclass(frozen=True, slots=True)
 class Message:

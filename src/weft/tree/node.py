@@ -10,8 +10,6 @@ from weft.tree.content import Content, kind_of, spoken_text
 from weft.tree.edge import Edge, EdgeType
 from weft.tree.item import Item
 
-__all__ = ["Identified", "Metadata", "Node", "Role", "Status", "role_of"]
-
 
 class Role(StrEnum):
     USER = "user"

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 from weft.tree.node import Node, Status
 
-__all__ = ["counted", "node_marks"]
-
 
 def node_marks(node: Node, annotations: int = 0) -> Iterator[str]:
     """What stands on a node, in words: bookmark, flags, notes, items."""

@@ -9,8 +9,6 @@ from typing import overload
 from weft.tree.agent import AgentType
 from weft.tree.node import Node
 
-__all__ = ["Cursor", "Path", "jump_depth"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-__all__ = ["Progress", "silent"]
-
 Progress = Callable[[int, int], None]
 """Told how much is done, and of how much."""
 

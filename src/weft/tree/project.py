@@ -9,16 +9,6 @@ from urllib.parse import urlsplit
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.tree.content import JsonObject, check_text
 
-__all__ = [
-    "Project",
-    "ProjectItem",
-    "ProjectItemKind",
-    "check_items",
-    "item_from_text",
-    "items_from_wire",
-    "items_to_wire",
-]
-
 _ITEM_LIMIT = 1_000
 _REFERENCE_LIMIT = 2_000
 

@@ -15,9 +15,7 @@ from dataclasses import dataclass
 
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.tree.content import check_text
-from weft.tree.word_splits import Place, placed_words, split_words
-
-__all__ = ["Atom", "Query", "parse_query"]
+from weft.tree.word_splits import WordPlace, placed_words, split_words
 
 _LONGEST = 4_000
 _MOST_WORDS = 200
@@ -64,7 +62,7 @@ class Query:
 
     def places(self, text: str) -> list[tuple[Atom, int, int]]:
         """Where what is looked for stands in a text, as offsets, in order."""
-        placed: list[Place] = list(placed_words(text))
+        placed: list[WordPlace] = list(placed_words(text))
         words = [place.word for place in placed]
         return [
             (atom, placed[first].start, placed[last - 1].end)

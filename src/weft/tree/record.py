@@ -9,21 +9,6 @@ from weft.errors import InvalidInputError
 from weft.tree.content import CONTENT_LIMIT, check_text
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = [
-    "DELETE_LIMIT",
-    "ID_LIMIT",
-    "KEY_LIMIT",
-    "NAME_LIMIT",
-    "RecordDraft",
-    "RecordPlace",
-    "RecordValue",
-    "check_draft",
-    "draft_from_wire",
-    "dump_document",
-    "key_bytes",
-    "record_to_wire",
-]
-
 NAME_LIMIT = 200
 ID_LIMIT = 1_000
 KEY_LIMIT = 2_500

@@ -1,14 +1,11 @@
 """What points across a grove: links, tags, projects, vaults, folded ranges."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from weft.errors import InvalidInputError
-from weft.tree.content import JsonObject, check_text
-
-__all__ = ["Group", "Link", "Project", "Tag", "Target", "TargetKind", "Vault", "check_tag"]
+from weft.tree.content import check_text
 
 
 class TargetKind(StrEnum):
@@ -48,29 +45,7 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Project:
-    """A named system prompt and context that trees belong to."""
-
-    id: str
-    name: str
-    system_prompt: str = ""
-    context: Sequence[JsonObject] = field(default_factory=list[JsonObject])
-    created_at: datetime
-    archived_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vault:
-    """A folder of notes, mounted read-only."""
-
-    id: str
-    name: str
-    path: str
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class CollapsedRange:
     """A range of a path folded into one placeholder in context; the tree keeps every node."""
 
     id: str

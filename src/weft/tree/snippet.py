@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from weft.tree.query import Atom, Query
 
-__all__ = ["Snippet", "cut_snippet"]
-
 _WIDTH = 160
 _BEFORE = 40
 """How much of the text before the first match is shown."""

@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Change", "change_between"]
-
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TextChange:
     """After the characters that were kept, some were removed and others put in their place."""
 
     kept: int
@@ -22,11 +20,11 @@ class Change:
         return _replace(text, self.kept, self.removed, self.added)
 
 
-def change_between(before: str, after: str) -> Change:
+def change_between(before: str, after: str) -> TextChange:
     """The smallest stretch that differs."""
     kept = _shared(before, after)
     left = _shared(before[kept:][::-1], after[kept:][::-1])
-    return Change(kept, before[kept : len(before) - left], after[kept : len(after) - left])
+    return TextChange(kept, before[kept : len(before) - left], after[kept : len(after) - left])
 
 
 def _shared(one: str, other: str) -> int:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
-__all__ = ["Difference", "Stretch", "word_difference"]
-
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 _MOST = 4_000
 """Words beyond which texts are compared by lines: the price grows with the square."""
@@ -16,7 +14,7 @@ _MOST = 4_000
 Turn = Literal["same", "removed", "added"]
 
 
-class Stretch(NamedTuple):
+class DiffRun(NamedTuple):
     """Some words, and whether both texts have them."""
 
     turn: Turn
@@ -34,7 +32,7 @@ class Difference:
     one_beyond: int
     """How many nodes follow it on the way to each."""
     other_beyond: int
-    words: tuple[Stretch, ...]
+    words: tuple[DiffRun, ...]
 
     @property
     def same(self) -> bool:
@@ -52,45 +50,45 @@ class Difference:
         return f'<div><em>{told}</em><div style="white-space:pre-wrap">{body}</div></div>'
 
 
-def word_difference(one: str, other: str) -> tuple[Stretch, ...]:
+def word_difference(one: str, other: str) -> tuple[DiffRun, ...]:
     """The stretches that, without the added ones, are the first text, and without the removed ones the other."""
     return tuple(_joined(_stretches(_WORD.findall(one), _WORD.findall(other))))
 
 
-def _stretches(one: list[str], other: list[str]) -> Iterator[Stretch]:
+def _stretches(one: list[str], other: list[str]) -> Iterator[DiffRun]:
     start = 0
     while start < min(len(one), len(other)) and one[start] == other[start]:
         start += 1
     end = 0
     while end < min(len(one), len(other)) - start and one[-1 - end] == other[-1 - end]:
         end += 1
-    yield Stretch("same", "".join(one[:start]))
+    yield DiffRun("same", "".join(one[:start]))
     yield from _middle(one[start : len(one) - end], other[start : len(other) - end])
-    yield Stretch("same", "".join(one[len(one) - end :]))
+    yield DiffRun("same", "".join(one[len(one) - end :]))
 
 
-def _middle(one: list[str], other: list[str]) -> Iterator[Stretch]:
+def _middle(one: list[str], other: list[str]) -> Iterator[DiffRun]:
     if max(len(one), len(other)) > _MOST:
         one, other = "".join(one).splitlines(keepends=True), "".join(other).splitlines(keepends=True)
         if max(len(one), len(other)) > _MOST:
-            yield from (Stretch("removed", "".join(one)), Stretch("added", "".join(other)))
+            yield from (DiffRun("removed", "".join(one)), DiffRun("added", "".join(other)))
             return
     for _, start, end, there, until in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         before, after = "".join(one[start:end]), "".join(other[there:until])
         if before == after:
-            yield Stretch("same", before)
+            yield DiffRun("same", before)
         else:
-            yield from (Stretch("removed", before), Stretch("added", after))
+            yield from (DiffRun("removed", before), DiffRun("added", after))
 
 
-def _joined(stretches: Iterator[Stretch]) -> Iterator[Stretch]:
+def _joined(stretches: Iterator[DiffRun]) -> Iterator[DiffRun]:
     """Without empty ones, neighbours of one kind together."""
-    held: Stretch | None = None
+    held: DiffRun | None = None
     for each in stretches:
         if not each.text:
             continue
         if held is not None and held.turn == each.turn:
-            held = Stretch(held.turn, held.text + each.text)
+            held = DiffRun(held.turn, held.text + each.text)
             continue
         if held is not None:
             yield held

@@ -7,8 +7,6 @@ from enum import StrEnum
 
 from weft.tree.content import JsonValue
 
-__all__ = ["UNTITLED", "Counters", "Mode", "Tree", "title_from"]
-
 UNTITLED = "Untitled"
 _TITLE_WORDS = 8
 _TITLE_LENGTH = 60

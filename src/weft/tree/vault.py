@@ -6,8 +6,6 @@ from datetime import datetime
 from weft.errors import InvalidInputError
 from weft.tree.content import check_text
 
-__all__ = ["Vault", "check_vault_name"]
-
 _NAME_LIMIT = 100
 _TAKEN = frozenset({"active", "doc", "document", "folder", "node", "tree", "http", "https"})
 """Words that mean something else where they stand before a colon."""

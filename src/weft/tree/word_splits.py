@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-__all__ = ["FOLDING", "Place", "fold", "placed_words", "split_words"]
-
 FOLDING = 1
 """Raised whenever the same text would give other words: an index made before is then made anew."""
 
@@ -53,7 +51,7 @@ _BREAK = "\u200b"
 """The invisible space, the only formatting character that ends a word."""
 
 
-class Place(NamedTuple):
+class WordPlace(NamedTuple):
     """A word and where it stands in its text."""
 
     word: str
@@ -71,11 +69,11 @@ def split_words(text: str) -> list[str]:
     return (_PLAIN if text.isascii() else _WORD).findall(fold(text))
 
 
-def placed_words(text: str) -> Iterator[Place]:
+def placed_words(text: str) -> Iterator[WordPlace]:
     """The same words, each with its offsets."""
     if text.isascii():
         for found in _PLAIN.finditer(text.lower()):
-            yield Place(found.group(), found.start(), found.end())
+            yield WordPlace(found.group(), found.start(), found.end())
         return
     origins = _origins(text)
     for found in _WORD.finditer(text.translate(_FOLDED)):
@@ -83,7 +81,7 @@ def placed_words(text: str) -> Iterator[Place]:
         # Marks that were folded away belong to the letter before them.
         while end < len(text) and not _FOLDED[ord(text[end])]:
             end += 1
-        yield Place(found.group(), origins[found.start()], end)
+        yield WordPlace(found.group(), origins[found.start()], end)
 
 
 def _origins(text: str) -> Sequence[int]:

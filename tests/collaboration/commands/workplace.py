@@ -14,7 +14,7 @@ from weft.grove.node import NodeHandle
 from weft.grove.tree import TreeHandle
 from weft.ids import new_ulid
 from weft.providers.registry import ProviderRegistry
-from weft.runtime.collaboration.commands.session import Session
+from weft.runtime.collaboration.commands.session import CommandSession
 from weft.testing import Scripted
 from weft.tree.agent import Agent, Permission
 
@@ -60,7 +60,7 @@ class Workplace:
     tree: TreeHandle = field(init=False)
     agent: Agent = field(init=False)
     document: DocumentHandle = field(init=False)
-    session: Session = field(init=False)
+    session: CommandSession = field(init=False)
 
     def __post_init__(self) -> None:
         loom, number = self.loom, self.number
@@ -81,10 +81,10 @@ class Workplace:
         )
         self.session = self.new_session()
 
-    def new_session(self, **given) -> Session:
+    def new_session(self, **given) -> CommandSession:
         executor = self.loom.caller.executor
         given = {"run": new_ulid(executor.clock(), executor.entropy), "within": self.within, **given}
-        return Session(self.loom.caller, self.tree.id, self.agent, **given)
+        return CommandSession(self.loom.caller, self.tree.id, self.agent, **given)
 
     def say(self, text: str, *, turn: int = 1) -> list[Result]:
         """The agent says this, and it is carried out."""

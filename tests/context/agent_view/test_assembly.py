@@ -13,12 +13,12 @@ from weft.context.agent_view.action_trace import Action
 from weft.context.agent_view.addendum import addendum
 from weft.context.agent_view.agent_context import Exchange, LoomAware, loom_request, render_loom
 from weft.context.agent_view.history_reduction import plan_loomaware
-from weft.context.agent_view.loom_block import Place, loom_context
-from weft.context.agent_view.memory_block import Memory, PinnedNode, Stash, memory_block
-from weft.context.agent_view.node_headings import NodeFacts
+from weft.context.agent_view.loom_block import LoomPlace, loom_context
+from weft.context.agent_view.memory_block import MemoryContents, PinnedNode, StashedText, memory_block
+from weft.context.agent_view.node_headings import HeadingFacts
 from weft.context.assemble import Pending, Profile
 from weft.context.layers.request import LayeredRequest
-from weft.context.manifest import Kind, Manifest, Outcome
+from weft.context.manifest import EntryKind, Manifest, Outcome
 from weft.context.select import Reason
 from weft.context.settings import LoomLayout, Preferences
 from weft.context.system import SystemParts
@@ -44,7 +44,7 @@ def talk(turns, size=60):
 
 def loom_of(story, *, now=NOW, **changes):
     facts = {
-        row.id: NodeFacts(
+        row.id: HeadingFacts(
             local_id=row.local_id,
             author="Muse" if row.role == "assistant" else "human",
             created_at=NOW - timedelta(minutes=3),
@@ -53,7 +53,7 @@ def loom_of(story, *, now=NOW, **changes):
         )
         for row in story.rows
     }
-    place = Place(
+    place = LoomPlace(
         title="Marie",
         mode=Mode.DIALOGUE,
         nodes=len(story.rows),
@@ -80,7 +80,7 @@ def whole_text(context):
 @covers("loom.assembly-order")
 def test_a_request_has_its_parts_in_the_fixed_order():
     story = talk(4, 3)
-    loom = loom_of(story, memory=Memory(pins=(PinnedNode(node="a7x2", text="Yes."),)))
+    loom = loom_of(story, memory=MemoryContents(pins=(PinnedNode(node="a7x2", text="Yes."),)))
     context = sent(story, loom, pending=Pending(text="What now?"))
     assert context.system == f"You are Muse.\n\n{addendum(COLLABORATOR)}\n\n{memory_block(loom.memory)}"
     assert [message.role for message in context.messages] == [Role.USER, Role.ASSISTANT] * 2 + [Role.USER]
@@ -124,7 +124,7 @@ def test_a_nodes_words_cannot_pass_for_a_heading_or_a_block():
 def test_the_cache_layout_puts_what_changes_into_the_tail():
     assert Preferences().loom_layout is LoomLayout.SPEC
     story = talk(4, 3)
-    loom = loom_of(story, memory=Memory(pins=(PinnedNode(node="a7x2", text="Yes."),)))
+    loom = loom_of(story, memory=MemoryContents(pins=(PinnedNode(node="a7x2", text="Yes."),)))
     context = sent(story, loom, preferences={"loomLayout": "cache"})
     assert context.system == f"You are Muse.\n\n{addendum(COLLABORATOR)}"
     assert context.messages[0].text.startswith("[n0] human · 2026-01-01 18:30 UTC\nTurn 0:")
@@ -141,7 +141,9 @@ def test_in_the_cache_layout_a_new_turn_leaves_what_came_before_the_last_as_it_w
     story.say("She is lying.", "assistant")
     story.say("Is she?")
     later = loom_of(
-        story, now=NOW + timedelta(hours=1), memory=Memory(pins=(PinnedNode(node="a7x2", text="Yes."),))
+        story,
+        now=NOW + timedelta(hours=1),
+        memory=MemoryContents(pins=(PinnedNode(node="a7x2", text="Yes."),)),
     )
     after = sent(story, later, preferences={"loomLayout": "cache"})
     assert after.system == before.system
@@ -221,7 +223,7 @@ def test_every_node_is_accounted_for_once_at_its_own_level():
         context = sent(story, loom_of(story), budget)
         levels = {}
         for entry in context.manifest:
-            if entry.kind is Kind.NODE:
+            if entry.kind is EntryKind.NODE:
                 for offset in range(entry.count):
                     assert entry.position is not None
                     levels.setdefault(entry.position + offset, []).append(entry)
@@ -237,9 +239,9 @@ def test_every_node_is_accounted_for_once_at_its_own_level():
 @covers("memory.prune-trace-then-ephemeral", "memory.pins-survive")
 def test_then_the_trace_is_compressed_and_then_what_is_passing_goes_but_pins_stay():
     story = talk(9, 20)
-    memory = Memory(
+    memory = MemoryContents(
         pins=(PinnedNode(node="a7x2", text="The pinned truth."),),
-        stashes=(Stash(label="theme", text="loss " * 60),),
+        stashes=(StashedText(label="theme", text="loss " * 60),),
         trace=tuple(
             Action(verb="viewed", target=f"n{number}", detail="of what was there before")
             for number in range(12)
@@ -258,7 +260,7 @@ def test_then_the_trace_is_compressed_and_then_what_is_passing_goes_but_pins_sta
     assert 'results 1 · recalled "theme" · get back with' in whole_text(seen[2])
     assert "✓ new" in whole_text(seen[2])
     assert all('[a7x2] "The pinned truth."' in whole_text(context) for context in seen)
-    reasons = {entry.id: entry.reason for entry in seen[2].manifest if entry.kind is Kind.FILTER}
+    reasons = {entry.id: entry.reason for entry in seen[2].manifest if entry.kind is EntryKind.FILTER}
     assert reasons == {
         "action trace": "pruned: older actions told as counts",
         "result:1": "pruned: not pinned",
@@ -332,7 +334,7 @@ def test_the_budget_holds_whatever_is_said(turns, budget, layout, mode, running)
     loom = loom_of(
         story,
         exchanges=EXCHANGES if running else (),
-        memory=Memory(pins=(PinnedNode(node="a7x2", text="Yes."),)),
+        memory=MemoryContents(pins=(PinnedNode(node="a7x2", text="Yes."),)),
     )
     try:
         context = sent(story, loom, budget, mode=mode, preferences={"loomLayout": layout})

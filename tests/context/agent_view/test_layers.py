@@ -13,7 +13,7 @@ from weft.context.agent_view.addendum import addendum
 from weft.context.agent_view.agent_context import loom_envelope, render_loom
 from weft.context.agent_view.history_reduction import plan_loomaware
 from weft.context.agent_view.loom_block import loom_context
-from weft.context.agent_view.memory_block import Memory, PinnedNode, memory_block
+from weft.context.agent_view.memory_block import MemoryContents, PinnedNode, memory_block
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.controls import ANTHROPIC, cache_controls
 from weft.context.layers.items import active_note, note, with_images
@@ -22,7 +22,7 @@ from weft.context.layers.names import LayerId
 from weft.context.layers.request import LayeredRequest
 from weft.context.layers.settings import Changed, LayerSettings, Placement
 from weft.context.layers.system_blocks import Standing
-from weft.context.manifest import Kind, Outcome
+from weft.context.manifest import EntryKind, Outcome
 from weft.context.system import SystemParts
 from weft.context.tokens import DEFAULT
 from weft.errors import ContextLimitError, InvalidInputError
@@ -33,7 +33,7 @@ from weft.tree.tree import Mode
 LAMP = note("Ideas/Lamp.md", "The lamp is green.")
 SNOW = note("Ideas/Snow.md", "The snow is blue.")
 PLAIN = LayerSettings()
-MEMORY = Memory(pins=(PinnedNode(node="a7x2", text="Yes."),))
+MEMORY = MemoryContents(pins=(PinnedNode(node="a7x2", text="Yes."),))
 
 
 def asked(story, attached, budget=PLENTY, *, settings=PLAIN, outputs=(), **options):
@@ -217,10 +217,10 @@ def test_whatever_is_attached_the_budget_holds_and_nothing_is_lost_unseen(
     levels: dict[int, int] = {}
     whole, cut, gone = set(), set(), set()
     for entry in envelope.manifest:
-        if entry.kind is Kind.NODE and entry.position is not None:
+        if entry.kind is EntryKind.NODE and entry.position is not None:
             for level in range(entry.position, entry.position + entry.count):
                 levels[level] = levels.get(level, 0) + 1
-        if entry.kind is Kind.ITEM:
+        if entry.kind is EntryKind.ITEM:
             kind = {Outcome.DROPPED: gone, Outcome.SHORTENED: cut}.get(entry.outcome, whole)
             kind.add(entry.id)
     assert {level: count for level, count in levels.items() if level <= last} == dict.fromkeys(

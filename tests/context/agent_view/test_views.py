@@ -11,19 +11,19 @@ from tests.covers import covers
 
 from weft.context.agent_view.action_trace import Action, compressed, recent_actions, trace_lines
 from weft.context.agent_view.addendum import addendum
-from weft.context.agent_view.loom_block import Place, Presence, loom_context, tail_block
+from weft.context.agent_view.loom_block import LoomPlace, Presence, loom_context, tail_block
 from weft.context.agent_view.memory_block import (
-    Memory,
+    MemoryContents,
     PinnedDocument,
     PinnedNode,
     PinnedResult,
     Showing,
-    Stash,
+    StashedText,
     memory_block,
     memory_view,
 )
 from weft.context.agent_view.node_headings import (
-    NodeFacts,
+    HeadingFacts,
     absolute_heading,
     ago,
     escape_content,
@@ -42,7 +42,7 @@ SOME = frozenset({Permission.LOOM_AWARE, Permission.LOOM_WRITE, Permission.DOC_R
 
 def facts(**changes):
     made = {"local_id": "a7x2", "author": "human", "created_at": NOW - timedelta(minutes=3)}
-    return NodeFacts(**{**made, **changes})
+    return HeadingFacts(**{**made, **changes})
 
 
 @covers("loom.addendum-exact")
@@ -149,12 +149,12 @@ TRACE = (
 
 @covers("memory.block-format")
 def test_the_memory_block_reads_exactly_as_fixed():
-    memory = Memory(
+    memory = MemoryContents(
         pins=(
             PinnedNode(node="a7x2", text="Marie's reluctance stems from something older than the house."),
             PinnedDocument(title="character notes", section="motivation", words=247),
         ),
-        stashes=(Stash(label="marie insight", text="…"), Stash(label="theme notes", text="…")),
+        stashes=(StashedText(label="marie insight", text="…"), StashedText(label="theme notes", text="…")),
         trace=TRACE,
     )
     assert (
@@ -171,14 +171,16 @@ Recent actions:
 Stashed (not in context): "marie insight", "theme notes"
 ==="""
     )
-    assert memory_block(Memory()) == ""
+    assert memory_block(MemoryContents()) == ""
 
 
 @covers("memory.pins-inline-or-excerpt")
 def test_a_pin_stands_in_full_up_to_the_threshold_else_as_an_excerpt():
     short, long = "One.\n===\nTwo.", "word " * 5_000
     block = memory_block(
-        Memory(pins=(PinnedNode(node="a7x2", text=short), PinnedResult(number=3, command="tree", text=long)))
+        MemoryContents(
+            pins=(PinnedNode(node="a7x2", text=short), PinnedResult(number=3, command="tree", text=long))
+        )
     )
     assert '  [a7x2] "One.\n    ---\n    Two."' in block
     assert '  result:3 → tree "word word' in block
@@ -188,7 +190,7 @@ def test_a_pin_stands_in_full_up_to_the_threshold_else_as_an_excerpt():
 
 @covers("memory.stashes-out-of-context")
 def test_a_stash_is_out_of_the_block_until_recalled_and_for_the_next_turn_after():
-    memory = Memory(stashes=(Stash(label="theme", text="Loss,\nand the sea."),))
+    memory = MemoryContents(stashes=(StashedText(label="theme", text="Loss,\nand the sea."),))
     assert "Loss" not in memory_block(memory)
     recalled = replace(memory, recalled=(("theme", 5),))
     for turn in (4, 5):
@@ -215,9 +217,9 @@ def test_the_views_of_memory():
     failed = Action(
         verb="viewed", target="xyz999", error="NOT_FOUND: node [xyz999] does not exist in this tree", at=NOW
     )
-    memory = Memory(
+    memory = MemoryContents(
         pins=(PinnedNode(node="a7x2", text="Yes."),),
-        stashes=(Stash(label="theme", text="of loss", source="content-of:a7x2"),),
+        stashes=(StashedText(label="theme", text="of loss", source="content-of:a7x2"),),
         trace=(Action(verb="annotated", target="b3k9", at=NOW - timedelta(hours=2)), failed),
     )
     assert memory_view(memory, "trace", NOW) == (
@@ -228,10 +230,10 @@ def test_the_views_of_memory():
     assert memory_view(memory, "stashed", NOW) == '✓ 1 stash\n  "theme" · content-of:a7x2 · 2 words'
     assert memory_view(memory, "all", NOW) == f"✓ 1 pin · 1 stash · 2 actions\n{memory_block(memory)}"
     assert "viewed xyz999 (✗ NOT_FOUND)" in memory_block(memory)
-    assert memory_view(Memory(), "trace", NOW) == "✓ no actions yet"
+    assert memory_view(MemoryContents(), "trace", NOW) == "✓ no actions yet"
 
 
-MARIE = Place(
+MARIE = LoomPlace(
     title="Marie Character Study",
     mode=Mode.DIALOGUE,
     nodes=47,
@@ -256,7 +258,7 @@ Human active at [c4m2], depth:8
 ==="""
     )
     with_way = Presence(name="Human", node="c4m2", depth=8, way=("a7x2", "c4m2"))
-    alone = Place(
+    alone = LoomPlace(
         title="One", mode=Mode.BUFFER, nodes=1, branches=1, depth=0, path=("r001",), others=(with_way,)
     )
     assert loom_context(alone, ALL_PERMISSIONS).splitlines()[1:4] == [

@@ -17,7 +17,7 @@ from weft.context.filters import (
     installed_filters,
     run_filters,
 )
-from weft.context.manifest import Facts, Kind, Manifest, Outcome
+from weft.context.manifest import EntryKind, Facts, Manifest, Outcome
 from weft.errors import ContextLimitError, InvalidInputError
 
 STORE = {
@@ -84,7 +84,7 @@ def test_steps_are_pieces_of_a_manifest_that_cost_nothing(messages, entries):
     found = run_filters(messages, entries, CONTEXT)
     manifest = Manifest(Facts(budget=0), [piece for step in found.steps for piece in step.pieces()])
     assert manifest.tokens == 0
-    assert {entry.kind for entry in manifest} <= {Kind.FILTER}
+    assert {entry.kind for entry in manifest} <= {EntryKind.FILTER}
     assert all(entry.reason for entry in manifest)
     assert Manifest.from_stored(manifest.stored()) == manifest
     assert all(step.to_wire()["name"] == step.name for step in found.steps)

@@ -5,7 +5,12 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from weft.context.assemble import Profile
-from weft.context.layers.conversation import Conversation, PromptContextRequest, Turn, assemble_turn
+from weft.context.layers.conversation import (
+    Conversation,
+    ConversationTurn,
+    PromptContextRequest,
+    assemble_turn,
+)
 from weft.context.layers.items import note, selection, url
 from weft.context.layers.names import LayerId
 from weft.context.layers.settings import resolve_layer_settings
@@ -36,7 +41,7 @@ class Talk:
         """The envelope of the next turn; then it is a turn like the others."""
         envelope = self.look(text, *items, tools=tools, fresh=fresh)
         number = len(self.conversation.turns) + 1
-        turn = Turn(
+        turn = ConversationTurn(
             id=f"m{number}",
             text=text,
             items=tuple(items),
@@ -50,7 +55,9 @@ class Talk:
 
     def take(self, text, answer, *items):
         """A turn that nobody looked at."""
-        turn = Turn(id=f"m{len(self.conversation.turns) + 1}", text=text, items=tuple(items), answer=answer)
+        turn = ConversationTurn(
+            id=f"m{len(self.conversation.turns) + 1}", text=text, items=tuple(items), answer=answer
+        )
         self.conversation = replace(self.conversation, turns=(*self.conversation.turns, turn))
 
     def look(self, text, *items, tools=(), fresh=None):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.context.layers.talks import Talk, in_full, library, referenced
 from tests.covers import covers
 
-from weft.context.layers.blocks import BLOCKS, Form, ToolOutput, block_of, render_item, render_tools
+from weft.context.layers.blocks import BLOCKS, ItemForm, ToolOutput, block_of, render_item, render_tools
 from weft.context.layers.escapes import attribute, clean, one_line
 from weft.context.layers.items import (
     ContextItem,
@@ -240,7 +240,7 @@ def test_tool_outputs_are_wrapped_by_name_under_one_heading():
 @covers("library.outline")
 def test_an_outline_has_headings_first_lines_the_id_and_how_to_get_the_rest():
     text = "intro\nmore\n\n# One\nfirst of one\nsecond\n\n## Two\n" + "long " * 60
-    shown = render_item(note("a.md", text), form=Form.OUTLINE)
+    shown = render_item(note("a.md", text), form=ItemForm.OUTLINE)
     assert "<path>a.md</path>" in shown
     outline = shown.partition("<outline>\n")[2].partition("\n</outline>")[0]
     assert outline.splitlines()[:5] == ["intro", "more", "# One", "first of one", "## Two"]

@@ -8,7 +8,7 @@ from tests.context.layers.talks import Talk
 from tests.covers import covers
 
 from weft.context.layers.controls import ANTHROPIC, GEMINI, NONE, OPENAI, cache_controls, cache_profile
-from weft.context.layers.conversation import Turn
+from weft.context.layers.conversation import ConversationTurn
 from weft.context.layers.items import note
 from weft.context.layers.monitor import Trigger, expected_triggers, watch
 from weft.context.layers.prediction import predict
@@ -63,9 +63,9 @@ def test_a_mark_is_never_further_from_the_last_request_than_anthropic_looks_back
     for index in range(14):
         blocks += [Thinking(text="Hm."), ToolCall(id=f"c{index}", name="look", arguments={})]
     turns = list(talk.conversation.turns)
-    turns += [Turn(id="m2", text="Look.", answer=Mixed(tuple(blocks)))]
+    turns += [ConversationTurn(id="m2", text="Look.", answer=Mixed(tuple(blocks)))]
     turns += [
-        Turn(
+        ConversationTurn(
             id="m3",
             text=Mixed(tuple(ToolResult(call_id=f"c{index}", content="seen") for index in range(14))),
             answer="So.",

@@ -9,7 +9,7 @@ from tests.covers import covers
 
 from weft.context.layers.chats import Chat, ChatContext, ChatMessage, read_chat, write_chat
 from weft.context.layers.note_lookup import (
-    Listed,
+    ListedNote,
     NoteReference,
     Whereabouts,
     notes_in_folder,
@@ -138,10 +138,10 @@ def test_a_chat_of_nobody_is_refused():
 @covers("chatfile.notes-by-full-path", "chatfile.notes-by-unique-name", "chatfile.unresolved-note-skipped")
 def test_notes_are_found_by_path_then_by_a_name_that_only_one_has_else_skipped():
     listing = [
-        Listed("a/x.md", sha256="1"),
-        Listed("b/x.md"),
-        Listed("b/y.md", sha256="2"),
-        Listed("caf\u0065\u0301.md"),
+        ListedNote("a/x.md", sha256="1"),
+        ListedNote("b/x.md"),
+        ListedNote("b/y.md", sha256="2"),
+        ListedNote("caf\u0065\u0301.md"),
     ]
     asked = ["a/x.md", NoteReference("old/y.md", "1"), "x", "gone.md", "caf\u00e9.md", "y.md"]
     found = resolve_notes(asked, listing)
@@ -165,9 +165,9 @@ def test_notes_are_found_by_path_then_by_a_name_that_only_one_has_else_skipped()
 @covers("item.tags-and-folders-expand")
 def test_tags_and_folders_expand_to_their_notes_in_the_order_of_their_paths():
     listing = [
-        Listed("b/y.md", frozenset({"#music"})),
-        Listed("a/x.md", frozenset({"music/piano"})),
-        Listed("ab/z.md", frozenset({"musical"})),
+        ListedNote("b/y.md", frozenset({"#music"})),
+        ListedNote("a/x.md", frozenset({"music/piano"})),
+        ListedNote("ab/z.md", frozenset({"musical"})),
     ]
     assert notes_with_tag("#music", listing) == ("a/x.md", "b/y.md")
     assert notes_with_tag("#", listing) == ()

@@ -7,14 +7,14 @@ from tests.context.layers.talks import library
 from tests.context.stories import Story
 
 from weft.context.assemble import ContextRequest, Pending, Profile
-from weft.context.fit import Stretch
+from weft.context.fit import SkippedRange
 from weft.context.layers.items import note
 from weft.context.layers.library import Attached
 from weft.context.layers.plan import plan_layers
 from weft.context.layers.render import render_layers
 from weft.context.layers.request import LayeredRequest
 from weft.context.layers.settings import resolve_layer_settings
-from weft.context.select import Outline
+from weft.context.select import PathOutline
 from weft.context.settings import resolve_preferences
 from weft.tree.tree import Mode
 
@@ -43,14 +43,14 @@ def both_ends(story, context, tail):
         )
     if context.preferences.truncation_strategy == "rollingWindow":
         count = 0
-    between = Stretch(
+    between = SkippedRange(
         levels=LEVELS - tail - count,
         first=story.rows[count].local_id,
         last=story.rows[-tail - 1].local_id,
         start=story.rows[count - 1].ruler if count else 0,
         end=story.rows[-tail - 1].ruler,
     )
-    return Outline(head=story.rows[:count], between=between, tail=story.rows[-tail:])
+    return PathOutline(head=story.rows[:count], between=between, tail=story.rows[-tail:])
 
 
 @pytest.mark.parametrize("placement", ["system", "inline"])
@@ -60,7 +60,7 @@ def test_layers_over_both_ends_are_the_layers_over_the_whole(placement, step, st
     story, attached = told()
     context = ContextRequest(
         mode=Mode.DIALOGUE,
-        outline=Outline(tail=story.rows),
+        outline=PathOutline(tail=story.rows),
         budget=6_000,
         window=7_000,
         preferences=resolve_preferences({"truncationStep": step, "truncationStrategy": strategy}),

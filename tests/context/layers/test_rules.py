@@ -130,10 +130,10 @@ def test_a_text_in_buffer_mode_has_no_layers():
     from weft.context.assemble import ContextRequest
     from weft.context.layers.plan import plan_layers
     from weft.context.layers.request import LayeredRequest
-    from weft.context.select import Outline
+    from weft.context.select import PathOutline
     from weft.errors import InvalidInputError
     from weft.tree.tree import Mode
 
-    request = ContextRequest(mode=Mode.BUFFER, outline=Outline(tail=()), budget=10)
+    request = ContextRequest(mode=Mode.BUFFER, outline=PathOutline(tail=()), budget=10)
     with pytest.raises(InvalidInputError, match="layers are made of dialogues"):
         plan_layers(LayeredRequest(context=request))

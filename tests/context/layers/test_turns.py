@@ -12,8 +12,8 @@ from weft.context.assemble import ContextRequest, Pending
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.conversation import (
     Conversation,
+    ConversationTurn,
     PromptContextRequest,
-    Turn,
     assemble_turn,
     read_prompt_request,
 )
@@ -24,7 +24,7 @@ from weft.context.layers.render import assemble_layers
 from weft.context.layers.request import LayeredRequest, Strip
 from weft.context.layers.settings import LayerSettings, resolve_layer_settings
 from weft.context.layers.system_blocks import Standing
-from weft.context.select import Candidate, Outline, Reason
+from weft.context.select import Candidate, PathOutline, Reason
 from weft.context.system import Instruction, SystemParts
 from weft.errors import ContextLimitError, InvalidInputError
 from weft.tree.content import Image, Text
@@ -58,7 +58,7 @@ def test_recorded_conversations_give_the_same_ids_turn_by_turn(row):
             "l3_new_ids": in_full(envelope),
             "L5": envelope.layer(LayerId.USER).text,
         } == expected
-        taken = Turn(
+        taken = ConversationTurn(
             id=turn["id"],
             text=turn["user"],
             items=tuple(fresh[path] for path in turn.get("notes", ())),
@@ -256,7 +256,7 @@ def test_a_pinned_item_is_in_the_library_at_once_and_stays_whole():
     talk.ask("One?", big, pinned=[big.id])
     pinned = LayeredRequest(
         context=ContextRequest(
-            mode=Mode.DIALOGUE, outline=Outline(tail=[Candidate("N", "n", "user", 1, 1)]), budget=2_000
+            mode=Mode.DIALOGUE, outline=PathOutline(tail=[Candidate("N", "n", "user", 1, 1)]), budget=2_000
         ),
         attached=[Attached(0, big, pinned=True)],
     )
@@ -459,7 +459,7 @@ def test_a_turn_of_several_nodes_has_one_l3_before_its_first_words():
     contents = {"A": Text("First."), "B": Text("Answer."), "C": Text("Second."), "D": Text("Third.")}
     request = LayeredRequest(
         context=ContextRequest(
-            mode=Mode.DIALOGUE, outline=Outline(tail=rows), budget=1_000, pending=Pending(text="Fourth.")
+            mode=Mode.DIALOGUE, outline=PathOutline(tail=rows), budget=1_000, pending=Pending(text="Fourth.")
         ),
         attached=[Attached(0, SPEC), Attached(2, DOCS), Attached(3, SPEC)],
         items=[url("https://example.org", "page")],
@@ -477,7 +477,7 @@ def test_a_path_that_ends_with_an_answer_has_no_current_turn():
     rows = [Candidate("A", "a", "user", 2, 2), Candidate("B", "b", "assistant", 2, 4)]
     contents = {"A": Text("First."), "B": Text("Answer.")}
     request = LayeredRequest(
-        context=ContextRequest(mode=Mode.DIALOGUE, outline=Outline(tail=rows), budget=1_000),
+        context=ContextRequest(mode=Mode.DIALOGUE, outline=PathOutline(tail=rows), budget=1_000),
         attached=[Attached(0, SPEC)],
     )
     envelope = assemble_layers(request, contents)

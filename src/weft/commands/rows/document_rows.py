@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from weft.commands import actions as a
-from weft.commands.grammar import Either, Form, Group, Kind, Row, Slot
+from weft.commands.grammar import CommandRow, Either, Form, Slot, SlotGroup, SlotKind
 from weft.commands.rows.slots import (
     DOCUMENT,
     LINES,
@@ -18,16 +18,14 @@ from weft.commands.rows.slots import (
 from weft.commands.vocabulary import words
 from weft.tree.agent import Permission
 
-__all__ = ["ROWS"]
-
 _COUNTED = words("continuations continuation times completions samples variants alternatives options n")
 
-ROWS: tuple[Row, ...] = (
-    Row(
+ROWS: tuple[CommandRow, ...] = (
+    CommandRow(
         name="continue",
         forms=(
             Form(
-                a.Continue,
+                a.ContinueCommand,
                 (
                     node(
                         "start",
@@ -41,7 +39,7 @@ ROWS: tuple[Row, ...] = (
                     ),
                     Slot(
                         path="n",
-                        kind=Kind.NUMBER,
+                        kind=SlotKind.NUMBER,
                         option="n",
                         optional=True,
                         names=_COUNTED,
@@ -51,7 +49,7 @@ ROWS: tuple[Row, ...] = (
                     ),
                     Slot(
                         path="tokens",
-                        kind=Kind.NUMBER,
+                        kind=SlotKind.NUMBER,
                         option="tokens",
                         optional=True,
                         names=words("tokens token"),
@@ -61,7 +59,7 @@ ROWS: tuple[Row, ...] = (
                     ),
                     Slot(
                         path="temperature",
-                        kind=Kind.DECIMAL,
+                        kind=SlotKind.DECIMAL,
                         option="temp",
                         optional=True,
                         names=words("temperature temp"),
@@ -69,7 +67,7 @@ ROWS: tuple[Row, ...] = (
                     ),
                     Slot(
                         path="stop",
-                        kind=Kind.TEXTS,
+                        kind=SlotKind.TEXTS,
                         option="stop",
                         notation='"…"',
                         optional=True,
@@ -81,7 +79,7 @@ ROWS: tuple[Row, ...] = (
                     ),
                     Slot(
                         path="agent",
-                        kind=Kind.NAME,
+                        kind=SlotKind.NAME,
                         option="agent",
                         lead="using",
                         notation='"…"',
@@ -107,11 +105,11 @@ ROWS: tuple[Row, ...] = (
         keeps=True,
         noise=words("continuation continuations"),
     ),
-    Row(
+    CommandRow(
         name="read",
         forms=(
             Form(
-                a.Read,
+                a.ReadCommand,
                 (
                     replace(
                         DOCUMENT,
@@ -120,11 +118,11 @@ ROWS: tuple[Row, ...] = (
                     ),
                     Either(
                         (
-                            Group(
+                            SlotGroup(
                                 (
                                     Slot(
                                         path="part",
-                                        kind=Kind.CHOICE,
+                                        kind=SlotKind.CHOICE,
                                         values=choice(
                                             "summary summarised summarized briefly", a.SummaryOnly()
                                         ),
@@ -135,8 +133,8 @@ ROWS: tuple[Row, ...] = (
                                     ),
                                 )
                             ),
-                            Group((LINES,)),
-                            Group(
+                            SlotGroup((LINES,)),
+                            SlotGroup(
                                 (
                                     replace(
                                         SECTION,
@@ -162,17 +160,17 @@ ROWS: tuple[Row, ...] = (
         verbs=verbs("read out, consult, open, show, view, see, look at, print, display, what is in"),
         noise=words("full whole entire complete out only all"),
     ),
-    Row(
+    CommandRow(
         name="write",
         forms=(
             Form(
-                a.Write,
+                a.WriteCommand,
                 (
                     _place_doc := replace(DOCUMENT, after=words("to in into of from called named titled")),
                     Slot(
                         path="place",
-                        kind=Kind.CHOICE,
-                        values=choice("append appending end bottom", a.Append()),
+                        kind=SlotKind.CHOICE,
+                        values=choice("append appending end bottom", a.AtEnd()),
                         after=words("at to"),
                         units=words("of to"),
                         argument="append",
@@ -187,12 +185,12 @@ ROWS: tuple[Row, ...] = (
                 noun="document",
             ),
             Form(
-                a.Write,
+                a.WriteCommand,
                 (
                     _place_doc,
                     Slot(
                         path="place.place",
-                        kind=Kind.NUMBER,
+                        kind=SlotKind.NUMBER,
                         option="at",
                         number=True,
                         also=words("lines"),
@@ -209,12 +207,12 @@ ROWS: tuple[Row, ...] = (
                 shown=False,
             ),
             Form(
-                a.Write,
+                a.WriteCommand,
                 (
                     _place_doc,
                     Slot(
                         path="place.place",
-                        kind=Kind.NAME,
+                        kind=SlotKind.NAME,
                         option="at",
                         notation="…",
                         number=False,
@@ -231,12 +229,12 @@ ROWS: tuple[Row, ...] = (
                 noun="document",
             ),
             Form(
-                a.Write,
+                a.WriteCommand,
                 (
                     _place_doc,
                     Slot(
                         path="place.what",
-                        kind=Kind.LINES,
+                        kind=SlotKind.LINES,
                         option="replace",
                         also=words("lines"),
                         names=words("lines line"),
@@ -253,12 +251,12 @@ ROWS: tuple[Row, ...] = (
                 shown=False,
             ),
             Form(
-                a.Write,
+                a.WriteCommand,
                 (
                     _place_doc,
                     Slot(
                         path="place.what",
-                        kind=Kind.NAME,
+                        kind=SlotKind.NAME,
                         option="replace",
                         also=words("section"),
                         notation="…",

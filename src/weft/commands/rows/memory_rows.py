@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from weft.commands import actions as a
-from weft.commands.grammar import Form, Kind, Row, Slot
+from weft.commands.grammar import CommandRow, Form, Slot, SlotKind
 from weft.commands.rows.slots import (
     AWARE,
     CALLED,
@@ -17,21 +17,19 @@ from weft.commands.rows.slots import (
 )
 from weft.commands.vocabulary import words
 
-__all__ = ["ROWS"]
-
-ROWS: tuple[Row, ...] = (
-    Row(
+ROWS: tuple[CommandRow, ...] = (
+    CommandRow(
         name="pin",
         forms=(
             Form(
-                a.Pin,
+                a.PinCommand,
                 (node("target.node", "on to in for", units="to in memory block", argument="node"),),
                 "pinned",
                 {"target": a.NodeTarget},
                 noun="pin",
             ),
             Form(
-                a.Pin,
+                a.PinCommand,
                 (
                     replace(
                         DOCUMENT,
@@ -46,7 +44,7 @@ ROWS: tuple[Row, ...] = (
                 noun="pin",
             ),
             Form(
-                a.Pin,
+                a.PinCommand,
                 (replace(RESULT, path="target.number", also=frozenset()),),
                 "pinned",
                 {"target": a.ResultTarget},
@@ -61,11 +59,11 @@ ROWS: tuple[Row, ...] = (
         verbs=verbs("pin down, keep pinned, keep in memory, hold in memory"),
         made=words("pin"),
     ),
-    Row(
+    CommandRow(
         name="stash",
         forms=(
             Form(
-                a.Stash,
+                a.StashCommand,
                 (
                     _label := text(
                         "label",
@@ -90,7 +88,7 @@ ROWS: tuple[Row, ...] = (
                 noun="",
             ),
             Form(
-                a.Stash,
+                a.StashCommand,
                 (
                     _label,
                     node(
@@ -107,12 +105,12 @@ ROWS: tuple[Row, ...] = (
                 noun="",
             ),
             Form(
-                a.Stash,
+                a.StashCommand,
                 (
                     _label,
                     Slot(
                         path="what.first what.last",
-                        kind=Kind.RANGE,
+                        kind=SlotKind.RANGE,
                         option="summary-of",
                         names=words("summary summaries"),
                         after=words("of with from"),
@@ -133,11 +131,11 @@ ROWS: tuple[Row, ...] = (
         keeps=True,
         noise=words("this away note"),
     ),
-    Row(
+    CommandRow(
         name="recall",
         forms=(
             Form(
-                a.Recall,
+                a.RecallCommand,
                 (
                     text(
                         "label",
@@ -161,11 +159,11 @@ ROWS: tuple[Row, ...] = (
         listed=words("stash"),
         vocabulary=words("stash stashed put"),
     ),
-    Row(
+    CommandRow(
         name="drop",
         forms=(
             Form(
-                a.Drop,
+                a.DropCommand,
                 (
                     node(
                         "target.node",
@@ -182,7 +180,7 @@ ROWS: tuple[Row, ...] = (
                 noun="",
             ),
             Form(
-                a.Drop,
+                a.DropCommand,
                 (
                     replace(
                         DOCUMENT,
@@ -200,7 +198,7 @@ ROWS: tuple[Row, ...] = (
                 words="pin",
             ),
             Form(
-                a.Drop,
+                a.DropCommand,
                 (
                     replace(
                         RESULT,
@@ -215,7 +213,7 @@ ROWS: tuple[Row, ...] = (
                 words="pin",
             ),
             Form(
-                a.Drop,
+                a.DropCommand,
                 (
                     text(
                         "target.label",
@@ -240,15 +238,15 @@ ROWS: tuple[Row, ...] = (
         removed=words("pin stash"),
         keeps=True,
     ),
-    Row(
+    CommandRow(
         name="memory",
         forms=(
             Form(
-                a.Memory,
+                a.MemoryCommand,
                 (
                     Slot(
                         path="view",
-                        kind=Kind.CHOICE,
+                        kind=SlotKind.CHOICE,
                         values={
                             **choice("trace actions history errors", a.MemoryView.TRACE),
                             **choice("stashed stashes stash", a.MemoryView.STASHED),

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from weft.commands import actions as a
-from weft.commands.grammar import Form, Kind, Row, Slot
+from weft.commands.grammar import CommandRow, Form, Slot, SlotKind
 from weft.commands.rows.slots import (
     CONTEXT,
     DOCUMENT,
@@ -15,19 +15,17 @@ from weft.commands.rows.slots import (
 )
 from weft.commands.vocabulary import words
 
-__all__ = ["ROWS"]
-
 
 def _document_item(title: str) -> str:
     return f"doc:{title}"
 
 
-ROWS: tuple[Row, ...] = (
-    Row(
+ROWS: tuple[CommandRow, ...] = (
+    CommandRow(
         name="respond",
         forms=(
             Form(
-                a.Respond,
+                a.RespondCommand,
                 (
                     node(after="to under at on below for after", also="to"),
                     text("text", SAYING),
@@ -49,11 +47,11 @@ ROWS: tuple[Row, ...] = (
         verbs=verbs("reply, say, answer, write back, tell"),
         made=words("reply response answer"),
     ),
-    Row(
+    CommandRow(
         name="annotate",
         forms=(
             Form(
-                a.Annotate,
+                a.AnnotateCommand,
                 (node(after="on to at for about beside"), text("text", f"{SAYING} as", also="note")),
                 "annotated",
             ),
@@ -64,11 +62,11 @@ ROWS: tuple[Row, ...] = (
         verbs=verbs("note, comment, remark, jot down"),
         made=words("note comment annotation remark"),
     ),
-    Row(
+    CommandRow(
         name="edit",
         forms=(
             Form(
-                a.Edit,
+                a.EditCommand,
                 (
                     node(after="text content contents wording of in"),
                     text(
@@ -89,15 +87,15 @@ ROWS: tuple[Row, ...] = (
         ),
         made=words("version revision"),
     ),
-    Row(
+    CommandRow(
         name="merge",
         forms=(
             Form(
-                a.Merge,
+                a.MergeCommand,
                 (
                     Slot(
                         path="nodes",
-                        kind=Kind.NODES,
+                        kind=SlotKind.NODES,
                         option="id",
                         bare=True,
                         least=2,
@@ -118,11 +116,11 @@ ROWS: tuple[Row, ...] = (
             "make one out of"
         ),
     ),
-    Row(
+    CommandRow(
         name="split",
         forms=(
             Form(
-                a.Split,
+                a.SplitCommand,
                 (
                     node(units="in into two parts up apart off"),
                     text(
@@ -143,12 +141,12 @@ ROWS: tuple[Row, ...] = (
         tool="Make two nodes out of one, as a branch beside it.",
         verbs=verbs("divide, break, break up, split up, cut, cut up, break apart, cut apart, make two of"),
     ),
-    Row(
+    CommandRow(
         name="join",
         forms=(
-            Form(a.Join, (node(),), "joined"),
+            Form(a.JoinCommand, (node(),), "joined"),
             Form(
-                a.Join,
+                a.JoinCommand,
                 (
                     node(
                         requires="next following after follows successor",
@@ -165,11 +163,11 @@ ROWS: tuple[Row, ...] = (
         tool="Make one node out of a node and the one after it, as a branch beside it.",
         verbs=verbs("unsplit, glue, join up"),
     ),
-    Row(
+    CommandRow(
         name="attach",
         forms=(
             Form(
-                a.Attach,
+                a.AttachCommand,
                 (
                     node(after="to onto on", units="as"),
                     text(
@@ -185,7 +183,7 @@ ROWS: tuple[Row, ...] = (
                 "attached to",
             ),
             Form(
-                a.Attach,
+                a.AttachCommand,
                 (node(after="to onto on"), replace(DOCUMENT, path="item.title")),
                 "attached to",
                 {"item": _document_item},

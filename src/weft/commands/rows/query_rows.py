@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from weft.commands import actions as a
-from weft.commands.grammar import Form, Kind, Row, Slot
+from weft.commands.grammar import CommandRow, Form, Slot, SlotKind
 from weft.commands.rows.slots import (
     AWARE,
     RESULT,
@@ -14,11 +14,9 @@ from weft.commands.rows.slots import (
 )
 from weft.commands.vocabulary import words
 
-__all__ = ["ROWS"]
-
 _FULL = Slot(
     path="full",
-    kind=Kind.CHOICE,
+    kind=SlotKind.CHOICE,
     optional=True,
     values=choice("full complete whole entire fully completely entirely in-full entirety all everything"),
     after=words("in its with"),
@@ -27,7 +25,7 @@ _FULL = Slot(
 )
 _ANNOTATIONS = Slot(
     path="annotations",
-    kind=Kind.CHOICE,
+    kind=SlotKind.CHOICE,
     optional=True,
     values=choice("with-annotations with-notes annotations annotation notes comments remarks"),
     names=words("with and including plus"),
@@ -37,16 +35,16 @@ _ANNOTATIONS = Slot(
     about="A node's annotations too.",
 )
 _LISTINGS: dict[str, object] = {
-    **choice("continuations continuation children replies responses branches", a.Listing.CONTINUATIONS),
-    **choice("annotations annotation notes comments", a.Listing.ANNOTATIONS),
-    **choice("links link connections references", a.Listing.LINKS),
-    **choice("versions version edits revisions", a.Listing.VERSIONS),
+    **choice("continuations continuation children replies responses branches", a.ListingKind.CONTINUATIONS),
+    **choice("annotations annotation notes comments", a.ListingKind.ANNOTATIONS),
+    **choice("links link connections references", a.ListingKind.LINKS),
+    **choice("versions version edits revisions", a.ListingKind.VERSIONS),
 }
 _SHAPE = Slot(
     path="shape",
-    kind=Kind.CHOICE,
+    kind=SlotKind.CHOICE,
     option="as",
-    values={**choice("prose", a.Shape.PROSE), **choice("nodes separately", a.Shape.NODES)},
+    values={**choice("prose", a.BranchShape.PROSE), **choice("nodes separately", a.BranchShape.NODES)},
     optional=True,
     always=True,
     after=words(
@@ -57,7 +55,7 @@ _SHAPE = Slot(
 )
 _DEPTH = Slot(
     path="depth",
-    kind=Kind.NUMBER,
+    kind=SlotKind.NUMBER,
     option="depth",
     optional=True,
     always=True,
@@ -68,7 +66,7 @@ _DEPTH = Slot(
 )
 _SUMMARY = Slot(
     path="summary",
-    kind=Kind.CHOICE,
+    kind=SlotKind.CHOICE,
     optional=True,
     values=choice("summary summaries summarised summarized brief briefly"),
     after=words("with in as and but only"),
@@ -76,13 +74,13 @@ _SUMMARY = Slot(
     about="Summaries, not how each node begins.",
 )
 
-ROWS: tuple[Row, ...] = (
-    Row(
+ROWS: tuple[CommandRow, ...] = (
+    CommandRow(
         name="view",
         forms=(
-            Form(a.View, (node(after="at in of on into up inside"), _FULL, _ANNOTATIONS), "viewed"),
+            Form(a.ViewCommand, (node(after="at in of on into up inside"), _FULL, _ANNOTATIONS), "viewed"),
             Form(
-                a.ViewBranch,
+                a.ViewBranchCommand,
                 (
                     node(
                         option="branch",
@@ -97,13 +95,13 @@ ROWS: tuple[Row, ...] = (
                 "viewed branch of",
             ),
             Form(
-                a.ViewBranch,
+                a.ViewBranchCommand,
                 (node(option="branch", bare=False, names="branch", after="at of to from up"),),
                 "viewed branch of",
                 shown=False,
                 tool=False,
             ),
-            Form(a.ViewResult, (replace(RESULT, also=frozenset()),), "viewed", noun="result"),
+            Form(a.ViewResultCommand, (replace(RESULT, also=frozenset()),), "viewed", noun="result"),
         ),
         permission=AWARE,
         help="see a node in short or in full, a branch, or a result",
@@ -119,16 +117,16 @@ ROWS: tuple[Row, ...] = (
         vocabulary=words("read say says said tell give get gimme look peek view want text content"),
         listed=words("view look peek text content contents say says said"),
     ),
-    Row(
+    CommandRow(
         name="list",
         forms=(
             Form(
-                a.List,
+                a.ListCommand,
                 (
                     node(after="of for on to from at under in has have"),
                     Slot(
                         path="what",
-                        kind=Kind.CHOICE,
+                        kind=SlotKind.CHOICE,
                         values=_LISTINGS,
                         after=words("all its every other different any"),
                         question="list what: continuations, annotations, links or versions?",
@@ -147,11 +145,11 @@ ROWS: tuple[Row, ...] = (
         noise=words("all its every out exist are there"),
         vocabulary=words("exist many"),
     ),
-    Row(
+    CommandRow(
         name="tree",
         forms=(
             Form(
-                a.Tree,
+                a.TreeCommand,
                 (
                     node(
                         "start",
@@ -178,11 +176,11 @@ ROWS: tuple[Row, ...] = (
         noise=words("down of tree structure view whole entire full this current"),
         vocabulary=words("shape overview draw"),
     ),
-    Row(
+    CommandRow(
         name="switch",
         forms=(
             Form(
-                a.Switch,
+                a.SwitchCommand,
                 (
                     node(
                         "to",
@@ -197,16 +195,16 @@ ROWS: tuple[Row, ...] = (
                 "switched to",
             ),
             Form(
-                a.Switch,
+                a.SwitchCommand,
                 (
                     Slot(
                         path="to",
-                        kind=Kind.CHOICE,
+                        kind=SlotKind.CHOICE,
                         values={
-                            **choice("next", a.Direction.NEXT),
-                            **choice("previous prev", a.Direction.PREVIOUS),
-                            **choice("parent up", a.Direction.PARENT),
-                            **choice("leaf tip", a.Direction.LEAF),
+                            **choice("next", a.SwitchDirection.NEXT),
+                            **choice("previous prev", a.SwitchDirection.PREVIOUS),
+                            **choice("parent up", a.SwitchDirection.PARENT),
+                            **choice("leaf tip", a.SwitchDirection.LEAF),
                         },
                         after=words("to over back down on"),
                         units=words("one sibling level its"),
@@ -229,15 +227,15 @@ ROWS: tuple[Row, ...] = (
         noise=frozenset(),
         vocabulary=words("cursor position current place"),
     ),
-    Row(
+    CommandRow(
         name="search",
         forms=(
             Form(
-                a.Search,
+                a.SearchCommand,
                 (
                     Slot(
                         path="query",
-                        kind=Kind.NAME,
+                        kind=SlotKind.NAME,
                         option="query",
                         also=frozenset({"text"}),
                         bare=True,
@@ -268,11 +266,11 @@ ROWS: tuple[Row, ...] = (
             "mention mentions mentioned contain contains occur occurs appear appears anywhere where"
         ),
     ),
-    Row(
+    CommandRow(
         name="think",
         forms=(
             Form(
-                a.Think,
+                a.ThinkCommand,
                 (
                     text(
                         "text", hidden=True, about="Kept in your memory of this tree; no other agent sees it."
@@ -287,15 +285,15 @@ ROWS: tuple[Row, ...] = (
         help="a private scratchpad, up to the ←",
         tool="Keep a thought in your private memory of a tree; no other agent is shown it.",
     ),
-    Row(
+    CommandRow(
         name="help",
         forms=(
             Form(
-                a.Help,
+                a.HelpCommand,
                 (
                     Slot(
                         path="command",
-                        kind=Kind.COMMAND,
+                        kind=SlotKind.COMMAND,
                         bare=True,
                         optional=True,
                         after=words("with on for about to of use using command"),

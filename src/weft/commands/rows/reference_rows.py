@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from weft.commands import actions as a
-from weft.commands.grammar import Either, Form, Group, Kind, Row, Slot
+from weft.commands.grammar import CommandRow, Either, Form, Slot, SlotGroup, SlotKind
 from weft.commands.rows.slots import (
     CALLED,
     DOCUMENT,
@@ -16,10 +16,8 @@ from weft.commands.rows.slots import (
 )
 from weft.commands.vocabulary import words
 
-__all__ = ["ROWS"]
 
-
-def _linked(after: str) -> tuple[Group, ...]:
+def _linked(after: str) -> tuple[SlotGroup, ...]:
     """A node, a document or another tree."""
     document = replace(
         DOCUMENT,
@@ -44,9 +42,9 @@ def _linked(after: str) -> tuple[Group, ...]:
         question='to what: a node, doc:"…" or tree:"…"?',
     )
     return (
-        Group((other_node,), {"to": a.NodeTarget}),
-        Group((document, replace(SECTION, path="to.section", hidden=True)), {"to": a.DocumentTarget}),
-        Group((tree,), {"to": a.TreeTarget}),
+        SlotGroup((other_node,), {"to": a.NodeTarget}),
+        SlotGroup((document, replace(SECTION, path="to.section", hidden=True)), {"to": a.DocumentTarget}),
+        SlotGroup((tree,), {"to": a.TreeTarget}),
     )
 
 
@@ -60,12 +58,12 @@ _NOTE = text(
     about="Why.",
 )
 
-ROWS: tuple[Row, ...] = (
-    Row(
+ROWS: tuple[CommandRow, ...] = (
+    CommandRow(
         name="link",
         forms=(
             Form(
-                a.Link,
+                a.LinkCommand,
                 (
                     node(after="from between both", also="from", question="link which node?"),
                     Either(_linked("to with and up"), "to"),
@@ -74,7 +72,7 @@ ROWS: tuple[Row, ...] = (
                 "linked",
             ),
             Form(
-                a.Link,
+                a.LinkCommand,
                 (replace(DOCUMENT, path="to.title"), node(after="to with and"), _NOTE),
                 "linked",
                 {"to": a.DocumentTarget},
@@ -89,16 +87,16 @@ ROWS: tuple[Row, ...] = (
         made=words("link connection reference"),
         noise=words("together"),
     ),
-    Row(
+    CommandRow(
         name="unlink",
         forms=(
             Form(
-                a.Unlink,
+                a.UnlinkCommand,
                 (node(after="from between"), Either(_linked("from and to with"), "from")),
                 "unlinked",
             ),
             Form(
-                a.Unlink,
+                a.UnlinkCommand,
                 (replace(DOCUMENT, path="to.title"), node(after="from and")),
                 "unlinked",
                 {"to": a.DocumentTarget},
@@ -111,16 +109,16 @@ ROWS: tuple[Row, ...] = (
         verbs=verbs("disconnect"),
         removed=words("link connection reference"),
     ),
-    Row(
+    CommandRow(
         name="tag",
         forms=(
             Form(
-                a.Tag,
+                a.TagCommand,
                 (
                     node(after="to on"),
                     _name := Slot(
                         path="name",
-                        kind=Kind.NAME,
+                        kind=SlotKind.NAME,
                         option="tag",
                         also=words("name label as"),
                         bare=True,
@@ -140,19 +138,19 @@ ROWS: tuple[Row, ...] = (
         repeatable=True,
         made=words("tag"),
     ),
-    Row(
+    CommandRow(
         name="untag",
-        forms=(Form(a.Untag, (node(after="from of on off"), _name), "untagged"),),
+        forms=(Form(a.UntagCommand, (node(after="from of on off"), _name), "untagged"),),
         permission=WRITE,
         help="take a tag away",
         repeatable=True,
         removed=words("tag"),
     ),
-    Row(
+    CommandRow(
         name="bookmark",
         forms=(
             Form(
-                a.Bookmark,
+                a.BookmarkCommand,
                 (
                     node(after="at on to for"),
                     text(
@@ -174,20 +172,20 @@ ROWS: tuple[Row, ...] = (
         verbs=verbs("star, favourite, favorite"),
         made=words("bookmark star favourite favorite"),
     ),
-    Row(
+    CommandRow(
         name="unbookmark",
-        forms=(Form(a.Unbookmark, (node(after="from of on off at"),), "unbookmarked"),),
+        forms=(Form(a.UnbookmarkCommand, (node(after="from of on off at"),), "unbookmarked"),),
         permission=WRITE,
         help="take a bookmark away",
         repeatable=True,
         verbs=verbs("unstar, unfavourite, unfavorite"),
         removed=words("bookmark star"),
     ),
-    Row(
+    CommandRow(
         name="prune",
         forms=(
             Form(
-                a.Prune,
+                a.PruneCommand,
                 (node(also="branch", after="branch at away off subtree starting", units="branch"),),
                 "pruned",
             ),
@@ -197,11 +195,11 @@ ROWS: tuple[Row, ...] = (
         tool="Fold a node and all below it out of sight. Nothing is destroyed: `restore` brings it back.",
         verbs=verbs("lop off, cut off branch, trim branch"),
     ),
-    Row(
+    CommandRow(
         name="restore",
         forms=(
             Form(
-                a.Restore,
+                a.RestoreCommand,
                 (node(also="branch", after="branch pruned at back subtree", units="branch"),),
                 "restored",
             ),
@@ -210,9 +208,9 @@ ROWS: tuple[Row, ...] = (
         help="bring back what was pruned",
         verbs=verbs("unprune, undelete, revive, reinstate, bring back, put back branch"),
     ),
-    Row(
+    CommandRow(
         name="exclude",
-        forms=(Form(a.Exclude, (node(units="from out of context contexts window"),), "excluded"),),
+        forms=(Form(a.ExcludeCommand, (node(units="from out of context contexts window"),), "excluded"),),
         permission=WRITE,
         help="leave a node out of contexts",
         tool="Leave a node out of what models are shown; it stays in the tree.",
@@ -223,9 +221,9 @@ ROWS: tuple[Row, ...] = (
             "cut from context, exclude from all contexts"
         ),
     ),
-    Row(
+    CommandRow(
         name="include",
-        forms=(Form(a.Include, (node(units="in into to context contexts again back"),), "included"),),
+        forms=(Form(a.IncludeCommand, (node(units="in into to context contexts again back"),), "included"),),
         permission=WRITE,
         help="take a node into contexts again",
         repeatable=True,
@@ -234,15 +232,15 @@ ROWS: tuple[Row, ...] = (
             "take back into context, bring back into context, add back to context, add to context again"
         ),
     ),
-    Row(
+    CommandRow(
         name="collapse",
         forms=(
             Form(
-                a.Collapse,
+                a.CollapseCommand,
                 (
                     Slot(
                         path="first last",
-                        kind=Kind.RANGE,
+                        kind=SlotKind.RANGE,
                         option="range",
                         bare=True,
                         after=words("from range between"),
@@ -279,11 +277,11 @@ ROWS: tuple[Row, ...] = (
         tool="Fold a range of a path under a name: models are shown a placeholder.",
         verbs=verbs("fold, fold up"),
     ),
-    Row(
+    CommandRow(
         name="expand",
         forms=(
             Form(
-                a.Expand,
+                a.ExpandCommand,
                 (
                     text(
                         "name",
@@ -304,18 +302,18 @@ ROWS: tuple[Row, ...] = (
         help="unfold a collapsed range",
         verbs=verbs("unfold, uncollapse, open group, open up collapsed, open collapsed"),
     ),
-    Row(
+    CommandRow(
         name="undo",
-        forms=(Form(a.Undo, (), "undid", noun=""),),
+        forms=(Form(a.UndoCommand, (), "undid", noun=""),),
         permission=WRITE,
         help="take your last operation back",
         tool="Take back your own last operation in a tree.",
         verbs=verbs("take that back, take it back, revert last, take back, revert last operation"),
         noise=words("that last step it action change operation this one command thing what i did"),
     ),
-    Row(
+    CommandRow(
         name="redo",
-        forms=(Form(a.Redo, (), "redid", noun=""),),
+        forms=(Form(a.RedoCommand, (), "redid", noun=""),),
         permission=WRITE,
         help="do again what you undid",
         noise=words("that last step it action change operation this one command thing undone what i undid"),

@@ -3,27 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from weft.commands.grammar import Kind, Slot
+from weft.commands.grammar import Slot, SlotKind
 from weft.commands.vocabulary import words
 from weft.tree.agent import Permission
-
-__all__ = [
-    "AWARE",
-    "CALLED",
-    "CONTEXT",
-    "DOCUMENT",
-    "LINES",
-    "PLACES",
-    "RESULT",
-    "SAYING",
-    "SECTION",
-    "WHICH",
-    "WRITE",
-    "choice",
-    "node",
-    "text",
-    "verbs",
-]
 
 AWARE, WRITE = Permission.LOOM_AWARE, Permission.LOOM_WRITE
 
@@ -40,7 +22,7 @@ def choice(said: str, value: object = "") -> dict[str, object]:
 def node(path: str = "node", after: str = "", **more: object) -> Slot:
     slot = Slot(
         path=path,
-        kind=Kind.NODE,
+        kind=SlotKind.NODE,
         option="id",
         bare=True,
         after=words(after),
@@ -53,7 +35,7 @@ def node(path: str = "node", after: str = "", **more: object) -> Slot:
 def text(path: str, after: str = "", **more: object) -> Slot:
     slot = Slot(
         path=path,
-        kind=Kind.TEXT,
+        kind=SlotKind.TEXT,
         option="text",
         bare=True,
         after=words(after),
@@ -80,7 +62,7 @@ SAYING = "with saying that text words message following note comment remark anno
 
 DOCUMENT = Slot(
     path="document",
-    kind=Kind.TEXT,
+    kind=SlotKind.TEXT,
     option="doc",
     names=words("doc document docs"),
     after=words("of in from to into called named titled"),
@@ -89,7 +71,7 @@ DOCUMENT = Slot(
 )
 SECTION = Slot(
     path="section",
-    kind=Kind.NAME,
+    kind=SlotKind.NAME,
     option="section",
     notation="…",
     optional=True,
@@ -100,7 +82,7 @@ SECTION = Slot(
 )
 LINES = Slot(
     path="part",
-    kind=Kind.LINES,
+    kind=SlotKind.LINES,
     option="lines",
     names=words("lines line"),
     after=words("only number numbers between of"),
@@ -109,7 +91,7 @@ LINES = Slot(
 )
 RESULT = Slot(
     path="number",
-    kind=Kind.NUMBER,
+    kind=SlotKind.NUMBER,
     option="result",
     also=frozenset({"pin"}),
     names=words("result"),
@@ -120,7 +102,7 @@ RESULT = Slot(
 )
 CONTEXT = Slot(
     path="context",
-    kind=Kind.NODES,
+    kind=SlotKind.NODES,
     option="context",
     notation="ID,…",
     optional=True,

@@ -7,8 +7,6 @@ from itertools import groupby
 
 from weft.context.agent_view.node_headings import ago
 
-__all__ = ["RECENT", "Action", "compressed", "recent_actions", "trace_lines", "trace_view"]
-
 RECENT = 12
 """How many actions are told in full."""
 

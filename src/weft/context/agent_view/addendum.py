@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 from weft.tree.agent import Permission
 
-__all__ = ["addendum", "permissions_line"]
-
 _ADDENDUM = """\
 You are operating in a loom-aware context. This means:
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from weft.context.agent_view.addendum import addendum
-from weft.context.agent_view.loom_block import Place, loom_context, tail_block
+from weft.context.agent_view.loom_block import LoomPlace, loom_context, tail_block
 from weft.context.agent_view.loom_plan import LoomPlan, added_piece, with_pruned
-from weft.context.agent_view.memory_block import Memory, Showing, memory_block
+from weft.context.agent_view.memory_block import MemoryContents, Showing, memory_block
 from weft.context.agent_view.node_headings import (
-    NodeFacts,
+    HeadingFacts,
     absolute_heading,
     escape_content,
     escape_look_alikes,
@@ -39,16 +39,6 @@ from weft.tree.content import Content, Text, spoken_text
 from weft.tree.message import Message
 from weft.tree.node import Role
 
-__all__ = [
-    "Exchange",
-    "LoomAware",
-    "loom_envelope",
-    "loom_request",
-    "plan_loom",
-    "render_loom",
-    "turns_after",
-]
-
 _SAID, _ANSWERED = "said:", "answered:"
 
 
@@ -68,11 +58,11 @@ class LoomAware:
     """What a loom-aware agent is told beside the conversation. Time is an argument."""
 
     permissions: frozenset[Permission]
-    place: Place
+    place: LoomPlace
     now: datetime
-    facts: Mapping[str, NodeFacts]
+    facts: Mapping[str, HeadingFacts]
     """By node id, for every node of the outline."""
-    memory: Memory = field(default_factory=Memory)
+    memory: MemoryContents = field(default_factory=MemoryContents)
     exchanges: tuple[Exchange, ...] = ()
     """Of this run, so far."""
     asked: str = ""

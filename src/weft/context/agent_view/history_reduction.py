@@ -13,13 +13,11 @@ from weft.context.agent_view.loom_plan import LoomPlan
 from weft.context.assemble import ContextRequest
 from weft.context.fit import window_of_grid
 from weft.context.layers.request import LayeredRequest
-from weft.context.manifest import Gap, Kind, Outcome, Piece, Run
-from weft.context.select import Candidate, Outline, bound_of, left_out_of
+from weft.context.manifest import EntryKind, Gap, Outcome, Piece, Run
+from weft.context.select import Candidate, PathOutline, bound_of, left_out_of
 from weft.context.strategy import Strategy
 from weft.errors import ContextLimitError
 from weft.tree.content import Text
-
-__all__ = ["plan_loomaware"]
 
 COLLAPSED = "collapsed"
 _SHARE = 4
@@ -86,7 +84,7 @@ def _folded_request(request: ContextRequest, folded: _Folded) -> ContextRequest:
     _, ruler = _end_before(outline, cut)
     tokens = max(1, request.estimator.of_text(folded.text))
     row = Candidate(COLLAPSED, folded.label, "user", tokens, ruler)
-    return replace(request, outline=Outline(tail=[row, *rest], start=0))
+    return replace(request, outline=PathOutline(tail=[row, *rest], start=0))
 
 
 class _Pruning:
@@ -278,7 +276,7 @@ class _Pruning:
             between = outline.between
             pieces.append(
                 Gap(
-                    kind=Kind.NODE,
+                    kind=EntryKind.NODE,
                     outcome=Outcome.COLLAPSED,
                     reason="pruned: collapsed with its neighbours",
                     position=len(outline.head),
@@ -294,14 +292,14 @@ class _Pruning:
         return pieces
 
 
-def _first_of(outline: Outline) -> str:
+def _first_of(outline: PathOutline) -> str:
     """The id of the path's first node, read or not."""
     if outline.between is not None and not outline.head:
         return outline.between.first
     return outline.at(0).local_id
 
 
-def _end_before(outline: Outline, cut: int) -> tuple[str, int]:
+def _end_before(outline: PathOutline, cut: int) -> tuple[str, int]:
     """The id of the last node before a level, and where it ends on the ruler: where the tail begins it was not read."""
     if outline.between is not None and cut == outline.first:
         return outline.between.last, outline.between.end
@@ -309,7 +307,7 @@ def _end_before(outline: Outline, cut: int) -> tuple[str, int]:
     return row.local_id, row.ruler
 
 
-def _known(outline: Outline) -> list[tuple[int, Candidate]]:
+def _known(outline: PathOutline) -> list[tuple[int, Candidate]]:
     head = outline.head if outline.between is not None else ()
     return [*enumerate(head), *enumerate(outline.tail, outline.first)]
 
@@ -329,7 +327,7 @@ def _quoted(label: str) -> str:
 
 def _collapsed_run(rows: Sequence[Candidate], position: int, reason: str | None = None) -> Run:
     return Run(
-        kind=Kind.NODE,
+        kind=EntryKind.NODE,
         outcome=Outcome.COLLAPSED if reason is None else Outcome.DROPPED,
         reason=reason or "pruned: replaced by its summary",
         ids=[row.local_id for row in rows],
@@ -339,4 +337,4 @@ def _collapsed_run(rows: Sequence[Candidate], position: int, reason: str | None 
 
 
 def _step(name: str, reason: str, outcome: Outcome) -> Run:
-    return Run(kind=Kind.FILTER, outcome=outcome, reason=reason, ids=(name,), sizes=(0,))
+    return Run(kind=EntryKind.FILTER, outcome=outcome, reason=reason, ids=(name,), sizes=(0,))

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from weft.context.agent_view.addendum import permissions_line
-from weft.context.agent_view.node_headings import NodeFacts, connections, moment
+from weft.context.agent_view.node_headings import HeadingFacts, connections, moment
 from weft.tree.agent import Permission
 from weft.tree.tree import Mode
-
-__all__ = ["Place", "Presence", "loom_context", "tail_block"]
 
 _SHOWN = 2
 """How many nodes of the way are named."""
@@ -28,7 +26,7 @@ class Presence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class LoomPlace:
     title: str
     mode: Mode
     nodes: int
@@ -41,17 +39,17 @@ class Place:
     others: tuple[Presence, ...] = ()
 
 
-def loom_context(place: Place, permissions: Iterable[Permission]) -> str:
+def loom_context(place: LoomPlace, permissions: Iterable[Permission]) -> str:
     """The block that stands once, at the end, just before what is said in this turn."""
     return "\n".join([*_lines(place, permissions), "==="])
 
 
 def tail_block(
-    place: Place,
+    place: LoomPlace,
     permissions: Iterable[Permission],
     *,
     memory: str,
-    facts: Iterable[NodeFacts],
+    facts: Iterable[HeadingFacts],
     now: datetime,
 ) -> str:
     """The tail of the layout that keeps the prefix: what changes every turn stands here and only here."""
@@ -64,7 +62,7 @@ def tail_block(
     return f"{memory}\n\n{block}" if memory else block
 
 
-def _lines(place: Place, permissions: Iterable[Permission]) -> list[str]:
+def _lines(place: LoomPlace, permissions: Iterable[Permission]) -> list[str]:
     counts = [_count(place.nodes, "node", "nodes"), _count(place.branches, "branch", "branches")]
     return [
         "=== Loom Context ===",
@@ -76,7 +74,7 @@ def _lines(place: Place, permissions: Iterable[Permission]) -> list[str]:
     ]
 
 
-def _position(place: Place) -> str:
+def _position(place: LoomPlace) -> str:
     """The last nodes of the way, with a star where the agent stands."""
     if not place.path:
         return "*"

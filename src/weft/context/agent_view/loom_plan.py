@@ -5,12 +5,10 @@ from dataclasses import dataclass, replace
 
 from weft.context.assemble import Plan
 from weft.context.layers.plan import LayerPlan
-from weft.context.manifest import Gap, Kind, Outcome, Piece, Run
+from weft.context.manifest import EntryKind, Gap, Outcome, Piece, Run
 from weft.errors import InvalidInputError
 from weft.tree.content import Content
 from weft.tree.message import Message
-
-__all__ = ["LoomPlan", "added_piece", "with_pruned"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +69,7 @@ def _shifted(piece: Piece, found: LoomPlan) -> list[Piece]:
         return [replace(piece, position=found.collapsed, count=count)] if count else []
     tokens = piece.tokens if piece.tokens is not None else piece.sizes
     stands = Run(
-        kind=Kind.MESSAGE,
+        kind=EntryKind.MESSAGE,
         outcome=Outcome.ADDED,
         reason="stands for what was pruned",
         ids=piece.ids[:1],
@@ -89,4 +87,4 @@ def _shifted(piece: Piece, found: LoomPlan) -> list[Piece]:
 
 
 def added_piece(name: str, tokens: int, reason: str) -> Run:
-    return Run(kind=Kind.MESSAGE, outcome=Outcome.ADDED, reason=reason, ids=(name,), sizes=(tokens,))
+    return Run(kind=EntryKind.MESSAGE, outcome=Outcome.ADDED, reason=reason, ids=(name,), sizes=(tokens,))

@@ -9,20 +9,6 @@ from weft.context.agent_view.action_trace import RECENT, Action, trace_lines, tr
 from weft.context.agent_view.node_headings import escape_look_alikes
 from weft.context.tokens import DEFAULT, Estimator
 
-__all__ = [
-    "EXCERPT",
-    "INLINE_TOKENS",
-    "Memory",
-    "Pin",
-    "PinnedDocument",
-    "PinnedNode",
-    "PinnedResult",
-    "Showing",
-    "Stash",
-    "memory_block",
-    "memory_view",
-]
-
 INLINE_TOKENS = 1_000
 EXCERPT = 200
 
@@ -54,7 +40,7 @@ Pin: TypeAlias = PinnedNode | PinnedDocument | PinnedResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stash:
+class StashedText:
     label: str
     text: str
     source: str = ""
@@ -62,20 +48,20 @@ class Stash:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class MemoryContents:
     """Of one agent in one tree."""
 
     pins: tuple[Pin, ...] = ()
-    stashes: tuple[Stash, ...] = ()
+    stashes: tuple[StashedText, ...] = ()
     recalled: tuple[tuple[str, int], ...] = ()
     """Labels of recalled stashes, each with the turn after which it goes."""
     trace: tuple[Action, ...] = ()
 
-    def at_turn(self, turn: int) -> "Memory":
+    def at_turn(self, turn: int) -> "MemoryContents":
         """As a turn begins: what was recalled for earlier turns is out of the block again."""
         return replace(self, recalled=tuple(each for each in self.recalled if each[1] >= turn))
 
-    def without_ephemeral(self) -> "Memory":
+    def without_ephemeral(self) -> "MemoryContents":
         """Nothing recalled. Pins stay."""
         return replace(self, recalled=())
 
@@ -92,7 +78,7 @@ class Showing:
     estimator: Estimator = DEFAULT
 
 
-def memory_block(memory: Memory, showing: Showing | None = None) -> str:
+def memory_block(memory: MemoryContents, showing: Showing | None = None) -> str:
     """The block as it stands after the system prompt; empty if there is nothing to keep in mind."""
     how = showing or Showing()
     sections = list(_sections(memory, how))
@@ -101,7 +87,7 @@ def memory_block(memory: Memory, showing: Showing | None = None) -> str:
     return "\n".join(["=== Operational Memory ===", "\n\n".join(sections), "==="])
 
 
-def _sections(memory: Memory, how: Showing) -> Iterator[str]:
+def _sections(memory: MemoryContents, how: Showing) -> Iterator[str]:
     if memory.pins:
         yield "\n".join(["Pinned:", *(f"  {_pin(each, how)}" for each in memory.pins)])
     texts = {each.label: each.text for each in memory.stashes}
@@ -152,7 +138,7 @@ def _line(text: str) -> str:
     return line if len(line) <= 100 else line[:99] + "…"
 
 
-def memory_view(memory: Memory, what: str, now: datetime, showing: Showing | None = None) -> str:
+def memory_view(memory: MemoryContents, what: str, now: datetime, showing: Showing | None = None) -> str:
     """What `→ memory`, `→ memory trace` and `→ memory stashed` are answered."""
     if what == "trace":
         return trace_view(memory.trace, now)
@@ -163,7 +149,7 @@ def memory_view(memory: Memory, what: str, now: datetime, showing: Showing | Non
     return f"✓ {counts} · {_count(len(memory.trace), 'action')}" + (f"\n{block}" if block else "")
 
 
-def _stashed_view(stashes: Sequence[Stash]) -> str:
+def _stashed_view(stashes: Sequence[StashedText]) -> str:
     lines = [f"✓ {_stashes(len(stashes))}"]
     for each in stashes:
         source = f" · {each.source}" if each.source else ""

@@ -6,19 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 from weft.tree.content import Block, Content, Mixed, Text
 
-__all__ = [
-    "NodeFacts",
-    "absolute_heading",
-    "ago",
-    "connections",
-    "escape_content",
-    "escape_look_alikes",
-    "heading",
-    "may_become_heading",
-    "moment",
-    "strip_headings",
-]
-
 _SEPARATOR = " · "
 _ID = r"\[[0-9A-Za-z]{1,26}['’′]{0,64}\]"
 """Shorter than any node's, too: a model that imitates headings makes up ids."""
@@ -43,7 +30,7 @@ _UNSEEN = re.compile(r"[\s·\x00-\x1f\x7f\x85\u2028\u2029]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeFacts:
+class HeadingFacts:
     """What a heading tells of a node."""
 
     local_id: str
@@ -58,17 +45,17 @@ class NodeFacts:
     """Whether a model wrote it: in prose, the boundary before it says so."""
 
 
-def heading(facts: NodeFacts, now: datetime) -> str:
+def heading(facts: HeadingFacts, now: datetime) -> str:
     """`[a7x2] human · 3m ago · 2 continuations · 1 annotation · bookmarked`; what is nought is left out."""
     return _joined(facts, ago(facts.created_at, now), *connections(facts))
 
 
-def absolute_heading(facts: NodeFacts) -> str:
+def absolute_heading(facts: HeadingFacts) -> str:
     """The same without anything that changes as time goes by: the prefix stays as it was."""
     return _joined(facts, moment(facts.created_at))
 
 
-def connections(facts: NodeFacts) -> tuple[str, ...]:
+def connections(facts: HeadingFacts) -> tuple[str, ...]:
     counts = (
         (facts.continuations, "continuation"),
         (facts.annotations, "annotation"),
@@ -136,7 +123,7 @@ def may_become_heading(line: str) -> bool:
     return _BEGUN.fullmatch(line) is not None
 
 
-def _joined(facts: NodeFacts, *said: str) -> str:
+def _joined(facts: HeadingFacts, *said: str) -> str:
     # An author's name is anybody's text: it may neither end the line nor add a fact.
     author = _UNSEEN.sub(" ", facts.author).strip()[:100] or "unknown"
     return f"[{facts.local_id}] {_SEPARATOR.join((author, *said))}"

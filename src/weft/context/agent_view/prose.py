@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-__all__ = ["BOUNDARY", "MODEL", "boundary", "marked_prose", "unmarked"]
-
 BOUNDARY = "︱"
 MODEL = "›"
 _LOOK_ALIKE = "|"

@@ -11,22 +11,6 @@ from weft.context.js_compat import is_truthy, number_of
 from weft.context.tokens import Estimator, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
 
-__all__ = [
-    "Filter",
-    "FilterContext",
-    "FilterEntry",
-    "FilterLike",
-    "Options",
-    "context_of",
-    "entry_of",
-    "estimator",
-    "flag",
-    "number",
-    "text",
-    "unless_false",
-    "whole",
-]
-
 Options: TypeAlias = Mapping[str, object]
 
 

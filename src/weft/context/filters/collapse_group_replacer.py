@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from weft.context.collapsed_groups import (
     PLACEHOLDER,
     Documents,
+    GroupMembership,
     GroupReader,
     GroupScope,
-    Membership,
     is_expanded,
     newest_group,
     placeholder_text,
@@ -17,8 +17,6 @@ from weft.context.collapsed_groups import (
 from weft.context.filters.base import FilterContext, Options, text
 from weft.context.filters.trace import id_of_message
 from weft.context.js_compat import fields_of, parse_json, string_of
-
-__all__ = ["collapse_groups", "is_placeholder"]
 
 
 def collapse_groups(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
@@ -62,7 +60,7 @@ class _Index:
     reader: GroupReader
     scope: GroupScope
 
-    def members(self, messages: Sequence[object]) -> dict[int, Membership]:
+    def members(self, messages: Sequence[object]) -> dict[int, GroupMembership]:
         """The group of each message that is in one, by the message's place."""
         ids = [(place, key) for place, message in enumerate(messages) if (key := _key(message)) is not None]
         documents = self._read(self.reader.memberships, {key for _, key in ids})
@@ -109,19 +107,19 @@ def is_placeholder(message: object) -> bool:
     )
 
 
-def _firsts(members: Mapping[int, Membership]) -> dict[str, Membership]:
+def _firsts(members: Mapping[int, GroupMembership]) -> dict[str, GroupMembership]:
     """For each group the membership of its first message: the one that speaks for it."""
-    found: dict[str, Membership] = {}
+    found: dict[str, GroupMembership] = {}
     for member in members.values():
         found.setdefault(member.name, member)
     return found
 
 
-def _placeholder(member: Membership, responses: Documents) -> Mapping[str, object]:
+def _placeholder(member: GroupMembership, responses: Documents) -> Mapping[str, object]:
     telling = told(responses.get(member.response_key), member.name)
     return {"role": "system", "content": placeholder_text(member.name, member.response_id, telling)}
 
 
-def _annotated(message: object, first: Membership) -> Mapping[str, object]:
+def _annotated(message: object, first: GroupMembership) -> Mapping[str, object]:
     group = {"name": first.name, "expanded": True, "responseId": first.response_id}
     return {**fields_of(message), "collapsedGroupId": first.name, "collapsedGroup": group}

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from weft.context.filters.base import FilterContext, Options, text, unless_false
 from weft.context.js_compat import fields_of, is_truthy, trim
 
-__all__ = ["PHRASE", "drop_tool_calls_completed"]
-
 PHRASE = "Tool calls completed"
 
 

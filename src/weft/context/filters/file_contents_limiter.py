@@ -7,8 +7,6 @@ from weft.context.filters.base import FilterContext, Options, text, unless_false
 from weft.context.js_compat import compact_json, fields_of, is_truthy, items_of, parse_json
 from weft.tree.json import JsonObject
 
-__all__ = ["PLACEHOLDER", "limit_file_contents"]
-
 PLACEHOLDER = "(file contents omitted for space)"
 _FILES = 7
 _VERSIONS = 2

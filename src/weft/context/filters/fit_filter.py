@@ -12,8 +12,6 @@ from weft.context.strategy import Strategy
 from weft.context.tokens import DEFAULT
 from weft.errors import InvalidInputError
 
-__all__ = ["fit_to_budget"]
-
 _RECENT = 4
 
 

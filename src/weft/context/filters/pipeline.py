@@ -12,16 +12,6 @@ from weft.context.filters.trace import FilterStep, Mark, Trace
 from weft.context.message_dict import PlainMessage
 from weft.errors import InvalidInputError, NotFoundError, WeftError
 
-__all__ = [
-    "FilterError",
-    "Filtered",
-    "OnFilterError",
-    "apply_filters",
-    "apply_filters_async",
-    "run_filters",
-    "run_filters_async",
-]
-
 _FIT, _REPAIR = "fit", "repair"
 
 

@@ -10,8 +10,6 @@ from weft.plugins import Plugins
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "Registry", "installed_filters"]
-
 GROUP = "weft.filters"
 
 

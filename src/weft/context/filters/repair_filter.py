@@ -13,8 +13,6 @@ from weft.context.marker import JOINT
 from weft.context.message_dict import SYSTEM_ROLES, PlainMessage
 from weft.errors import InvalidInputError
 
-__all__ = ["plain_messages", "repair", "reserve_for"]
-
 _Placed: TypeAlias = tuple[int, PlainMessage]
 _USER, _ASSISTANT, _TOOL = "user", "assistant", "tool"
 

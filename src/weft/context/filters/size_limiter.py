@@ -9,8 +9,6 @@ from weft.context.filters.base import FilterContext, Options, estimator, flag, n
 from weft.context.js_compat import compact_json, fields_of, is_truthy, slice_units, utf16_units
 from weft.context.tokens import UTF16, counted_by
 
-__all__ = ["MAX_TOKENS", "limit_size"]
-
 MAX_TOKENS = 24_000
 _OVERHEAD = 8
 _MAX_CONTENT = 50_000

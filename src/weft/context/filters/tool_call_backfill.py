@@ -9,8 +9,6 @@ from weft.context.filters.trace import Trace
 from weft.context.js_compat import fields_of, items_of
 from weft.errors import LimitExceededError
 
-__all__ = ["MISSING", "backfill_tool_calls"]
-
 MISSING = "Tool call failed to respond"
 _MOST = 200_000
 

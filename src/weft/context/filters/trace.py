@@ -7,11 +7,9 @@ from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 from weft.context.js_compat import compact_json, fields_of, is_truthy, utf16_units
-from weft.context.manifest import Entry, Kind, Outcome, Run
+from weft.context.manifest import EntryKind, ManifestEntry, Outcome, Run
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
-
-__all__ = ["FilterStep", "Mark", "Trace", "id_of_message"]
 
 _Key = TypeVar("_Key")
 _IDS = ("docId", "docID", "id")
@@ -153,7 +151,7 @@ class FilterStep:
     def pieces(self) -> tuple[Run, ...]:
         """The step for a manifest. It costs nothing there: messages are counted where they stand."""
         own = Run(
-            kind=Kind.FILTER,
+            kind=EntryKind.FILTER,
             outcome=self.outcome,
             reason=f"filters[{self.index}] {self.name}: {self.reason}",
             ids=[self.name],
@@ -161,7 +159,7 @@ class FilterStep:
         )
         return (own, *(_run(self.name, list(run)) for _, run in groupby(self.marks, key=_alike)))
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ManifestEntry]:
         for piece in self.pieces():
             yield from piece.entries()
 
@@ -195,7 +193,7 @@ def _run(name: str, marks: Sequence[Mark]) -> Run:
     first = places[0]
     in_a_row = first is not None and places == list(range(first, first + len(marks)))
     return Run(
-        kind=Kind.FILTER,
+        kind=EntryKind.FILTER,
         outcome=marks[0].outcome,
         reason=f"{name}: {marks[0].reason}",
         ids=[mark.id for mark in marks],

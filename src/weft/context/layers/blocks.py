@@ -12,24 +12,11 @@ from weft.context.layers.names import ADDITIONAL, ItemType
 from weft.context.layers.outline import outline_of
 from weft.errors import InvalidInputError
 
-__all__ = [
-    "BLOCKS",
-    "Block",
-    "Form",
-    "Source",
-    "ToolOutput",
-    "block_of",
-    "both_ends",
-    "render_item",
-    "render_tools",
-    "shown_content",
-]
-
 _TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 _SELECTED = "attach a selection of it"
 
 
-class Form(StrEnum):
+class ItemForm(StrEnum):
     """How much of an item is shown."""
 
     FULL = "full"
@@ -99,7 +86,7 @@ def block_of(kind: str) -> Block:
 def render_item(
     item: ContextItem,
     *,
-    form: Form = Form.FULL,
+    form: ItemForm = ItemForm.FULL,
     revision: int = 1,
     promoted: bool = False,
     most: int | None = None,
@@ -120,10 +107,10 @@ def render_item(
     return "\n".join(lines)
 
 
-def _shown(item: ContextItem, block: Block, form: Form, most: int | None) -> list[str]:
-    if form is Form.STUB:
+def _shown(item: ContextItem, block: Block, form: ItemForm, most: int | None) -> list[str]:
+    if form is ItemForm.STUB:
         return [f"<rest>{block.rest}</rest>"]
-    if form is Form.OUTLINE:
+    if form is ItemForm.OUTLINE:
         outline = close_nothing(outline_of(clean(item.content)))
         return ["<outline>", outline, "</outline>", f"<rest>{block.rest}</rest>"]
     content = shown_content(item)
@@ -146,7 +133,7 @@ def both_ends(content: str, most: int) -> str:
     return content[:front] + "\n[…]\n" + (content[len(content) - back :] if back else "")
 
 
-class Source(NamedTuple):
+class CitedSource(NamedTuple):
     """What a number stands for that an answer may cite."""
 
     number: int
@@ -161,7 +148,7 @@ class ToolOutput:
     name: str
     content: str
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
-    sources: tuple[Source, ...] = ()
+    sources: tuple[CitedSource, ...] = ()
     """Those that its guidance lists."""
 
     def __post_init__(self) -> None:

@@ -13,8 +13,6 @@ from weft.context.layers.note_lookup import NoteReference
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonValue
 
-__all__ = ["Chat", "ChatContext", "ChatMessage", "read_chat", "write_chat"]
-
 _ROLES = {"user": "user", "ai": "assistant", "assistant": "assistant", "system": "system"}
 _SAID_BY = {"user": "user", "assistant": "ai", "system": "system"}
 _HEADER = re.compile(r"\*\*(user|ai|assistant|system)\*\*: ?", re.IGNORECASE)

@@ -11,19 +11,6 @@ from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Role
 
-__all__ = [
-    "ANTHROPIC",
-    "GEMINI",
-    "NONE",
-    "OPENAI",
-    "CacheControls",
-    "CacheProfile",
-    "CacheWay",
-    "Mark",
-    "cache_controls",
-    "cache_profile",
-]
-
 _KEY_LENGTH = 32
 _END = "end"
 
@@ -88,7 +75,7 @@ def cache_profile(provider: str, way: str = "") -> CacheProfile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class PrefixMark:
     """A block that ends a prefix to be cached."""
 
     message: int | None
@@ -104,7 +91,7 @@ class Mark:
 class CacheControls:
     """Marks on blocks, fields of the request, and what is to be put into an explicit cache."""
 
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[PrefixMark, ...] = ()
     fields: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     cached_content: JsonObject | None = None
 
@@ -145,7 +132,9 @@ def cache_controls(
             return CacheControls()
 
 
-def _marks(envelope: Envelope, profile: CacheProfile, lifetime: str | None, *, end: bool) -> tuple[Mark, ...]:
+def _marks(
+    envelope: Envelope, profile: CacheProfile, lifetime: str | None, *, end: bool
+) -> tuple[PrefixMark, ...]:
     if lifetime is not None and lifetime not in profile.lifetimes:
         raise InvalidInputError(
             f"{profile.name} caches for no {lifetime!r}", hint=f"use one of {', '.join(profile.lifetimes)}"
@@ -166,7 +155,7 @@ def _marks(envelope: Envelope, profile: CacheProfile, lifetime: str | None, *, e
         if marked is not None and sums[marked + 1] >= profile.minimum:
             found[marked] = None
     return tuple(
-        Mark(message=blocks[place].message, block=blocks[place].number, control=control)
+        PrefixMark(message=blocks[place].message, block=blocks[place].number, control=control)
         for place in sorted(found)[-profile.marks :]
     )
 

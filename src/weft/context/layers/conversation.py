@@ -13,7 +13,7 @@ from weft.context.layers.request import LayeredRequest, Strip
 from weft.context.layers.settings import LayerSettings
 from weft.context.layers.system_blocks import Standing
 from weft.context.manifest import NO_LIMIT
-from weft.context.select import Candidate, Outline, Reason
+from weft.context.select import Candidate, PathOutline, Reason
 from weft.context.settings import Preferences
 from weft.context.sizes import tokens_of_content
 from weft.context.system import SystemParts
@@ -35,11 +35,9 @@ from weft.tree.json import JsonObject, JsonValue
 from weft.tree.measure import measure_content
 from weft.tree.tree import Mode
 
-__all__ = ["Conversation", "PromptContextRequest", "Turn", "assemble_turn", "read_prompt_request"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ConversationTurn:
     """What one side asked and the other answered."""
 
     id: str
@@ -58,7 +56,7 @@ class Conversation:
     """Everything about a conversation that its requests have in common."""
 
     id: str = ""
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[ConversationTurn, ...] = ()
     system: SystemParts = field(default_factory=SystemParts)
     standing: Standing = field(default_factory=Standing)
     settings: LayerSettings = field(default_factory=LayerSettings)
@@ -110,7 +108,7 @@ def assemble_turn(
     rows, contents, attached = _rows(conversation)
     context = ContextRequest(
         mode=Mode.DIALOGUE,
-        outline=Outline(tail=rows),
+        outline=PathOutline(tail=rows),
         budget=NO_LIMIT if request.budget is None else request.budget,
         window=conversation.window,
         system=conversation.system,

@@ -25,17 +25,6 @@ from weft.tree.message import Message, message_to_wire
 if TYPE_CHECKING:
     from weft.context.manifest_diff import Changes
 
-__all__ = [
-    "VERSION",
-    "Breakpoint",
-    "Envelope",
-    "Layer",
-    "RequestBlock",
-    "Segment",
-    "canonical",
-    "sha256_of",
-]
-
 VERSION = 1
 _STABLE = (LayerId.SYSTEM, LayerId.LIBRARY)
 

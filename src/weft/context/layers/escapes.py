@@ -5,8 +5,6 @@ import re
 
 from weft.context.layers.names import ELEMENTS
 
-__all__ = ["attribute", "clean", "close_nothing", "has_nul", "leave_open", "one_line"]
-
 _NUL, _SHOWN = "\x00", "\ufffd"
 _NAMES = "|".join(sorted(ELEMENTS, key=len, reverse=True))
 _CLOSING = re.compile(rf"</(?=\s*(?:{_NAMES})\b)", re.IGNORECASE)

@@ -11,18 +11,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from weft.context.fit import Stretch
-from weft.context.layers.blocks import Form
+from weft.context.fit import SkippedRange
+from weft.context.layers.blocks import ItemForm
 from weft.context.layers.items import ContextItem
 from weft.context.layers.library import Held, attached_twice, compact
 from weft.context.layers.names import ItemType
 from weft.context.layers.path import LayeredPath, Placed
-from weft.context.layers.turn_items import Given, Preface, Reference
-from weft.context.select import Candidate, Outline
+from weft.context.layers.turn_items import Given, ItemReference, Preface
+from weft.context.select import Candidate, PathOutline
 from weft.context.tokens import Estimator
 from weft.tree.content import Image
-
-__all__ = ["Inline"]
 
 _CUT = "given again: the message that introduced it was cut"
 _LEFT_OUT = "given again: the message that introduced it is left out"
@@ -89,12 +87,12 @@ class Inline:
         found: dict[int, Preface] = {}
         for level in levels:
             given: list[Given] = []
-            references: list[Reference] = []
+            references: list[ItemReference] = []
             items = self._items(level, there)
             for each in items:
                 key = (each.item.id, each.revision)
                 if key in above:
-                    references.append(Reference(each.item, each.revision))
+                    references.append(ItemReference(each.item, each.revision))
                 else:
                     given.append(self._given(each))
                     above.add(key)
@@ -156,15 +154,15 @@ class Inline:
             return ""
         return _IMAGES if self._origins[each.item.id, each.revision].item.images else _CUT
 
-    def _form(self, each: Placed, *, history: bool = False) -> Form:
+    def _form(self, each: Placed, *, history: bool = False) -> ItemForm:
         """A single item over the library's share becomes an outline once its turn is history."""
         history = history or each.level < self.path.turn
         fixed = each.pinned or not each.item.recoverable or each.item.type == ItemType.SELECTION
-        if not history or fixed or self._size(each.item, Form.FULL, each.revision) <= self.share:
-            return Form.FULL
-        return Form.OUTLINE
+        if not history or fixed or self._size(each.item, ItemForm.FULL, each.revision) <= self.share:
+            return ItemForm.FULL
+        return ItemForm.OUTLINE
 
-    def _size(self, item: ContextItem, form: Form, revision: int) -> int:
+    def _size(self, item: ContextItem, form: ItemForm, revision: int) -> int:
         key = (item.id, item.sha256, f"{form.value}{revision}{item.type}")
         if key not in self._sizes:
             given = Preface(given=(Given(item=item, form=form, revision=revision),), inline=True)
@@ -175,7 +173,7 @@ class Inline:
         self,
         level: int,
         items: Sequence[Placed],
-        references: Sequence[Reference],
+        references: Sequence[ItemReference],
         given: Sequence[Given],
     ) -> Preface:
         extra = self.extra.get(level, Preface())
@@ -222,14 +220,14 @@ class Inline:
     def _most(self, level: int, full: Sequence[Placed]) -> int:
         """What a level costs at most: a reference for each of its items, and the full text of these."""
         items = self._items(level, ())
-        references = [Reference(each.item, each.revision) for each in items]
+        references = [ItemReference(each.item, each.revision) for each in items]
         frame = self._cost(self._preface(level, items, references, ()))
         return frame + sum(self._size(each.item, self._form(each), each.revision) for each in full)
 
     def _cost(self, preface: Preface) -> int:
         return preface.costs(self.estimator, asked=True).total
 
-    def ruled(self, outline: Outline) -> Outline:
+    def ruled(self, outline: PathOutline) -> PathOutline:
         """The outline on a ruler that counts each item where it first stands on the path, cut or not."""
         marks = self._marks()
         levels = sorted(marks)
@@ -244,7 +242,7 @@ class Inline:
 
         between = outline.between
         if between is not None:
-            between = Stretch(
+            between = SkippedRange(
                 levels=between.levels,
                 first=between.first,
                 last=between.last,
@@ -252,7 +250,7 @@ class Inline:
                 end=between.end + before(self.path.offset + outline.first),
             )
         start = None if outline.start is None else outline.start + before(self.path.offset)
-        return Outline(
+        return PathOutline(
             head=list(moved(outline.head, 0)),
             between=between,
             tail=list(moved(outline.tail, outline.first)),

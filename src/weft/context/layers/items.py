@@ -11,20 +11,6 @@ from weft.errors import InvalidInputError
 from weft.tree.content import Image
 from weft.tree.item import Item
 
-__all__ = [
-    "ContextItem",
-    "Lines",
-    "active_note",
-    "document",
-    "image_embeds",
-    "node",
-    "note",
-    "query",
-    "selection",
-    "url",
-    "with_images",
-]
-
 _SELECTION = re.compile(r"(?P<path>.*)#L(?P<start>\d+)-L(?P<end>\d+)\Z", re.DOTALL)
 _QUERY = re.compile(r"(?P<path>.*)#query-[0-9a-f]+\Z", re.DOTALL)
 _HASH_LENGTH = 12
@@ -37,7 +23,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".avif", ".heic", ".svg")
 
 
-class Lines(NamedTuple):
+class SelectedLines(NamedTuple):
     """Where a selection was made."""
 
     path: str
@@ -83,10 +69,10 @@ class ContextItem:
         return self.item.recoverable
 
     @property
-    def lines(self) -> Lines | None:
+    def lines(self) -> SelectedLines | None:
         """Of a selection whose id says them."""
         found = _SELECTION.match(self.id) if self.type == ItemType.SELECTION else None
-        return None if found is None else Lines(found["path"], int(found["start"]), int(found["end"]))
+        return None if found is None else SelectedLines(found["path"], int(found["start"]), int(found["end"]))
 
     @property
     def path(self) -> str:

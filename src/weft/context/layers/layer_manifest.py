@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from weft.context.layers.blocks import Form, render_item
+from weft.context.layers.blocks import ItemForm, render_item
 from weft.context.layers.envelope import Layer
 from weft.context.layers.items import ContextItem
 from weft.context.layers.library import Held
@@ -12,9 +12,7 @@ from weft.context.layers.path import Placed
 from weft.context.layers.plan import LayerPlan
 from weft.context.layers.settings import Placement
 from weft.context.layers.turn_items import Given, Preface
-from weft.context.manifest import Gap, Kind, Outcome, Piece, Run
-
-__all__ = ["account_for"]
+from weft.context.manifest import EntryKind, Gap, Outcome, Piece, Run
 
 _OUTLINED = "over the library's share: {}, an intended change of the prefix"
 _REFRESHED = "its current content at its old place; where it changed, the cache is lost from here on"
@@ -61,7 +59,7 @@ class _Account:
         for layer in layers:
             tokens = own.get(layer.id, 0)
             yield Run(
-                kind=Kind.LAYER,
+                kind=EntryKind.LAYER,
                 outcome=Outcome.KEPT,
                 reason=f"{layer.label}: {'stable' if layer.stable else 'changes with every turn'}",
                 ids=(layer.id.value,),
@@ -74,8 +72,8 @@ class _Account:
             yield self._held(held, size)
 
     def _held(self, held: Held, size: int) -> Run:
-        if held.form is not Form.FULL:
-            full = replace(held, form=Form.FULL)
+        if held.form is not ItemForm.FULL:
+            full = replace(held, form=ItemForm.FULL)
             return _item(
                 held.id, Outcome.SHORTENED, _OUTLINED.format(held.form.value), size, self._size(full.render())
             )
@@ -99,7 +97,7 @@ class _Account:
             yield _system("memory block", self._size(system.memory), "after the library, not cached")
         if system.summary:
             yield Run(
-                kind=Kind.MESSAGE,
+                kind=EntryKind.MESSAGE,
                 outcome=Outcome.ADDED,
                 reason="stands for the turns before the strip",
                 ids=("summary",),
@@ -111,7 +109,7 @@ class _Account:
         path = self.plan.path
         if path.stripped:
             yield Gap(
-                kind=Kind.NODE,
+                kind=EntryKind.NODE,
                 outcome=Outcome.COLLAPSED,
                 reason="told by the summary",
                 position=0,
@@ -159,7 +157,7 @@ class _Account:
             outcome, reason = Outcome.SHORTENED, "recent, and too large for the room"
         pending = self.plan.path.rows[level].id == self.plan.path.input_id
         return Run(
-            kind=Kind.BUFFER if pending else run.kind,
+            kind=EntryKind.BUFFER if pending else run.kind,
             outcome=outcome,
             reason=reason,
             ids=run.ids,
@@ -191,10 +189,10 @@ class _Account:
             )
 
     def _given(self, level: int, given: Given, tokens: int) -> Run:
-        full = self._size(replace(given, form=Form.FULL, most=None).render())
+        full = self._size(replace(given, form=ItemForm.FULL, most=None).render())
         if given.most is not None:
             return _item(given.item.id, Outcome.SHORTENED, "too large for the room", tokens, full)
-        if given.form is not Form.FULL:
+        if given.form is not ItemForm.FULL:
             return _item(given.item.id, Outcome.SHORTENED, _OUTLINED.format(given.form.value), tokens, full)
         reason = given.again
         if not reason and given.revision > 1:
@@ -228,11 +226,13 @@ class _Account:
 
 
 def _item(name: str, outcome: Outcome, reason: str, tokens: int, size: int) -> Run:
-    return Run(kind=Kind.ITEM, outcome=outcome, reason=reason, ids=(name,), sizes=(size,), tokens=(tokens,))
+    return Run(
+        kind=EntryKind.ITEM, outcome=outcome, reason=reason, ids=(name,), sizes=(size,), tokens=(tokens,)
+    )
 
 
 def _system(name: str, tokens: int, reason: str) -> Run:
-    return Run(kind=Kind.SYSTEM, outcome=Outcome.KEPT, reason=reason, ids=(name,), sizes=(tokens,))
+    return Run(kind=EntryKind.SYSTEM, outcome=Outcome.KEPT, reason=reason, ids=(name,), sizes=(tokens,))
 
 
 def _part(run: Run, start: int, stop: int) -> Run:

@@ -9,8 +9,6 @@ from weft.context.result import AssembledContext
 from weft.tree.message import Message
 from weft.tree.node import Role
 
-__all__ = ["context_of", "layers_in"]
-
 
 def context_of(plan: LayerPlan, envelope: Envelope) -> AssembledContext:
     """What was laid out, as any context is given."""

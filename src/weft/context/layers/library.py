@@ -4,14 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from weft.context.layers.blocks import Form, render_item
+from weft.context.layers.blocks import ItemForm, render_item
 from weft.context.layers.items import ContextItem
 from weft.context.layers.names import ItemType
 from weft.context.layers.settings import Changed
 from weft.context.select import Reason
 from weft.context.tokens import Estimator
-
-__all__ = ["Attached", "Held", "attached_twice", "compact", "current_items", "promote", "reference_of"]
 
 
 class Attached(NamedTuple):
@@ -38,7 +36,7 @@ class Held:
     pinned: bool = False
     changed: bool = False
     """Whether its content is not what was first sent in this place."""
-    form: Form = Form.FULL
+    form: ItemForm = ItemForm.FULL
 
     @property
     def id(self) -> str:
@@ -167,8 +165,8 @@ class _Fold:
 
     def step(self, count: int) -> None:
         """Down to half the share: the next step is then far away."""
-        for form, target in ((Form.OUTLINE, self.most // 2), (Form.STUB, self.most // 2)):
-            if form is Form.STUB and self.total <= self.most:
+        for form, target in ((ItemForm.OUTLINE, self.most // 2), (ItemForm.STUB, self.most // 2)):
+            if form is ItemForm.STUB and self.total <= self.most:
                 break
             smaller = [index for index in range(count) if self._can_be(index, form)]
             for index in sorted(smaller, key=lambda index: (-self.sizes[index], index)):
@@ -176,13 +174,13 @@ class _Fold:
                     break
                 self._make(index, form)
 
-    def _can_be(self, index: int, form: Form) -> bool:
+    def _can_be(self, index: int, form: ItemForm) -> bool:
         held = self.held[index]
-        if not held.compactable or held.form is Form.STUB:
+        if not held.compactable or held.form is ItemForm.STUB:
             return False
-        return form is Form.STUB or held.form is Form.FULL
+        return form is ItemForm.STUB or held.form is ItemForm.FULL
 
-    def _make(self, index: int, form: Form) -> None:
+    def _make(self, index: int, form: ItemForm) -> None:
         smaller = replace(self.held[index], form=form)
         size = self._size(smaller)
         if size < self.sizes[index]:

@@ -5,20 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from weft.context.layers.blocks import Form
+from weft.context.layers.blocks import ItemForm
 from weft.context.layers.envelope import Layer, Segment
 from weft.context.layers.names import LayerId
 from weft.tree.json import JsonObject
-
-__all__ = [
-    "DESCRIPTIONS",
-    "HasLayers",
-    "Instability",
-    "Trigger",
-    "expected_triggers",
-    "watch",
-    "watch_descriptions",
-]
 
 DESCRIPTIONS = "tool descriptions"
 """What stands behind the library where an agent needs it."""
@@ -159,6 +149,6 @@ def _in_library(
 
 
 def _compacted(mine: Segment, theirs: Segment) -> bool:
-    forms = [Form.FULL.value, Form.OUTLINE.value, Form.STUB.value]
+    forms = [ItemForm.FULL.value, ItemForm.OUTLINE.value, ItemForm.STUB.value]
     one, other = str(mine.metadata.get("form")), str(theirs.metadata.get("form"))
     return one in forms and other in forms and forms.index(other) > forms.index(one)

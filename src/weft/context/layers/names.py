@@ -2,21 +2,6 @@
 
 from enum import StrEnum
 
-__all__ = [
-    "ADDITIONAL",
-    "ELEMENTS",
-    "EXPANDED",
-    "FIND_ABOVE",
-    "FIND_IN_LIBRARY",
-    "LABELS",
-    "LIBRARY_HEADING",
-    "REFERENCES",
-    "SEPARATOR",
-    "SUMMARY_HEADING",
-    "ItemType",
-    "LayerId",
-]
-
 
 class LayerId(StrEnum):
     """Layers in the order of their stability."""

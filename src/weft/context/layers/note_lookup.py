@@ -6,18 +6,8 @@ from enum import StrEnum
 from typing import NamedTuple
 from unicodedata import normalize
 
-__all__ = [
-    "Listed",
-    "NoteReference",
-    "Resolved",
-    "Whereabouts",
-    "notes_in_folder",
-    "notes_with_tag",
-    "resolve_notes",
-]
 
-
-class Listed(NamedTuple):
+class ListedNote(NamedTuple):
     """A note that is there now."""
 
     path: str
@@ -65,10 +55,10 @@ class Resolved:
                 return f"{self.asked} is skipped: several notes have this name: {', '.join(self.matches)}"
 
 
-def resolve_notes(asked: Iterable[NoteReference | str], listing: Iterable[Listed]) -> list[Resolved]:
+def resolve_notes(asked: Iterable[NoteReference | str], listing: Iterable[ListedNote]) -> list[Resolved]:
     """Each reference in turn: by full path, then by unique base name, else skipped."""
-    by_path: dict[str, Listed] = {}
-    by_name: dict[str, list[Listed]] = {}
+    by_path: dict[str, ListedNote] = {}
+    by_name: dict[str, list[ListedNote]] = {}
     for note in sorted(listing, key=_path):
         by_path.setdefault(_same(note.path), note)
         by_name.setdefault(_name(note.path), []).append(note)
@@ -79,7 +69,9 @@ def _reference(asked: NoteReference | str) -> NoteReference:
     return NoteReference(asked) if isinstance(asked, str) else asked
 
 
-def _resolve(asked: NoteReference, by_path: dict[str, Listed], by_name: dict[str, list[Listed]]) -> Resolved:
+def _resolve(
+    asked: NoteReference, by_path: dict[str, ListedNote], by_name: dict[str, list[ListedNote]]
+) -> Resolved:
     found = by_path.get(_same(asked.path))
     if found is not None:
         return _found(asked, found, Whereabouts.HERE)
@@ -90,7 +82,7 @@ def _resolve(asked: NoteReference, by_path: dict[str, Listed], by_name: dict[str
     return Resolved(asked=asked.path, where=where, matches=tuple(note.path for note in matches))
 
 
-def _found(asked: NoteReference, note: Listed, where: Whereabouts) -> Resolved:
+def _found(asked: NoteReference, note: ListedNote, where: Whereabouts) -> Resolved:
     known = asked.sha256 is not None and note.sha256 is not None
     return Resolved(
         asked=asked.path,
@@ -110,7 +102,7 @@ def _name(path: str) -> str:
     return _same(path).rsplit("/", 1)[-1].removesuffix(".md")
 
 
-def notes_with_tag(tag: str, listing: Iterable[Listed]) -> tuple[str, ...]:
+def notes_with_tag(tag: str, listing: Iterable[ListedNote]) -> tuple[str, ...]:
     """The notes that bear a tag, or one below it, in the order of their paths."""
     wanted = tag.removeprefix("#")
     return tuple(note.path for note in sorted(listing, key=_path) if wanted and _bears(note.tags, wanted))
@@ -121,12 +113,12 @@ def _bears(tags: Iterable[str], wanted: str) -> bool:
     return any(tag == wanted or tag.startswith(f"{wanted}/") for tag in plain)
 
 
-def notes_in_folder(folder: str, listing: Iterable[Listed]) -> tuple[str, ...]:
+def notes_in_folder(folder: str, listing: Iterable[ListedNote]) -> tuple[str, ...]:
     """The notes in a folder and below it, in the order of their paths; all of them for the vault itself."""
     inside = _same(folder).strip("/")
     paths: Sequence[str] = [note.path for note in sorted(listing, key=_path)]
     return tuple(path for path in paths if not inside or _same(path).startswith(f"{inside}/"))
 
 
-def _path(note: Listed) -> str:
+def _path(note: ListedNote) -> str:
     return note.path

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator
 from itertools import islice, pairwise
 
-__all__ = ["outline_of"]
-
 _HEADING = re.compile(r"^[^\S\n]*#{1,6}[ \t]+\S", re.MULTILINE)
 _WORD = re.compile(r"\S")
 _LINE = 100

@@ -8,9 +8,7 @@ from weft.context.layers.items import ContextItem
 from weft.context.layers.library import Attached
 from weft.context.layers.request import LayeredRequest
 from weft.context.layers.settings import Changed
-from weft.context.select import Candidate, Outline
-
-__all__ = ["INPUT_ROW", "LayeredPath", "Placed", "read_path"]
+from weft.context.select import Candidate, PathOutline
 
 INPUT_ROW = "input"
 _INPUT_ID = "\x00input"
@@ -34,7 +32,7 @@ class Placed:
 class LayeredPath:
     """Levels keep their numbers on the path; `offset` of them are not given to the engine."""
 
-    outline: Outline
+    outline: PathOutline
     """With the input as its last row, without what the strip's summary stands for."""
     offset: int
     turn: int
@@ -137,7 +135,7 @@ def read_path(request: LayeredRequest) -> LayeredPath:
     return path if request.strip is None else _stripped(path, request)
 
 
-def _live(outline: Outline, start: int, stop: int) -> list[int]:
+def _live(outline: PathOutline, start: int, stop: int) -> list[int]:
     """Known levels of a stretch that are not left out."""
     levels = range(max(start, outline.first), stop)
     return [level for level in levels if outline.at(level).left_out is None]
@@ -148,14 +146,14 @@ def _before_folded(attached: Sequence[Attached], offset: int) -> list[Attached]:
     return [each._replace(level=offset - 1) if each.level == offset else each for each in attached]
 
 
-def _with_start(outline: Outline) -> Outline:
+def _with_start(outline: PathOutline) -> PathOutline:
     """The first level's tokens will be others once something stands before its words; its place is not."""
     if outline.start is not None or outline.between is not None or not outline.tail:
         return outline
     return replace(outline, start=max(0, outline.tail[0].ruler - outline.tail[0].tokens))
 
 
-def _turn(outline: Outline, end: int) -> int:
+def _turn(outline: PathOutline, end: int) -> int:
     """Where the users' words before `end` begin; there, if the last word is not theirs."""
     level = end
     for row in reversed(outline.tail[: end - outline.first]):
@@ -165,7 +163,7 @@ def _turn(outline: Outline, end: int) -> int:
     return level
 
 
-def _with_input(outline: Outline, context: ContextRequest) -> Outline:
+def _with_input(outline: PathOutline, context: ContextRequest) -> PathOutline:
     rows = outline.tail or outline.head
     tokens = context.estimator.of_text(context.pending.text) if context.pending.text else 0
     before = rows[-1].ruler if rows else 0
@@ -186,7 +184,7 @@ def _stripped(path: LayeredPath, request: LayeredRequest) -> LayeredPath:
     cut = start - outline.first
     return replace(
         path,
-        outline=Outline(tail=outline.tail[cut:], start=outline.tail[cut - 1].ruler),
+        outline=PathOutline(tail=outline.tail[cut:], start=outline.tail[cut - 1].ruler),
         offset=start,
         stripped=(*outline.head, *outline.tail[:cut]),
     )

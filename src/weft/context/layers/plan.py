@@ -13,16 +13,14 @@ from weft.context.layers.path import LayeredPath, Placed, read_path
 from weft.context.layers.request import LayeredRequest
 from weft.context.layers.settings import Changed, Placement
 from weft.context.layers.system_blocks import StandingLayer, standing_layer
-from weft.context.layers.turn_items import Given, Preface, Reference
+from weft.context.layers.turn_items import Given, ItemReference, Preface
 from weft.context.limits import system_over
 from weft.context.marker import JOINT
-from weft.context.select import Candidate, Outline, least_of
+from weft.context.select import Candidate, PathOutline, least_of
 from weft.context.shorten import least_tokens
 from weft.context.system import SystemContext
 from weft.errors import InvalidInputError
 from weft.tree.tree import Mode
-
-__all__ = ["LayerPlan", "SystemLayers", "beside_words", "plan_layers"]
 
 _GRID = 16
 _FEW, _BITS = 4, 6
@@ -218,12 +216,12 @@ def _plan_system(
         items = current_items(path.attached, turn=path.turn, fresh=request.fresh)
         latest = {each.id: each for each in system.held}
         appended = request.settings.changed is Changed.APPEND
-        references: list[Reference] = []
+        references: list[ItemReference] = []
         given: list[Given] = []
         for item in items:
             held = latest.get(item.id)
             if held is not None and (not appended or held.item.sha256 == item.sha256):
-                references.append(Reference(item, held.revision))
+                references.append(ItemReference(item, held.revision))
             else:
                 given.append(Given(item=item, revision=1 if held is None else held.revision + 1))
         before = prefaces.get(path.first_live, Preface())
@@ -310,7 +308,7 @@ def _priced(
     prefaces: Mapping[int, Preface],
     prepared: _Prepared,
     costs: Mapping[int, int] | None,
-) -> Outline:
+) -> PathOutline:
     """The rows as they cost with what stands before their words."""
     estimator = prepared.estimator
     recent = max(path.rows, default=0) - max(_RECENT, 2 * prepared.preferences.minimum_recent_nodes)

@@ -7,8 +7,6 @@ from weft.context.layers.controls import CacheProfile, CacheWay
 from weft.context.layers.envelope import Envelope, RequestBlock
 from weft.tree.json import JsonObject
 
-__all__ = ["Prediction", "pieces_of", "predict"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:

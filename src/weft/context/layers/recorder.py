@@ -8,8 +8,6 @@ from weft.context.layers.prediction import Prediction
 from weft.context.manifest import NO_LIMIT
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["Payload", "record_payload"]
-
 _EMPTY = "(empty)"
 
 

@@ -16,15 +16,13 @@ from weft.context.manifest import Facts, Manifest
 from weft.context.marker import JOINT
 from weft.context.render import render_context
 from weft.context.result import AssembledContext
-from weft.context.select import Candidate, Outline
+from weft.context.select import Candidate, PathOutline
 from weft.context.sizes import shortened_content, tokens_of_content
 from weft.errors import InvalidInputError
 from weft.tree.content import Content, Mixed, Text, blocks_of, content_to_wire, spoken_text
 from weft.tree.json import JsonValue
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
-
-__all__ = ["assemble_layers", "render_layers"]
 
 
 def assemble_layers(request: LayeredRequest, contents: Mapping[str, Content]) -> Envelope:
@@ -146,7 +144,7 @@ def _as_written(plan: LayerPlan, written: Mapping[int, _Written]) -> Plan:
         found = written.get(offset + level)
         return row if found is None else row._replace(tokens=found.tokens)
 
-    outline = Outline(
+    outline = PathOutline(
         head=[sized(index, row) for index, row in enumerate(rows.head)],
         between=rows.between,
         tail=[sized(rows.first + index, row) for index, row in enumerate(rows.tail)],

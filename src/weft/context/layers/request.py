@@ -10,8 +10,6 @@ from weft.context.layers.library import Attached
 from weft.context.layers.settings import LayerSettings
 from weft.context.layers.system_blocks import Standing
 
-__all__ = ["LayeredRequest", "Strip"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strip:

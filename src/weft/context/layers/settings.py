@@ -9,15 +9,6 @@ from weft.errors import InvalidInputError
 from weft.tree.json import JsonValue
 from weft.tree.json_names import camel, snake
 
-__all__ = [
-    "LAYER_FIELDS",
-    "Changed",
-    "LayerSettings",
-    "Placement",
-    "read_layer_settings",
-    "resolve_layer_settings",
-]
-
 
 class Placement(StrEnum):
     """Where items of earlier turns stand."""

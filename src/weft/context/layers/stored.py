@@ -16,15 +16,6 @@ from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
 
-__all__ = [
-    "StoredEnvelope",
-    "load_envelope",
-    "load_layer",
-    "named_snapshots",
-    "processed_text",
-    "store_envelope",
-]
-
 _POINTED = (LayerId.SYSTEM, LayerId.LIBRARY, LayerId.HISTORY)
 _PART = 32
 _COMPUTED = "computed"

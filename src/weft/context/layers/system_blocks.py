@@ -3,13 +3,11 @@
 from dataclasses import dataclass, replace
 
 from weft.context.layers.escapes import clean, leave_open
-from weft.context.manifest import Kind, Outcome, Piece, Run
+from weft.context.manifest import EntryKind, Outcome, Piece, Run
 from weft.context.marker import JOINT
 from weft.context.settings import Instructions
 from weft.context.system import SystemParts, build_system
 from weft.context.tokens import Estimator
-
-__all__ = ["Standing", "StandingLayer", "standing_blocks", "standing_layer"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +59,13 @@ def standing_layer(
         for index, (name, text) in enumerate([*named, *blocks])
     ]
     pieces = [
-        Run(kind=Kind.SYSTEM, outcome=Outcome.KEPT, reason="part of every turn", ids=(name,), sizes=(size,))
+        Run(
+            kind=EntryKind.SYSTEM,
+            outcome=Outcome.KEPT,
+            reason="part of every turn",
+            ids=(name,),
+            sizes=(size,),
+        )
         for name, size in sizes[len(named) :]
     ]
     return StandingLayer((*named, *blocks), tuple(sizes), (*system.pieces, *pieces))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from weft.context.fit import water_level
-from weft.context.layers.blocks import Form, both_ends, render_item, shown_content
+from weft.context.layers.blocks import ItemForm, both_ends, render_item, shown_content
 from weft.context.layers.escapes import one_line
 from weft.context.layers.items import ContextItem
 from weft.context.layers.library import reference_of
@@ -15,10 +15,8 @@ from weft.context.tokens import Estimator
 from weft.tree.content import Block, Content, Image, Mixed, Text, blocks_of
 from weft.tree.measure import MEDIA_TOKENS
 
-__all__ = ["Costs", "Given", "Preface", "Reference"]
 
-
-class Reference(NamedTuple):
+class ItemReference(NamedTuple):
     """An item that is given elsewhere in the request."""
 
     item: ContextItem
@@ -35,7 +33,7 @@ class Given:
 
     item: ContextItem
     revision: int = 1
-    form: Form = Form.FULL
+    form: ItemForm = ItemForm.FULL
     again: str = ""
     """Why it is given a second time on the path, where it is."""
     most: int | None = None
@@ -55,7 +53,7 @@ class Preface:
 
     tools: str = ""
     loom: str = ""
-    references: tuple[Reference, ...] = ()
+    references: tuple[ItemReference, ...] = ()
     given: tuple[Given, ...] = ()
     images: tuple[Image, ...] = ()
     inline: bool = False

@@ -14,19 +14,17 @@ from weft.knowledge.notes import Mounted
 from weft.knowledge.periods import Period
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["Arguments", "Desk", "Found", "Tool", "WebPage", "WebSearch"]
 
-
-class Arguments(BaseModel):
+class ToolArguments(BaseModel):
     """What a tool is called with; nothing else is taken."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-A = TypeVar("A", bound=Arguments)
+A = TypeVar("A", bound=ToolArguments)
 
 
-class Found(NamedTuple):
+class GroveHit(NamedTuple):
     """Something in the grove that has the words."""
 
     title: str
@@ -50,7 +48,7 @@ class WebSearch(Protocol):
         ...
 
 
-def nothing(_words: Sequence[str], _kinds: frozenset[str], _period: Period | None) -> Sequence[Found]:
+def nothing(_words: Sequence[str], _kinds: frozenset[str], _period: Period | None) -> Sequence[GroveHit]:
     return ()
 
 
@@ -61,7 +59,7 @@ class Desk:
     now: datetime
     """With its zone."""
     mounted: Callable[[], Mounted] = field(default=lambda: Mounted(()))
-    find: Callable[[Sequence[str], frozenset[str], Period | None], Sequence[Found]] = nothing
+    find: Callable[[Sequence[str], frozenset[str], Period | None], Sequence[GroveHit]] = nothing
     """Documents and nodes that have any of some words."""
     web: WebSearch | None = None
     web_off: str = "no provider is configured: set WEFT_WEB_SEARCH to searxng:URL, brave or tavily"

@@ -9,12 +9,10 @@ from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.escapes import one_line
 from weft.errors import NotFoundError, StorageError, UnavailableError
 from weft.knowledge.notes import Mounted
-from weft.knowledge.tools.base import Arguments, Desk, Tool
+from weft.knowledge.tools.base import Desk, Tool, ToolArguments
 from weft.knowledge.tools.tool_output import say
 from weft.tree.node_labels import counted
 from weft.tree.vault import Vault
-
-__all__ = ["GET_FILE_TREE", "TreeArguments"]
 
 _INSTRUCTION = (
     "These are the notes that may be read; a note's path is its folders and its name with / between:"
@@ -28,14 +26,14 @@ Folder: TypeAlias = dict[str, "Folder | None"]
 """Names in a folder: each a note, or a folder again."""
 
 
-class TreeArguments(Arguments):
+class FileTreeArguments(ToolArguments):
     vault: str | None = Field(default=None, max_length=200, description="Only this vault.")
     folder: str = Field(
         default="", max_length=1_000, description="Only this folder, by its path, or VAULT/PATH."
     )
 
 
-def _run(desk: Desk, asked: TreeArguments) -> ToolOutput:
+def _run(desk: Desk, asked: FileTreeArguments) -> ToolOutput:
     mounted = desk.mounted()
     if not mounted.vaults:
         raise UnavailableError(_NONE, hint="mount one: weft vault add FOLDER")
@@ -124,6 +122,6 @@ def _count(folder: Folder) -> int:
 GET_FILE_TREE = Tool(
     name="getFileTree",
     description="List the user's notes as a tree of folders.",
-    arguments=TreeArguments,
+    arguments=FileTreeArguments,
     run=_run,
 )

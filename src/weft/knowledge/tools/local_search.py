@@ -10,12 +10,10 @@ from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.escapes import one_line
 from weft.context.layers.items import ContextItem, document, node, note, selection
 from weft.errors import InvalidInputError, PermissionDeniedError, WeftError
-from weft.knowledge.passages import Ranked, asked_words, may_answer, rank
+from weft.knowledge.passages import RankedPassage, asked_words, may_answer, rank
 from weft.knowledge.periods import Period, period_of
-from weft.knowledge.tools.base import Arguments, Desk, Found, Tool
+from weft.knowledge.tools.base import Desk, GroveHit, Tool, ToolArguments
 from weft.knowledge.tools.tool_output import compose, say
-
-__all__ = ["LOCAL_SEARCH", "SearchArguments"]
 
 _INSTRUCTION = "Answer the question based only on the following context:"
 _NOTHING = "Nothing was found about this in the notes, documents and trees that may be read here. Say so."
@@ -26,7 +24,7 @@ Where = Literal["vaults", "documents", "trees"]
 _PLACES: frozenset[Where] = frozenset({"vaults", "documents", "trees"})
 
 
-class SearchArguments(Arguments):
+class SearchArguments(ToolArguments):
     query: str = Field(min_length=1, max_length=4_000, description="The question, or words of it.")
     time_range: str | None = Field(
         default=None,
@@ -60,12 +58,12 @@ def _run(desk: Desk, asked: SearchArguments) -> ToolOutput:
 
 def _texts(
     desk: Desk, words: list[str], places: frozenset[Where], period: Period | None
-) -> tuple[list[Found], int, list[str]]:
+) -> tuple[list[GroveHit], int, list[str]]:
     """All that has any of the words, how much was looked at, and the vaults that could not be.
 
     What the caller may not look into is left out, as long as there is something that it may.
     """
-    texts: list[Found] = []
+    texts: list[GroveHit] = []
     among = 0
     unread: list[str] = []
     refused: list[PermissionDeniedError] = []
@@ -88,13 +86,13 @@ def _texts(
     return texts, among, unread
 
 
-def _notes(desk: Desk, words: list[str], period: Period | None) -> tuple[list[Found], int, list[str]]:
+def _notes(desk: Desk, words: list[str], period: Period | None) -> tuple[list[GroveHit], int, list[str]]:
     """The notes that could answer, how many were looked at, and the vaults that are not there.
 
     A single note that cannot be read is passed over.
     """
     mounted = desk.mounted()
-    found: list[Found] = []
+    found: list[GroveHit] = []
     unread: list[str] = []
     looked = 0
     for vault in mounted.vaults:
@@ -109,7 +107,7 @@ def _notes(desk: Desk, words: list[str], period: Period | None) -> tuple[list[Fo
                 continue
             title = read.shown_title
             if may_answer(title, words) or may_answer(read.content, words):
-                found.append(Found(title, read))
+                found.append(GroveHit(title, read))
     return found, looked, unread
 
 
@@ -119,7 +117,7 @@ def _within(item: ContextItem, period: Period) -> bool:
     return period.has(datetime.fromisoformat(item.modified))
 
 
-def _spread(best: list[Ranked], limit: int) -> Iterator[Ranked]:
+def _spread(best: list[RankedPassage], limit: int) -> Iterator[RankedPassage]:
     """The best, with no source taking all the room."""
     taken: dict[int, int] = {}
     given = 0
@@ -130,7 +128,7 @@ def _spread(best: list[Ranked], limit: int) -> Iterator[Ranked]:
             yield each
 
 
-def _shown(text: Found, ranked: Ranked) -> ContextItem:
+def _shown(text: GroveHit, ranked: RankedPassage) -> ContextItem:
     """The passage, under the name by which it can be attached or read whole."""
     item, passage = text.item, ranked.passage
     match item.type:

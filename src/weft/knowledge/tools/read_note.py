@@ -6,13 +6,11 @@ from pydantic import Field
 
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import ContextItem, note, selection
-from weft.context.layers.note_lookup import Listed, NoteReference, resolve_notes
+from weft.context.layers.note_lookup import ListedNote, NoteReference, resolve_notes
 from weft.errors import InvalidInputError, NotFoundError
 from weft.knowledge.notes import Mounted
-from weft.knowledge.tools.base import Arguments, Desk, Tool
+from weft.knowledge.tools.base import Desk, Tool, ToolArguments
 from weft.knowledge.tools.tool_output import compose
-
-__all__ = ["READ_NOTE", "ReadArguments"]
 
 _INSTRUCTION = "This is the note that was asked for, as it is now:"
 _PART = "This is a part of the note that was asked for, as it is now:"
@@ -21,7 +19,7 @@ _MOST_LINES = 400
 _MOST_CHARACTERS = 16_000
 
 
-class ReadArguments(Arguments):
+class ReadArguments(ToolArguments):
     path: str = Field(min_length=1, max_length=1_000, description="Its path in a vault, or its name.")
     start: int = Field(default=1, ge=1, description="The line to begin at.")
 
@@ -70,7 +68,7 @@ def _note(mounted: Mounted, path: str) -> tuple[ContextItem, int]:
     wanted = path.strip().removeprefix("[[").removesuffix("]]").partition("|")[0].strip()
     before, mark, within = wanted.rpartition("#")
     lines = _LINES.fullmatch(within)
-    listing: list[Listed] = []
+    listing: list[ListedNote] = []
     matches: tuple[str, ...] = ()
     for name, begin in ((wanted, 1), (before, int(lines[1]) if lines else 1)) if mark else ((wanted, 1),):
         try:

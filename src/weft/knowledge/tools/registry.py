@@ -10,13 +10,11 @@ from weft.plugins import Plugins, package_of
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "AnyTool", "Registry", "installed_tools"]
-
 GROUP = "weft.tools"
 AnyTool: TypeAlias = Tool[Any]
 
 
-class Registry(Plugins[AnyTool]):
+class ToolRegistry(Plugins[AnyTool]):
     """Tools by name."""
 
     __slots__ = ()
@@ -24,7 +22,7 @@ class Registry(Plugins[AnyTool]):
     GROUP = GROUP
     KIND = "tool"
 
-    def with_tool(self, tool: AnyTool) -> "Registry":
+    def with_tool(self, tool: AnyTool) -> "ToolRegistry":
         """A registry that has one more; this one stays as it is."""
         return self._with(tool.name, tool)
 
@@ -49,6 +47,6 @@ class Registry(Plugins[AnyTool]):
 
 
 @lru_cache(maxsize=1)
-def installed_tools() -> Registry:
+def installed_tools() -> ToolRegistry:
     """Everything that installed packages offer. Found once: packages do not come and go while we run."""
-    return Registry.installed()
+    return ToolRegistry.installed()

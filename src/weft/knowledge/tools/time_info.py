@@ -8,16 +8,14 @@ from pydantic import Field
 from weft.context.layers.blocks import ToolOutput
 from weft.errors import InvalidInputError
 from weft.knowledge.periods import period_of
-from weft.knowledge.tools.base import Arguments, Desk, Tool
+from weft.knowledge.tools.base import Desk, Tool, ToolArguments
 from weft.knowledge.tools.tool_output import say
-
-__all__ = ["GET_TIME_INFO", "TimeArguments"]
 
 _INSTRUCTION = "Reckon from this time, and from no other:"
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-class TimeArguments(Arguments):
+class TimeArguments(ToolArguments):
     time_range: str | None = Field(
         default=None,
         alias="timeRange",

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from weft.context.layers.blocks import Source, ToolOutput, render_item
+from weft.context.layers.blocks import CitedSource, ToolOutput, render_item
 from weft.context.layers.escapes import close_nothing, one_line
 from weft.context.layers.items import ContextItem
-
-__all__ = ["compose", "say"]
 
 _CITE = "Cite what you use: put the number of its source in brackets right after the statement, such as [{}]."
 _ONLY = "Cite only sources of this list, by these numbers"
@@ -25,7 +23,7 @@ def compose(
 ) -> ToolOutput:
     """Documents under their numbers, and behind them which source each number stands for."""
     numbered = list(enumerate(items, first))
-    sources = tuple(Source(number, item.id, _title(item)) for number, item in numbered)
+    sources = tuple(CitedSource(number, item.id, _title(item)) for number, item in numbered)
     parts = [instruction, *(f"[{number}]\n{render_item(item)}" for number, item in numbered)]
     if after:
         parts.append(close_nothing(after))
@@ -43,14 +41,14 @@ def say(
     return ToolOutput(name=name, content=content, attributes=dict(attributes or {}))
 
 
-def _guidance(sources: Sequence[Source]) -> str:
+def _guidance(sources: Sequence[CitedSource]) -> str:
     first, last = sources[0].number, sources[-1].number
     several = "" if first == last else _SEVERAL.format(first, last)
     rules = [_CITE.format(first), f"{_ONLY}{several}.", _ELSE]
     return "\n".join([*rules, "Sources:", *(f"[{each.number}] {_catalogued(each)}" for each in sources)])
 
 
-def _catalogued(source: Source) -> str:
+def _catalogued(source: CitedSource) -> str:
     shown = one_line(source.id)
     return shown if not source.title else f"{shown} ({one_line(source.title)})"
 

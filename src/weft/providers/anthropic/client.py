@@ -22,8 +22,6 @@ from weft.providers.http import Connector, SdkCall, list_models, stream_call, ti
 from weft.providers.keys import Secret
 from weft.tree.json import JsonValue
 
-__all__ = ["AnthropicClient"]
-
 _NAME = "anthropic"
 
 

@@ -29,8 +29,6 @@ from weft.tree.node import Role
 if TYPE_CHECKING:
     from anthropic.types import RawMessageStreamEvent
 
-__all__ = ["AnthropicReader", "body_of", "without_last_blanks"]
-
 _ENOUGH = 4_096
 """Default limit of an answer in tokens: the provider requires one."""
 _ENDINGS: dict[str, StopReason] = {

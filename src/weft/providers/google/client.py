@@ -26,8 +26,6 @@ from weft.providers.keys import Secret
 from weft.tree.json import JsonValue
 from weft.tree.message import message_to_wire
 
-__all__ = ["GoogleClient"]
-
 _NAME = "google"
 _MARGIN = 30.0
 """A cache is not used in its last seconds."""

@@ -28,8 +28,6 @@ from weft.tree.node import Role
 if TYPE_CHECKING:
     from google.genai.types import Candidate, GenerateContentResponse, LogprobsResult, Part
 
-__all__ = ["GoogleReader", "config_of", "contents_of", "tools_of"]
-
 _SIGNATURE = "google_thought_signature"
 _OWN_ID = "weft_call_"
 """The prefix of call ids that Gemini left out; they are not sent back."""

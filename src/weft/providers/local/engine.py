@@ -19,17 +19,6 @@ from typing import Any, Protocol
 
 from weft.errors import ProviderError, Trouble
 
-__all__ = [
-    "CHOICES",
-    "SMOLLM2_SHA256",
-    "Engine",
-    "EngineCall",
-    "Weights",
-    "bundled_weights",
-    "check_weights",
-    "installed",
-]
-
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 CHOICES = 64
 """Most choices of one request. They are written one after the other, and share the prompt."""

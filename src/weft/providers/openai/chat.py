@@ -31,19 +31,6 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionChunk
     from openai.types.chat.chat_completion_chunk import Choice, ChoiceDeltaToolCall
 
-__all__ = [
-    "ENDINGS",
-    "ChatReader",
-    "CompletionReader",
-    "chat_body",
-    "common_fields",
-    "completion_body",
-    "data_url",
-    "document_of",
-    "parsed_arguments",
-    "usage_of",
-]
-
 ENDINGS: dict[str, StopReason] = {
     "stop": StopReason.STOP,
     "eos": StopReason.STOP,

@@ -20,8 +20,6 @@ from weft.providers.openai import InterfaceCall, OpenAIInterface
 from weft.providers.openai.chat import ChatReader, CompletionReader
 from weft.providers.openai.responses import ResponseReader
 
-__all__ = ["OpenAIClient"]
-
 _OPENAI = "api.openai.com"
 _CUSTOM_HEADERS = "OPENAI_CUSTOM_HEADERS"
 

@@ -28,8 +28,6 @@ from weft.tree.node import Role
 if TYPE_CHECKING:
     from openai.types.responses import Response, ResponseOutputItem, ResponseStreamEvent
 
-__all__ = ["ResponseReader", "response_body"]
-
 
 def response_body(request: Request) -> dict[str, JsonValue]:
     """The request's fields. The provider stores nothing: thinking is returned encrypted."""

@@ -21,8 +21,6 @@ from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.node import Node, Status
 from weft.tree.tree import Mode
 
-__all__ = ["Conclude", "edge_in"]
-
 
 def edge_in(mode: Mode) -> EdgeType:
     """A reply continues a conversation; beside a document it is a remark, and no part of the text."""

@@ -6,8 +6,6 @@ from decimal import Decimal
 from weft.errors import InvalidInputError
 from weft.runtime.contexts.option_checks import shown
 
-__all__ = ["SECONDS", "TOKENS", "TURNS", "Limits"]
-
 TURNS, TOKENS, SECONDS = 12, 32_000, 300.0
 _MOST = 1_000_000
 

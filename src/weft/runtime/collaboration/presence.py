@@ -14,8 +14,6 @@ from weft.store.lookup import find_tree
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 
-__all__ = ["being_present", "show_presence", "touch_cursor"]
-
 _EVERY_SECONDS = 30.0
 
 

@@ -33,8 +33,6 @@ from weft.tree.content import Content, Mixed, Text
 from weft.tree.edge import EdgeType
 from weft.tree.node import Status
 
-__all__ = ["AT", "BROKEN_OFF", "BrokenTurn", "broken_turn", "close_dead_runs", "note_broken_off"]
-
 BROKEN_OFF, AT = "was broken off", "at "
 """What the trace says of a run that did not come to its end, and whose words do not show it."""
 

@@ -19,8 +19,6 @@ from weft.store.session import Session
 from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.node import Status
 
-__all__ = ["Unfinished", "unfinished_run"]
-
 _GO_ON = "Go on where you were broken off"
 
 

@@ -20,7 +20,7 @@ from weft.errors import (
 )
 from weft.ids import new_ulid
 from weft.providers.registry import ProviderRegistry
-from weft.runtime.collaboration.commands.session import Session
+from weft.runtime.collaboration.commands.session import CommandSession
 from weft.runtime.collaboration.finish import Conclude, edge_in
 from weft.runtime.collaboration.limits import Limits
 from weft.runtime.collaboration.recovery import note_broken_off
@@ -49,8 +49,6 @@ from weft.store.spending import MICROS, spent_on
 from weft.tree.agent import Agent
 from weft.tree.node import Node, Status
 from weft.tree.tree import Mode
-
-__all__ = ["Collaboration", "CollaborationTask"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +82,7 @@ class Collaboration:
         self.id = new_ulid(self._executor.clock(), self._executor.entropy)
         self._stopping = self._expired = self._lost = False
         self._generation: GenerationRun | None = None
-        self._session: Session | None = None
+        self._session: CommandSession | None = None
         self._journal: RunLog | None = None
         self._exchanges: list[Exchange] = []
         self._attempts: list[str] = []
@@ -176,7 +174,7 @@ class Collaboration:
 
     def _go_on(self, journal: RunLog) -> Finished:
         errand = self._errand
-        session = Session(
+        session = CommandSession(
             self._caller,
             errand.tree_id,
             errand.agent,
@@ -227,7 +225,9 @@ class Collaboration:
             tell=self.channel.put,
         )
 
-    def _listen(self, journal: RunLog, session: Session, turn: Turn) -> tuple[Node | None, WeftError | None]:
+    def _listen(
+        self, journal: RunLog, session: CommandSession, turn: Turn
+    ) -> tuple[Node | None, WeftError | None]:
         """Have the model speak; its reply, if the run ends by it."""
         errand = self._errand
         seen = partial(assemble_turn, session, errand.node_id, errand.asked, tuple(self._exchanges))
@@ -293,12 +293,12 @@ class Collaboration:
             return self._finish(journal, Ending.LIMIT, note, reply=reply)
         return self._finish(journal, Ending.DONE, None, reply=reply)
 
-    def _keep_thoughts(self, session: Session, turn: Turn) -> None:
+    def _keep_thoughts(self, session: CommandSession, turn: Turn) -> None:
         with contextlib.suppress(InvalidInputError, ConflictError, NotFoundError):
             # A thought that cannot be kept is no reason to end.
             session.think(turn.thoughts)
 
-    def _answer(self, journal: RunLog, session: Session, turn: Turn) -> None:
+    def _answer(self, journal: RunLog, session: CommandSession, turn: Turn) -> None:
         """Run the batch, one after another; each is written down before it is begun."""
         results: list[Result] = []
         for number, found in enumerate(turn.batch):
@@ -397,7 +397,7 @@ def _cut_off() -> InvalidSyntaxError:
 
 
 def assemble_turn(
-    session: Session, node: str, asked: str, exchanges: tuple[Exchange, ...], ask: AssemblyInput
+    session: CommandSession, node: str, asked: str, exchanges: tuple[Exchange, ...], ask: AssemblyInput
 ) -> AssembledRequest:
     """The next turn of a run: from the node that it answers, with the exchanges since."""
     run = InRun(

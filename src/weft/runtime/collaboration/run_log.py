@@ -29,8 +29,6 @@ from weft.tree.agent import Permission
 from weft.tree.edge import EdgeType
 from weft.tree.json_names import iso_moment
 
-__all__ = ["Batch", "RunLog", "end_run"]
-
 _CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 _HELD = round(HOLD_SECONDS * MICROS)
 

@@ -21,8 +21,6 @@ from weft.store.session import Session
 from weft.tree.agent import Agent, AgentType
 from weft.tree.tree import Mode
 
-__all__ = ["collaborator", "task_for"]
-
 
 def task_for(
     caller: Caller,

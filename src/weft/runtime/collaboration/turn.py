@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from weft.commands.hints import NotRun
 from weft.commands.parse import parse_ignored
-from weft.commands.scanner import Found, Scan, Scanner
+from weft.commands.scanner import Scan, ScannedCommand, Scanner
 from weft.context.agent_view.node_headings import may_become_heading, strip_headings
 from weft.context.marker import JOINT
 from weft.context.tokens import DEFAULT
@@ -19,8 +19,6 @@ from weft.store.rows import NodeRow, TreeState
 from weft.tree.content import Text
 from weft.tree.edge import EdgeType
 from weft.tree.node import Status
-
-__all__ = ["Turn", "joined_prose"]
 
 _CHARACTERS = 4
 """Of a token, at the least worth noticing while somebody speaks."""
@@ -66,9 +64,9 @@ class Turn:
         """Whether the model came to the end of what it wanted to say."""
         self.is_over = False
         """Whether it said more than it may."""
-        self.batch: tuple[Found, ...] = ()
-        self.thoughts: tuple[Found, ...] = ()
-        self.truncated: Found | None = None
+        self.batch: tuple[ScannedCommand, ...] = ()
+        self.thoughts: tuple[ScannedCommand, ...] = ()
+        self.truncated: ScannedCommand | None = None
         """A command that the length limit cut off: nobody knows how it would have gone on."""
         self.not_run: tuple[NotRun, ...] = ()
         """What would have been commands, had it not stood where things are quoted or shown."""
@@ -105,7 +103,7 @@ class Turn:
         self.is_over = self._letters > _CHARACTERS * self._room
         return self.is_over
 
-    def _tell_commands(self, commands: Sequence[Found]) -> None:
+    def _tell_commands(self, commands: Sequence[ScannedCommand]) -> None:
         for found in commands:
             self._say()
             self._tell(Commanded(found.text, found.think))

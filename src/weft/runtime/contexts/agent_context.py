@@ -9,9 +9,9 @@ from sqlalchemy import select
 
 from weft.context.agent_view.agent_context import Exchange, LoomAware, loom_envelope, render_loom
 from weft.context.agent_view.history_reduction import plan_loomaware
-from weft.context.agent_view.loom_block import Place
+from weft.context.agent_view.loom_block import LoomPlace
 from weft.context.agent_view.loom_plan import LoomPlan
-from weft.context.agent_view.memory_block import Memory, Showing
+from weft.context.agent_view.memory_block import MemoryContents, Showing
 from weft.context.layers.layered_context import context_of
 from weft.context.layers.request import LayeredRequest
 from weft.context.result import AssembledContext
@@ -32,9 +32,7 @@ from weft.tree.extract import EXTRACT, extract
 from weft.tree.json_names import from_microseconds
 
 if TYPE_CHECKING:
-    from weft.runtime.contexts.layers import Assembly, Gathered
-
-__all__ = ["InRun", "lay_out", "see"]
+    from weft.runtime.contexts.layers import Assembly, ContextInputs
 
 _AT_ONCE = 100
 _NAMED = 3
@@ -46,13 +44,13 @@ class InRun:
     """What a run adds for the agent that speaks in it."""
 
     actor: Actor
-    memory: Memory
-    place: Place
+    memory: MemoryContents
+    place: LoomPlace
     exchanges: tuple[Exchange, ...] = ()
     asked: str = ""
 
 
-def see(contexts: Contexts, agent: Agent, gathered: "Gathered", run: InRun | None) -> AssembledContext:
+def see(contexts: Contexts, agent: Agent, gathered: "ContextInputs", run: InRun | None) -> AssembledContext:
     """What the agent is sent."""
     plan, contents = _planned(contexts, agent, gathered, run)
     if plan.layers is None:
@@ -61,14 +59,14 @@ def see(contexts: Contexts, agent: Agent, gathered: "Gathered", run: InRun | Non
     return context_of(assembly.plan, assembly.envelope)
 
 
-def lay_out(contexts: Contexts, agent: Agent, gathered: "Gathered", run: InRun | None) -> "Assembly":
+def lay_out(contexts: Contexts, agent: Agent, gathered: "ContextInputs", run: InRun | None) -> "Assembly":
     """The same of a dialogue, in layers."""
     plan, contents = _planned(contexts, agent, gathered, run)
     return gathered.assembly(plan.laid_out, loom_envelope(plan, contents))
 
 
 def _planned(
-    contexts: Contexts, agent: Agent, gathered: "Gathered", run: InRun | None
+    contexts: Contexts, agent: Agent, gathered: "ContextInputs", run: InRun | None
 ) -> tuple[LoomPlan, dict[str, Content]]:
     """Plan, prune where it is too long, and read what is kept; facts are read of the rows that may be shown."""
     reader, layered = gathered.reader, _prompted(gathered.layered, agent)

@@ -10,7 +10,14 @@ from typing import NamedTuple, cast
 from sqlalchemy import select
 
 from weft.context.agent_view.action_trace import Action
-from weft.context.agent_view.memory_block import Memory, Pin, PinnedDocument, PinnedNode, PinnedResult, Stash
+from weft.context.agent_view.memory_block import (
+    MemoryContents,
+    Pin,
+    PinnedDocument,
+    PinnedNode,
+    PinnedResult,
+    StashedText,
+)
 from weft.errors import NotFoundError, PermissionDeniedError
 from weft.provenance.fingerprints import SEAL, trace_seal
 from weft.runtime.contexts.linked_documents import LinkedDocuments
@@ -36,16 +43,6 @@ from weft.tree.document import section_of, slug
 from weft.tree.json import JsonValue
 from weft.tree.json_names import from_microseconds
 
-__all__ = [
-    "KEPT_ACTIONS",
-    "AgentMemory",
-    "BegunRun",
-    "CommandResult",
-    "action_of",
-    "begin_run",
-    "note_actions",
-]
-
 KEPT_ACTIONS = 1_000
 """Older actions are forgotten."""
 _KEPT_RESULTS = 200
@@ -60,7 +57,7 @@ _nodes = schema.nodes
 class AgentMemory(Reader):
     """The acting agent's own memory. No other agent's can be read."""
 
-    def memory(self, tree: str, *, turn: int, crossing: bool) -> Memory:
+    def memory(self, tree: str, *, turn: int, crossing: bool) -> MemoryContents:
         """All of it as a value, as a run sees it; documents are as they are now, if they may be read."""
         with self._tree(tree) as opened:
             session, place = opened.session, (opened.key, self.actor.agent)
@@ -73,7 +70,7 @@ class AgentMemory(Reader):
         recalled = [
             (row.label or "", _number(_body(row), "turn") + 1) for row in _of(rows, MemoryKind.RECALL)
         ]
-        memory = Memory(
+        memory = MemoryContents(
             pins=tuple(pin for pin in pins if pin is not None),
             stashes=tuple(stashes),
             recalled=tuple(each for each in recalled if each[0] in known),
@@ -251,9 +248,9 @@ def action_of(row: MemoryRow) -> Action:
     )
 
 
-def _stash(row: MemoryRow) -> Stash:
+def _stash(row: MemoryRow) -> StashedText:
     body = _body(row)
-    return Stash(label=row.label or "", text=_text(body, "text"), source=_text(body, "source"))
+    return StashedText(label=row.label or "", text=_text(body, "text"), source=_text(body, "source"))
 
 
 def _pinned_texts(opened: Opened, pins: Sequence[Mapping[str, JsonValue]]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from weft.context.manifest import NO_LIMIT, Manifest
 from weft.context.plan_manifest import planned_manifest, tells_all
 from weft.context.render import write_context
 from weft.context.result import AssembledContext
-from weft.context.select import Annotations, Outline
+from weft.context.select import Annotations, PathOutline
 from weft.context.settings import Preferences, check_names, input_budget, resolve_preferences
 from weft.context.strategy import Strategy
 from weft.context.system import SystemParts
@@ -45,17 +45,7 @@ if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
     from weft.providers.base import ModelProfile
     from weft.runtime.contexts.agent_context import InRun
-    from weft.runtime.contexts.layers import Gathered, Layering
-
-__all__ = [
-    "NO_TURNS",
-    "ContextOptions",
-    "ContextWishes",
-    "Contexts",
-    "contents_for",
-    "options_from",
-    "require_no_tools",
-]
+    from weft.runtime.contexts.layers import ContextInputs, Layering
 
 NO_TURNS = "a document has no turns that tools could speak in"
 _WINDOW = "contextWindow"
@@ -222,7 +212,7 @@ class Contexts(Reader):
 
         return see(self, agent, gathered, options.run)
 
-    def gathered(self, opened: Opened, node: str | None, options: ContextOptions) -> "Gathered":
+    def gathered(self, opened: Opened, node: str | None, options: ContextOptions) -> "ContextInputs":
         """All that is read of a path for whoever sees the tree around it."""
         from weft.runtime.contexts.options import LayerOptions  # noqa: PLC0415 - few agents are
 
@@ -331,7 +321,7 @@ class Contexts(Reader):
             raise InvalidInputError(f"the window must be at least 1, got {window:,}")
         request = ContextRequest(
             mode=opened.mode,
-            outline=Outline(tail=()),
+            outline=PathOutline(tail=()),
             budget=_budget(preferences, window, agent, options),
             window=window,
             system=_system(told, agent, reader),

@@ -33,8 +33,6 @@ from weft.tree.json import JsonObject, JsonValue
 if TYPE_CHECKING:
     from weft.runtime.contexts.layers import Assembly
 
-__all__ = ["watch_turn"]
-
 _events = schema.events
 _CANDIDATES = 64
 """Requests among which the last one of this path is looked for."""

@@ -16,8 +16,6 @@ from weft.store.tree_queries import ancestor_at_depth, node_rows, walk_up
 from weft.tree.content import Text
 from weft.tree.tree import Mode
 
-__all__ = ["Fold", "PathFolds", "TreeGroups", "folds_of"]
-
 _groups, _nodes = schema.groups, schema.nodes
 _AT_ONCE = 400
 _SECOND = 1_000_000

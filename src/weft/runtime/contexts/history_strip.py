@@ -9,8 +9,6 @@ from weft.store import schema
 from weft.store.rows import Flag, NodeRow
 from weft.store.tree_queries import walk_up
 
-__all__ = ["strip_of"]
-
 _texts = schema.texts
 _TURNS = 4
 

@@ -27,19 +27,6 @@ from weft.tree.edge import EdgeType
 from weft.tree.item import Item, about_item
 from weft.tree.progress import Progress, silent
 
-__all__ = [
-    "AttachAll",
-    "Attachable",
-    "attach_all",
-    "attached_on_path",
-    "fresh_items",
-    "given_item",
-    "item_of",
-    "mounted_in",
-    "read_items",
-    "shown_item",
-]
-
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
 
 

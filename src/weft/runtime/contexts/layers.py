@@ -17,7 +17,7 @@ from weft.context.layers.settings import Changed, LayerSettings, Placement, reso
 from weft.context.layers.stored import load_envelope, named_snapshots
 from weft.context.marker import JOINT
 from weft.context.result import AssembledContext
-from weft.context.select import Candidate, Outline
+from weft.context.select import Candidate, PathOutline
 from weft.context.tokens import DEFAULT
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError
 from weft.knowledge.notes import Mounted
@@ -47,8 +47,6 @@ from weft.tree.content import Content, JsonValue, Text, spoken_text
 if TYPE_CHECKING:
     from weft.runtime.operations.envelopes import Kept
 
-__all__ = ["Assembly", "Gathered", "Layering", "Layers"]
-
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
@@ -69,7 +67,7 @@ class Assembly:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class ContextInputs:
     """What was read for a request, before anything is decided."""
 
     layered: LayeredRequest
@@ -95,7 +93,7 @@ class Gathered:
         """Where items stand, and how far a cut moves at a time."""
         return self.layered.settings.library, self.layered.context.rules.step
 
-    def with_way(self, library: Placement, step: float) -> "Gathered":
+    def with_way(self, library: Placement, step: float) -> "ContextInputs":
         """The same with other settings; only what the cut asks for is read again."""
         context = self.layered.context
         if step != context.rules.step:
@@ -135,7 +133,7 @@ class Layering(Reader):
         """Plan and render, with everything that has to be read for it."""
         return self.render(self.gather(opened, node, options))
 
-    def gather(self, opened: Opened, node: str | None, options: LayerOptions) -> "Gathered":
+    def gather(self, opened: Opened, node: str | None, options: LayerOptions) -> "ContextInputs":
         """All that has to be read for a request from a node."""
         contexts = Contexts(self.store, self.actor, self.cache)
         request, reader = contexts.request(opened, node, self._cached(opened, options))
@@ -166,9 +164,9 @@ class Layering(Reader):
             settings=settings,
         )
         warnings = (*stood.warnings, *mounted.warnings)
-        return Gathered(layered, reader, legacy, stood, tuple(dict.fromkeys(warnings)))
+        return ContextInputs(layered, reader, legacy, stood, tuple(dict.fromkeys(warnings)))
 
-    def render(self, gathered: "Gathered") -> Assembly:
+    def render(self, gathered: "ContextInputs") -> Assembly:
         """The envelope of what was read."""
         plan = plan_layers(gathered.layered)
         return gathered.assembly(plan, render_layers(plan, gathered.contents([*plan.wanted, *plan.turn])))
@@ -269,7 +267,7 @@ class Layers(Layering):
         session, tree = opened.session, opened.key
         if isinstance(record, dict) and "processedText" in record:
             raise NotFoundError("of this message only the text is known that was sent", hint="processed_text")
-        shelf = Shelf(session, tree)
+        shelf = SnapshotShelf(session, tree)
         shelf.fetch(named_snapshots(record, shelf.text))
         turn = cast("list[str]", cast("dict[str, JsonValue]", record)["turn"])
         rows = [find_node(session, tree, ulid, hidden=True) for ulid in turn]
@@ -278,7 +276,7 @@ class Layers(Layering):
         return load_envelope(record, shelf.text, user_text=words, estimator=DEFAULT)
 
 
-class Shelf:
+class SnapshotShelf:
     """Snapshots of a tree by their hashes, read together where it is known which."""
 
     def __init__(self, session: Session, tree: int) -> None:
@@ -313,7 +311,7 @@ def _fresh(
     return fresh_items(opened, mounted, (each.item for each in attached if each.left_out is None))
 
 
-def _with_legacy(outline: Outline, reader: PathReader, legacy: dict[str, str]) -> Outline:
+def _with_legacy(outline: PathOutline, reader: PathReader, legacy: dict[str, str]) -> PathOutline:
     """Levels at the size of what was sent for them, where that was saved."""
     if not legacy:
         return outline

@@ -21,8 +21,6 @@ from weft.tree.agent import AgentType, Permission
 from weft.tree.document import Document
 from weft.tree.reference import TargetKind
 
-__all__ = ["CROSS_TREE", "LinkedDocuments", "is_linked", "may_cross", "names_hint", "not_crossing"]
-
 _LISTED = 21
 _MOST_NAMED = 20
 _NAME = 80

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from sqlalchemy import and_, func, or_, select
 
 from weft.commands.reply import INLINE_TOKENS, TreeRow
-from weft.context.agent_view.loom_block import Place, Presence
-from weft.context.agent_view.node_headings import NodeFacts
+from weft.context.agent_view.loom_block import LoomPlace, Presence
+from weft.context.agent_view.node_headings import HeadingFacts
 from weft.ids import PRIME, base_of, is_ulid
 from weft.runtime.operations.node_values import TREE_ROWS, contents_of, tree_value
 from weft.runtime.operations.permissions import agent_row
@@ -27,8 +27,6 @@ from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
 from weft.tree.reference import TargetKind
 from weft.tree.tree import Mode
-
-__all__ = ["INLINE", "PRESENT_SECONDS", "Drawing", "LoomView", "inline_tokens", "words_of"]
 
 PRESENT_SECONDS = 120.0
 """How long an agent counts as present after its last heartbeat."""
@@ -66,14 +64,14 @@ class LoomView(Reader):
         with self._tree(tree) as opened:
             return self._row(opened, ulid, hidden=True).local_id
 
-    def facts(self, tree: str, ids: Iterable[str]) -> dict[str, NodeFacts]:
+    def facts(self, tree: str, ids: Iterable[str]) -> dict[str, HeadingFacts]:
         """What headings tell of nodes, by the ids as they were given (ULIDs, or local ids)."""
         with self._tree(tree) as opened:
             rows = _named(opened, list(dict.fromkeys(ids)))
             known = _facts(opened.session, opened.key, list(rows.values()))
             return {name: known[row.key] for name, row in rows.items()}
 
-    def place(self, tree: str, now: int) -> Place:
+    def place(self, tree: str, now: int) -> LoomPlace:
         """The agent's cursor, its tree, and who else is active."""
         with self._tree(tree) as opened:
             value = tree_value(
@@ -82,7 +80,7 @@ class LoomView(Reader):
             at = self._cursor_row(opened)
             near = self._resolved(opened, walk_up(opened.session, opened.key, at.position, _PATH))
             near[-1:] = [at]
-            return Place(
+            return LoomPlace(
                 title=value.title,
                 mode=value.mode,
                 nodes=value.counters.nodes,
@@ -227,14 +225,14 @@ def _named(opened: Opened, ids: Sequence[str]) -> dict[str, NodeRow]:
     return {each: found[each] for each in ids if each in found}
 
 
-def _facts(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, NodeFacts]:
+def _facts(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, HeadingFacts]:
     positions = sorted({row.position for row in rows})
     continuations = count_continuations(session, tree, positions)
     notes = count_notes(session, tree, positions)
     links = _count_links(session, tree, [row.key for row in rows])
     authors = {key: agent_row(session, key) for key in {row.author for row in rows}}
     return {
-        row.key: NodeFacts(
+        row.key: HeadingFacts(
             local_id=row.local_id,
             author=_author(row, authors[row.author].name),
             created_at=from_microseconds(row.created_at),

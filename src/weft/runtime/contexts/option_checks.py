@@ -10,15 +10,6 @@ from weft.errors import InvalidInputError
 from weft.tree.content import check_text
 from weft.tree.node import Identified
 
-__all__ = [
-    "LARGEST",
-    "check_generation",
-    "check_known",
-    "listed",
-    "node_references",
-    "shown",
-]
-
 LARGEST = 2**53
 """Whole numbers beyond are not the same to everybody who reads JSON."""
 _LONGEST_WAIT = 3_600

@@ -12,8 +12,6 @@ from weft.runtime.contexts.assembler import ContextOptions, ContextWishes, optio
 from weft.runtime.contexts.items import shown_item
 from weft.tree.item import Item, check_item
 
-__all__ = ["LayerOptions", "LayerWishes", "layer_options_from"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerOptions:

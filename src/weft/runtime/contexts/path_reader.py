@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from weft.context.assemble import ContextRequest
-from weft.context.fit import Stretch
+from weft.context.fit import SkippedRange
 from weft.context.manifest import NO_LIMIT
 from weft.context.select import (
     SPOKEN,
@@ -13,9 +13,9 @@ from weft.context.select import (
     Candidate,
     ExtraSource,
     Instead,
-    Outline,
+    PathOutline,
     Reason,
-    Tools,
+    ToolTraffic,
     answers_of,
     bound_of,
     left_out_of,
@@ -39,8 +39,6 @@ from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import MEDIA_TOKENS
 from weft.tree.node import Role
 from weft.tree.tree import Mode
-
-__all__ = ["PathReader"]
 
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
 _SYSTEM = ROLES.index(Role.SYSTEM)
@@ -75,25 +73,25 @@ class PathReader:
     def dialogue(self) -> bool:
         return self.tree.mode is Mode.DIALOGUE
 
-    def outline(self, request: ContextRequest) -> Outline:
+    def outline(self, request: ContextRequest) -> PathOutline:
         """The levels that a request can keep. The request's own outline is empty."""
         room = request.budget - request.system_context().tokens
         strategy = request.preferences.truncation_strategy
         if strategy is Strategy.STOP_AT_LIMIT and self.end.ruler > room:
             # It may refuse, and then says which nodes weigh most: so all of them are looked at.
             rows = walk_up(self.tree.session, self.tree.key, self.end.position)
-            return Outline(tail=_plain(self._levels(rows)), start=0)
+            return PathOutline(tail=_plain(self._levels(rows)), start=0)
         tail = self._tail(room, request.preferences.minimum_recent_nodes)
         start = tail[0].row
         if start.parent is None:
-            return Outline(tail=_plain(tail), start=0)
+            return PathOutline(tail=_plain(tail), start=0)
         head = self._head(*request.head_reach())
         last = head[-1].row.depth if head else -1
         if last >= start.depth - 1:
             levels = [*head, *(level for level in tail if level.row.depth > last)]
-            return Outline(tail=_plain(levels), start=0)
+            return PathOutline(tail=_plain(levels), start=0)
         between, below = self._between(last, start)
-        return Outline(head=_plain(head, below), tail=_plain(tail), between=between)
+        return PathOutline(head=_plain(head, below), tail=_plain(tail), between=between)
 
     def instructions(self) -> tuple[Instruction, ...]:
         """What instructs along the path: sources of its edges, and the system messages of histories."""
@@ -205,7 +203,7 @@ class PathReader:
         """What of the path's beginning can be sent, as far as what was read tells."""
         return paired_rows(_whole_groups(rows), self.estimator)
 
-    def _between(self, last: int, start: NodeRow) -> tuple[Stretch, str]:
+    def _between(self, last: int, start: NodeRow) -> tuple[SkippedRange, str]:
         """What lies between the level `last` and the tail: a count, two ids, two marks on the ruler.
 
         With it the id of the first node there.
@@ -215,7 +213,7 @@ class PathReader:
         ends = node_rows(session, tree, [below, start.parent or below])
         first, final = self._resolved([ends[below], ends[start.parent or below]])
         before = 0 if first.parent is None else node_row(session, tree, first.parent).ruler
-        stretch = Stretch(
+        stretch = SkippedRange(
             levels=start.depth - last - 1,
             first=first.local_id,
             last=final.local_id,
@@ -358,7 +356,7 @@ class _Size(NamedTuple):
     """What a content of several parts can be brought down to."""
     asks: bool | None = None
     answers: bool | None = None
-    tools: Tools | None = None
+    tools: ToolTraffic | None = None
 
 
 @dataclass(frozen=True, slots=True)

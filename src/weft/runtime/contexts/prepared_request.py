@@ -29,8 +29,6 @@ from weft.tree.json import JsonObject, JsonValue
 if TYPE_CHECKING:
     from weft.runtime.contexts.layers import Assembly
 
-__all__ = ["LOG", "Prepared", "keep", "keeping", "prepare", "record"]
-
 LOG = logging.getLogger("weft.layers")
 """Warnings of the monitor; at DEBUG every request, as a layered view."""
 _BYTES = 8

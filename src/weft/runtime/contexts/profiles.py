@@ -6,8 +6,6 @@ from weft.errors import WeftError
 from weft.providers.base import ModelProfile
 from weft.providers.registry import ProviderRegistry, installed_providers
 
-__all__ = ["profiles_of"]
-
 
 def profiles_of(providers: ProviderRegistry | None) -> Callable[[str], ModelProfile | None]:
     """Profiles by `provider:model`; None for a model that no provider here knows. No request is made."""

@@ -23,9 +23,7 @@ from weft.tree.progress import Progress, silent
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.runtime.contexts.layers import Gathered, Layers
-
-__all__ = ["BranchStats", "LayerTokens", "Requests", "TreeStats", "Unstable", "Variant", "tree_stats"]
+    from weft.runtime.contexts.layers import ContextInputs, Layers
 
 _envelopes = schema.envelopes
 _READ, _WRITE = 0.1, 1.25
@@ -305,7 +303,7 @@ class _Trial:
     profile: CacheProfile
 
     def laid_out(
-        self, gathered: "Gathered", ways: Iterable[tuple[Placement, float]]
+        self, gathered: "ContextInputs", ways: Iterable[tuple[Placement, float]]
     ) -> dict[tuple[Placement, float], list[RequestBlock]]:
         found: dict[tuple[Placement, float], list[RequestBlock]] = {}
         whole: dict[Placement, list[RequestBlock]] = {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import bindparam, select
 
-from weft.context.layers.blocks import Form, render_item
+from weft.context.layers.blocks import ItemForm, render_item
 from weft.context.layers.items import ContextItem, document, url
 from weft.context.layers.settings import LayerSettings, resolve_layer_settings
 from weft.context.layers.system_blocks import Standing
@@ -27,8 +27,6 @@ from weft.tree.agent import AgentType
 from weft.tree.document import Document
 from weft.tree.json import JsonValue
 from weft.tree.project import Project, ProjectItem, ProjectItemKind
-
-__all__ = ["USER_MEMORY", "Stood", "calls_for_layers", "memory_name", "preferences_of", "standing_of"]
 
 USER_MEMORY = "userMemory"
 """The setting, in preferences and among a person's own."""
@@ -143,7 +141,7 @@ def _rendered(session: Session, item: ProjectItem, mounted: Mounted, stood: Stoo
             notes = mounted.in_folder(item.reference)
             return [render_item(_timeless(each)) for each in notes]
         case ProjectItemKind.URL:
-            return [render_item(url(item.reference, ""), form=Form.STUB)]
+            return [render_item(url(item.reference, ""), form=ItemForm.STUB)]
 
 
 def _as_item(found: Document) -> ContextItem:

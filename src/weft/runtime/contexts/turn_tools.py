@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from weft.context.layers.items import document, node
 from weft.errors import InvalidInputError, WeftError
 from weft.knowledge.passages import shared_beginning
-from weft.knowledge.tools.base import Desk, Found, WebPage
-from weft.knowledge.tools.registry import AnyTool, Registry, installed_tools
+from weft.knowledge.tools.base import Desk, GroveHit, WebPage
+from weft.knowledge.tools.registry import AnyTool, ToolRegistry, installed_tools
 from weft.providers.search_engine import SearchEngine, chosen_engine
 from weft.runtime.contexts.items import mounted_in
 from weft.runtime.operations.executor import Caller
@@ -27,13 +27,11 @@ if TYPE_CHECKING:
     from weft.knowledge.notes import Mounted
     from weft.knowledge.periods import Period
 
-__all__ = ["MACHINE_ZONE", "Offered", "ToolCall", "Tools"]
-
 _KINDS = {"documents": HitKind.DOCUMENT, "trees": HitKind.NODE}
 _MOST_HITS = 60
 
 
-class ToolCall(NamedTuple):
+class TurnToolCall(NamedTuple):
     """A tool by name, and what it is called with."""
 
     name: str
@@ -51,11 +49,11 @@ class Offered(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class TurnTools:
     """What can be looked up for a turn. Outputs go to `context`, `envelope` or `generate` as `tool_outputs`."""
 
     caller: Caller
-    registry: Registry = field(default_factory=installed_tools)
+    registry: ToolRegistry = field(default_factory=installed_tools)
 
     def __iter__(self) -> Iterator[Offered]:
         desk = self._desk(None)
@@ -69,9 +67,11 @@ class Tools:
 
     def run(self, name: str, *, at: Identified | str | None = None, **arguments: JsonValue) -> "ToolOutput":
         """Run one tool. `at` is the turn that it is for: what stands on the way to it is not found again."""
-        return self.run_all([ToolCall(name, arguments)], at=at)[0]
+        return self.run_all([TurnToolCall(name, arguments)], at=at)[0]
 
-    def run_all(self, calls: Sequence[ToolCall], *, at: Identified | str | None = None) -> "list[ToolOutput]":
+    def run_all(
+        self, calls: Sequence[TurnToolCall], *, at: Identified | str | None = None
+    ) -> "list[ToolOutput]":
         """Run several for one turn, in order; all of their sources are numbered on."""
         desk = self._desk(at)
         outputs: list[ToolOutput] = []
@@ -110,7 +110,7 @@ class _Search:
 
     def __call__(
         self, words: Sequence[str], places: frozenset[str], period: "Period | None"
-    ) -> Sequence[Found]:
+    ) -> Sequence[GroveHit]:
         kinds = [_KINDS[place] for place in sorted(places)]
         after, before = (None, None) if period is None else period
         query = " or ".join(f'"{shared_beginning(word)}"*' for word in words)
@@ -125,15 +125,15 @@ class _Search:
             return False
         return Reader.of(self.caller).leads_to(turn.tree_id, hit.id, turn.id)
 
-    def _found(self, hit: Hit) -> Found:
+    def _found(self, hit: Hit) -> GroveHit:
         when = hit.created_at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         if hit.kind is HitKind.DOCUMENT:
             read = Reader.of(self.caller).document(hit.id)
-            return Found(read.title, document(read.id, read.content, title=read.title, modified=when))
+            return GroveHit(read.title, document(read.id, read.content, title=read.title, modified=when))
         if hit.tree_id is None or hit.local_id is None:
             raise InvalidInputError(f"a {hit.kind} cannot be shown here")
         text = plain_text(Reader.of(self.caller).node(hit.tree_id, hit.id).content)
-        return Found("", node(hit.local_id, text, title=hit.title, modified=when))
+        return GroveHit("", node(hit.local_id, text, title=hit.title, modified=when))
 
 
 @dataclass(frozen=True, slots=True)

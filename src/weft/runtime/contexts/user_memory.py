@@ -19,8 +19,6 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
 from weft.tree.document import Document
 
-__all__ = ["Remember"]
-
 _TITLE = "Memory"
 
 

@@ -12,8 +12,6 @@ from weft.errors import WeftError
 from weft.log import Log
 from weft.store.base import Store
 
-__all__ = ["ActiveRun", "BackgroundWorker", "register_run", "stop_runs", "stop_workers", "worker_of"]
-
 W = TypeVar("W", bound="BackgroundWorker")
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 120.0

@@ -8,8 +8,6 @@ from collections.abc import Callable, Generator
 from weft.errors import WeftError
 from weft.log import Log
 
-__all__ = ["Heartbeat", "beating"]
-
 _log = Log("weft.heartbeat")
 
 

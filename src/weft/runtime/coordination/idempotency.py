@@ -38,8 +38,6 @@ from weft.store.idempotency import (
 from weft.store.transaction import Transaction
 from weft.tree.content import JsonObject, JsonValue, check_text
 
-__all__ = ["Idempotency", "KeyedResult", "KeyedState", "error_from_wire", "error_to_wire"]
-
 _SECOND = 1_000_000
 _KEPT = 24 * 3_600 * _SECOND
 _KEY_LIMIT = 255

@@ -39,8 +39,6 @@ from weft.tree.agent import Permission
 from weft.tree.content import JsonObject
 from weft.tree.json_names import from_microseconds
 
-__all__ = ["Job", "JobBoard", "JobKind", "JobRunner", "JobStatus", "RunningJob"]
-
 _SECOND = 1_000_000
 _log = Log("weft.jobs")
 

@@ -27,17 +27,6 @@ from weft.tree.agent import Permission
 from weft.tree.json_names import from_microseconds, to_microseconds
 from weft.tree.node import Node
 
-__all__ = [
-    "LEASE_SECONDS",
-    "Extend",
-    "Extended",
-    "Lease",
-    "Leases",
-    "release_lease",
-    "renew_lease",
-    "take_lease",
-]
-
 T = TypeVar("T")
 LEASE_SECONDS = 30.0
 _LONGEST = 3_600.0

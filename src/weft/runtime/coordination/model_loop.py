@@ -7,8 +7,6 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-__all__ = ["ModelLoop", "model_loop"]
-
 T = TypeVar("T")
 _WRITERS = 16
 """Threads that write what was heard: enough of them to commit in groups."""

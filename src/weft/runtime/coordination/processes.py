@@ -6,8 +6,6 @@ import socket
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["is_dead_process", "this_process"]
-
 
 def this_process() -> str:
     """A name that no other living process has: machine, boot, namespace, number."""

@@ -16,7 +16,7 @@ from weft.errors import InvalidInputError
 from weft.runtime.operations.permissions import Actor, require_access, require_permission, trees_allowed
 from weft.store import schema
 from weft.store.base import Store
-from weft.store.events import BEGINNING, EventRow, Place, head_of, horizon_of, read_events
+from weft.store.events import BEGINNING, EventPosition, EventRow, head_of, horizon_of, read_events
 from weft.store.lookup import find_tree
 from weft.store.session import Session
 from weft.store.transaction import GROVE
@@ -25,20 +25,6 @@ from weft.tree.agent import Permission
 from weft.tree.content import JsonObject
 from weft.tree.event_kinds import EventKind
 from weft.tree.json_names import from_microseconds
-
-__all__ = [
-    "NOW",
-    "Event",
-    "EventBatch",
-    "EventFilter",
-    "EventLog",
-    "event_from_row",
-    "grove_id",
-    "read_cursor",
-    "read_visible",
-    "start_place",
-    "write_cursor",
-]
 
 NOW = "now"
 """In place of a cursor: after the last event."""
@@ -157,7 +143,7 @@ def grove_id(session: Session) -> str:
     return session.execute(select(schema.grove.c.ulid)).scalar_one()
 
 
-def start_place(session: Session, grove: str, after: str | None) -> Place:
+def start_place(session: Session, grove: str, after: str | None) -> EventPosition:
     """The place after which to resume."""
     if after is None:
         return BEGINNING
@@ -175,8 +161,8 @@ def start_place(session: Session, grove: str, after: str | None) -> Place:
 
 
 def read_visible(
-    session: Session, event_filter: EventFilter, start: Place, limit: int
-) -> tuple[list[EventRow], Place]:
+    session: Session, event_filter: EventFilter, start: EventPosition, limit: int
+) -> tuple[list[EventRow], EventPosition]:
     """The rows a reader gets, and the place after all that was read."""
     keys = event_filter.keys()
     wanted = None if keys is None else sorted(keys)
@@ -200,13 +186,13 @@ def event_from_row(grove: str, row: EventRow) -> Event:
     )
 
 
-def write_cursor(grove: str, place: Place) -> str:
+def write_cursor(grove: str, place: EventPosition) -> str:
     """A place in this grove's event log, as opaque text that is safe in a URL."""
     head = _LAYOUT.pack(_VERSION, _grove_mark(grove), place.transaction, place.number, 0)[:-4]
     return base64.urlsafe_b64encode(head + zlib.crc32(head).to_bytes(4, "big")).decode()
 
 
-def read_cursor(grove: str, cursor: str) -> Place:
+def read_cursor(grove: str, cursor: str) -> EventPosition:
     """The place that a cursor names; refused if it is damaged or another grove's."""
     try:
         data = base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True)
@@ -219,7 +205,7 @@ def read_cursor(grove: str, cursor: str) -> Place:
         raise InvalidInputError("the event cursor was written by another version of Weft", hint=_CURSOR_HINT)
     if mark != _grove_mark(grove):
         raise InvalidInputError("the event cursor is another grove's", hint=_CURSOR_HINT)
-    return Place(transaction, number)
+    return EventPosition(transaction, number)
 
 
 def _not_a_cursor(cursor: str) -> str:

@@ -28,11 +28,9 @@ from weft.runtime.events.log import (
     write_cursor,
 )
 from weft.store.base import Store
-from weft.store.events import EventRow, Place, head_of, read_events
+from weft.store.events import EventPosition, EventRow, head_of, read_events
 from weft.store.transaction import GROVE
 from weft.tree.event_kinds import EventKind
-
-__all__ = ["Subscription", "follow", "stop_following"]
 
 _log = logging.getLogger("weft.events")
 _RING = 4_096
@@ -57,8 +55,8 @@ class EventPoller:
 
     def _forget(self) -> None:
         self._ring: list[EventRow] = []
-        self._head: Place | None = None
-        self._floor: Place | None = None
+        self._head: EventPosition | None = None
+        self._floor: EventPosition | None = None
         """The ring has every event after this place, up to the head."""
 
     def wake(self) -> None:
@@ -94,11 +92,11 @@ class EventPoller:
     def is_stopped(self) -> bool:
         return self._stopped
 
-    def has_events(self, after: Place) -> bool:
+    def has_events(self, after: EventPosition) -> bool:
         """True if there may be events after a place; the caller holds the lock."""
         return self._head is not None and self._head > after
 
-    def take(self, after: Place, limit: int) -> list[EventRow] | None:
+    def take(self, after: EventPosition, limit: int) -> list[EventRow] | None:
         """The ring's events after a place; None if the ring no longer reaches back to it."""
         with self.changed:
             if self._floor is None or after < self._floor:
@@ -168,7 +166,7 @@ class EventPoller:
             subscription.notify()
 
 
-def _place_of(row: EventRow) -> Place:
+def _place_of(row: EventRow) -> EventPosition:
     return row.place
 
 
@@ -241,7 +239,7 @@ class Subscription:
         rows, self._place = self._read_on(limit)
         return [event_from_row(self._grove, row) for row in rows]
 
-    def _read_on(self, limit: int) -> tuple[list[EventRow], Place]:
+    def _read_on(self, limit: int) -> tuple[list[EventRow], EventPosition]:
         if self.is_closed:
             return [], self._place
         self._poller.start()

@@ -35,8 +35,6 @@ from weft.tree.content import blob_refs
 from weft.tree.json_names import from_microseconds, iso, to_wire
 from weft.tree.progress import Progress
 
-__all__ = ["Evidence", "Provenance", "ProvenanceHandle", "SourceHash", "Stamp"]
-
 _SOME = 500
 
 

@@ -12,7 +12,7 @@ import orjson
 from sqlalchemy import func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnavailableError, WeftError
-from weft.provenance.authority import Token, check_authority, load_anchors, request_token
+from weft.provenance.authority import TimestampToken, check_authority, load_anchors, request_token
 from weft.provenance.fingerprints import timestamp_fingerprint
 from weft.provenance.timestamps import STAMP_STATES, StampStatus, heads_statement
 from weft.runtime.operations.agents import require_person
@@ -26,19 +26,6 @@ from weft.store.session import Session
 from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.json_names import to_microseconds
-
-__all__ = [
-    "Authority",
-    "Certify",
-    "RequestTimestamp",
-    "SetAuthorities",
-    "Stamped",
-    "authorities_of",
-    "fetch_due",
-    "next_try_after",
-    "plan_next",
-    "stamp_pending",
-]
 
 _stamps = schema.timestamps
 _PREFERENCE = "timestampAuthorities"
@@ -162,7 +149,7 @@ class Certify(Editing):
     verb: ClassVar[str] = "certify"
     tree: str | None
     stamp: str
-    token: Token
+    token: TimestampToken
 
     def apply(self, scope: Scope) -> None:
         transaction = scope.transaction
@@ -263,7 +250,7 @@ def _due(session: Session, now: int | None) -> list[Any]:
     return list(session.execute(chosen if now is None else chosen.where(_stamps.c.next_try <= now)))
 
 
-def _ask(row: Any, anchors: dict[str, str], timeout: float) -> Token:
+def _ask(row: Any, anchors: dict[str, str], timeout: float) -> TimestampToken:
     certificates = anchors.get(row.authority)
     if certificates is None:
         raise UnavailableError(f"{row.authority} is no longer one of the grove's authorities")

@@ -21,8 +21,6 @@ from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Configuration
 
-__all__ = ["DEFAULT_AGENT", "EMBEDDED", "choose_agents", "model_agent"]
-
 DEFAULT_AGENT = "defaultAgent"
 """The key under which the grove's preferences hold the id of who answers by default."""
 EMBEDDED = "local:smollm2"

@@ -32,7 +32,7 @@ from weft.runtime.generation.start_call import EndedCall
 from weft.runtime.operations.scope import Scope
 from weft.store.active_calls import PieceRow
 from weft.store.rows import NodeRow, TreeState
-from weft.tree.attempt import Outcome, RawResponse, Usage
+from weft.tree.attempt import AttemptOutcome, RawResponse, Usage
 from weft.tree.content import (
     CONTENT_LIMIT,
     Content,
@@ -46,18 +46,6 @@ from weft.tree.content import (
 from weft.tree.json import JsonValue
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Status
-
-__all__ = [
-    "STOPPED",
-    "CallProgress",
-    "TurnObserver",
-    "UnsavedOutput",
-    "choices_from",
-    "clean_text",
-    "error_text",
-    "storable",
-    "without_commands",
-]
 
 STOPPED = "stopped"
 _UNHOLDABLE = re.compile("[\0\ud800-\udfff]")
@@ -200,17 +188,21 @@ class CallProgress:
         texts = [clean_text(choice.text) for choice in self.answer.choices.values()]
         return [each.text for text in texts for each in scan(text).thoughts if each.text]
 
-    def outcome(self, said: Sequence[Continuation]) -> Outcome:
+    def outcome(self, said: Sequence[Continuation]) -> AttemptOutcome:
         if said and all(each.status is Status.COMPLETE for each in said) and self.error is None:
-            return Outcome.INTERRUPTED if self.stopped and not self._is_whole() else Outcome.COMPLETE
-        return Outcome.INTERRUPTED if said or self.stopped else Outcome.FAILED
+            return (
+                AttemptOutcome.INTERRUPTED
+                if self.stopped and not self._is_whole()
+                else AttemptOutcome.COMPLETE
+            )
+        return AttemptOutcome.INTERRUPTED if said or self.stopped else AttemptOutcome.FAILED
 
-    def outcome_of_turn(self) -> Outcome:
+    def outcome_of_turn(self) -> AttemptOutcome:
         """The same where words need not become a node: a collaborator's turn may be commands alone."""
         if self.error is None and self._is_whole():
-            return Outcome.COMPLETE
+            return AttemptOutcome.COMPLETE
         came = any(choice.blocks for choice in self.answer.choices.values())
-        return Outcome.INTERRUPTED if came or self.stopped else Outcome.FAILED
+        return AttemptOutcome.INTERRUPTED if came or self.stopped else AttemptOutcome.FAILED
 
     @property
     def told(self) -> str | None:

@@ -23,23 +23,6 @@ from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
 
-__all__ = [
-    "AssembledRequest",
-    "AssemblyInput",
-    "Media",
-    "RequestAssembler",
-    "assemble_in_layers",
-    "assemble_plainly",
-    "assembled_from",
-    "neutral_hash",
-    "options_of",
-    "parameters_from_wire",
-    "parameters_to_wire",
-    "request_of",
-    "with_choices",
-    "with_prefill",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssemblyInput:

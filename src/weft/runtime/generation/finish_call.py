@@ -26,12 +26,10 @@ from weft.store.bodies import save_manifest
 from weft.store.leases import lease_at
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
 from weft.store.spending import settle
-from weft.tree.attempt import Outcome, RawResponse
+from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.content import Content, JsonValue
 from weft.tree.edge import EdgeType, Source
 from weft.tree.node import Node, Status
-
-__all__ = ["Continuation", "FinishCall", "FinishedCall", "SaveRequest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +79,7 @@ class FinishCall(Generating):
     agent: str
     sources: Sequence[Source]
     """The parent first."""
-    outcome: Outcome
+    outcome: AttemptOutcome
     said: Sequence[Continuation] = ()
     segments: Sequence[bytes] | None = None
     response: RawResponse | None = None

@@ -15,8 +15,6 @@ from weft.runtime.generation.assembly import (
     options_of,
 )
 
-__all__ = ["assemble_in_run", "assemble_loom_aware", "choose_assembler"]
-
 
 def assemble_loom_aware(ask: AssemblyInput) -> AssembledRequest:
     """One answer of a loom-aware agent, outside of any run."""

@@ -18,8 +18,6 @@ from weft.tree.node import Identified
 if TYPE_CHECKING:
     from weft.runtime.generation.assembly import RequestAssembler
 
-__all__ = ["MOST_AT_ONCE", "GenerationKeywords", "GenerationOptions", "parameters_for", "parse_options"]
-
 MOST_AT_ONCE = 100
 """Continuations of one call, all agents together."""
 _OURS = frozenset({"contextWindow", "crossTree", "inlineTokens", "loomLayout"})

@@ -37,7 +37,7 @@ from weft.runtime.generation.spending import (
 )
 from weft.runtime.generation.start_call import CallPlan, StartCalls, StartedCalls
 from weft.runtime.generation.start_point import StartPoint, StartPointReader
-from weft.runtime.generation.stream import Slot
+from weft.runtime.generation.stream import StreamSlot
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Executor, Operation
 from weft.runtime.operations.permissions import Actor
@@ -46,16 +46,6 @@ from weft.store.spending import MICROS
 from weft.tree.agent import Agent
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json import JsonObject
-
-__all__ = [
-    "HOLD_SECONDS",
-    "AgentPreflight",
-    "GenerationPlan",
-    "PlannedCall",
-    "Preflight",
-    "plan_generation",
-    "preflight",
-]
 
 HOLD_SECONDS = 30.0
 """How long a call stands for under way without a sign of life."""
@@ -134,7 +124,7 @@ class GenerationPlan:
     parent_id: str
     sources: tuple[Source, ...]
     calls: tuple[PlannedCall, ...]
-    slots: tuple[Slot, ...]
+    slots: tuple[StreamSlot, ...]
     begun: StartedCalls
     tokens: int
     cursor: str | None
@@ -380,10 +370,10 @@ def _with_seed(request: Request, number: int) -> Request:
     return replace(request, parameters=replace(request.parameters, seed=(seed + number) % _SEED_RANGE))
 
 
-def _slots(calls: tuple[PlannedCall, ...]) -> Iterator[Slot]:
+def _slots(calls: tuple[PlannedCall, ...]) -> Iterator[StreamSlot]:
     for call in calls:
         for index in call.slots:
-            yield Slot(
+            yield StreamSlot(
                 index=index,
                 agent=call.agent.name,
                 agent_id=call.agent.id,

@@ -19,12 +19,10 @@ from weft.store.active_runs import run_row
 from weft.store.lookup import find_agent
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
-from weft.tree.attempt import Outcome, RawResponse
+from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Status
-
-__all__ = ["RecoveredTurn", "TurnReader", "close_dead_calls"]
 
 _DIED = "its process ended before the answer did"
 
@@ -89,7 +87,7 @@ def _close(executor: Executor, actor: Actor, dead: OpenCall, turn_of: TurnReader
         attempt=dead.attempt,
         agent=dead.agent,
         sources=sources,
-        outcome=Outcome.INTERRUPTED,
+        outcome=AttemptOutcome.INTERRUPTED,
         said=said,
         response=response if wire else None,
         error=_DIED,

@@ -15,8 +15,6 @@ from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.lookup import find_tree
 
-__all__ = ["FirstCall", "replay_call"]
-
 
 @dataclass(frozen=True, slots=True)
 class FirstCall:

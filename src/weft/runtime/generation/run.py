@@ -50,11 +50,9 @@ from weft.store.leases import lease_at
 from weft.store.lookup import find_agent
 from weft.store.spending import MICROS
 from weft.store.transaction import Transaction
-from weft.tree.attempt import Outcome
+from weft.tree.attempt import AttemptOutcome
 from weft.tree.json import JsonValue
 from weft.tree.node import Node, Status
-
-__all__ = ["FLUSH_SECONDS", "GenerationRun", "StartPlace"]
 
 T = TypeVar("T")
 FLUSH_SECONDS = 0.25
@@ -348,7 +346,7 @@ class GenerationRun:
         The answer is kept with its attempt; where even that cannot be stored, the call ends without it.
         """
         why = redact(error.message) if isinstance(error, WeftError) else _described(error)
-        kept = replace(operation, said=(), outcome=Outcome.FAILED, error=why)
+        kept = replace(operation, said=(), outcome=AttemptOutcome.FAILED, error=why)
         bare = replace(kept, response=None, earlier=(), also_write=None)
         for attempt in (kept, bare):
             try:

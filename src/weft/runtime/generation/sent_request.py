@@ -35,8 +35,6 @@ from weft.tree.node import Node
 
 _ASSEMBLIES: dict[str, RequestAssembler] = {"plain": assemble_plainly, "layers": assemble_in_layers}
 
-__all__ = ["Rebuilt", "RequestCheck", "SentRequest", "check_sent_request", "load_sent_request"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentRequest:

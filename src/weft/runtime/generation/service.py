@@ -23,15 +23,13 @@ from weft.runtime.generation.sent_request import (
     check_sent_request,
     load_sent_request,
 )
-from weft.runtime.generation.spending import Cap, Period, SetCap, caps_of, dollars_from, period_from
+from weft.runtime.generation.spending import Cap, SetCap, SpendingPeriod, caps_of, dollars_from, period_from
 from weft.runtime.generation.stream import EventStream, Failed, GenerationEvent, NodeCompleted
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.settings import ChangeSettings, load_settings
 from weft.store.spending import Spent, spent_by
 from weft.tree.agent import Agent
 from weft.tree.node import Node, Status
-
-__all__ = ["CompletedNode", "Generated", "Generations", "Stream"]
 
 
 class CompletedNode(Protocol):
@@ -159,7 +157,11 @@ class Generations(Generic[N]):
             return caps_of(load_settings(session))
 
     def set_cap(
-        self, dollars: Decimal | float | None, *, whose: str = "grove", period: Period | str = Period.TOTAL
+        self,
+        dollars: Decimal | float | None,
+        *,
+        whose: str = "grove",
+        period: SpendingPeriod | str = SpendingPeriod.TOTAL,
     ) -> None:
         """Spend no more than this: `grove`, `tree:ID` or `agent:ID`, in all or in a day. None takes it away."""
         amount = None if dollars is None else dollars_from(dollars, "a cap")

@@ -22,24 +22,6 @@ from weft.store.spending import MICROS, Spent, spent_by
 from weft.tree.access import MemberRole
 from weft.tree.json import JsonObject
 
-__all__ = [
-    "CAPS",
-    "Cap",
-    "Period",
-    "SetCap",
-    "Spender",
-    "caps_for",
-    "caps_of",
-    "changed_caps",
-    "dollars_from",
-    "expected_micros",
-    "is_paid",
-    "micros_of",
-    "period_from",
-    "require_held",
-    "require_room",
-]
-
 CAPS = "spendCaps"
 """The key under which the grove's preferences hold them: `grove`, `tree:ULID` or `agent:ULID`."""
 _MOST_DOLLARS = 1_000_000_000
@@ -47,7 +29,7 @@ _GUESS = 4_096
 """Tokens of an answer of which nobody says how long it may be."""
 
 
-class Period(StrEnum):
+class SpendingPeriod(StrEnum):
     TOTAL = "total"
     DAY = "day"
     """In UTC."""
@@ -59,7 +41,7 @@ class Cap:
 
     whose: str
     """`grove`, `tree:ULID` or `agent:ULID`."""
-    period: Period
+    period: SpendingPeriod
     dollars: Decimal
 
 
@@ -77,14 +59,14 @@ class Spender:
 def caps_of(settings: Mapping[str, Any]) -> list[Cap]:
     kept: Mapping[str, Mapping[str, Any]] = settings.get(CAPS, {})
     return [
-        Cap(whose=whose, period=Period(period), dollars=Decimal(str(dollars)))
+        Cap(whose=whose, period=SpendingPeriod(period), dollars=Decimal(str(dollars)))
         for whose, periods in sorted(kept.items())
         for period, dollars in sorted(periods.items())
     ]
 
 
 def changed_caps(
-    settings: Mapping[str, Any], whose: str, period: Period, dollars: Decimal | None
+    settings: Mapping[str, Any], whose: str, period: SpendingPeriod, dollars: Decimal | None
 ) -> JsonObject:
     """The caps with one set, or (None) taken away."""
     kept: dict[str, dict[str, Any]] = {
@@ -178,7 +160,7 @@ def _require_room_in(session: Session, cap: Cap, spender: Spender, *, now: int, 
     if spent + more > limit or (not more and spent >= limit):
         raise LimitExceededError(
             f"this may cost ${_shown(more)}, and {_told(cap, spender)} has spent ${_shown(spent)} "
-            f"of ${cap.dollars:f}{' today' if cap.period is Period.DAY else ''}",
+            f"of ${cap.dollars:f}{' today' if cap.period is SpendingPeriod.DAY else ''}",
             hint="set max_tokens, raise the cap (weft spend cap), or choose a cheaper model",
         )
 
@@ -190,7 +172,7 @@ def _spent(session: Session, cap: Cap, spender: Spender, now: int) -> int:
         found = spent_by(session, now, tree=spender.tree)
     else:
         found = spent_by(session, now, agent=spender.agent)
-    return found.today if cap.period is Period.DAY else found.total
+    return found.today if cap.period is SpendingPeriod.DAY else found.total
 
 
 def _told(cap: Cap, spender: Spender) -> str:
@@ -206,11 +188,11 @@ def _shown(micros: int) -> str:
 _GROVE = "grove"
 
 
-def period_from(given: object) -> Period:
+def period_from(given: object) -> SpendingPeriod:
     try:
-        return Period(given)
+        return SpendingPeriod(given)
     except ValueError:
-        names = " or ".join(repr(each.value) for each in Period)
+        names = " or ".join(repr(each.value) for each in SpendingPeriod)
         raise InvalidInputError(f"there is no period {shown(given)}", hint=f"it is {names}") from None
 
 
@@ -222,7 +204,7 @@ class SetCap(Editing):
     access: ClassVar[MemberRole] = MemberRole.OWNER
     whose: str
     """`grove`, `tree:` or `agent:`, and what names one."""
-    period: Period
+    period: SpendingPeriod
     dollars: Decimal | None
 
     def apply(self, scope: Scope) -> None:

@@ -23,11 +23,9 @@ from weft.store.leases import LeaseRow, lease_at
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
 from weft.store.spending import add_expected
 from weft.tree.agent import Permission
-from weft.tree.attempt import Outcome, RawResponse
+from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json import JsonValue
-
-__all__ = ["CallPlan", "EndedCall", "Generating", "StartCalls", "StartedCalls", "save_ended_call"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +53,7 @@ def save_ended_call(
     if call.response is not None:
         digest = hashlib.sha256(call.response.body).digest()
         response = add_response(scope, tree, Answer(call.response, digest, 0))["key"]
-    outcome = Outcome.COMPLETE if call.error is None else Outcome.FAILED
+    outcome = AttemptOutcome.COMPLETE if call.error is None else AttemptOutcome.FAILED
     update_attempt(
         scope,
         row,

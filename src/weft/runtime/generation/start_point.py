@@ -14,8 +14,6 @@ from weft.tree.agent import Permission
 from weft.tree.json_names import iso_moment
 from weft.tree.tree import Mode
 
-__all__ = ["StartPoint", "StartPointReader"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartPoint:

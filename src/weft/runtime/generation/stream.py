@@ -17,23 +17,9 @@ from weft.providers.events import TokenChance
 from weft.tree.content import ToolCall
 from weft.tree.node import Node
 
-__all__ = [
-    "EventChannel",
-    "EventStream",
-    "Failed",
-    "GenerationEvent",
-    "NodeCompleted",
-    "Retrying",
-    "Slot",
-    "Started",
-    "TextChunk",
-    "ThinkingChunk",
-    "ToolCallChunk",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
+class StreamSlot:
     """One of the continuations that were asked for."""
 
     index: int
@@ -53,7 +39,7 @@ class Started:
 
     tree_id: str
     parent_id: str
-    slots: tuple[Slot, ...]
+    slots: tuple[StreamSlot, ...]
     tokens: int
     """Of the largest request, by the estimator."""
 

@@ -30,22 +30,6 @@ from weft.tree.agent import ALL_PERMISSIONS, AgentType, Configuration, Permissio
 from weft.tree.content import check_text
 from weft.tree.json_names import from_microseconds, to_microseconds
 
-__all__ = [
-    "AddToken",
-    "AddUser",
-    "Admitted",
-    "ArchiveUser",
-    "RevokeToken",
-    "SetRole",
-    "Users",
-    "admit",
-    "digest_of_token",
-    "find_user",
-    "new_token",
-    "token_value",
-    "user_value",
-]
-
 _users, _tokens, _memberships = schema.users, schema.tokens, schema.memberships
 
 

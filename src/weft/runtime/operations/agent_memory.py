@@ -12,8 +12,6 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, check_text
 
-__all__ = ["DropStash", "KeepPin", "KeepStash", "KeepThought", "RecallStash", "Unpin", "check_label", "mark"]
-
 _MOST = 1_000
 """Pins, and stashes, of one agent in one tree."""
 _LABEL_LIMIT = 200

@@ -27,8 +27,6 @@ from weft.tree.agent import (
     parse_permissions,
 )
 
-__all__ = ["AddAgent", "ArchiveAgent", "ChangeAgent", "agent_digest", "require_free_name", "require_person"]
-
 _agents = schema.agents
 
 

@@ -19,8 +19,6 @@ from weft.store.tree_statements import keys_below
 from weft.tree.agent import AgentType
 from weft.tree.item import ITEM_LIMIT, Item, check_item
 
-__all__ = ["Attach", "Detach", "open_turn"]
-
 _attachments = schema.attachments
 _nodes = schema.nodes
 _LAST_ORDINAL = 2**15 - 1

@@ -11,17 +11,7 @@ from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import save_segments
 from weft.store.rows import OUTCOMES, TreeState
-from weft.tree.attempt import Outcome
-
-__all__ = [
-    "agent_key",
-    "attempt_row",
-    "new_attempt",
-    "note_attempt",
-    "put_request",
-    "running_attempt",
-    "update_attempt",
-]
+from weft.tree.attempt import AttemptOutcome
 
 _attempts = schema.attempts
 
@@ -34,7 +24,7 @@ def new_attempt(scope: Scope, tree: TreeState, *, agent: int, parent: int, **giv
         "ulid": given.pop("ulid", None) or scope.new_ulid(),
         "agent": agent,
         "parent": parent,
-        "outcome": OUTCOMES.index(Outcome.RUNNING),
+        "outcome": OUTCOMES.index(AttemptOutcome.RUNNING),
         "idempotency_key": None,
         "request": None,
         "response": None,
@@ -68,7 +58,7 @@ def attempt_row(scope: Scope, tree: TreeState, ulid: str) -> dict[str, Any] | No
 def running_attempt(scope: Scope, tree: TreeState, ulid: str) -> dict[str, Any] | None:
     """The call's row, if it has not ended."""
     row = attempt_row(scope, tree, ulid)
-    running = OUTCOMES.index(Outcome.RUNNING)
+    running = OUTCOMES.index(AttemptOutcome.RUNNING)
     return None if row is None or row["outcome"] != running else row
 
 

@@ -14,8 +14,6 @@ from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import ALL_PERMISSIONS, AgentType
 
-__all__ = ["owner_of"]
-
 _OWNER = "human"
 
 

@@ -13,9 +13,7 @@ from weft.store import schema
 from weft.store.bodies import manifest_of
 from weft.store.rows import OUTCOMES
 from weft.store.session import Session
-from weft.tree.attempt import Outcome
-
-__all__ = ["CALIBRATIONS", "calibrations_of", "estimator_for", "is_calibrated", "samples_of"]
+from weft.tree.attempt import AttemptOutcome
 
 CALIBRATIONS = "calibrations"
 """The key under which the grove's preferences hold them: model → a list, the first is version 1."""
@@ -67,7 +65,7 @@ def samples_of(session: Session, preferences: Mapping[str, Any], model: str) -> 
             # A model may report a more exact name than the one it was asked by.
             or_(responses.c.model == name, agents.c.model_ref == model),
             responses.c.prompt_tokens.is_not(None),
-            attempts.c.outcome == OUTCOMES.index(Outcome.COMPLETE),
+            attempts.c.outcome == OUTCOMES.index(AttemptOutcome.COMPLETE),
         )
         .order_by(attempts.c.started_at.desc(), attempts.c.tree, attempts.c.key)
         .limit(_RECENT)

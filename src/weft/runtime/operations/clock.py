@@ -6,8 +6,6 @@ from collections.abc import Callable
 from weft.errors import UnavailableError
 from weft.tree.json_names import iso_moment
 
-__all__ = ["Clock", "next_moment", "system_clock"]
-
 Clock = Callable[[], int]
 
 _TOLERANCE = 5 * 60 * 1_000_000

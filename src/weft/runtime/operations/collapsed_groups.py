@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from weft.context.collapsed_groups import Documents, GroupScope, Shelf
+from weft.context.collapsed_groups import Documents, GroupParts, GroupScope
 from weft.context.group_index import (
     IndexPlan,
     IndexRequest,
@@ -17,14 +17,19 @@ from weft.context.group_index import (
 from weft.errors import InvalidInputError
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope
-from weft.store.records import Entry, entries_of, known_records, put_entries, read_entries, record_value
+from weft.store.records import (
+    GroupDocument,
+    entries_of,
+    known_records,
+    put_entries,
+    read_entries,
+    record_value,
+)
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.tree.content import can_be_kept
 from weft.tree.json import JsonObject
 from weft.tree.record import KEY_LIMIT, RecordPlace, dump_document, key_bytes
-
-__all__ = ["RESPONSES", "SHELVES", "ForgetGroups", "IndexGroups", "OpenGroup", "StoredGroups"]
 
 _SECOND = 1_000_000
 
@@ -101,10 +106,12 @@ class ForgetGroups(_Indexing):
         transaction = scope.transaction
         place = GroupScope(session_id=self.session, user_id=self.user)
         groups = StoredGroups(transaction)
-        reverse = groups.shelved(place, Shelf.RESPONSE_TO_GROUPS, [self.response]).get(self.response)
-        shelf = SHELVES.index(Shelf.MESSAGE_TO_GROUPS)
+        reverse = groups.shelved(place, GroupParts.RESPONSE_TO_GROUPS, [self.response]).get(self.response)
+        shelf = SHELVES.index(GroupParts.MESSAGE_TO_GROUPS)
         memberships = entries_of(transaction, self.user or "", self.session, shelf)
-        owners = groups.shelved(place, Shelf.GROUP_TO_RESPONSE, [] if reverse is None else _names(reverse))
+        owners = groups.shelved(
+            place, GroupParts.GROUP_TO_RESPONSE, [] if reverse is None else _names(reverse)
+        )
         return self.carry_out(scope, plan_removal(self.response, reverse, memberships, owners, place))
 
 
@@ -132,7 +139,7 @@ def _write(transaction: Transaction, scope: GroupScope, batch: Sequence[Upsert])
         place = SHELVES.index(upsert.shelf), upsert.key
         after[place] = upsert.over(after[place])
     entries = [
-        Entry(shelf, name, None if document is None else dump_document(document, "groups"))
+        GroupDocument(shelf, name, None if document is None else dump_document(document, "groups"))
         for (shelf, name), document in after.items()
         if document != before[shelf, name]
     ]
@@ -142,7 +149,7 @@ def _write(transaction: Transaction, scope: GroupScope, batch: Sequence[Upsert])
 
 RESPONSES = "collapsed"
 """The stream of a session in which the responses that make groups are kept."""
-SHELVES = tuple(Shelf)
+SHELVES = tuple(GroupParts)
 """Stored as their index."""
 
 
@@ -153,15 +160,15 @@ class StoredGroups:
     session: Session
 
     def memberships(self, scope: GroupScope, message_ids: Collection[str]) -> Documents:
-        return self.shelved(scope, Shelf.MESSAGE_TO_GROUPS, message_ids)
+        return self.shelved(scope, GroupParts.MESSAGE_TO_GROUPS, message_ids)
 
     def states(self, scope: GroupScope, names: Collection[str]) -> Documents:
-        return self.shelved(scope, Shelf.GROUP_STATE, names)
+        return self.shelved(scope, GroupParts.GROUP_STATE, names)
 
     def responses(self, scope: GroupScope, response_ids: Collection[str]) -> Documents:
         place = RecordPlace(stream=RESPONSES, user=scope.user_id, session=scope.session_id)
         rows = known_records(self.session, [(place, each) for each in response_ids])
         return {row.id: record_value(row).document for row in rows.values() if row.hidden is None}
 
-    def shelved(self, scope: GroupScope, shelf: Shelf, names: Collection[str]) -> Documents:
+    def shelved(self, scope: GroupScope, shelf: GroupParts, names: Collection[str]) -> Documents:
         return read_entries(self.session, scope.user_id or "", scope.session_id, SHELVES.index(shelf), names)

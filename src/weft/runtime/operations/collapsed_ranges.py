@@ -17,9 +17,7 @@ from weft.store.tree_queries import ancestor_at_depth
 from weft.tree.content import JsonObject, can_be_kept, check_text, plain_text
 from weft.tree.extract import first_sentence
 from weft.tree.node_labels import counted
-from weft.tree.reference import Group
-
-__all__ = ["Collapse", "Expand", "Uncollapse", "describe_range", "group_fields"]
+from weft.tree.reference import CollapsedRange
 
 _groups = schema.groups
 _QUOTED = 120
@@ -43,7 +41,7 @@ class Collapse(Editing):
     name: str
     description: str = ""
 
-    def apply(self, scope: Scope) -> Group:
+    def apply(self, scope: Scope) -> CollapsedRange:
         tree = scope.open_tree(self.tree)
         name = check_text(self.name, what="name", limit=200).strip()
         if not name:
@@ -89,7 +87,7 @@ class Collapse(Editing):
             {"group": ulid, "first": first.ulid, "last": last.ulid},
             {"group": name, "was": None if known is None else group_fields(scope, tree, known)},
         )
-        return Group(id=ulid, name=name, description=description, first=first.ulid, last=last.ulid)
+        return CollapsedRange(id=ulid, name=name, description=description, first=first.ulid, last=last.ulid)
 
 
 def _group(scope: Scope, tree: TreeState, name: str) -> Any:

@@ -9,8 +9,6 @@ from weft.store.rows import NodeRow
 from weft.store.session import Session
 from weft.tree.content import Content
 
-__all__ = ["ContentCache"]
-
 _ROOM = 32_000_000
 """Characters, roughly."""
 _OVERHEAD = 200

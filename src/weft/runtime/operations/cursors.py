@@ -24,21 +24,6 @@ from weft.tree.node import Node
 from weft.tree.text_change import change_between
 from weft.tree.tree import Mode
 
-__all__ = [
-    "CommitBuffer",
-    "Direction",
-    "Switch",
-    "TypeText",
-    "commit_buffer",
-    "cursor_row",
-    "move_cursor",
-    "select_version",
-    "selected_version",
-    "set_working_buffer",
-    "undo_cursor",
-    "working_buffer",
-]
-
 
 def cursor_row(scope: Scope, tree: TreeState) -> NodeRow:
     """Where the acting agent stands, as the version it sees; at first, the root."""

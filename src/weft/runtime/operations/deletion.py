@@ -12,8 +12,6 @@ from weft.store.media_references import media_of_grove, media_of_tree
 from weft.store.memory import forget_all_results
 from weft.store.transaction import Transaction
 
-__all__ = ["announce_deletion", "finish_deletions", "unreferenced_blobs"]
-
 _GRACE_SECONDS = 24 * 3600
 
 

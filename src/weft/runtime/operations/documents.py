@@ -26,18 +26,6 @@ from weft.tree.document import Document, Revision
 from weft.tree.json_names import from_microseconds
 from weft.tree.reference import TargetKind
 
-__all__ = [
-    "ArchiveDocument",
-    "CreateDocument",
-    "DeleteDocument",
-    "SaveDocument",
-    "WriteInDocument",
-    "load_document",
-    "load_documents",
-    "load_revisions",
-    "require_free_title",
-]
-
 _documents = schema.documents
 _revisions = schema.revisions
 

@@ -25,8 +25,6 @@ from weft.tree.edge import EdgeType, Source, SourceRole
 from weft.tree.node import Node
 from weft.tree.tree import Mode
 
-__all__ = ["Edit", "Erase", "Join", "Split"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit(Editing):

@@ -20,8 +20,6 @@ from weft.tree.agent import Permission
 from weft.tree.content import check_text
 from weft.tree.json import JsonObject
 
-__all__ = ["KeepEnvelope", "KeepLegacyText", "Kept", "ReportCached", "add_legacy_text"]
-
 _envelopes = schema.envelopes
 _MOST = 2**31 - 1
 

@@ -18,8 +18,6 @@ from weft.tree.agent import Permission
 if TYPE_CHECKING:
     from weft.providers.registry import ProviderRegistry
 
-__all__ = ["Caller", "Destroying", "Editing", "Executor", "Operation"]
-
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 

@@ -17,19 +17,6 @@ from weft.store.tree_statements import LIVE, count_live, keys_below
 from weft.tree.content import check_text
 from weft.tree.node import Metadata
 
-__all__ = [
-    "Bookmark",
-    "Exclude",
-    "Include",
-    "Prune",
-    "Restore",
-    "Unbookmark",
-    "lives",
-    "prune_from",
-    "recount",
-    "restore_pruned",
-]
-
 _nodes = schema.nodes
 _COUNT_LIVE = count_live()
 

@@ -34,20 +34,6 @@ from weft.tree.json_names import from_microseconds
 from weft.tree.node import Metadata, Node
 from weft.tree.tree import Counters, Mode, Tree
 
-__all__ = [
-    "TREE_ROWS",
-    "Heading",
-    "agent_value",
-    "contents_of",
-    "document_value",
-    "heading_of",
-    "items_of",
-    "metadata_of",
-    "node_values",
-    "sources_of",
-    "tree_value",
-]
-
 
 def metadata_of(row: NodeRow) -> Metadata:
     return Metadata(

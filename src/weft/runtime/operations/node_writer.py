@@ -22,7 +22,7 @@ from weft.store.rows import (
     AgentRow,
     Flag,
     NodeRow,
-    Place,
+    PositionRow,
     TreeState,
     dump_content,
     place_below,
@@ -44,8 +44,6 @@ from weft.tree.json_names import from_microseconds
 from weft.tree.measure import Measure, measure_content
 from weft.tree.node import Node, Role, Status, role_of
 from weft.tree.tree import Mode
-
-__all__ = ["Draft", "Written", "attachment_row", "check_media", "image_refs", "write_node"]
 
 _SOURCE_LIMIT = 256
 
@@ -262,10 +260,10 @@ def _instructs(draft: Draft, role: Role) -> bool:
 
 def _place(
     transaction: Transaction, tree: TreeState, draft: Draft, key: int, size: Measure, *, instructs: bool
-) -> Place:
+) -> PositionRow:
     if draft.version_of is not None:
         first = transaction.node(tree.key, draft.version_of.position)
-        return Place(
+        return PositionRow(
             first.position,
             first.parent,
             first.depth,

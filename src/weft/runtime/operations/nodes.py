@@ -20,17 +20,6 @@ from weft.tree.edge import EdgeType, Source, SourceRole
 from weft.tree.item import Item
 from weft.tree.node import Node, Role, Status, role_of
 
-__all__ = [
-    "Annotate",
-    "Append",
-    "AppendHistory",
-    "Merge",
-    "Rows",
-    "extra_sources",
-    "made_nodes",
-    "source_row",
-]
-
 Rows = Sequence[tuple[NodeRow, SourceRole]]
 
 

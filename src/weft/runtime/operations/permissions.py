@@ -14,16 +14,6 @@ from weft.store.tree_statements import AGENT_BY_KEY
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 
-__all__ = [
-    "ROLE_RANKS",
-    "Actor",
-    "agent_row",
-    "permissions_of",
-    "require_access",
-    "require_permission",
-    "trees_allowed",
-]
-
 ROLE_RANKS = (MemberRole.READER, MemberRole.EDITOR, MemberRole.OWNER)
 """Stored as their index."""
 

@@ -9,8 +9,6 @@ from weft.context.tokens import estimator_of
 from weft.runtime.operations.calibration import estimator_for, is_calibrated
 from weft.tree.content import JsonValue
 
-__all__ = ["check_calibration", "check_estimator", "check_preferences"]
-
 
 def check_preferences(settings: Mapping[str, JsonValue]) -> None:
     """Refuse what would break every context; what belongs to others is left alone."""

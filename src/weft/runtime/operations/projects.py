@@ -32,17 +32,6 @@ from weft.tree.project import (
 )
 from weft.tree.tree import Tree
 
-__all__ = [
-    "ArchiveProject",
-    "AssignProject",
-    "ChangeProject",
-    "CreateProject",
-    "load_project",
-    "load_projects",
-    "open_project",
-    "require_free_name",
-]
-
 _projects = schema.projects
 _revisions = schema.project_revisions
 _NAME_LIMIT = 200

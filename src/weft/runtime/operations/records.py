@@ -20,8 +20,6 @@ from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node_labels import counted
 from weft.tree.record import DELETE_LIMIT, RecordDraft, RecordValue, check_draft, dump_document
 
-__all__ = ["APPEND_LIMIT", "AppendRecords", "DeleteRecords", "hide_records"]
-
 APPEND_LIMIT = 1_000
 """As many records as one operation takes: its event speaks of each of them."""
 _AT_ONCE = 1_000

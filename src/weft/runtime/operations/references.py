@@ -22,21 +22,6 @@ from weft.tree.content import check_text
 from weft.tree.json_names import from_microseconds
 from weft.tree.reference import Link, Tag, Target, TargetKind, check_tag
 
-__all__ = [
-    "KINDS",
-    "Address",
-    "LinkTogether",
-    "TagTarget",
-    "TargetRef",
-    "Unlink",
-    "Untag",
-    "label_digest",
-    "link_between",
-    "locate",
-    "open_chain",
-    "targets_of",
-]
-
 KINDS = (TargetKind.NODE, TargetKind.TREE, TargetKind.DOCUMENT)
 """Stored as their index."""
 
@@ -50,7 +35,7 @@ class TargetRef:
     tree: str | None = None
 
 
-class Address(NamedTuple):
+class TargetAddress(NamedTuple):
     """Where a target is kept. A document is in no tree."""
 
     tree: int
@@ -58,20 +43,20 @@ class Address(NamedTuple):
     key: int
 
 
-def locate(session: Session, reference: TargetRef) -> Address:
+def locate(session: Session, reference: TargetRef) -> TargetAddress:
     kind = KINDS.index(reference.kind)
     match reference.kind:
         case TargetKind.DOCUMENT:
-            return Address(GROVE, kind, find_document(session, reference.name))
+            return TargetAddress(GROVE, kind, find_document(session, reference.name))
         case TargetKind.TREE:
             key = find_tree(session, reference.name)
-            return Address(key, kind, key)
+            return TargetAddress(key, kind, key)
         case TargetKind.NODE:
             tree = find_tree(session, reference.tree or "")
-            return Address(tree, kind, find_node(session, tree, reference.name).key)
+            return TargetAddress(tree, kind, find_node(session, tree, reference.name).key)
 
 
-def open_chain(scope: Scope, *addresses: Address) -> TreeState | None:
+def open_chain(scope: Scope, *addresses: TargetAddress) -> TreeState | None:
     """The tree whose chain records a change to these: the first that is in one; else the grove.
 
     An archived tree stays as it was put away: none of its things are linked, unlinked or tagged,
@@ -93,9 +78,9 @@ def open_chain(scope: Scope, *addresses: Address) -> TreeState | None:
     return scope.open_tree(scope.transaction.execute(chosen).scalar_one())
 
 
-def targets_of(session: Session, addresses: set[Address]) -> dict[Address, Target]:
+def targets_of(session: Session, addresses: set[TargetAddress]) -> dict[TargetAddress, Target]:
     """The ids of what addresses stand for: a query for each tree that has nodes among them, and two more."""
-    found: dict[Address, Target] = {}
+    found: dict[TargetAddress, Target] = {}
     for (tree, number), listed in _by_place(addresses).items():
         kind = KINDS[number]
         match kind:
@@ -114,8 +99,8 @@ def targets_of(session: Session, addresses: set[Address]) -> dict[Address, Targe
     return found
 
 
-def _by_place(addresses: set[Address]) -> dict[tuple[int, int], list[Address]]:
-    places: dict[tuple[int, int], list[Address]] = {}
+def _by_place(addresses: set[TargetAddress]) -> dict[tuple[int, int], list[TargetAddress]]:
+    places: dict[tuple[int, int], list[TargetAddress]] = {}
     for address in addresses:
         tree = address.tree if KINDS[address.kind] is TargetKind.NODE else GROVE
         places.setdefault((tree, address.kind), []).append(address)
@@ -130,12 +115,12 @@ def _values(row: Any) -> dict[str, Any]:
     return row._asdict()
 
 
-def _between(a: Address, b: Address) -> tuple[Address, Address]:
+def _between(a: TargetAddress, b: TargetAddress) -> tuple[TargetAddress, TargetAddress]:
     """Undirected: one order for both ways of saying it."""
     return (a, b) if a <= b else (b, a)
 
 
-def link_between(session: Session, a: Address, b: Address) -> Any:
+def link_between(session: Session, a: TargetAddress, b: TargetAddress) -> Any:
     """The link's row, if the two are linked; what was taken away stays in rows of its own."""
     return session.execute(
         select(_links).where(
@@ -274,7 +259,7 @@ class Untag(Editing):
         scope.record(chain, self.verb, {"target": target.id, "tag": known.key}, {"tag": label_digest(label)})
 
 
-def _where_tag(address: Address, label: str) -> tuple[object, ...]:
+def _where_tag(address: TargetAddress, label: str) -> tuple[object, ...]:
     return (
         _tags.c.tree == address.tree,
         _tags.c.kind == address.kind,

@@ -14,12 +14,10 @@ from weft.store import schema
 from weft.store.bodies import add_body
 from weft.store.rows import AGENT_TYPES, OUTCOMES, STATUSES, AgentRow, NodeRow, TreeState
 from weft.tree.agent import AgentType
-from weft.tree.attempt import Outcome, RawResponse
+from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.content import check_text
 from weft.tree.json_names import to_microseconds
 from weft.tree.node import Status
-
-__all__ = ["Answer", "add_response", "check_response", "keep_response"]
 
 _attempts = schema.attempts
 _responses = schema.responses
@@ -123,7 +121,7 @@ def _note_attempt(scope: Scope, tree: TreeState, row: NodeRow, answer: Answer, k
     interrupted = STATUSES[row.status] is Status.INTERRUPTED
     requested, responded = _microseconds(response.requested_at), _microseconds(response.responded_at)
     ended: dict[str, Any] = {
-        "outcome": OUTCOMES.index(Outcome.INTERRUPTED if interrupted else Outcome.COMPLETE),
+        "outcome": OUTCOMES.index(AttemptOutcome.INTERRUPTED if interrupted else AttemptOutcome.COMPLETE),
         "response": key,
         "ended_at": scope.now if responded is None else responded,
     }

@@ -8,8 +8,6 @@ from sqlalchemy import Table, func, select, update
 from weft.provenance.fingerprints import RevisedKind
 from weft.runtime.operations.scope import Scope
 
-__all__ = ["next_revision", "note_revised", "put_away"]
-
 
 def next_revision(scope: Scope, kind: RevisedKind, key: int) -> int:
     """One more than there ever was: a number that was undone still means the text it meant."""

@@ -27,8 +27,6 @@ from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind
 from weft.tree.json_names import iso_moment
 
-__all__ = ["Scope", "digest_of", "dump_json"]
-
 
 @dataclass(slots=True)
 class Scope:

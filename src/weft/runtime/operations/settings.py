@@ -23,8 +23,6 @@ from weft.tree.access import MemberRole
 from weft.tree.content import JsonValue
 from weft.tree.json_names import camel, snake
 
-__all__ = ["Calibrate", "ChangeSettings", "Prefer", "PreferInTree", "load_settings", "put_preferences"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefer(Editing):

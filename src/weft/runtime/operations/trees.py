@@ -22,8 +22,6 @@ from weft.tree.access import MemberRole
 from weft.tree.content import Content, JsonValue, as_content, check_content, check_text, plain_text
 from weft.tree.tree import Mode, Tree, title_from
 
-__all__ = ["Archive", "DeleteTree", "Describe", "Plant", "Unarchive", "change_tree", "set_archived"]
-
 _trees = schema.trees
 _TITLE_LIMIT = 1_000
 

@@ -19,8 +19,6 @@ from weft.tree.content import check_text
 from weft.tree.json_names import from_microseconds
 from weft.tree.vault import Vault, check_vault_name
 
-__all__ = ["MountVault", "UnmountVault", "load_vaults", "note_vault", "require_free_vault"]
-
 _vaults = schema.vaults
 _LIMIT = 100
 

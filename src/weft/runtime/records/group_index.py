@@ -8,8 +8,6 @@ from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["GroupIndex"]
-
 
 @dataclass(frozen=True, slots=True)
 class GroupIndex:

@@ -13,10 +13,10 @@ from weft.context.manifest import Manifest
 from weft.context.plain import plain_envelope, plain_messages_of, plain_request
 from weft.context.recipe import ASSEMBLED, PRESETS, Model, Recipe, decode_recipe
 from weft.context.recipe_run import Followed, follow_recipe
-from weft.context.record_streams import Gathered, Record, RecordScope
+from weft.context.record_streams import Record, RecordScope, StreamRecords
 from weft.context.select import reason_to_leave_out
 from weft.context.settings import check_names, resolve_preferences
-from weft.context.time_slices import Path, Span, slice_of
+from weft.context.time_slices import RecordSpan, TreePath, slice_of
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.runtime.contexts.assembler import Contexts, options_from
 from weft.runtime.contexts.collapsed_path import TreeGroups
@@ -38,8 +38,6 @@ from weft.tree.tree import Mode
 if TYPE_CHECKING:
     from weft.context.result import AssembledContext
 
-__all__ = ["ASSEMBLERS", "Assembler", "Recipes", "StoredRecords"]
-
 _MESSAGES = "messages"
 _MOST = 100_000
 _WISHES: Mapping[str, str] = {
@@ -58,12 +56,12 @@ _WISHES: Mapping[str, str] = {
 }
 _OF_LAYERS = frozenset({"library", "changed", "strip"})
 
-Assembler = Callable[[Caller, Path, LayerWishes], tuple[list[JsonObject], Manifest]]
+Assembler = Callable[[Caller, TreePath, LayerWishes], tuple[list[JsonObject], Manifest]]
 """Makes the messages of a path to a budget, with the account of it."""
 
 
 def _assemble(mode: Mode) -> Assembler:
-    def assembled(caller: Caller, path: Path, wishes: LayerWishes) -> tuple[list[JsonObject], Manifest]:
+    def assembled(caller: Caller, path: TreePath, wishes: LayerWishes) -> tuple[list[JsonObject], Manifest]:
         for name in _OF_LAYERS & wishes.keys():
             raise InvalidInputError(f"kala.{name} is a wish for layers", path=f"kala.{name}")
         found = Contexts.of(caller).at(path.tree_id, path.node_id, options_from(wishes))
@@ -73,7 +71,7 @@ def _assemble(mode: Mode) -> Assembler:
     return assembled
 
 
-def _in_layers(caller: Caller, path: Path, wishes: LayerWishes) -> tuple[list[JsonObject], Manifest]:
+def _in_layers(caller: Caller, path: TreePath, wishes: LayerWishes) -> tuple[list[JsonObject], Manifest]:
     found = Layers.of(caller).at(path.tree_id, path.node_id, layer_options_from(wishes))
     return list(plain_envelope(found)), found.manifest
 
@@ -102,26 +100,26 @@ class StoredRecords:
     room: list[int] = field(default_factory=lambda: [_MOST])
     """How many more records one recipe may read, all its streams together."""
 
-    def span(self, scope: RecordScope, span: Span) -> Iterator[Record]:
+    def span(self, scope: RecordScope, span: RecordSpan) -> Iterator[Record]:
         place = RecordPlace(stream=span.stream, session=span.session_id)
         return self._read(scope, place, Window(span.begin, span.end))
 
     def topic(self, scope: RecordScope, topic_id: str, name: str) -> Iterator[Record]:
         return self._read(scope, RecordPlace(stream=name, topic=topic_id), None)
 
-    def path(self, scope: RecordScope, path: Path, name: str) -> Gathered:
+    def path(self, scope: RecordScope, path: TreePath, name: str) -> StreamRecords:
         del scope
         with _field("kala.treeId"):
             find_tree(self.session, path.tree_id)
         if name == _MESSAGES:
             with _field("kala.nodeId"):
-                return Gathered(list(self._messages(path)))
+                return StreamRecords(list(self._messages(path)))
         if name not in ASSEMBLED:
-            return Gathered(())
+            return StreamRecords(())
         wishes = _wishes(path.wishes)
         with _field("kala.nodeId"):
             messages, manifest = ASSEMBLERS[name](self.caller, path, wishes)
-        return Gathered([Record(id="", document={"value": message}) for message in messages], manifest)
+        return StreamRecords([Record(id="", document={"value": message}) for message in messages], manifest)
 
     def _read(self, scope: RecordScope, place: RecordPlace, window: Window | None) -> Iterator[Record]:
         place = nearest_place(self.session, replace(place, user=scope.user_id, project=scope.project_id))
@@ -135,7 +133,7 @@ class StoredRecords:
             hint = "choose a shorter window; of a path, the stream dialogue reads only what fits"
             raise LimitExceededError(told, hint=hint)
 
-    def _messages(self, path: Path) -> Iterator[Record]:
+    def _messages(self, path: TreePath) -> Iterator[Record]:
         nodes = Reader.of(self.caller).path(path.tree_id, path.node_id, tail=self.room[0] + 1)
         self._take(len(nodes), f"the path: a recipe reads at most {_MOST:,} nodes")
         for node in nodes:
@@ -236,7 +234,7 @@ class Recipes:
         with self.caller.store.read() as reading:
             groups: GroupReader
             hides = False
-            if isinstance(here, Path):
+            if isinstance(here, TreePath):
                 # Whose tree it is, reading the path asks.
                 groups, session = TreeGroups(reading, here.tree_id), session or here.tree_id
                 hides = _folds(read) and not read.include_doc_id
@@ -263,7 +261,7 @@ class Recipes:
             body = {"presetId": body}
         if not isinstance(body, Mapping):
             raise InvalidInputError("a recipe is an object, or the name of a built-in one")
-        kala = {"kind": "Path", "treeId": tree_id, "nodeId": node.id, **wishes}
+        kala = {"kind": "TreePath", "treeId": tree_id, "nodeId": node.id, **wishes}
         return self.run({**body, "kala": kala}, user=user)
 
 

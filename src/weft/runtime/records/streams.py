@@ -17,14 +17,12 @@ from weft.tree.record import DELETE_LIMIT, RecordDraft, RecordPlace, RecordValue
 if TYPE_CHECKING:
     from weft.store.session import Session
 
-__all__ = ["LIST_LIMIT", "Records", "Stream", "require_records"]
-
 LIST_LIMIT = 10_000
 _FOREVER = Window(float("-inf"), float("inf"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stream:
+class RecordStream:
     """One stream: how many records it has, and when the first and the last of them were made."""
 
     stream: str
@@ -127,14 +125,14 @@ class Records:
         session: str | None = None,
         topic: str | None = None,
         everybody: bool = False,
-    ) -> "list[Stream]":
+    ) -> "list[RecordStream]":
         """The streams of a user, or of nobody; with `everybody`, all there are."""
         place = {} if everybody else {"user": user or ""}
         place |= {name: value for name, value in (("session", session), ("topic", topic)) if value}
         with self.executor.store.read() as reading:
             require_records(reading, self.actor)
             return [
-                Stream(
+                RecordStream(
                     stream=row.stream,
                     user=row.user or None,
                     project=row.project or None,

@@ -27,18 +27,6 @@ from weft.tree.agent import AgentType, Permission
 from weft.tree.json_names import to_microseconds
 from weft.tree.tree import Mode
 
-__all__ = [
-    "NOTED",
-    "NUMBERS",
-    "TAGGED",
-    "Allowed",
-    "Conditions",
-    "Moment",
-    "Narrowing",
-    "Search",
-    "require_right",
-]
-
 Moment = datetime | date | str
 """A time, or a day or time in ISO 8601. Without a zone it is UTC."""
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from weft.runtime.coordination.background import BackgroundWorker, stop_workers, worker_of
 from weft.store.base import Store
 from weft.store.index_updates import (
-    Mark,
+    IndexedUpTo,
     Portion,
     Size,
     changed_trees,
@@ -23,8 +23,6 @@ from weft.store.index_updates import (
 from weft.store.text_index import clear_index
 from weft.store.transaction import Transaction
 from weft.tree.progress import Progress
-
-__all__ = ["catch_up", "follow_index", "reindex", "stop_indexing"]
 
 _SMALL = Size(200, 200_000)
 """A portion that keeps nobody waiting."""
@@ -54,7 +52,7 @@ def catch_up(
     if since is None:
         store.write(start_anew)
     with store.read() as session:
-        since = since or Mark()
+        since = since or IndexedUpTo()
         changed, until = changed_trees(session, since)
         pending = deque(lagging_trees(session) if thorough else changed)
         total = count_unindexed(session) if progress is not None else 0

@@ -7,7 +7,7 @@ from sqlalchemy import Table, and_, select
 
 from weft.runtime.operations.node_values import metadata_of
 from weft.runtime.operations.permissions import agent_row
-from weft.runtime.operations.references import KINDS, Address, targets_of
+from weft.runtime.operations.references import KINDS, TargetAddress, targets_of
 from weft.runtime.search.filters import NUMBERS
 from weft.runtime.search.results import Hit, HitKind
 from weft.store import schema
@@ -22,14 +22,12 @@ from weft.tree.query import Query
 from weft.tree.reference import Target, TargetKind
 from weft.tree.snippet import cut_snippet
 
-__all__ = ["Row", "hits_of", "is_match"]
-
 _KIND_OF = {number: kind for kind, number in NUMBERS.items()}
 _trees, _tags = schema.trees, schema.tags
 _documents, _revisions = schema.documents, schema.revisions
 
 
-class Row(NamedTuple):
+class HitRow(NamedTuple):
     """What the index says of a hit."""
 
     key: int
@@ -82,7 +80,7 @@ def _document_rows(session: Session, keys: Sequence[int]) -> dict[int, Any]:
     return {row.key: row for row in found}
 
 
-def hits_of(session: Session, query: Query, rows: Sequence[Row]) -> list[Hit]:
+def hits_of(session: Session, query: Query, rows: Sequence[HitRow]) -> list[Hit]:
     """Whole hits for a page of rows: a few queries for each tree on it."""
     by_kind: dict[int, dict[int, list[int]]] = {}
     for row in rows:
@@ -100,14 +98,14 @@ class _Page(NamedTuple):
     texts: dict[tuple[int, int], str]
     documents: dict[int, Any]
     tags: dict[int, Any]
-    targets: dict[Address, Target]
+    targets: dict[TargetAddress, Target]
     agents: dict[int, Any]
 
     @classmethod
     def of(cls, session: Session, by_kind: Mapping[int, Mapping[int, list[int]]]) -> "_Page":
         tag_keys = [key for keys in by_kind.get(TAG, {}).values() for key in keys]
         tags = _rows_by_key(session, _tags, tag_keys)
-        addresses = {Address(row.tree, row.kind, row.target) for row in tags.values()}
+        addresses = {TargetAddress(row.tree, row.kind, row.target) for row in tags.values()}
         nodes: dict[tuple[int, int], NodeRow] = {}
         texts: dict[tuple[int, int], str] = {}
         for tree, keys in by_kind.get(NODE, {}).items():
@@ -139,7 +137,7 @@ class _Page(NamedTuple):
             {key: agent_row(session, key) for key in authors},
         )
 
-    def hit(self, query: Query, row: Row) -> Hit | None:
+    def hit(self, query: Query, row: HitRow) -> Hit | None:
         tree, kind, target = split_key(row.key)
         match _KIND_OF[kind]:
             case HitKind.NODE:
@@ -151,7 +149,7 @@ class _Page(NamedTuple):
             case HitKind.TAG:
                 return self._tag(query, row, target)
 
-    def _node(self, query: Query, row: Row, tree: int, key: int) -> Hit:
+    def _node(self, query: Query, row: HitRow, tree: int, key: int) -> Hit:
         node, home = self.nodes[tree, key], self.trees[tree]
         author = self.agents[node.author]
         return Hit(
@@ -169,7 +167,7 @@ class _Page(NamedTuple):
             metadata=metadata_of(node),
         )
 
-    def _tree(self, query: Query, row: Row, tree: int) -> Hit:
+    def _tree(self, query: Query, row: HitRow, tree: int) -> Hit:
         home = self.trees[tree]
         # A match in the description is shown there; otherwise the title itself is what was found.
         shown = home.description if query.places(home.description[:INDEXED_CHARACTERS]) else home.title
@@ -184,7 +182,7 @@ class _Page(NamedTuple):
             target=Target(TargetKind.TREE, home.ulid),
         )
 
-    def _document(self, query: Query, row: Row, key: int) -> Hit:
+    def _document(self, query: Query, row: HitRow, key: int) -> Hit:
         document = self.documents[key]
         author = self.agents[document.author]
         return Hit(
@@ -199,9 +197,9 @@ class _Page(NamedTuple):
             target=Target(TargetKind.DOCUMENT, document.ulid),
         )
 
-    def _tag(self, query: Query, row: Row, key: int) -> Hit | None:
+    def _tag(self, query: Query, row: HitRow, key: int) -> Hit | None:
         tag = self.tags[key]
-        target = self.targets.get(Address(tag.tree, tag.kind, tag.target))
+        target = self.targets.get(TargetAddress(tag.tree, tag.kind, tag.target))
         if target is None:
             return None
         node = self.nodes.get((tag.tree, tag.target)) if target.kind is TargetKind.NODE else None

@@ -11,8 +11,6 @@ from weft.tree.node import Metadata
 from weft.tree.reference import Target
 from weft.tree.snippet import Snippet
 
-__all__ = ["Hit", "HitKind", "Hits"]
-
 
 class HitKind(StrEnum):
     """What can be found, by the words of its content, its title or its label."""

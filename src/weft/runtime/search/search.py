@@ -10,15 +10,13 @@ from weft.errors import InvalidInputError, StorageError, UnavailableError
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.search.filters import NOTED, TAGGED, Conditions, Narrowing, Search, require_right
 from weft.runtime.search.indexer import catch_up, follow_index
-from weft.runtime.search.result_page import Row, hits_of, is_match
+from weft.runtime.search.result_page import HitRow, hits_of, is_match
 from weft.runtime.search.results import Hit, Hits
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.session import Session
 from weft.store.text_index import DOCUMENT, NODE, TAG, target_in, tree_in
 from weft.tree.query import Query, parse_query
-
-__all__ = ["search"]
 
 _MOST = 1_000
 _DEEPEST = 100_000
@@ -83,7 +81,7 @@ def _bring_up_to_date(store: Store) -> tuple[bool, str | None]:
     return complete, trouble
 
 
-def _rows(session: Session, query: Query, conditions: Conditions, wanted: int) -> list[Row]:
+def _rows(session: Session, query: Query, conditions: Conditions, wanted: int) -> list[HitRow]:
     """The best rows that may be shown, in order.
 
     First the best of all that have the words, somewhat more than are wanted; where too
@@ -100,14 +98,14 @@ def _rows(session: Session, query: Query, conditions: Conditions, wanted: int) -
 
 def _matching(
     session: Session, query: Query, conditions: Conditions, wanted: int, most: int | None
-) -> list[Row]:
+) -> list[HitRow]:
     statement = _statement(session, query, conditions, most)
-    rows: list[Row] = []
+    rows: list[HitRow] = []
     # Read as it comes: what is unsure is looked at, and not all of it may be what is wanted.
     for row in session.execute(statement if most is None else statement.limit(most)):
         if row.unsure and not is_match(session, query, row.key):
             continue
-        rows.append(Row(row.key, row.rank, row.created_at))
+        rows.append(HitRow(row.key, row.rank, row.created_at))
         if len(rows) == wanted:
             break
     return rows

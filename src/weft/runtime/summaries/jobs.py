@@ -16,8 +16,6 @@ from weft.store.jobs import enqueue
 from weft.store.transaction import Transaction
 from weft.tree.event_kinds import CREATING_KINDS
 
-__all__ = ["DOCUMENT_JOB", "NODE_JOB", "TREE_JOB", "job_kinds", "plan_summaries"]
-
 NODE_JOB, TREE_JOB, DOCUMENT_JOB = "summarise-node", "summarise-tree", "summarise-document"
 _EVERY = 10
 """A tree is summarised anew after so many new nodes."""

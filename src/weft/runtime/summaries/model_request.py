@@ -49,18 +49,6 @@ from weft.tree.extract import extract
 from weft.tree.message import Message
 from weft.tree.node import Role
 
-__all__ = [
-    "LONGEST",
-    "NOBODY",
-    "SUMMARY_MODEL",
-    "TOKENS",
-    "SummaryResult",
-    "clean_summary",
-    "registry_of",
-    "request_summary",
-    "summary_models",
-]
-
 TOKENS = 50
 """Of a summary, whatever the model."""
 LONGEST = 500

@@ -16,8 +16,6 @@ from weft.store.rows import NodeRow, TreeState
 from weft.tree.content import check_text
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["SummariseDocument", "SummariseNode", "SummariseTree"]
-
 _LIMIT = 2_000
 
 

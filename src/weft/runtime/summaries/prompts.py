@@ -2,15 +2,6 @@
 
 from collections.abc import Sequence
 
-__all__ = [
-    "NODE",
-    "START",
-    "TREE",
-    "document_prompt",
-    "node_prompt",
-    "tree_prompt",
-]
-
 NODE = """\
 Given this conversation context:
 ---

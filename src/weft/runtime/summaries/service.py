@@ -19,8 +19,6 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.progress import Progress, silent
 
-__all__ = ["Summaries"]
-
 
 @dataclass(frozen=True, slots=True)
 class Summaries:

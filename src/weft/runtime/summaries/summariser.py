@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from sqlalchemy import func, select
 
-from weft.context.manifest import NO_LIMIT, Facts, Kind, Manifest, Outcome, Run
+from weft.context.manifest import NO_LIMIT, EntryKind, Facts, Manifest, Outcome, Run
 from weft.context.tokens import DEFAULT
 from weft.errors import NotFoundError
 from weft.runtime.operations.executor import Executor
@@ -28,8 +28,6 @@ from weft.tree.extract import EXTRACT, extract, is_extract
 from weft.tree.node import Node
 from weft.tree.path import Path
 from weft.tree.progress import Progress, silent
-
-__all__ = ["Summariser", "node_ids"]
 
 _SHORT = 50
 """Tokens below which a node says too little without its grandparent."""
@@ -206,7 +204,7 @@ def _account(of: str, prompt: str, shown: Sequence[Node]) -> bytes:
     nodes = {node.id: DEFAULT.of_text(_said(node)) for node in shown}
     reason = "shown for a summary"
     run = Run(
-        kind=Kind.NODE,
+        kind=EntryKind.NODE,
         outcome=Outcome.KEPT,
         reason=reason,
         ids=tuple(nodes),

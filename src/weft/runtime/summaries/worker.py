@@ -15,8 +15,6 @@ from weft.runtime.operations.permissions import Actor
 from weft.store import schema
 from weft.store.base import Store
 
-__all__ = ["FOLLOWER", "SUMMARIES", "is_enabled", "start_summaries"]
-
 SUMMARIES = "summaries"
 """The key under which the grove's preferences say `false` where nothing is to be summarised unasked."""
 FOLLOWER = "summaries"

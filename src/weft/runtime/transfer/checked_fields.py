@@ -24,38 +24,6 @@ from weft.runtime.operations.scope import dump_json
 from weft.tree.content import CONTENT_LIMIT, JsonObject, JsonValue, check_text
 from weft.tree.json_names import iso_moment, snake, to_microseconds
 
-__all__ = [
-    "COUNT",
-    "DATA",
-    "DIGEST",
-    "EVENT_NUMBER",
-    "FLAG",
-    "HEX_DIGEST",
-    "LARGE_COUNT",
-    "NAME",
-    "OBJECT",
-    "TEXT",
-    "TIME",
-    "ULID",
-    "Field",
-    "FieldType",
-    "Located",
-    "Read",
-    "RecordReader",
-    "RecordReference",
-    "RecordSpec",
-    "Row",
-    "RowWriter",
-    "Write",
-    "choice",
-    "count",
-    "list_of",
-    "one_of",
-    "optional",
-    "read_list",
-    "text",
-]
-
 Write = Callable[[Any], JsonValue]
 """From the stored value to JSON."""
 Read = Callable[[JsonValue, str], Any]

@@ -9,8 +9,6 @@ from weft.runtime.transfer.import_target import ImportTarget
 from weft.runtime.transfer.record_specs import BLOB
 from weft.store.blobs import BLOB_LIMIT, IncomingBlob
 
-__all__ = ["BlobImporter", "ChunkSequence"]
-
 
 class ChunkSequence:
     """Checks that chunks follow one another without a gap."""

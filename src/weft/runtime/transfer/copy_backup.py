@@ -36,16 +36,6 @@ from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.progress import Progress, silent
 
-__all__ = [
-    "BackedUp",
-    "Copied",
-    "back_up",
-    "check_all",
-    "copy_blobs",
-    "copy_grove",
-    "migrate_grove",
-]
-
 _BATCH = 2_000
 _MODULUS = 2**256
 _SIDE_FILES = ("-wal", "-shm", "-lock", "-turn", "-journal")

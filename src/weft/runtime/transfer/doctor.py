@@ -14,18 +14,16 @@ from weft.store import schema
 from weft.store.addresses import blobs_at, default_address, open_store, path_of
 from weft.store.base import Store
 from weft.store.blobs import BlobStore
-from weft.store.health import Finding, Level, good, note, wrong
+from weft.store.health import HealthCheck, HealthLevel, good, note, wrong
 from weft.store.media_references import media_of_grove
 from weft.store.migrate import HEAD, require_known, schema_version
 from weft.store.rows import OUTCOMES
 from weft.store.session import Session
 from weft.store.transaction import GROVE, Transaction
 from weft.store.tree_statements import count_live
-from weft.tree.attempt import Outcome
+from weft.tree.attempt import AttemptOutcome
 from weft.tree.json_names import from_microseconds, iso
 from weft.tree.progress import Progress, silent
-
-__all__ = ["Examination", "broken_chains", "examine", "wrong_counters"]
 
 _HOUR = 3_600
 _DAY = 24 * _HOUR
@@ -38,12 +36,12 @@ class Examination:
     """The findings of all checks."""
 
     grove: str
-    findings: tuple[Finding, ...]
+    findings: tuple[HealthCheck, ...]
     repaired: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:
-        return all(finding.level is not Level.WRONG for finding in self.findings)
+        return all(finding.level is not HealthLevel.WRONG for finding in self.findings)
 
 
 def examine(
@@ -57,7 +55,7 @@ def examine(
     place = str(address) if address is not None else default_address()
     repaired = tuple(_repair(place)) if repair else ()
     path = path_of(place)
-    findings: list[Finding] = []
+    findings: list[HealthCheck] = []
     try:
         if path is not None:
             findings.extend(_look_at_path(path))
@@ -69,7 +67,7 @@ def examine(
     return Examination(grove=name, findings=tuple(findings), repaired=repaired)
 
 
-def _look_at_path(path: Path) -> Iterator[Finding]:
+def _look_at_path(path: Path) -> Iterator[HealthCheck]:
     from weft.store.sqlite_health import look_at_files  # noqa: PLC0415 - a grove needs one store, not both
 
     if not path.is_file():
@@ -99,7 +97,7 @@ def _look_inside(place: str, path: Path | None) -> Generator[Session]:
 
 def _look(
     session: Session, path: Path | None, blobs: BlobStore, now: int, progress: Progress
-) -> Iterator[Finding]:
+) -> Iterator[HealthCheck]:
     steps = 6
     progress(0, steps)
     if path is not None:
@@ -124,7 +122,7 @@ def _look(
     progress(steps, steps)
 
 
-def _about_version(version: str | None) -> Finding:
+def _about_version(version: str | None) -> HealthCheck:
     if version is None:
         return wrong("schema", "this is a database, but not a grove", "name another one")
     try:
@@ -136,7 +134,7 @@ def _about_version(version: str | None) -> Finding:
     )
 
 
-def _look_at_chains(session: Session, _now: int) -> Iterator[Finding]:
+def _look_at_chains(session: Session, _now: int) -> Iterator[HealthCheck]:
     broken = list(broken_chains(session))
     for words in broken:
         yield wrong("events", words, "weft verify names what differs; restore a backup")
@@ -144,7 +142,7 @@ def _look_at_chains(session: Session, _now: int) -> Iterator[Finding]:
         yield good("events", "every event chain ends with its last event")
 
 
-def _look_at_counters(session: Session, _now: int) -> Iterator[Finding]:
+def _look_at_counters(session: Session, _now: int) -> Iterator[HealthCheck]:
     found = list(wrong_counters(session))
     for _, ulid, _ in found:
         yield wrong(
@@ -154,7 +152,7 @@ def _look_at_counters(session: Session, _now: int) -> Iterator[Finding]:
         yield good("counters", "every tree's counters are true")
 
 
-def _look_at_work(session: Session, now: int) -> Iterator[Finding]:
+def _look_at_work(session: Session, now: int) -> Iterator[HealthCheck]:
     leases, jobs, attempts = schema.leases, schema.jobs, schema.attempts
     expired = _number(session, select(func.count()).select_from(leases).where(leases.c.expires_at < now))
     if expired:
@@ -162,7 +160,7 @@ def _look_at_work(session: Session, now: int) -> Iterator[Finding]:
     held = select(func.count()).select_from(jobs).where(jobs.c.held_until < now, jobs.c.holder.is_not(None))
     if stuck := _number(session, held):
         yield note("jobs", f"{stuck:,} jobs are held by a process that ended; they will be retried")
-    running = attempts.c.outcome == OUTCOMES.index(Outcome.RUNNING)
+    running = attempts.c.outcome == OUTCOMES.index(AttemptOutcome.RUNNING)
     old = attempts.c.started_at < now - _DAY * 1_000_000
     if open_ended := _number(session, select(func.count()).select_from(attempts).where(running, old)):
         yield note("attempts", f"{open_ended:,} calls of models have been running for more than a day")
@@ -174,7 +172,7 @@ def _number(session: Session, statement: Select[int]) -> int:
     return int(session.execute(statement).scalar_one())
 
 
-def _look_at_clock(session: Session, now: int) -> Iterator[Finding]:
+def _look_at_clock(session: Session, now: int) -> Iterator[HealthCheck]:
     trees = schema.trees
     grove = session.execute(select(schema.grove.c.updated_at)).scalar() or 0
     last = max(grove, session.execute(select(func.max(trees.c.updated_at))).scalar() or 0)
@@ -189,7 +187,7 @@ def _look_at_clock(session: Session, now: int) -> Iterator[Finding]:
         yield good("clock", "the clock is not behind the last write")
 
 
-def _look_at_blobs(session: Session, blobs: BlobStore) -> Iterator[Finding]:
+def _look_at_blobs(session: Session, blobs: BlobStore) -> Iterator[HealthCheck]:
     blobs.grove = session.execute(select(schema.grove.c.ulid)).scalar()
     wanted = media_of_grove(session)
     there = {ref for ref, _ in blobs.all()}

@@ -16,7 +16,7 @@ from sqlalchemy import Column, ColumnElement, Select, Table, and_, func, select
 from weft.errors import NotFoundError, StorageError
 from weft.interop.weft_json import Record
 from weft.runtime.operations.node_values import load_content
-from weft.runtime.operations.references import Address, targets_of
+from weft.runtime.operations.references import TargetAddress, targets_of
 from weft.runtime.transfer.checked_fields import RecordReference, RecordSpec, Row, Write
 from weft.runtime.transfer.record_specs import (
     AGENT,
@@ -45,8 +45,6 @@ from weft.store.transaction import GROVE as GROVE_KEY
 from weft.tree.edge import SourceRole
 from weft.tree.progress import Progress, silent
 from weft.tree.reference import TargetKind
-
-__all__ = ["Exporter"]
 
 _BATCH = 500
 """Rows that are read at once."""
@@ -306,8 +304,8 @@ class Exporter:
         while batch := list(islice(rows, _BATCH)):
             ends = [
                 (
-                    Address(row["a_tree"], row["a_kind"], row["a_key"]),
-                    Address(row["b_tree"], row["b_kind"], row["b_key"]),
+                    TargetAddress(row["a_tree"], row["a_kind"], row["a_key"]),
+                    TargetAddress(row["b_tree"], row["b_kind"], row["b_key"]),
                 )
                 for row in batch
             ]
@@ -325,16 +323,16 @@ class Exporter:
     def _tags(self) -> Iterator[Row]:
         rows = self._spec_rows(TAG)
         while batch := list(islice(rows, _BATCH)):
-            addresses = [Address(row["tree"], row["kind"], row["target"]) for row in batch]
+            addresses = [TargetAddress(row["tree"], row["kind"], row["target"]) for row in batch]
             targets = self._targets(addresses)
             for row, address in zip(batch, addresses, strict=True):
                 if address in targets:
                     yield {**row, "target": targets[address]}
 
-    def _is_exported(self, address: Address) -> bool:
+    def _is_exported(self, address: TargetAddress) -> bool:
         return self.trees is None or address.tree in self.trees
 
-    def _targets(self, addresses: Iterable[Address]) -> dict[Address, Row]:
+    def _targets(self, addresses: Iterable[TargetAddress]) -> dict[TargetAddress, Row]:
         """The ends of links and tags that are exported, by their address."""
         targets = targets_of(self.session, {each for each in addresses if self._is_exported(each)})
         return {

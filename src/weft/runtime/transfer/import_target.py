@@ -15,7 +15,7 @@ from weft.provenance.fingerprints import (
     tag_fingerprint,
 )
 from weft.runtime.operations.permissions import require_access
-from weft.runtime.operations.references import Address
+from weft.runtime.operations.references import TargetAddress
 from weft.runtime.operations.scope import Scope
 from weft.runtime.transfer.checked_fields import Row
 from weft.store import schema
@@ -25,8 +25,6 @@ from weft.store.transaction import GROVE, Transaction
 from weft.store.tree_statements import count_live
 from weft.tree.access import MemberRole
 from weft.tree.content import JsonObject, JsonValue
-
-__all__ = ["DryRun", "GroveTarget", "ImportTarget"]
 
 _BATCH = 1_000
 _COUNT_LIVE = count_live()
@@ -67,7 +65,7 @@ class DryRun:
         del tree, ulid
         return 1
 
-    def link(self, row: Row, ends: tuple[Address, Address]) -> None: ...
+    def link(self, row: Row, ends: tuple[TargetAddress, TargetAddress]) -> None: ...
     def tag(self, row: Row) -> None: ...
     def record(self, row: Row) -> None: ...
 
@@ -263,7 +261,7 @@ class GroveTarget:
         statement = select(nodes.c.key).where(nodes.c.tree == tree, nodes.c.ulid == ulid)
         return self._transaction.execute(statement).scalar_one_or_none()
 
-    def link(self, row: Row, ends: tuple[Address, Address]) -> None:
+    def link(self, row: Row, ends: tuple[TargetAddress, TargetAddress]) -> None:
         self._refuse_known(schema.links, row["ulid"], "link")
         a, b = sorted(ends)
         names = ("a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key")

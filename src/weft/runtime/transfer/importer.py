@@ -7,7 +7,7 @@ from pathlib import Path
 from weft.errors import InvalidInputError
 from weft.interop.weft_json import JsonLine, Record, open_file
 from weft.runtime.operations.references import KINDS as TARGET_KINDS
-from weft.runtime.operations.references import Address
+from weft.runtime.operations.references import TargetAddress
 from weft.runtime.transfer.checked_fields import ULID, Located, Read, RecordReference, Row
 from weft.runtime.transfer.chunks import BlobImporter
 from weft.runtime.transfer.import_target import ImportTarget
@@ -31,8 +31,6 @@ from weft.tree.agent import Configuration, check_agent
 from weft.tree.content import JsonValue
 from weft.tree.progress import Progress, silent
 from weft.tree.reference import TargetKind
-
-__all__ = ["FileImporter", "Imported", "read_records"]
 
 _REVISIONS = {PROJECT: PROJECT_REVISION, DOCUMENT: DOCUMENT_REVISION}
 _FILE_ORDER = {
@@ -280,7 +278,7 @@ class FileImporter:
         address = self._address(row["target"])
         self._target.tag({**row, "tree": address.tree, "kind": address.kind, "target": address.key})
 
-    def _address(self, end: Row) -> Address:
+    def _address(self, end: Row) -> TargetAddress:
         """The target of a link or tag; it must be in the same file."""
         number: int = end["kind"]
         kind, ulid = TARGET_KINDS[number], end["id"]
@@ -291,7 +289,7 @@ class FileImporter:
         node = self._target.node(key, ulid) if key is not None and kind is TargetKind.NODE else key
         if key is None or node is None:
             raise InvalidInputError(f"{kind.value} {ulid} is not in the file")
-        return Address(GROVE_KEY if kind is TargetKind.DOCUMENT else key, number, node)
+        return TargetAddress(GROVE_KEY if kind is TargetKind.DOCUMENT else key, number, node)
 
     def _add_record(self, row: Row) -> None:
         self._require_new("record", row["ulid"])

@@ -25,8 +25,6 @@ from weft.tree.json_names import iso
 from weft.tree.node import Role
 from weft.tree.tree import Mode, Tree, title_from
 
-__all__ = ["ImportChat", "LoadedChat", "chat_of", "chat_text", "load_chat"]
-
 _IMPORTED = "Imported"
 _MODEL = "imported:unknown"
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}

@@ -25,7 +25,7 @@ from weft.store.rows import (
     SOURCE_ROLES,
     STATUSES,
     Flag,
-    Place,
+    PositionRow,
     place_below,
     place_of_root,
 )
@@ -45,8 +45,6 @@ from weft.tree.json_names import iso_moment
 from weft.tree.measure import Measure, measure_content
 from weft.tree.node import Role
 from weft.tree.tree import Mode
-
-__all__ = ["KnownAgent", "NodeImporter"]
 
 _LOCAL_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{4,8}'*\Z")
 _DEPTH_LIMIT = 10_000_000
@@ -237,7 +235,7 @@ class NodeImporter:
                 hint="the file was changed after it was exported; nothing was imported",
             )
 
-    def _place(self, sources: Sequence[_Source], values: Row, size: Measure) -> Place:
+    def _place(self, sources: Sequence[_Source], values: Row, size: Measure) -> PositionRow:
         key, parent = self.count + 1, _parent_of(sources)
         if values["version_of"] is not None:
             return self._place_of_version(values, self.positions[parent or _NONE])
@@ -255,7 +253,7 @@ class NodeImporter:
         jump = self._jumps[above.jump]
         return place_below(above, jump, key, size, attachments=attachments, instructs=instructs)
 
-    def _place_of_version(self, values: Row, above: int) -> Place:
+    def _place_of_version(self, values: Row, above: int) -> PositionRow:
         """Versions have everything in common but their content."""
         first: int = values["version_of"]
         fits = self.positions[first] == first and self._parents[first] == above
@@ -264,8 +262,8 @@ class NodeImporter:
             raise InvalidInputError(f"node [{values['local_id']}] cannot be a version of the node it names")
         return self._place_at(first)
 
-    def _place_at(self, position: int) -> Place:
-        return Place(
+    def _place_at(self, position: int) -> PositionRow:
+        return PositionRow(
             position,
             self._parents[position] or None,
             self._depths[position],
@@ -275,7 +273,7 @@ class NodeImporter:
             self._instructions[position] or None,
         )
 
-    def _remember(self, row: Row, place: Place, *, has_items: bool) -> None:
+    def _remember(self, row: Row, place: PositionRow, *, has_items: bool) -> None:
         self.keys[row["ulid"]] = row["key"]
         self._local_ids.add(row["local_id"])
         self.positions.append(place.position)

@@ -58,33 +58,6 @@ from weft.tree.content import (
 from weft.tree.project import ProjectItem, ProjectItemKind, check_items, items_to_wire
 from weft.tree.record import ID_LIMIT, NAME_LIMIT
 
-__all__ = [
-    "AGENT",
-    "ATTEMPT",
-    "BLOB",
-    "BODY",
-    "DOCUMENT",
-    "DOCUMENT_REVISION",
-    "ENVELOPE",
-    "EVENT",
-    "FILE_RECORDS",
-    "GROUP_ENTRY",
-    "GROVE",
-    "LINK",
-    "MEMORY",
-    "NODE",
-    "PROJECT",
-    "PROJECT_REVISION",
-    "RECORD",
-    "RESPONSE",
-    "SELECTION",
-    "TAG",
-    "TIMESTAMP",
-    "TREE",
-    "TREE_RECORDS",
-    "TYPING",
-]
-
 _PROJECT_ITEM_KINDS: tuple[ProjectItemKind, ...] = tuple(ProjectItemKind)
 
 

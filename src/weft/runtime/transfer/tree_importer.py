@@ -22,8 +22,6 @@ from weft.store.rows import MODES
 from weft.tree.content import JsonObject, JsonValue
 from weft.tree.json_names import iso_moment
 
-__all__ = ["EventChain", "TreeImporter"]
-
 _BODY_LIMIT = 512 * 1024 * 1024
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Column, Table, delete, select, update
 from weft.runtime.operations.agent_memory import mark
 from weft.runtime.operations.attachments import open_turn
 from weft.runtime.operations.collapsed_ranges import group_fields
-from weft.runtime.operations.references import KINDS, Address, label_digest, link_between
+from weft.runtime.operations.references import KINDS, TargetAddress, label_digest, link_between
 from weft.runtime.undo.step import EventFields, Reversal, Step, node_named, refuse, visible_node
 from weft.store import schema
 from weft.store.lookup import find_document
@@ -21,18 +21,6 @@ from weft.tree.agent import Permission
 from weft.tree.content import JsonObject
 from weft.tree.event_kinds import EventKind, Subject
 from weft.tree.reference import TargetKind
-
-__all__ = [
-    "NODE_REVERSALS",
-    "ColumnSwap",
-    "Conflict",
-    "find_link",
-    "find_tag",
-    "named",
-    "noun_of",
-    "presence",
-    "put",
-]
 
 V = TypeVar("V")
 _attachments, _links, _tags, _groups = schema.attachments, schema.links, schema.tags, schema.groups
@@ -211,7 +199,7 @@ def find_link(step: Step) -> Any:
 
 
 def _require_both_ends(step: Step, row: Any) -> None:
-    ends = Address(row.a_tree, row.a_kind, row.a_key), Address(row.b_tree, row.b_kind, row.b_key)
+    ends = TargetAddress(row.a_tree, row.a_kind, row.a_key), TargetAddress(row.b_tree, row.b_kind, row.b_key)
     for end in ends:
         _require_shown(step, end)
     again = link_between(step.scope.transaction, *ends)
@@ -246,14 +234,14 @@ def find_tag(step: Step) -> Any:
     return row
 
 
-def _tagged(step: Step) -> Address:
+def _tagged(step: Step) -> TargetAddress:
     target = step.payload["target"]
     if step.chain is None:
         key = find_document(step.scope.transaction, target)
-        return Address(GROVE, KINDS.index(TargetKind.DOCUMENT), key)
+        return TargetAddress(GROVE, KINDS.index(TargetKind.DOCUMENT), key)
     if target == step.chain.ulid:
-        return Address(step.chain.key, KINDS.index(TargetKind.TREE), step.chain.key)
-    return Address(step.chain.key, KINDS.index(TargetKind.NODE), node_named(step, target).key)
+        return TargetAddress(step.chain.key, KINDS.index(TargetKind.TREE), step.chain.key)
+    return TargetAddress(step.chain.key, KINDS.index(TargetKind.NODE), node_named(step, target).key)
 
 
 _TAG = presence(
@@ -267,7 +255,7 @@ _TAG = presence(
 )
 
 
-def _require_shown(step: Step, address: Address) -> None:
+def _require_shown(step: Step, address: TargetAddress) -> None:
     """What a link or tag is on has not been undone. Nodes may be of another tree."""
     transaction = step.scope.transaction
     match KINDS[address.kind]:

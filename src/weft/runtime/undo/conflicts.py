@@ -18,8 +18,6 @@ from weft.tree.edge import EdgeType
 from weft.tree.event_kinds import EventKind
 from weft.tree.reference import TargetKind
 
-__all__ = ["items_seen", "require_ground", "require_no_references", "require_unbuilt"]
-
 _nodes = schema.nodes
 _attachments = schema.attachments
 

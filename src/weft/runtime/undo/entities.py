@@ -27,8 +27,6 @@ from weft.tree.content import JsonObject
 from weft.tree.event_kinds import EventKind, Subject
 from weft.tree.reference import TargetKind
 
-__all__ = ["ENTITY_REVERSALS"]
-
 _trees, _agents, _documents, _projects = schema.trees, schema.agents, schema.documents, schema.projects
 
 

@@ -32,9 +32,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue, plain_text
 from weft.tree.event_kinds import EventKind, Subject
-from weft.tree.text_change import Change
-
-__all__ = ["CREATION_REVERSALS"]
+from weft.tree.text_change import TextChange
 
 _nodes = schema.nodes
 
@@ -243,7 +241,7 @@ def _put_text(step: Step, text: str | None) -> None:
     set_working_buffer(step.scope, step.tree, text)
 
 
-def _typed(step: Step) -> Change:
+def _typed(step: Step) -> TextChange:
     typings = schema.typings
     row = step.scope.transaction.execute(
         select(typings.c.kept, typings.c.removed, typings.c.added).where(
@@ -252,7 +250,7 @@ def _typed(step: Step) -> Change:
     ).one_or_none()
     if row is None:
         raise too_old(step.event.kind)
-    return Change(*row)
+    return TextChange(*row)
 
 
 @dataclass(frozen=True, kw_only=True)

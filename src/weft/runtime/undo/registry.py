@@ -16,7 +16,7 @@ from weft.provenance.fingerprints import (
     tag_fingerprint,
     tree_fingerprints,
 )
-from weft.runtime.operations.references import Address, targets_of
+from weft.runtime.operations.references import TargetAddress, targets_of
 from weft.runtime.operations.revisions import note_revised
 from weft.runtime.operations.vaults import note_vault
 from weft.runtime.undo.columns import NODE_REVERSALS, find_link, find_tag
@@ -28,8 +28,6 @@ from weft.store.records import record_rows
 from weft.store.rows import Flag
 from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind, Subject
-
-__all__ = ["REVERSALS", "describe_step"]
 
 _Fields = dict[str, JsonValue]
 
@@ -85,7 +83,10 @@ def _item(step: Step) -> _Fields:
 def _add_link_fingerprint(step: Step) -> None:
     transaction = step.scope.transaction
     row = find_link(step)
-    one, other = Address(row.a_tree, row.a_kind, row.a_key), Address(row.b_tree, row.b_kind, row.b_key)
+    one, other = (
+        TargetAddress(row.a_tree, row.a_kind, row.a_key),
+        TargetAddress(row.b_tree, row.b_kind, row.b_key),
+    )
     targets = targets_of(transaction, {one, other})
     author = transaction.agent(row.author).ulid
     step.scope.add_fingerprint(link_fingerprint(row._asdict(), (targets[one].id, targets[other].id), author))

@@ -25,23 +25,6 @@ from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EVIDENCE_KINDS, EventKind
 
-__all__ = [
-    "EventFields",
-    "RecordedEvent",
-    "Reversal",
-    "Step",
-    "Tops",
-    "cursor_now",
-    "event_at",
-    "node_named",
-    "put_cursor",
-    "refuse",
-    "too_old",
-    "tops_before",
-    "tops_now",
-    "visible_node",
-]
-
 _events = schema.events
 
 

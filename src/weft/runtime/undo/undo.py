@@ -25,8 +25,6 @@ from weft.tree.event_kinds import EventKind, Trait
 from weft.tree.history import HistoryStep
 from weft.tree.node_labels import counted
 
-__all__ = ["Redo", "Undo"]
-
 _STEP_LIMIT = 1_000
 
 

@@ -6,8 +6,6 @@ from weft.store.tree_queries import ancestor_at_depth, node_row
 from weft.tree.text_diff import Difference, word_difference
 from weft.tree.tree import Mode
 
-__all__ = ["Comparing"]
-
 
 class Comparing(Reader):
     """What differs between places, as one agent may look at them."""

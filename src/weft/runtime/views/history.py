@@ -13,8 +13,6 @@ from weft.tree.event_kinds import STEP_KINDS
 from weft.tree.history import HistoryEntry
 from weft.tree.json_names import from_microseconds
 
-__all__ = ["history_of"]
-
 _events = schema.events
 
 

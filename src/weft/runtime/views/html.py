@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import assert_never
 
-from weft.runtime.views.reader import Outline
+from weft.runtime.views.reader import OutlineRow
 from weft.tree.agent import AgentType
 from weft.tree.content import (
     Audio,
@@ -29,8 +29,6 @@ from weft.tree.json_names import to_wire
 from weft.tree.node import Node
 from weft.tree.node_labels import counted, node_marks
 from weft.tree.tree import Mode, Tree
-
-__all__ = ["AUTHOR_COLOURS", "node_html", "outline_html", "trees_html"]
 
 AUTHOR_COLOURS = {AgentType.HUMAN: "#2b78d6", AgentType.MODEL: "#c0541c"}
 
@@ -77,7 +75,7 @@ def _tree_marks(tree: Tree) -> Iterator[str]:
         yield "archived"
 
 
-def outline_html(tree: Tree, outline: Sequence[Outline]) -> str:
+def outline_html(tree: Tree, outline: Sequence[OutlineRow]) -> str:
     """A tree as nested lists: an item is a stretch without branches, its list the branches below."""
     counters = tree.counters
     numbers = (
@@ -90,11 +88,11 @@ def outline_html(tree: Tree, outline: Sequence[Outline]) -> str:
     )
 
 
-def _branches(tree: Tree, outline: Sequence[Outline]) -> Iterator[str]:
+def _branches(tree: Tree, outline: Sequence[OutlineRow]) -> Iterator[str]:
     """Rows come in drawing order: one that does not continue the row before it begins a branch."""
     names = {row.node.id: row.node.local_id for row in outline}
     level = -1
-    above: Outline | None = None
+    above: OutlineRow | None = None
     for row in outline:
         wanted = min(row.indent, _DEEPEST)
         if above is None or row.indent != above.indent or row.node.depth != above.node.depth + 1:
@@ -117,7 +115,7 @@ def _merge_mark(node: Node, names: Mapping[str, str]) -> Iterator[str]:
         yield "merges " + " ".join(f"[{names[each]}]" if each in names else "…" for each in others)
 
 
-def _outline_row(row: Outline, more_marks: Iterable[str]) -> str:
+def _outline_row(row: OutlineRow, more_marks: Iterable[str]) -> str:
     marks = "".join(_badge(mark) for mark in (*_all_marks(row.node, row.annotations), *more_marks))
     more = f' <span style="{_FAINT}">… more below</span>' if row.hidden_below else ""
     return f"<div>{_label(row.node)} {_words(plain_text(row.node.content))}{marks}{more}</div>"

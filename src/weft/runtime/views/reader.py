@@ -29,7 +29,7 @@ from weft.runtime.operations.permissions import (
     trees_allowed,
 )
 from weft.runtime.operations.projects import load_project, load_projects
-from weft.runtime.operations.references import Address, TargetRef, locate, targets_of
+from weft.runtime.operations.references import TargetAddress, TargetRef, locate, targets_of
 from weft.runtime.views.history import history_of
 from weft.store import schema
 from weft.store.base import Store
@@ -57,7 +57,7 @@ from weft.store.tree_queries import (
 from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, Permission
-from weft.tree.authorship import Span, Version, authorship_of
+from weft.tree.authorship import AuthorSpan, TextVersion, authorship_of
 from weft.tree.document import Document, Revision
 from weft.tree.edge import EdgeType
 from weft.tree.history import HistoryEntry
@@ -65,10 +65,8 @@ from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
 from weft.tree.path import Cursor, Path
 from weft.tree.project import Project
-from weft.tree.reference import Group, Link, Tag
+from weft.tree.reference import CollapsedRange, Link, Tag
 from weft.tree.tree import Mode, Tree
-
-__all__ = ["Opened", "Outline", "Reader"]
 
 _LARGEST = 2**63
 _nodes = schema.nodes
@@ -81,7 +79,7 @@ _STANDS_AT = select(schema.cursors.c.node).where(
 _BY_ULID = _COLUMNS.where(_trees.c.ulid == bindparam("the_ulid"), _trees.c.hidden.is_(None))
 
 
-class Outline(NamedTuple):
+class OutlineRow(NamedTuple):
     """A node in a drawing of the tree: how far in, what hangs below, how much of it is not drawn."""
 
     node: Node
@@ -363,7 +361,7 @@ class Reader:
         here = (buffers.c.tree == tree.key, buffers.c.agent == self.actor.agent)
         return tree.session.execute(select(buffers.c.text).where(*here)).scalar_one_or_none() or ""
 
-    def authorship(self, tree: str, node: str) -> tuple[Span, ...]:
+    def authorship(self, tree: str, node: str) -> tuple[AuthorSpan, ...]:
         """Who wrote which characters of a node, through all its edits."""
         with self._tree(tree) as opened:
             origins = origins_of(opened.session, opened.key, self._row(opened, node).key)
@@ -371,18 +369,18 @@ class Reader:
             nodes = self._nodes(opened, [row for row, _ in origins])
             return authorship_of(
                 [
-                    Version(each.author_id, each.text, tuple(places[key] for key in keys))
+                    TextVersion(each.author_id, each.text, tuple(places[key] for key in keys))
                     for each, (_, keys) in zip(nodes, origins, strict=True)
                 ]
             )
 
-    def outline(self, tree: str, *, node: str | None = None, limit: int = 2_000) -> list[Outline]:
+    def outline(self, tree: str, *, node: str | None = None, limit: int = 2_000) -> list[OutlineRow]:
         """The tree from a node down, in drawing order, breadth cut at `limit` nodes."""
         with self._tree(tree) as opened:
             top = opened.root if node is None else self._row(opened, node).position
             return self._draw(opened, top, limit)
 
-    def _draw(self, tree: Opened, top: int, limit: int) -> list[Outline]:
+    def _draw(self, tree: Opened, top: int, limit: int) -> list[OutlineRow]:
         rows = {top: node_row(tree.session, tree.key, top)}
         below: dict[int, list[int]] = {}
         frontier = [top]
@@ -408,13 +406,15 @@ class Reader:
         hidden = count_below(tree.session, tree.key, frontier)
         shown = self._resolved(tree, [rows[key] for key in rows])
         values = dict(zip(rows, self._nodes(tree, shown), strict=True))
-        drawing: list[Outline] = []
+        drawing: list[OutlineRow] = []
         pending = [(top, 0)]
         while pending:
             position, indent = pending.pop()
             kids = below.get(position, [])
             drawing.append(
-                Outline(values[position], indent, len(kids), notes.get(position, 0), hidden.get(position, 0))
+                OutlineRow(
+                    values[position], indent, len(kids), notes.get(position, 0), hidden.get(position, 0)
+                )
             )
             step = 1 if len(kids) > 1 else 0
             pending.extend((kid, indent + step) for kid in reversed(kids))
@@ -445,8 +445,8 @@ class Reader:
             ).all()
             ends = {
                 row.key: (
-                    Address(row.a_tree, row.a_kind, row.a_key),
-                    Address(row.b_tree, row.b_kind, row.b_key),
+                    TargetAddress(row.a_tree, row.a_kind, row.a_key),
+                    TargetAddress(row.b_tree, row.b_kind, row.b_key),
                 )
                 for row in found
             }
@@ -464,7 +464,7 @@ class Reader:
                 for row in found
             ]
 
-    def _locate(self, session: Session, target: TargetRef) -> Address:
+    def _locate(self, session: Session, target: TargetRef) -> TargetAddress:
         here = locate(session, target)
         require_access(session, self.actor, MemberRole.READER, here.tree)
         return here
@@ -482,11 +482,11 @@ class Reader:
             else:
                 require_access(session, self.actor, MemberRole.READER)
             found = session.execute(statement).all()
-            places = {row.key: Address(row.tree, row.kind, row.target) for row in found}
+            places = {row.key: TargetAddress(row.tree, row.kind, row.target) for row in found}
             targets = targets_of(session, set(places.values()))
             return [Tag(row.label, targets[places[row.key]]) for row in found if places[row.key] in targets]
 
-    def groups(self, tree: str) -> list[Group]:
+    def groups(self, tree: str) -> list[CollapsedRange]:
         groups = schema.groups
         with self._tree(tree) as opened:
             found = opened.session.execute(
@@ -496,7 +496,7 @@ class Reader:
                 opened.session, opened.key, [key for row in found for key in (row.first, row.last)]
             )
             return [
-                Group(
+                CollapsedRange(
                     id=row.ulid,
                     name=row.name,
                     description=row.description,

@@ -14,8 +14,6 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.json_names import from_microseconds
 
-__all__ = ["Shelved", "shelved_documents", "shelved_trees"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shelved:

@@ -15,8 +15,6 @@ from weft.runtime.events.subscription import Subscription
 from weft.server.dependencies import ERRORS, Asking, in_thread
 from weft.tree.json_names import to_wire
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api", tags=["events"], responses=ERRORS)
 
 _HEARTBEAT = 15.0

@@ -13,8 +13,6 @@ from weft.server.dependencies import ERRORS, Asking, answer_of
 from weft.server.middleware import PAGE_POLICY
 from weft.server.wire import JsonAnswer
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["pages"], responses=ERRORS)
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }

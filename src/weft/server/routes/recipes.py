@@ -14,8 +14,6 @@ from weft.server.dependencies import ERRORS, Asking, answer_of, answered, body_o
 from weft.server.wire import JsonAnswer, answer_error, error_body, read_object
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["recipes"], responses=ERRORS)
 
 _KALA: dict[str, Any] = {

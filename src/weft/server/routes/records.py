@@ -14,8 +14,6 @@ from weft.server.wire import JsonAnswer, read_object
 from weft.tree.json import JsonObject
 from weft.tree.record import RecordDraft, draft_from_wire, record_to_wire
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api/records", tags=["records"], responses=ERRORS)
 
 _RECORD: dict[str, Any] = {

@@ -12,8 +12,6 @@ from weft.server.wire import JsonAnswer, read_object
 from weft.tree.content import Content, can_be_kept, content_from_wire
 from weft.tree.json import JsonObject, JsonValue
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api/trees", tags=["trees"], responses=ERRORS)
 
 _TEXT = {"type": "string"}

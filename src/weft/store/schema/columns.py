@@ -2,8 +2,6 @@
 
 from sqlalchemy import LargeBinary, MetaData, String, Text
 
-__all__ = ["LOCAL_ID", "SHA256", "ULID", "metadata"]
-
 metadata = MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",

@@ -17,17 +17,6 @@ from sqlalchemy import (
 
 from weft.store.schema.columns import SHA256, ULID, metadata
 
-__all__ = [
-    "attempts",
-    "bodies",
-    "envelopes",
-    "manifests",
-    "node_responses",
-    "requests",
-    "responses",
-    "timestamps",
-]
-
 bodies = Table(
     "bodies",
     metadata,

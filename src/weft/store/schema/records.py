@@ -8,8 +8,6 @@ from sqlalchemy import BigInteger, Column, Float, Index, Integer, SmallInteger, 
 
 from weft.store.schema.columns import LOCAL_ID, ULID, metadata
 
-__all__ = ["PLACE", "group_index", "records"]
-
 PLACE = ("user", "project", "session", "topic", "stream")
 """Whose a record is, and of which stream."""
 

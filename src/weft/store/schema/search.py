@@ -4,8 +4,6 @@ from sqlalchemy import BigInteger, CheckConstraint, Column, Integer, MetaData, S
 
 from weft.store.schema.columns import metadata
 
-__all__ = ["derived", "search_positions", "search_state", "search_versions"]
-
 derived = MetaData(naming_convention=metadata.naming_convention)
 """Tables made from the others, behind the back of operations: no part of what a grove holds.
 

@@ -19,34 +19,6 @@ from sqlalchemy import (
 
 from weft.store.schema.columns import LOCAL_ID, SHA256, ULID, metadata
 
-__all__ = [
-    "agents",
-    "attachments",
-    "buffers",
-    "cursors",
-    "documents",
-    "event_numbers",
-    "events",
-    "groups",
-    "grove",
-    "links",
-    "memberships",
-    "memory",
-    "nodes",
-    "project_revisions",
-    "projects",
-    "revisions",
-    "selections",
-    "sources",
-    "tags",
-    "texts",
-    "tokens",
-    "trees",
-    "typings",
-    "users",
-    "vaults",
-]
-
 event_numbers = Sequence("event_numbers", metadata=metadata)
 """Numbers events across trees where the database has sequences; elsewhere the one writer counts."""
 

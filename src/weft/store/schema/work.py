@@ -17,8 +17,6 @@ from sqlalchemy import (
 
 from weft.store.schema.columns import SHA256, ULID, metadata
 
-__all__ = ["calls", "followers", "idempotency", "jobs", "leases", "pieces", "runs", "spending"]
-
 leases = Table(
     "leases",
     metadata,

@@ -15,7 +15,7 @@ from weft.commands.formatter import write_command
 from weft.commands.lexer import CURSOR
 from weft.commands.parse import cross_tree
 from weft.commands.reply import called, document_outside, missing_node
-from weft.context.agent_view.node_headings import NodeFacts, heading
+from weft.context.agent_view.node_headings import HeadingFacts, heading
 from weft.errors import (
     CrossTreeError,
     InvalidInputError,
@@ -37,21 +37,10 @@ from weft.tree.node import Node
 from weft.tree.reference import Target, TargetKind
 
 if TYPE_CHECKING:
-    from weft.runtime.collaboration.commands.session import Session
+    from weft.runtime.collaboration.commands.session import CommandSession
     from weft.runtime.operations.executor import Operation
     from weft.tree.document import Document
     from weft.tree.tree import Tree
-
-__all__ = [
-    "INSTEAD",
-    "CommandContext",
-    "CommandOutcome",
-    "names_of",
-    "reached_tree",
-    "tree_named",
-    "unchanged",
-    "with_agent_hint",
-]
 
 R = TypeVar("R")
 
@@ -79,7 +68,7 @@ def unchanged(*facts: str) -> CommandOutcome:
 class CommandContext:
     """One command on the way."""
 
-    session: "Session"
+    session: "CommandSession"
     command: Command
     tree: str
     """The id of the tree that it is about: the session's, or another that it names."""
@@ -136,10 +125,10 @@ class CommandContext:
         """The local id of a node that is known to be there."""
         return self.see.row(self.tree, ulid).local_id
 
-    def facts(self, nodes: "list[Node]") -> Mapping[str, NodeFacts]:
+    def facts(self, nodes: "list[Node]") -> Mapping[str, HeadingFacts]:
         return self.see.facts(self.tree, [node.id for node in nodes])
 
-    def heading(self, node: Node, facts: Mapping[str, NodeFacts]) -> str:
+    def heading(self, node: Node, facts: Mapping[str, HeadingFacts]) -> str:
         """The node's heading, and what else there is to know before one writes there."""
         marks = [
             word
@@ -189,12 +178,20 @@ class CommandContext:
             raise not_crossing("stay in this tree, or ask the human to let you leave it")
 
 
-_OWN = (v.Pin, v.Recall, v.Drop, v.Memory, v.Think, v.Help, v.ViewResult)
+_OWN = (
+    v.PinCommand,
+    v.RecallCommand,
+    v.DropCommand,
+    v.MemoryCommand,
+    v.ThinkCommand,
+    v.HelpCommand,
+    v.ViewResultCommand,
+)
 _LISTED = 22
-_GROVE_WIDE = (v.Search, v.Read, v.Write, v.Pin, v.Attach)
+_GROVE_WIDE = (v.SearchCommand, v.ReadCommand, v.WriteCommand, v.PinCommand, v.AttachCommand)
 
 
-def reached_tree(session: "Session", command: v.Command) -> str:
+def reached_tree(session: "CommandSession", command: v.Command) -> str:
     """The id of the tree that a command is about."""
     if not command.crosses or (command.tree is not None and session.is_here(command.tree)):
         return session.tree_id
@@ -212,7 +209,7 @@ def reached_tree(session: "Session", command: v.Command) -> str:
     return session.tree_id if command.tree is None else tree_named(session, command.tree).id
 
 
-def tree_named(session: "Session", reference: str) -> "Tree":
+def tree_named(session: "CommandSession", reference: str) -> "Tree":
     """Any tree; where there is none of that name, who may leave theirs is told which there are."""
     try:
         return session.read.tree(reference)

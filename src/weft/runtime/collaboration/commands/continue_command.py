@@ -10,12 +10,10 @@ from weft.runtime.generation.agent_choice import model_agent
 from weft.runtime.generation.options import GenerationOptions
 from weft.tree.agent import Agent, AgentType
 
-__all__ = ["run_continue"]
-
 _NO_AGENT = "ask the human to add one, or to generate"
 
 
-def run_continue(context: CommandContext, action: v.Continue) -> CommandOutcome:
+def run_continue(context: CommandContext, action: v.ContinueCommand) -> CommandOutcome:
     """Wait for the continuations; what had come of one that failed is kept as interrupted."""
     start = context.row(action.start)
     subject = _subject(context, action.agent)

@@ -11,51 +11,62 @@ from weft.runtime.collaboration.commands.node_commands import run_node_command
 from weft.runtime.collaboration.commands.queries import run_query
 from weft.runtime.collaboration.commands.reference_commands import run_reference_command
 
-__all__ = ["dispatch"]
-
 
 def dispatch(context: CommandContext) -> CommandOutcome:
     """Do what a command asks for, or raise and change nothing."""
     match context.command.action:
         case (
-            v.View()
-            | v.ViewBranch()
-            | v.ViewResult()
-            | v.List()
-            | v.Tree()
-            | v.Switch()
-            | v.Search()
-            | v.Help()
+            v.ViewCommand()
+            | v.ViewBranchCommand()
+            | v.ViewResultCommand()
+            | v.ListCommand()
+            | v.TreeCommand()
+            | v.SwitchCommand()
+            | v.SearchCommand()
+            | v.HelpCommand()
         ) as action:
             return run_query(context, action)
-        case (v.Think() | v.Pin() | v.Stash() | v.Recall() | v.Drop() | v.Memory()) as action:
+        case (
+            v.ThinkCommand()
+            | v.PinCommand()
+            | v.StashCommand()
+            | v.RecallCommand()
+            | v.DropCommand()
+            | v.MemoryCommand()
+        ) as action:
             return run_memory_command(context, action)
         case (
-            v.Respond() | v.Annotate() | v.Edit() | v.Merge() | v.Split() | v.Join() | v.Attach()
+            v.RespondCommand()
+            | v.AnnotateCommand()
+            | v.EditCommand()
+            | v.MergeCommand()
+            | v.SplitCommand()
+            | v.JoinCommand()
+            | v.AttachCommand()
         ) as action:
             return run_node_command(context, action)
         case (
-            v.Link()
-            | v.Unlink()
-            | v.Tag()
-            | v.Untag()
-            | v.Bookmark()
-            | v.Unbookmark()
-            | v.Prune()
-            | v.Restore()
-            | v.Exclude()
-            | v.Include()
-            | v.Collapse()
-            | v.Expand()
-            | v.Undo()
-            | v.Redo()
+            v.LinkCommand()
+            | v.UnlinkCommand()
+            | v.TagCommand()
+            | v.UntagCommand()
+            | v.BookmarkCommand()
+            | v.UnbookmarkCommand()
+            | v.PruneCommand()
+            | v.RestoreCommand()
+            | v.ExcludeCommand()
+            | v.IncludeCommand()
+            | v.CollapseCommand()
+            | v.ExpandCommand()
+            | v.UndoCommand()
+            | v.RedoCommand()
         ) as action:
             return run_reference_command(context, action)
-        case v.Continue() as action:
+        case v.ContinueCommand() as action:
             return run_continue(context, action)
-        case v.Read() as action:
+        case v.ReadCommand() as action:
             return read_document(context, action)
-        case v.Write() as action:
+        case v.WriteCommand() as action:
             return write_document(context, action)
         case _:
             assert_never(context.command.action)

@@ -20,17 +20,15 @@ from weft.tree.document import (
 )
 from weft.tree.extract import EXTRACT, extract
 
-__all__ = ["read_document", "write_document"]
 
-
-def read_document(context: CommandContext, action: v.Read) -> CommandOutcome:
+def read_document(context: CommandContext, action: v.ReadCommand) -> CommandOutcome:
     found = context.document(action.document)
     context.session.read_revisions[found.id] = found.revision
     text, part = found.content, ""
     match action.part:
         case v.SummaryOnly():
             text, part = brief_document(context.session, found), "summary"
-        case v.Lines(first, last):
+        case v.LineSpan(first, last):
             text, part = lines_of(text, first, last), f"lines {first}-{last}"
         case v.SectionOf(section):
             where = section_of(text, section)
@@ -44,7 +42,7 @@ def read_document(context: CommandContext, action: v.Read) -> CommandOutcome:
     )
 
 
-def write_document(context: CommandContext, action: v.Write) -> CommandOutcome:
+def write_document(context: CommandContext, action: v.WriteCommand) -> CommandOutcome:
     found, place, text = context.document(action.document), action.place, action.text
     change, revision = partial(_changed, place=place, new=text), None
     if _counts_lines(place):
@@ -59,31 +57,31 @@ def write_document(context: CommandContext, action: v.Write) -> CommandOutcome:
     return CommandOutcome(text=reply.wrote(saved.title, _DONE[type(place)], saved.revision))
 
 
-_DONE = {v.Append: "appended", v.At: "inserted", v.Replace: "replaced"}
+_DONE = {v.AtEnd: "appended", v.At: "inserted", v.Replace: "replaced"}
 
 
-def _counts_lines(place: v.Append | v.At | v.Replace) -> bool:
+def _counts_lines(place: v.AtEnd | v.At | v.Replace) -> bool:
     match place:
         case v.At(where):
             return isinstance(where, int)
         case v.Replace(what):
-            return isinstance(what, v.Lines)
-        case v.Append():
+            return isinstance(what, v.LineSpan)
+        case v.AtEnd():
             return False
         case _:
             assert_never(place)
 
 
-def _changed(text: str, *, place: v.Append | v.At | v.Replace, new: str) -> str:
+def _changed(text: str, *, place: v.AtEnd | v.At | v.Replace, new: str) -> str:
     match place:
-        case v.Append():
+        case v.AtEnd():
             return with_appended(text, new)
         case v.At(where):
             if isinstance(where, int):
                 return with_inserted(text, where, new)
             return with_section_appended(text, where, new)
         case v.Replace(what):
-            if isinstance(what, v.Lines):
+            if isinstance(what, v.LineSpan):
                 return with_lines(text, what.first, what.last, new)
             return with_section(text, what, new)
         case _:

@@ -25,9 +25,9 @@ from weft.tree.document import section_of
 from weft.tree.document import slug as slug_of
 from weft.tree.json import JsonObject
 
-__all__ = ["run_memory_command"]
-
-Remembering: TypeAlias = v.Think | v.Pin | v.Stash | v.Recall | v.Drop | v.Memory
+Remembering: TypeAlias = (
+    v.ThinkCommand | v.PinCommand | v.StashCommand | v.RecallCommand | v.DropCommand | v.MemoryCommand
+)
 _LONGEST_RANGE = 2_000
 """Nodes that one stash may sum up."""
 
@@ -36,12 +36,12 @@ def run_memory_command(context: CommandContext, action: Remembering) -> CommandO
     # One's memory is of the tree one works in, wherever a text comes from.
     tree = context.session.tree_id
     match action:
-        case v.Think(text):
+        case v.ThinkCommand(text):
             if not text.strip():
                 return unchanged("there was no thought")
             context.caller.perform(KeepThought(tree=tree, text=text.strip()))
             return CommandOutcome(text=reply.done("thought"))
-        case v.Pin(target):
+        case v.PinCommand(target):
             label, body, shown = _pinned(context, target)
             _, is_new = context.perform(KeepPin(tree=tree, label=label, body=body))
             return (
@@ -49,16 +49,16 @@ def run_memory_command(context: CommandContext, action: Remembering) -> CommandO
                 if is_new
                 else unchanged(f"{shown} is pinned already")
             )
-        case v.Stash(label, what):
+        case v.StashCommand(label, what):
             text, source = _stashed(context, what)
             context.caller.perform(KeepStash(tree=tree, label=label, text=text, source=source))
             return CommandOutcome(text=reply.stashed(label, DEFAULT.of_text(text)))
-        case v.Recall(label):
+        case v.RecallCommand(label):
             context.caller.perform(RecallStash(tree=tree, label=label, turn=context.session.turn))
             return CommandOutcome(text=reply.recalled(label))
-        case v.Drop(target):
+        case v.DropCommand(target):
             return _drop(context, tree, target)
-        case v.Memory(view):
+        case v.MemoryCommand(view):
             showing = Showing(inline=inline_tokens(context.session.agent))
             return CommandOutcome(text=memory_view(context.session.memory(), view, context.now, showing))
         case _:

@@ -13,35 +13,41 @@ from weft.runtime.operations.nodes import Annotate, Append, Merge
 from weft.tree.edge import Source, SourceRole
 from weft.tree.node import Node
 
-__all__ = ["run_node_command"]
-
-Making: TypeAlias = v.Respond | v.Annotate | v.Edit | v.Merge | v.Split | v.Join | v.Attach
+Making: TypeAlias = (
+    v.RespondCommand
+    | v.AnnotateCommand
+    | v.EditCommand
+    | v.MergeCommand
+    | v.SplitCommand
+    | v.JoinCommand
+    | v.AttachCommand
+)
 
 
 def run_node_command(context: CommandContext, action: Making) -> CommandOutcome:
     tree = context.tree
     match action:
-        case v.Respond():
+        case v.RespondCommand():
             return _respond(context, action)
-        case v.Annotate(reference, text):
+        case v.AnnotateCommand(reference, text):
             on = context.row(reference)
             made = context.caller.perform(Annotate(tree=tree, node=on.ulid, content=text))
             return _made(reply.annotated(on.local_id, made.local_id), made)
-        case v.Edit(reference, text):
+        case v.EditCommand(reference, text):
             old = context.row(reference)
             made = context.caller.perform(Edit(tree=tree, node=old.ulid, content=text))
             return _made(reply.edited(made.local_id, old.local_id, context.see.mode(tree)), made)
-        case v.Merge(references, text):
+        case v.MergeCommand(references, text):
             rows = [context.row(each) for each in references]
             made = context.caller.perform(Merge(tree=tree, nodes=[row.ulid for row in rows], content=text))
             return _made(reply.merged(made.local_id, [row.local_id for row in rows]), made)
-        case v.Split(reference, at):
+        case v.SplitCommand(reference, at):
             old = context.row(reference)
             first, second = context.caller.perform(Split(tree=tree, node=old.ulid, at=at))
             return _made(reply.split(old.local_id, first.local_id, second.local_id), first, second)
-        case v.Join(reference):
+        case v.JoinCommand(reference):
             return _join(context, reference)
-        case v.Attach(reference, item):
+        case v.AttachCommand(reference, item):
             return _attach(context, reference, item)
         case _:
             assert_never(action)
@@ -51,7 +57,7 @@ def _made(text: str, *nodes: Node) -> CommandOutcome:
     return CommandOutcome(text=text, nodes=tuple(node.local_id for node in nodes))
 
 
-def _respond(context: CommandContext, action: v.Respond) -> CommandOutcome:
+def _respond(context: CommandContext, action: v.RespondCommand) -> CommandOutcome:
     to = context.row(action.node)
     sources = [
         *(Source(context.row(each).ulid, SourceRole.CONTEXT) for each in action.context),

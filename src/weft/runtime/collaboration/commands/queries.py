@@ -9,7 +9,7 @@ from weft.commands import actions as v
 from weft.commands import reply
 from weft.commands.help import help_on, help_text
 from weft.commands.reply import Shown, branch_as_nodes, branch_as_prose, tree_drawn, viewed
-from weft.context.agent_view.node_headings import NodeFacts, escape_look_alikes
+from weft.context.agent_view.node_headings import HeadingFacts, escape_look_alikes
 from weft.context.agent_view.prose import marked_prose
 from weft.errors import LimitExceededError, NotFoundError, WeftError
 from weft.runtime.collaboration.commands.context import CommandContext, CommandOutcome, names_of
@@ -31,11 +31,18 @@ from weft.tree.reference import Target, TargetKind
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.runtime.collaboration.commands.session import Session
+    from weft.runtime.collaboration.commands.session import CommandSession
 
-__all__ = ["DEEPEST", "brief_document", "brief_node", "in_brief", "no_result", "run_query", "summed_up"]
-
-Looking: TypeAlias = v.View | v.ViewBranch | v.ViewResult | v.List | v.Tree | v.Switch | v.Search | v.Help
+Looking: TypeAlias = (
+    v.ViewCommand
+    | v.ViewBranchCommand
+    | v.ViewResultCommand
+    | v.ListCommand
+    | v.TreeCommand
+    | v.SwitchCommand
+    | v.SearchCommand
+    | v.HelpCommand
+)
 _MOST_NODES = 200
 """Of a branch, the last."""
 _MOST_ROWS = 100
@@ -48,21 +55,21 @@ _EXCERPT = 80
 
 def run_query(context: CommandContext, action: Looking) -> CommandOutcome:
     match action:
-        case v.View():
+        case v.ViewCommand():
             return _view(context, action)
-        case v.ViewBranch():
+        case v.ViewBranchCommand():
             return _branch(context, action)
-        case v.ViewResult(number):
+        case v.ViewResultCommand(number):
             return _result(context, number)
-        case v.List():
+        case v.ListCommand():
             return _list(context, action)
-        case v.Tree():
+        case v.TreeCommand():
             return _draw(context, action)
-        case v.Switch(to):
+        case v.SwitchCommand(to):
             return _switch(context, to)
-        case v.Search(query):
+        case v.SearchCommand(query):
             return _search(context, query)
-        case v.Help(name):
+        case v.HelpCommand(name):
             mine, crossing = context.session.permissions, context.session.crossing
             on = None if name is None else help_on(name, mine, crossing=crossing)
             return CommandOutcome(text=on or help_text(mine, crossing=crossing))
@@ -75,7 +82,7 @@ def summed_up(nodes: Iterable[Node]) -> str:
     return "\n".join(f"[{node.local_id}] {in_brief(node)[0].removeprefix(EXTRACT)}" for node in nodes)
 
 
-def _view(context: CommandContext, action: v.View) -> CommandOutcome:
+def _view(context: CommandContext, action: v.ViewCommand) -> CommandOutcome:
     node = context.node(action.node)
     notes, count = [], 0
     if action.annotations:
@@ -90,14 +97,14 @@ def _view(context: CommandContext, action: v.View) -> CommandOutcome:
     return CommandOutcome(text=answer, brief=in_brief(node)[0].removeprefix(EXTRACT))
 
 
-def _shown(context: CommandContext, node: Node, facts: Mapping[str, NodeFacts]) -> Shown:
+def _shown(context: CommandContext, node: Node, facts: Mapping[str, HeadingFacts]) -> Shown:
     return Shown(context.heading(node, facts), escape_look_alikes(words_of(node.content)))
 
 
-def _branch(context: CommandContext, action: v.ViewBranch) -> CommandOutcome:
+def _branch(context: CommandContext, action: v.ViewBranchCommand) -> CommandOutcome:
     end = context.row(action.node)
     nodes = list(context.read.path(context.tree, end.ulid, tail=_MOST_NODES))
-    if action.shape is v.Shape.NODES:
+    if action.shape is v.BranchShape.NODES:
         facts = context.facts(nodes)
         text = branch_as_nodes([_shown(context, each, facts) for each in nodes])
     else:
@@ -131,17 +138,17 @@ def _result(context: CommandContext, number: int) -> CommandOutcome:
     return CommandOutcome(text="\n".join([reply.done(f"result:{number}", "refused"), *lines]))
 
 
-def _list(context: CommandContext, action: v.List) -> CommandOutcome:
+def _list(context: CommandContext, action: v.ListCommand) -> CommandOutcome:
     row, what = context.row(action.node), action.what
     match what:
-        case v.Listing.LINKS:
+        case v.ListingKind.LINKS:
             rows = _links(context, row.ulid)
             count = len(rows)
-        case v.Listing.CONTINUATIONS | v.Listing.ANNOTATIONS:
-            notes = what is v.Listing.ANNOTATIONS
+        case v.ListingKind.CONTINUATIONS | v.ListingKind.ANNOTATIONS:
+            notes = what is v.ListingKind.ANNOTATIONS
             nodes, count = context.see.hanging(context.tree, row.ulid, annotations=notes, limit=_MOST_ROWS)
             rows = _nodes(context, nodes)
-        case v.Listing.VERSIONS:
+        case v.ListingKind.VERSIONS:
             nodes = context.see.lineage(context.tree, row.ulid)
             rows, count = _nodes(context, nodes[:_MOST_ROWS]), len(nodes)
         case _:
@@ -169,7 +176,7 @@ def _links(context: CommandContext, node: str) -> list[str]:
     ]
 
 
-def _draw(context: CommandContext, action: v.Tree) -> CommandOutcome:
+def _draw(context: CommandContext, action: v.TreeCommand) -> CommandOutcome:
     if not 0 <= action.depth <= DEEPEST:
         raise LimitExceededError(f"max depth of a drawing is {DEEPEST}", hint=f"use depth:{DEEPEST} or less")
     start = None if action.start is None else context.row(action.start).ulid
@@ -177,8 +184,8 @@ def _draw(context: CommandContext, action: v.Tree) -> CommandOutcome:
     return CommandOutcome(text=tree_drawn(drawn.rows, drawn.depth))
 
 
-def _switch(context: CommandContext, to: str | v.Direction) -> CommandOutcome:
-    where = Direction(to.value) if isinstance(to, v.Direction) else context.row(to).ulid
+def _switch(context: CommandContext, to: str | v.SwitchDirection) -> CommandOutcome:
+    where = Direction(to.value) if isinstance(to, v.SwitchDirection) else context.row(to).ulid
     at = context.see.row(context.tree, context.caller.perform(Switch(tree=context.tree, to=where)))
     return CommandOutcome(text=reply.switched(at.local_id, at.depth))
 
@@ -227,7 +234,7 @@ def in_brief(node: Node) -> tuple[str, bool]:
     return node.summary or first, True
 
 
-def brief_node(session: "Session", node: Node) -> tuple[str, bool]:
+def brief_node(session: "CommandSession", node: Node) -> tuple[str, bool]:
     """The same; a summary that is missing is made."""
     said, is_short = in_brief(node)
     if not is_short or node.summary is not None:
@@ -235,14 +242,14 @@ def brief_node(session: "Session", node: Node) -> tuple[str, bool]:
     return _made(session, lambda making: making.node(node.tree_id, node.id)) or said, True
 
 
-def brief_document(session: "Session", document: Document) -> str:
+def brief_document(session: "CommandSession", document: Document) -> str:
     """A document's summary, which is made if it is missing."""
     if document.summary is not None:
         return document.summary
     return _made(session, lambda making: making.document(document.id)) or extract(document.content)
 
 
-def _made(session: "Session", make: Callable[[Summariser], str]) -> str | None:
+def _made(session: "CommandSession", make: Callable[[Summariser], str]) -> str | None:
     """As it would be made in the background, for the grove's owner; None where summaries are off, or it fails.
 
     For models, whose room is small. A person who looks does not wait for one: the first sentence tells.

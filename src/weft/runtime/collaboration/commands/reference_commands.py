@@ -20,31 +20,45 @@ from weft.tree.event_kinds import EventKind
 from weft.tree.history import HistoryStep
 from weft.tree.reference import TargetKind
 
-__all__ = ["joined_with", "last_step", "run_reference_command"]
-
 _MOST_NAMED = 10
-Referring: TypeAlias = v.Link | v.Unlink | v.Tag | v.Untag
-Metadata: TypeAlias = v.Bookmark | v.Unbookmark | v.Prune | v.Restore | v.Exclude | v.Include
-Marking: TypeAlias = Referring | Metadata | v.Collapse | v.Expand | v.Undo | v.Redo
+Referring: TypeAlias = v.LinkCommand | v.UnlinkCommand | v.TagCommand | v.UntagCommand
+Metadata: TypeAlias = (
+    v.BookmarkCommand
+    | v.UnbookmarkCommand
+    | v.PruneCommand
+    | v.RestoreCommand
+    | v.ExcludeCommand
+    | v.IncludeCommand
+)
+Marking: TypeAlias = (
+    Referring | Metadata | v.CollapseCommand | v.ExpandCommand | v.UndoCommand | v.RedoCommand
+)
 
 
 def run_reference_command(context: CommandContext, action: Marking) -> CommandOutcome:
     match action:
-        case v.Link() | v.Unlink() | v.Tag() | v.Untag():
+        case v.LinkCommand() | v.UnlinkCommand() | v.TagCommand() | v.UntagCommand():
             return _refer(context, action)
-        case v.Bookmark() | v.Unbookmark() | v.Prune() | v.Restore() | v.Exclude() | v.Include():
+        case (
+            v.BookmarkCommand()
+            | v.UnbookmarkCommand()
+            | v.PruneCommand()
+            | v.RestoreCommand()
+            | v.ExcludeCommand()
+            | v.IncludeCommand()
+        ):
             return _mark(context, action)
-        case v.Collapse():
+        case v.CollapseCommand():
             return _collapse(context, action)
-        case v.Expand(name):
+        case v.ExpandCommand(name):
             return _expand(context, name)
-        case v.Undo():
+        case v.UndoCommand():
             return CommandOutcome(
                 text=reply.undone(
                     _told(context, context.caller.perform(Undo(tree=last_step(context, "undo"))))
                 )
             )
-        case v.Redo():
+        case v.RedoCommand():
             return CommandOutcome(
                 text=reply.redone(
                     _told(context, context.caller.perform(Redo(tree=last_step(context, "redo"))))
@@ -58,24 +72,24 @@ def _refer(context: CommandContext, action: Referring) -> CommandOutcome:
     row = context.row(action.node)
     here = TargetRef(TargetKind.NODE, row.ulid, context.tree)
     match action:
-        case v.Link(_, to, note):
+        case v.LinkCommand(_, to, note):
             target, shown, is_here = _target(context, to)
             if not is_here:
                 # Naming it says that the tree is left. Were everybody allowed to, nothing would be out of reach.
                 context.require_crossing()
             context.caller.perform(LinkTogether(one=here, other=target, note=note))
             return CommandOutcome(text=reply.linked(row.local_id, shown, note))
-        case v.Unlink(_, to):
+        case v.UnlinkCommand(_, to):
             target, shown, _ = _target(context, to)
             context.caller.perform(Unlink(one=here, other=target))
             return CommandOutcome(text=reply.unlinked(row.local_id, shown))
-        case v.Tag(_, name):
+        case v.TagCommand(_, name):
             _, is_new = context.perform(TagTarget(target=here, label=name))
             told = reply.tagged(row.local_id, name)
             return (
                 CommandOutcome(text=told) if is_new else unchanged(f"[{row.local_id}] has this tag already")
             )
-        case v.Untag(_, name):
+        case v.UntagCommand(_, name):
             context.caller.perform(Untag(target=here, label=name))
             return CommandOutcome(text=reply.untagged(row.local_id, name))
         case _:
@@ -105,24 +119,24 @@ def _mark(context: CommandContext, action: Metadata) -> CommandOutcome:
     row, tree = context.row(action.node), context.tree
     name, node = row.local_id, row.ulid
     match action:
-        case v.Bookmark(_, label):
+        case v.BookmarkCommand(_, label):
             _, is_new = context.perform(Bookmark(tree=tree, node=node, label=label))
             told, already = reply.bookmarked(name, label), "is bookmarked so already"
-        case v.Unbookmark():
+        case v.UnbookmarkCommand():
             _, is_new = context.perform(Unbookmark(tree=tree, node=node))
             told, already = reply.unbookmarked(name), "has no bookmark"
-        case v.Prune():
+        case v.PruneCommand():
             return CommandOutcome(
                 text=reply.pruned(name, context.caller.perform(Prune(tree=tree, node=node)))
             )
-        case v.Restore():
+        case v.RestoreCommand():
             return CommandOutcome(
                 text=reply.restored(name, context.caller.perform(Restore(tree=tree, node=node)))
             )
-        case v.Exclude():
+        case v.ExcludeCommand():
             _, is_new = context.perform(Exclude(tree=tree, node=node))
             told, already = reply.excluded(name), "is excluded already"
-        case v.Include():
+        case v.IncludeCommand():
             _, is_new = context.perform(Include(tree=tree, node=node))
             told, already = reply.included(name), "is not excluded"
         case _:
@@ -130,7 +144,7 @@ def _mark(context: CommandContext, action: Metadata) -> CommandOutcome:
     return CommandOutcome(text=told) if is_new else unchanged(f"[{name}] {already}")
 
 
-def _collapse(context: CommandContext, action: v.Collapse) -> CommandOutcome:
+def _collapse(context: CommandContext, action: v.CollapseCommand) -> CommandOutcome:
     first, last = context.row(action.first), context.row(action.last)
     made = context.caller.perform(
         Collapse(

@@ -13,17 +13,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from weft.commands.actions import Action as Asked
-from weft.commands.actions import Command, ViewResult
+from weft.commands.actions import Command, ViewResultCommand
 from weft.commands.catalog import CATALOG
 from weft.commands.formatter import describe, write_command
 from weft.commands.hints import NotRun
 from weft.commands.parse import check_limits, parse_found
 from weft.commands.reply import Result, failed, one_line, shortened
-from weft.commands.scanner import ARROW, Found, arrow_lines, scan
+from weft.commands.scanner import ARROW, ScannedCommand, arrow_lines, scan
 from weft.context.agent_view.action_trace import Action
-from weft.context.agent_view.loom_block import Place
-from weft.context.agent_view.memory_block import Memory
-from weft.context.agent_view.node_headings import NodeFacts
+from weft.context.agent_view.loom_block import LoomPlace
+from weft.context.agent_view.memory_block import MemoryContents
+from weft.context.agent_view.node_headings import HeadingFacts
 from weft.context.tokens import DEFAULT
 from weft.errors import (
     ContextLimitError,
@@ -41,7 +41,13 @@ from weft.runtime.collaboration.commands.context import (
     with_agent_hint,
 )
 from weft.runtime.collaboration.commands.dispatch import dispatch
-from weft.runtime.contexts.agent_memory import AgentMemory, BegunRun, CommandResult, begin_run, note_actions
+from weft.runtime.contexts.agent_memory import (
+    AgentMemory,
+    BegunRun,
+    CommandResult,
+    begin_run,
+    note_actions,
+)
 from weft.runtime.contexts.linked_documents import may_cross
 from weft.runtime.contexts.loom_view import LoomView, inline_tokens
 from weft.runtime.operations.agent_memory import KeepThought
@@ -61,15 +67,13 @@ if TYPE_CHECKING:
     from weft.runtime.generation.service import Generations, Stream
     from weft.runtime.generation.stream import GenerationEvent
 
-__all__ = ["CommandResults", "Session", "read_commands", "run_commands", "session_for"]
-
 _EFFECTS = frozenset({Permission.LOOM_WRITE, Permission.LOOM_GENERATE, Permission.DOC_WRITE})
 """What a command needs that changes something for others."""
 _SHORT = 1_200
 """Characters of a long result that are shown at once."""
 
 
-class Session:
+class CommandSession:
     """One agent at work in one tree, for one run.
 
     It acts with the intersection of its own rights, those of `caller`, and
@@ -150,14 +154,14 @@ class Session:
             self._known = begin_run(self.executor, self._place, self.run_id)
         return self._known
 
-    def run(self, found: Sequence[Found], *, turn: int) -> list[Result]:
+    def run(self, found: Sequence[ScannedCommand], *, turn: int) -> list[Result]:
         """Carry out a batch, in order; a failure does not stop the rest.
 
         Only what a scanner found in words that the agent said in this run is to be given here.
         """
         return list(self.steps(found, turn=turn))
 
-    def steps(self, found: Iterable[Found], *, turn: int) -> Iterator[Result]:
+    def steps(self, found: Iterable[ScannedCommand], *, turn: int) -> Iterator[Result]:
         """The same one by one: each is carried out when the one before it has been taken."""
         for each in found:
             if self._stopped:
@@ -168,7 +172,7 @@ class Session:
         """Carry out a command given as a value, not as a line."""
         return self._carry_out(write_command(command), command, turn)
 
-    def think(self, found: Iterable[Found]) -> None:
+    def think(self, found: Iterable[ScannedCommand]) -> None:
         """Keep thoughts. They are private: no other agent's context has them."""
         for each in found:
             if each.think and each.text.strip():
@@ -189,7 +193,7 @@ class Session:
 
         return Generations(self.caller, lambda node: node)
 
-    def memory(self) -> Memory:
+    def memory(self) -> MemoryContents:
         """The memory block of the agent's next turn."""
         return self._remembered.memory(self.tree_id, turn=self.turn, crossing=self.crossing)
 
@@ -197,11 +201,11 @@ class Session:
         """The agent's last thoughts in this tree, oldest first."""
         return self._remembered.thoughts(self.tree_id, limit)
 
-    def facts(self, node_ids: Iterable[str]) -> dict[str, NodeFacts]:
+    def facts(self, node_ids: Iterable[str]) -> dict[str, HeadingFacts]:
         """What headings tell, by id; a few queries for a tree of any size."""
         return self.see.facts(self.tree_id, node_ids)
 
-    def place(self) -> Place:
+    def place(self) -> LoomPlace:
         """The tree, the agent's cursor in it, and who else is active."""
         return self.see.place(self.tree_id, self.executor.clock())
 
@@ -236,7 +240,7 @@ class Session:
         for line, source in arrow_lines(text, own=self.agent.name):
             self._shown.setdefault(line, source)
 
-    def _refuse_echo(self, found: Found, command: Command) -> None:
+    def _refuse_echo(self, found: ScannedCommand, command: Command) -> None:
         source = self._shown.get("".join(found.text.split()))
         if source is not None and CATALOG[command.name].permission in _EFFECTS:
             raise PermissionDeniedError(
@@ -244,7 +248,7 @@ class Session:
                 hint="say it in other words if you mean it: please …, or an option more",
             )
 
-    def _answer(self, found: Found, turn: int) -> Result:
+    def _answer(self, found: ScannedCommand, turn: int) -> Result:
         try:
             command = _read(found)
             self._refuse_echo(found, command)
@@ -291,7 +295,7 @@ class Session:
         if result.ok and self.agent.type is AgentType.MODEL and not text.startswith("help"):
             self.note_shown(answer)
         self._trace(None if command is None else command.action, outcome.detail, result)
-        again = command is not None and isinstance(command.action, ViewResult)
+        again = command is not None and isinstance(command.action, ViewResultCommand)
         if again:
             return result
         return shortened(result, partial(_in_short, brief=outcome.brief), inline=inline_tokens(self.agent))
@@ -324,7 +328,7 @@ class Session:
         return Result(number=number, command=kept.command, text=kept.text, ok=True, turn=0, tokens=tokens)
 
 
-def _read(found: Found) -> Command:
+def _read(found: ScannedCommand) -> Command:
     command = parse_found(found)
     if not found.closed and not found.think:
         raise InvalidSyntaxError("a string is never closed", hint='close it with "; nothing was done')
@@ -380,16 +384,16 @@ def run_commands(caller: Caller, tree: str, text: str, agent: str | None = None)
     return CommandResults(session.results)
 
 
-def session_for(caller: Caller, tree: str, agent: str | None = None) -> Session:
+def session_for(caller: Caller, tree: str, agent: str | None = None) -> CommandSession:
     """A run of its own."""
     executor = caller.executor
     with executor.store.read() as session:
         key = caller.actor.agent if agent is None else find_agent(session, agent)
         value = agent_value(agent_row(session, key))
-    return Session(caller, tree, value, run=new_ulid(executor.clock(), executor.entropy))
+    return CommandSession(caller, tree, value, run=new_ulid(executor.clock(), executor.entropy))
 
 
-def read_commands(text: str) -> tuple[Found, ...]:
+def read_commands(text: str) -> tuple[ScannedCommand, ...]:
     """The commands of a text that holds nothing else; without any arrow it is one command.
 
     With prose in it nothing is done: more would be expected than is done.
