@@ -22,8 +22,8 @@ from weft.runtime.contexts.assembler import Contexts, options_from
 from weft.runtime.contexts.collapsed_path import TreeGroups
 from weft.runtime.contexts.layers import Layers
 from weft.runtime.contexts.options import LayerWishes, layer_options_from
-from weft.runtime.operations.collapsed_groups import StoredGroups
 from weft.runtime.operations.executor import Caller
+from weft.runtime.records.group_index import StoredGroups
 from weft.runtime.records.streams import require_records
 from weft.runtime.views.reader import Reader
 from weft.store.base import Snapshot
@@ -261,7 +261,7 @@ class Recipes:
             body = {"presetId": body}
         if not isinstance(body, Mapping):
             raise InvalidInputError("a recipe is an object, or the name of a built-in one")
-        kala = {"kind": "TreePath", "treeId": tree_id, "nodeId": node.id, **wishes}
+        kala = {"kind": "Path", "treeId": tree_id, "nodeId": node.id, **wishes}
         return self.run({**body, "kala": kala}, user=user)
 
 
