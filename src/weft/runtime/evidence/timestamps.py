@@ -6,7 +6,7 @@ Pending timestamps are rows of the database, so that a restart loses none.
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import orjson
 from sqlalchemy import func, select, update
@@ -53,12 +53,9 @@ def authorities_of(session: Session) -> list[Authority]:
     return [Authority(each["url"], each["certificates"]) for each in preferences.get(_PREFERENCE, ())]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetAuthorities(Editing):
+class SetAuthorities(Editing, verb="choose timestamp authorities", access=MemberRole.OWNER):
     """Choose the timestamp authorities, all of them at once."""
 
-    verb: ClassVar[str] = "choose timestamp authorities"
-    access: ClassVar[MemberRole] = MemberRole.OWNER
     authorities: Sequence[Authority]
 
     def apply(self, scope: Scope) -> None:
@@ -78,14 +75,12 @@ class SetAuthorities(Editing):
         scope.record(None, "prefer", {"authorities": len(listed)}, {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestTimestamp(Editing):
+class RequestTimestamp(Editing, verb="timestamp"):
     """Ask for a node's hash, or (without a node) the heads of all chains, to be certified.
 
     Writes one pending row for each authority; the background asks the authorities.
     """
 
-    verb: ClassVar[str] = "timestamp"
     tree: str | None = None
     node: str | None = None
     authorities: Sequence[str] = ()
@@ -142,11 +137,9 @@ class RequestTimestamp(Editing):
         return list(dict.fromkeys(self.authorities)) or known
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Certify(Editing):
+class Certify(Editing, verb="certify"):
     """Store an authority's checked answer."""
 
-    verb: ClassVar[str] = "certify"
     tree: str | None
     stamp: str
     token: TimestampToken

@@ -10,7 +10,7 @@ from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, Request
 from weft.providers.registry import ProviderRegistry
 from weft.runtime.contexts.assembler import Contexts
-from weft.runtime.coordination.processes import this_process
+from weft.runtime.coordination.heartbeat import this_process
 from weft.runtime.generation.agent_choice import choose_agents
 from weft.runtime.generation.assembly import (
     AssembledRequest,

@@ -7,7 +7,7 @@ import orjson
 
 from weft.errors import ConflictError, NotFoundError, WeftError
 from weft.providers.events import Choice
-from weft.runtime.coordination.processes import is_dead_process
+from weft.runtime.coordination.heartbeat import is_dead_process
 from weft.runtime.generation.answer import choices_from, storable, without_commands
 from weft.runtime.generation.finish_call import Continuation, FinishCall
 from weft.runtime.operations.executor import Executor

@@ -4,37 +4,31 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from sqlalchemy import Select, delete, func, or_, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnauthenticatedError
 from weft.ids import is_ulid
 from weft.provenance.fingerprints import (
-    agent_fingerprint,
     role_fingerprint,
     token_fingerprint,
     user_fingerprint,
 )
-from weft.runtime.operations.agents import require_free_name, require_person
-from weft.runtime.operations.executor import Editing, Executor
+from weft.runtime.operations.agents import Managing, add_agent, require_free_name
+from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import ROLE_RANKS, Actor, require_access, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.lookup import find_agent, find_tree
-from weft.store.rows import AGENT_TYPES, permission_bits
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole, Membership, Token, User
-from weft.tree.agent import ALL_PERMISSIONS, AgentType, Configuration, Permission, check_agent
+from weft.tree.agent import AgentType, Configuration, Permission, check_agent
 from weft.tree.content import check_text
 from weft.tree.json_names import from_microseconds, to_microseconds
 
 _users, _tokens, _memberships = schema.users, schema.tokens, schema.memberships
-
-
-class _Letting(Editing):
-    access: ClassVar[MemberRole] = MemberRole.OWNER
 
 
 def find_user(session: Session, reference: str) -> Any:
@@ -72,21 +66,18 @@ def token_value(row: Any, user: str) -> Token:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddUser(_Letting):
+class AddUser(Managing, verb="add a user"):
     """Let somebody in, with a role on the grove; without one, only where a tree gives it.
 
     A user acts through an agent: the one named, or a new human one of the same name.
     """
 
-    verb: ClassVar[str] = "add a user"
     name: str
     role: MemberRole | None = None
     agent: str | None = None
 
     def apply(self, scope: Scope) -> User:
-        require_person(scope)
-        scope.open_grove()
+        self.open_grove(scope)
         transaction = scope.transaction
         name = check_text(self.name, what="name", limit=200).strip()
         if not name or any(character.isspace() and character != " " for character in name):
@@ -110,34 +101,17 @@ class AddUser(_Letting):
     def _new_agent(self, scope: Scope, name: str) -> int:
         check_agent(name, AgentType.HUMAN, None, Configuration())
         require_free_name(scope, name)
-        key = scope.transaction.insert(
-            schema.agents,
-            {
-                "ulid": scope.new_ulid(),
-                "name": name,
-                "type": AGENT_TYPES.index(AgentType.HUMAN),
-                "model_ref": None,
-                "configuration": "{}",
-                "permissions": permission_bits(ALL_PERMISSIONS),
-                "created_at": scope.now,
-                "archived_at": None,
-            },
-        )
-        scope.add_fingerprint(agent_fingerprint(scope.transaction.agent(key)._asdict()))
-        return key
+        return add_agent(scope, name, AgentType.HUMAN).key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveUser(_Letting):
+class ArchiveUser(Managing, verb="archive-user"):
     """Shut somebody out, or let them in again. Their tokens open nothing meanwhile."""
 
-    verb: ClassVar[str] = "archive-user"
     user: str
     restore: bool = False
 
     def apply(self, scope: Scope) -> User:
-        require_person(scope)
-        scope.open_grove()
+        self.open_grove(scope)
         row = find_user(scope.transaction, self.user)
         if (row.archived_at is None) != self.restore:
             moment = None if self.restore else scope.now
@@ -151,18 +125,15 @@ class ArchiveUser(_Letting):
         return user_value(find_user(scope.transaction, row.ulid))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetRole(_Letting):
+class SetRole(Managing, verb="set-role"):
     """Give a user a role on the grove or on one tree; None takes it away."""
 
-    verb: ClassVar[str] = "set-role"
     user: str
     role: MemberRole | None
     tree: str | None = None
 
     def apply(self, scope: Scope) -> None:
-        require_person(scope)
-        scope.open_grove()
+        self.open_grove(scope)
         transaction = scope.transaction
         row = find_user(transaction, self.user)
         tree = GROVE if self.tree is None else find_tree(transaction, self.tree)
@@ -185,14 +156,12 @@ class SetRole(_Letting):
         scope.record(None, self.verb, told, {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddToken(_Letting):
+class AddToken(Managing, verb="add-token"):
     """Keep the hash of a token that lets a user in. Who made the token shows it once, and forgets it.
 
     A service token may act for any user whose id it names.
     """
 
-    verb: ClassVar[str] = "add-token"
     user: str
     digest: bytes
     label: str = ""
@@ -200,8 +169,7 @@ class AddToken(_Letting):
     expires_at: datetime | None = None
 
     def apply(self, scope: Scope) -> Token:
-        require_person(scope)
-        scope.open_grove()
+        self.open_grove(scope)
         user = find_user(scope.transaction, self.user)
         if user.archived_at is not None:
             raise ConflictError(f"user {user.name!r} is archived", hint="restore the user first")
@@ -224,16 +192,13 @@ class AddToken(_Letting):
         return token_value(found, user.ulid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RevokeToken(_Letting):
+class RevokeToken(Managing, verb="revoke-token"):
     """A token lets nobody in any more."""
 
-    verb: ClassVar[str] = "revoke-token"
     token: str
 
     def apply(self, scope: Scope) -> None:
-        require_person(scope)
-        scope.open_grove()
+        self.open_grove(scope)
         ulid = check_text(self.token, what="token", limit=100).strip().upper()
         owned = select(_tokens, _users.c.ulid.label("user_id")).join(_users, _users.c.key == _tokens.c.user)
         row: Any = scope.transaction.execute(owned.where(_tokens.c.ulid == ulid)).one_or_none()

@@ -1,9 +1,8 @@
 """Where an agent stands and which versions it sees, inside an operation."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
-from typing import ClassVar
 
 from sqlalchemy import delete, select
 
@@ -122,13 +121,9 @@ class Direction(StrEnum):
     LEAF = "leaf"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Switch:
+class Switch(Editing, verb="switch", permission=Permission.LOOM_AWARE, access=MemberRole.READER):
     """Move the acting agent's cursor, to a node or one step. Uncommitted text is committed first."""
 
-    verb: ClassVar[str] = "switch"
-    permission: ClassVar[Permission] = Permission.LOOM_AWARE
-    access: ClassVar[MemberRole] = MemberRole.READER
     tree: str
     to: str | Direction
 
@@ -200,11 +195,9 @@ def _sibling(scope: Scope, tree: TreeState, at: NodeRow, step: int) -> int:
     return min(places) if step > 0 else max(places)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypeText(Editing):
+class TypeText(Editing, verb="type"):
     """Keep uncommitted text at the document's end, replacing what was there."""
 
-    verb: ClassVar[str] = "type"
     tree: str
     text: str
 
@@ -220,11 +213,9 @@ class TypeText(Editing):
         scope.record(tree, self.verb, {"characters": len(text)}, {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitBuffer(Editing):
+class CommitBuffer(Editing, verb="commit"):
     """Make a node of the working buffer; nothing happens if it is empty."""
 
-    verb: ClassVar[str] = "commit"
     tree: str
 
     def apply(self, scope: Scope) -> Node | None:

@@ -1,15 +1,12 @@
 """Documents: every save names the revision it started from, so nothing is overwritten unseen."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
 
 from sqlalchemy import delete, func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.provenance.fingerprints import DOCUMENT
-from weft.runtime.operations.deletion import announce_deletion
-from weft.runtime.operations.executor import Destroying
+from weft.runtime.operations.executor import Destroying, Editing, announce_deletion
 from weft.runtime.operations.node_values import document_value
 from weft.runtime.operations.references import KINDS
 from weft.runtime.operations.revisions import next_revision, note_revised, put_away
@@ -19,7 +16,6 @@ from weft.store.lookup import find_document
 from weft.store.session import Session
 from weft.store.text_index import forget_document
 from weft.store.transaction import GROVE
-from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import check_text
 from weft.tree.document import Document, Revision
@@ -42,9 +38,8 @@ _WHOLE = select(
 ).join(_revisions, _revisions.c.document == _documents.c.key)
 
 
-class _Writing:
-    permission: ClassVar[Permission] = Permission.DOC_WRITE
-    access: ClassVar[MemberRole] = MemberRole.EDITOR
+class _Writing(Editing, permission=Permission.DOC_WRITE):
+    """Base of operations on documents."""
 
 
 def load_document(session: Session, reference: str, revision: int | None = None) -> Document:
@@ -105,11 +100,9 @@ def _check_title(title: str) -> str:
     return cleaned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateDocument(_Writing):
+class CreateDocument(_Writing, verb="create a document"):
     """A new document, at revision 1. Titles name documents, so they are unique."""
 
-    verb: ClassVar[str] = "create a document"
     title: str
     content: str = ""
 
@@ -136,11 +129,9 @@ class CreateDocument(_Writing):
         return load_document(scope.transaction, ulid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaveDocument(_Writing):
+class SaveDocument(_Writing, verb="save a document"):
     """A new revision. If somebody saved since `revision`, nothing is overwritten: a conflict."""
 
-    verb: ClassVar[str] = "save a document"
     document: str
     revision: int
     content: str | None = None
@@ -181,11 +172,9 @@ class SaveDocument(_Writing):
         return load_document(transaction, before.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveDocument(_Writing):
+class ArchiveDocument(_Writing, verb="archive a document"):
     """Put a document away, or take it out again."""
 
-    verb: ClassVar[str] = "archive a document"
     document: str
     restore: bool = False
 
@@ -205,13 +194,9 @@ class ArchiveDocument(_Writing):
         return load_document(transaction, before.ulid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteDocument(Destroying):
+class DeleteDocument(Destroying, verb="delete a document", permission=Permission.DOC_WRITE):
     """Destroy a document with all its revisions, for good. `confirm` must be its id."""
 
-    verb: ClassVar[str] = "delete a document"
-    permission: ClassVar[Permission] = Permission.DOC_WRITE
-    access: ClassVar[MemberRole] = MemberRole.OWNER
     document: str
     confirm: str
 
@@ -264,16 +249,12 @@ def require_free_title(scope: Scope, title: str) -> None:
         raise ConflictError(f"there is a document {title!r} already", hint="choose another title")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteInDocument:
+class WriteInDocument(_Writing, verb="write"):
     """A new revision with one part changed, from whatever the document says now.
 
     With `revision` it must still be at that one: line numbers mean the text that was read.
     """
 
-    verb: ClassVar[str] = "write"
-    permission: ClassVar[Permission] = Permission.DOC_WRITE
-    access: ClassVar[MemberRole] = MemberRole.EDITOR
     document: str
     change: Callable[[str], str]
     revision: int | None = None

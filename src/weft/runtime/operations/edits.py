@@ -1,8 +1,6 @@
 """Making nodes from what is there: edit, erase, split, join."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.operations.cursors import (
@@ -26,15 +24,13 @@ from weft.tree.node import Node
 from weft.tree.tree import Mode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit(Editing):
+class Edit(Editing, verb="edit"):
     """A new text for a node: a branch in dialogue, a version in place in a buffer.
 
     Author is who edits; the role stays the original's, so that a corrected answer
     remains an answer. Attachments and extra sources come along, unless others are given.
     """
 
-    verb: ClassVar[str] = "edit"
     tree: str
     node: str
     content: str | Content
@@ -126,14 +122,12 @@ def _see(scope: Scope, tree: TreeState, row: NodeRow) -> JsonObject:
     return selection
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Erase(Editing):
+class Erase(Editing, verb="erase"):
     """Delete a stretch of a buffer's document, from where the cursor's path begins, by editing each node.
 
     Offsets count characters of the committed text from the root to the cursor.
     """
 
-    verb: ClassVar[str] = "erase"
     tree: str
     start: int
     end: int
@@ -188,14 +182,12 @@ class Erase(Editing):
         return edited
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Split(Editing):
+class Split(Editing, verb="split"):
     """Two nodes beside the original, which keeps its downstream.
 
     `at` is an offset, or a text that the second half begins with.
     """
 
-    verb: ClassVar[str] = "split"
     tree: str
     node: str
     at: int | str
@@ -248,14 +240,12 @@ class Split(Editing):
         return offset
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Join(Editing):
+class Join(Editing, verb="join"):
     """A node and what follows it as one new node beside it; the original keeps its downstream.
 
     What follows is the named continuation, else the one on the cursor's path, else the only one.
     """
 
-    verb: ClassVar[str] = "join"
     tree: str
     node: str
     following: str | None = None

@@ -1,8 +1,6 @@
 """Making nodes from new words: append, annotate, merge."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from weft.errors import ConflictError, CrossTreeError, InvalidInputError, NotFoundError, PermissionDeniedError
 from weft.ids import is_ulid
@@ -52,11 +50,9 @@ def made_nodes(committed: Node | None, *nodes: Node) -> list[JsonValue]:
     return [node.id for node in (committed, *nodes) if node is not None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Append(Editing):
+class Append(Editing, verb="append"):
     """A new node under a node (at the cursor, if none is named)."""
 
-    verb: ClassVar[str] = "append"
     tree: str
     content: str | Content
     parent: str | None = None
@@ -143,11 +139,9 @@ class Append(Editing):
         return key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Annotate(Editing):
+class Annotate(Editing, verb="annotate"):
     """A note on a node; it stays out of contexts unless asked for."""
 
-    verb: ClassVar[str] = "annotate"
     tree: str
     node: str
     content: str | Content
@@ -168,11 +162,9 @@ class Annotate(Editing):
         return node
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merge(Editing):
+class Merge(Editing, verb="merge"):
     """A new node that comes from several: its edge has sources at two positions or more."""
 
-    verb: ClassVar[str] = "merge"
     tree: str
     nodes: Sequence[str]
     content: str | Content
@@ -206,7 +198,6 @@ class Merge(Editing):
         return node
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AppendHistory(Append):
     """A new node as an imported or proxied history has it: the role may be system's or a tool's.
 

@@ -5,8 +5,7 @@ Their texts are kept as revisions, never in events: an inverse names the revisio
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import orjson
 from sqlalchemy import func, select, update
@@ -120,11 +119,9 @@ def _add_revision(scope: Scope, key: int, texts: dict[str, Any]) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateProject(Editing):
+class CreateProject(Editing, verb="create a project"):
     """A new project, at revision 1."""
 
-    verb: ClassVar[str] = "create a project"
     name: str
     system_prompt: str = ""
     context: Sequence[ProjectItem] = ()
@@ -147,14 +144,12 @@ class CreateProject(Editing):
         return load_project(scope.transaction, ulid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeProject(Editing):
+class ChangeProject(Editing, verb="change a project"):
     """Another name, prompt or context; what is not given stays.
 
     `revision` is the one the change started from. If somebody changed it since: a conflict.
     """
 
-    verb: ClassVar[str] = "change a project"
     project: str
     revision: int
     name: str | None = None
@@ -194,11 +189,9 @@ class ChangeProject(Editing):
         return load_project(transaction, before.ulid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveProject(Editing):
+class ArchiveProject(Editing, verb="archive a project"):
     """Put a project away, or take it out again. Its trees stay in it."""
 
-    verb: ClassVar[str] = "archive a project"
     project: str
     restore: bool = False
 
@@ -218,11 +211,9 @@ class ArchiveProject(Editing):
         return load_project(transaction, before.ulid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignProject(Editing):
+class AssignProject(Editing, verb="assign"):
     """Let a tree belong to a project; without one, to none."""
 
-    verb: ClassVar[str] = "assign"
     tree: str
     project: str | None
 

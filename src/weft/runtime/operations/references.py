@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import select, true, update
 
@@ -140,11 +140,9 @@ def label_digest(label: str) -> str:
     return hashlib.sha256(label.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkTogether(Editing):
+class LinkTogether(Editing, verb="link"):
     """An undirected reference between any two of node, tree and document."""
 
-    verb: ClassVar[str] = "link"
     one: TargetRef
     other: TargetRef
     note: str = ""
@@ -183,11 +181,9 @@ class LinkTogether(Editing):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unlink(Editing):
+class Unlink(Editing, verb="unlink"):
     """Take a link away."""
 
-    verb: ClassVar[str] = "unlink"
     one: TargetRef
     other: TargetRef
 
@@ -206,11 +202,9 @@ class Unlink(Editing):
         scope.record(chain, self.verb, {"link": known.ulid}, {"link": known.ulid})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TagTarget(Editing):
+class TagTarget(Editing, verb="tag"):
     """Put a case-sensitive label on a node, tree or document."""
 
-    verb: ClassVar[str] = "tag"
     target: TargetRef
     label: str
 
@@ -237,11 +231,9 @@ class TagTarget(Editing):
         return Tag(label, target)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Untag(Editing):
+class Untag(Editing, verb="untag"):
     """Take a label off."""
 
-    verb: ClassVar[str] = "untag"
     target: TargetRef
     label: str
 

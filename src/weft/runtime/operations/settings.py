@@ -1,8 +1,7 @@
 """What a grove or a tree prefers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import orjson
 from sqlalchemy import select, update
@@ -12,9 +11,14 @@ from weft.context.settings import check_names, read_preferences
 from weft.context.tokens import Calibration, calibrate
 from weft.errors import InvalidInputError
 from weft.provenance.fingerprints import grove_fingerprint
-from weft.runtime.operations.calibration import CALIBRATIONS, calibrations_of, samples_of
+from weft.runtime.operations.calibration import (
+    CALIBRATIONS,
+    calibrations_of,
+    check_calibration,
+    check_estimator,
+    samples_of,
+)
 from weft.runtime.operations.executor import Editing
-from weft.runtime.operations.preference_checks import check_calibration, check_estimator
 from weft.runtime.operations.scope import Scope, dump_json
 from weft.runtime.operations.trees import change_tree
 from weft.store import schema
@@ -24,12 +28,9 @@ from weft.tree.content import JsonValue
 from weft.tree.json_names import camel, snake
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prefer(Editing):
+class Prefer(Editing, verb="set preferences", access=MemberRole.OWNER):
     """Set some of the grove's preferences; None takes one back to its default."""
 
-    verb: ClassVar[str] = "set preferences"
-    access: ClassVar[MemberRole] = MemberRole.OWNER
     settings: Mapping[str, JsonValue]
 
     def __post_init__(self) -> None:
@@ -55,11 +56,9 @@ class Prefer(Editing):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreferInTree(Editing):
+class PreferInTree(Editing, verb="set preferences"):
     """Set some of a tree's preferences, which override the grove's; None leaves it to the grove again."""
 
-    verb: ClassVar[str] = "set preferences"
     tree: str
     settings: Mapping[str, JsonValue]
 
@@ -95,15 +94,12 @@ def _changed(before: Mapping[str, Any], settings: Mapping[str, JsonValue]) -> di
     return {name: value for name, value in {**before, **given}.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibrate(Editing):
+class Calibrate(Editing, verb="calibrate", access=MemberRole.OWNER):
     """Freeze what the recorded calls of a model teach as its next version; None while they are too few.
 
     Earlier versions stay, so that requests made with them can be made again.
     """
 
-    verb: ClassVar[str] = "calibrate"
-    access: ClassVar[MemberRole] = MemberRole.OWNER
     model: str
     """`provider:model`."""
 
@@ -133,12 +129,9 @@ def load_settings(session: Session) -> dict[str, Any]:
     return orjson.loads(session.execute(select(schema.grove.c.preferences)).scalar_one())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeSettings(Editing):
+class ChangeSettings(Editing, verb="set preferences", access=MemberRole.OWNER):
     """Set what the grove keeps under these names; None takes it back."""
 
-    verb: ClassVar[str] = "set preferences"
-    access: ClassVar[MemberRole] = MemberRole.OWNER
     settings: Mapping[str, JsonValue]
 
     def apply(self, scope: Scope) -> None:

@@ -1,20 +1,17 @@
 """Vaults: mount a folder of notes, let it go again. People decide which folders are read; models do not."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from sqlalchemy import func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.knowledge.folder import Folder
 from weft.provenance.fingerprints import vault_fingerprint
-from weft.runtime.operations.agents import require_person
-from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.agents import Managing
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.session import Session
-from weft.tree.access import MemberRole
 from weft.tree.content import check_text
 from weft.tree.json_names import from_microseconds
 from weft.tree.vault import Vault, check_vault_name
@@ -50,22 +47,15 @@ def note_vault(scope: Scope, ulid: str) -> None:
     )
 
 
-class _Mounting(Editing):
-    access: ClassVar[MemberRole] = MemberRole.OWNER
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MountVault(_Mounting):
+class MountVault(Managing, verb="mount a vault"):
     """Mount a folder: its notes can be attached, and are never written to."""
 
-    verb: ClassVar[str] = "mount a vault"
     path: str | Path
     name: str | None = None
     """Else the folder's own."""
 
     def apply(self, scope: Scope) -> Vault:
-        require_person(scope)
-        scope.open_grove()
+        self.open_grove(scope)
         check_text(str(self.path), what="path", limit=4_096)
         folder = Folder.at(self.path)
         name = check_vault_name(folder.root.name if self.name is None else self.name)
@@ -85,16 +75,13 @@ class MountVault(_Mounting):
         return Vault(id=ulid, name=name, path=path, created_at=from_microseconds(scope.now))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnmountVault(_Mounting):
+class UnmountVault(Managing, verb="unmount a vault"):
     """Let a folder go. What was attached from it stays as it was attached."""
 
-    verb: ClassVar[str] = "unmount a vault"
     vault: str
 
     def apply(self, scope: Scope) -> Vault:
-        require_person(scope)
-        grove = scope.open_grove()
+        grove = self.open_grove(scope)
         wanted = self.vault.strip()
         if not wanted:
             raise InvalidInputError("which vault?")

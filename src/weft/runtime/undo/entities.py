@@ -10,7 +10,6 @@ from sqlalchemy import Table, or_, select, update
 from weft.runtime.operations.agents import agent_digest, require_free_name, require_person
 from weft.runtime.operations.documents import require_free_title
 from weft.runtime.operations.projects import require_free_name as require_free_project
-from weft.runtime.operations.records import hide_records
 from weft.runtime.operations.scope import Scope, digest_of
 from weft.runtime.operations.settings import put_preferences
 from weft.runtime.operations.trees import set_archived
@@ -326,12 +325,18 @@ def _records(step: Step) -> list[Any]:
     return rows
 
 
+def _hide_records(step: Step, rows: list[Any], wanted: bool) -> None:  # noqa: FBT001 - a value of the swap
+    transaction, records = step.scope.transaction, schema.records
+    keys = transaction.dialect.among(records.c.key, [row.key for row in rows])
+    transaction.execute(update(records).where(keys).values(hidden=None if wanted else step.ordinal))
+
+
 _RECORDS = ColumnSwap[bool](
     find=_records,
     before=lambda _: False,
     after=lambda _: True,
     conflict=lambda step, rows, present: None,  # noqa: ARG005 - nothing can have changed
-    write=lambda step, rows, wanted: hide_records(step.scope, rows, None if wanted else step.ordinal),
+    write=_hide_records,
 )
 
 
