@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from dataclasses import field, replace
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 
 from weft.errors import ConflictError, PermissionDeniedError, StorageError
 from weft.ids import new_ulid
 from weft.provenance.fingerprints import agent_fingerprint, grove_fingerprint
 from weft.runtime.operations.executor import Editing, Executor
+from weft.runtime.operations.grove_rows import fingerprint_row, require_free_name, set_archived
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import Actor
-from weft.runtime.operations.revisions import put_away
 from weft.runtime.operations.scope import Scope, digest_of, dump_json
 from weft.store import schema
 from weft.store.lookup import find_agent
@@ -57,7 +57,7 @@ class AddAgent(Managing, verb="add an agent"):
             permissions = ALL_PERMISSIONS if self.type is AgentType.HUMAN else SUBJECT
         else:
             permissions = parse_permissions(self.permissions)
-        require_free_name(scope, self.name)
+        require_free_name(scope, _agents, self.name)
         row = add_agent(
             scope,
             self.name.strip(),
@@ -107,7 +107,7 @@ class ChangeAgent(Managing, verb="change an agent"):
         check_agent(name, before.type, model_ref, configuration)
         permissions = before.permissions if self.permissions is None else parse_permissions(self.permissions)
         if name != before.name:
-            require_free_name(scope, name)
+            require_free_name(scope, _agents, name)
         changes: dict[str, Any] = {
             "name": name,
             "model_ref": model_ref,
@@ -117,7 +117,7 @@ class ChangeAgent(Managing, verb="change an agent"):
         changed = {name_: value for name_, value in changes.items() if getattr(row, name_) != value}
         if changed:
             scope.transaction.execute(update(_agents).where(_agents.c.key == row.key).values(**changed))
-            _note_changed(scope, row.key)
+            fingerprint_row(scope, _agents, row.ulid)
             scope.record(
                 None,
                 "change-agent",
@@ -141,21 +141,8 @@ class ArchiveAgent(Managing, verb="archive an agent"):
         row = scope.transaction.agent(find_agent(scope.transaction, self.agent))
         if row.key == grove.owner and not self.restore:
             raise ConflictError(f"{row.name!r} owns the grove and cannot be archived")
-        put_away(
-            scope,
-            _agents,
-            row,
-            restore=self.restore,
-            note=lambda: _note_changed(scope, row.key),
-            require_free=lambda: require_free_name(scope, row.name),
-        )
+        set_archived(scope, _agents, row, restore=self.restore)
         return agent_value(scope.transaction.agent(row.key))
-
-
-def _note_changed(scope: Scope, key: int) -> None:
-    """Read the agent again, and add its fingerprint to the event."""
-    scope.transaction.cache.agents.pop(key)
-    scope.add_fingerprint(agent_fingerprint(scope.transaction.agent(key)._asdict()))
 
 
 def configuration_fields(configuration: Configuration) -> dict[str, Any]:
@@ -179,16 +166,6 @@ def require_person(scope: Scope) -> None:
     for link in scope.actor.chain():
         if AGENT_TYPES[scope.transaction.agent(link.agent).type] is AgentType.MODEL:
             raise PermissionDeniedError("models cannot manage agents", hint="ask the human to do it")
-
-
-def require_free_name(scope: Scope, name: str) -> None:
-    taken = scope.transaction.execute(
-        select(_agents.c.key).where(
-            func.lower(_agents.c.name) == name.strip().lower(), _agents.c.archived_at.is_(None)
-        )
-    ).first()
-    if taken is not None:
-        raise ConflictError(f"there is an agent {name.strip()!r} already", hint="choose another name")
 
 
 def owner_of(executor: Executor) -> int:

@@ -5,11 +5,17 @@ from collections.abc import Callable
 from sqlalchemy import delete, func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
-from weft.provenance.fingerprints import DOCUMENT
 from weft.runtime.operations.executor import Destroying, Editing, announce_deletion
+from weft.runtime.operations.grove_rows import (
+    check_line,
+    fingerprint_row,
+    next_revision,
+    require_free_name,
+    require_revision,
+    set_archived,
+)
 from weft.runtime.operations.node_values import document_value
 from weft.runtime.operations.references import KINDS
-from weft.runtime.operations.revisions import next_revision, note_revised, put_away
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.lookup import find_document
@@ -93,13 +99,6 @@ def load_revisions(session: Session, reference: str) -> list[Revision]:
     ]
 
 
-def _check_title(title: str) -> str:
-    cleaned = check_text(title, what="title", limit=1_000).strip()
-    if not cleaned or "\n" in cleaned:
-        raise InvalidInputError("a document's title is one line of text")
-    return cleaned
-
-
 class CreateDocument(_Writing, verb="create a document"):
     """A new document, at revision 1. Titles name documents, so they are unique."""
 
@@ -108,8 +107,8 @@ class CreateDocument(_Writing, verb="create a document"):
 
     def apply(self, scope: Scope) -> Document:
         scope.open_grove()
-        title, content = _check_title(self.title), check_text(self.content)
-        require_free_title(scope, title)
+        title, content = check_line(self.title, "title", limit=1_000), check_text(self.content)
+        require_free_name(scope, _documents, title)
         ulid = scope.new_ulid()
         key = scope.transaction.insert(
             _documents,
@@ -124,7 +123,7 @@ class CreateDocument(_Writing, verb="create a document"):
             },
         )
         _add_revision(scope, key, 1, title, content)
-        note_revised(scope, DOCUMENT, ulid)
+        fingerprint_row(scope, _documents, ulid)
         scope.record(None, "document", {"document": ulid, "revision": 1}, {"hide": ulid})
         return load_document(scope.transaction, ulid)
 
@@ -143,26 +142,22 @@ class SaveDocument(_Writing, verb="save a document"):
         before = load_document(transaction, self.document)
         if before.archived_at is not None:
             raise ConflictError(f"{before.title!r} is archived", hint="restore it first")
-        if before.revision != self.revision:
-            raise ConflictError(
-                f"{before.title!r} is at revision {before.revision}, you started from {self.revision}",
-                hint="read it again and put your changes into the newer text",
-            )
-        title = before.title if self.title is None else _check_title(self.title)
+        require_revision(before.title, before.revision, self.revision)
+        title = before.title if self.title is None else check_line(self.title, "title", limit=1_000)
         content = before.content if self.content is None else check_text(self.content)
         if (title, content) == (before.title, before.content):
             return before
         if title != before.title:
-            require_free_title(scope, title)
+            require_free_name(scope, _documents, title)
         key = find_document(transaction, before.id)
-        number = next_revision(scope, DOCUMENT, key)
+        number = next_revision(scope, _documents, key)
         transaction.execute(
             update(_documents)
             .where(_documents.c.ulid == before.id)
             .values(title=title, revision=number, updated_at=scope.now)
         )
         _add_revision(scope, key, number, title, content)
-        note_revised(scope, DOCUMENT, before.id)
+        fingerprint_row(scope, _documents, before.id)
         scope.record(
             None,
             "save",
@@ -183,14 +178,7 @@ class ArchiveDocument(_Writing, verb="archive a document"):
         transaction = scope.transaction
         found = select(_documents).where(_documents.c.key == find_document(transaction, self.document))
         before = transaction.execute(found).one()
-        put_away(
-            scope,
-            _documents,
-            before,
-            restore=self.restore,
-            note=lambda: note_revised(scope, DOCUMENT, before.ulid),
-            require_free=lambda: require_free_title(scope, before.title),
-        )
+        set_archived(scope, _documents, before, restore=self.restore)
         return load_document(transaction, before.ulid)
 
 
@@ -237,16 +225,6 @@ def _add_revision(scope: Scope, document: int, revision: int, title: str, conten
             "created_at": scope.now,
         },
     )
-
-
-def require_free_title(scope: Scope, title: str) -> None:
-    taken = scope.transaction.execute(
-        select(_documents.c.key).where(
-            func.lower(_documents.c.title) == title.lower(), _documents.c.archived_at.is_(None)
-        )
-    ).first()
-    if taken is not None:
-        raise ConflictError(f"there is a document {title!r} already", hint="choose another title")
 
 
 class WriteInDocument(_Writing, verb="write"):

@@ -9,6 +9,7 @@ from sqlalchemy import Column, Table, delete, select, update
 from weft.runtime.operations.agent_memory import mark
 from weft.runtime.operations.attachments import open_turn
 from weft.runtime.operations.collapsed_ranges import group_fields
+from weft.runtime.operations.grove_rows import noun_of
 from weft.runtime.operations.references import KINDS, TargetAddress, label_digest, link_between
 from weft.runtime.undo.step import EventFields, Reversal, Step, node_named, refuse, visible_node
 from weft.store import schema
@@ -113,10 +114,6 @@ def named(step: Step, table: Table, ulid: str) -> Any:
     if row is None:
         refuse(step, f"the {noun_of(table)} has been deleted", needle=ulid)
     return row
-
-
-def noun_of(table: Table) -> str:
-    return table.name.removesuffix("s")
 
 
 def _node(step: Step) -> NodeRow:
