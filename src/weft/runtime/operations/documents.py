@@ -15,7 +15,7 @@ from weft.runtime.operations.grove_rows import (
     set_archived,
 )
 from weft.runtime.operations.node_values import document_value
-from weft.runtime.operations.references import KINDS
+from weft.runtime.operations.references import KINDS, TargetAddress, at_end, on_target
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.lookup import find_document
@@ -200,14 +200,10 @@ class DeleteDocument(Destroying, verb="delete a document", permission=Permission
         announce_deletion(scope)
         key = find_document(transaction, found.id)
         forget_document(transaction, key)
-        kind = KINDS.index(TargetKind.DOCUMENT)
-        links, tags = schema.links, schema.tags
-        for tree, what, target in (
-            (links.c.a_tree, links.c.a_kind, links.c.a_key),
-            (links.c.b_tree, links.c.b_kind, links.c.b_key),
-            (tags.c.tree, tags.c.kind, tags.c.target),
-        ):
-            transaction.execute(delete(tree.table).where(tree == GROVE, what == kind, target == key))
+        address = TargetAddress(GROVE, KINDS.index(TargetKind.DOCUMENT), key)
+        for side in "ab":
+            transaction.execute(delete(schema.links).where(at_end(side, address)))
+        transaction.execute(delete(schema.tags).where(on_target(address)))
         transaction.execute(delete(_revisions).where(_revisions.c.document == key))
         transaction.execute(delete(_documents).where(_documents.c.key == key))
         scope.record(None, "delete-document", {"document": found.id}, {})

@@ -7,14 +7,14 @@ from weft.runtime.operations.cursors import (
     commit_buffer,
     cursor_row,
     move_cursor,
+    record_nodes,
     select_version,
     selected_version,
-    undo_cursor,
 )
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.node_values import contents_of, items_of, sources_of
 from weft.runtime.operations.node_writer import Draft, Written, write_node
-from weft.runtime.operations.nodes import Rows, extra_sources, made_nodes, source_row
+from weft.runtime.operations.nodes import Rows, extra_sources, source_row
 from weft.runtime.operations.scope import Scope
 from weft.store.rows import EDGE_TYPES, ROLES, NodeRow, TreeState
 from weft.store.tree_queries import ancestor_at_depth, children, resolve, selections_of, walk_up
@@ -38,14 +38,13 @@ class Edit(Editing, verb="edit"):
 
     def apply(self, scope: Scope) -> Node:
         tree = scope.open_tree(self.tree)
-        before = undo_cursor(scope, tree)
         original = source_row(scope, tree, self.node, "edit")
         if original.parent is None and tree.mode is Mode.DIALOGUE:
             raise InvalidInputError(
                 f"[{original.local_id}] is the root: a branch beside it would be a second root",
                 hint="say the new text under it, or plant another tree",
             )
-        committed = commit_buffer(scope, tree)
+        before = commit_buffer(scope, tree)
         sources = self._sources(scope, tree, original)
         node, row = _rewrite(scope, tree, original, as_content(self.content), sources)
         selection = None
@@ -53,18 +52,8 @@ class Edit(Editing, verb="edit"):
             selection = _see(scope, tree, row)
         elif EDGE_TYPES[row.edge_type] is EdgeType.CONTINUATION:
             move_cursor(scope, tree, row.key)
-        made = made_nodes(committed, node)
-        scope.record(
-            tree,
-            self.verb,
-            {"nodes": made, "of": original.ulid},
-            {
-                "hide": made,
-                "cursor": before,
-                "selection": selection,
-                "buffer": None if committed is None else committed.id,
-            },
-        )
+        undo: JsonObject = {"selection": selection}
+        record_nodes(scope, tree, self.verb, before, [node], undo=undo, of=original.ulid)
         return node
 
     def _sources(self, scope: Scope, tree: TreeState, original: NodeRow) -> Rows:
@@ -138,8 +127,7 @@ class Erase(Editing, verb="erase"):
             raise InvalidInputError(
                 "only a buffer is one text", hint="edit the nodes of a dialogue one by one"
             )
-        before = undo_cursor(scope, tree)
-        committed = commit_buffer(scope, tree)
+        before = commit_buffer(scope, tree)
         transaction = scope.transaction
         walked = walk_up(transaction, tree.key, cursor_row(scope, tree).position)
         path = resolve(transaction, tree.key, walked, selections_of(transaction, tree.key, scope.actor.agent))
@@ -167,18 +155,7 @@ class Erase(Editing, verb="erase"):
             )
             selections.append(_see(scope, tree, new))
             edited.append(node)
-        made = made_nodes(committed, *edited)
-        scope.record(
-            tree,
-            self.verb,
-            {"nodes": made},
-            {
-                "hide": made,
-                "cursor": before,
-                "selections": selections,
-                "buffer": None if committed is None else committed.id,
-            },
-        )
+        record_nodes(scope, tree, self.verb, before, edited, undo={"selections": selections})
         return edited
 
 
@@ -194,11 +171,10 @@ class Split(Editing, verb="split"):
 
     def apply(self, scope: Scope) -> tuple[Node, Node]:
         tree = scope.open_tree(self.tree)
-        before = undo_cursor(scope, tree)
         original = _branchable(scope, tree, self.node, "split")
         text = _text_of(scope, tree, original)
         offset = self._offset(text, original)
-        committed = commit_buffer(scope, tree)
+        before = commit_buffer(scope, tree)
         first, first_row = _write_beside(scope, tree, original, text[:offset])
         second, second_row = write_node(
             scope,
@@ -211,13 +187,7 @@ class Split(Editing, verb="split"):
             ),
         )
         move_cursor(scope, tree, second_row.key)
-        ids = made_nodes(committed, first, second)
-        scope.record(
-            tree,
-            self.verb,
-            {"nodes": ids, "of": original.ulid},
-            {"hide": ids, "cursor": before, "buffer": None if committed is None else committed.id},
-        )
+        record_nodes(scope, tree, self.verb, before, [first, second], of=original.ulid)
         return first, second
 
     def _offset(self, text: str, original: NodeRow) -> int:
@@ -252,7 +222,6 @@ class Join(Editing, verb="join"):
 
     def apply(self, scope: Scope) -> Node:
         tree = scope.open_tree(self.tree)
-        before = undo_cursor(scope, tree)
         original = _branchable(scope, tree, self.node, "join")
         following = self._following(scope, tree, original)
         if tree.mode is Mode.DIALOGUE and following.role != original.role:
@@ -261,16 +230,10 @@ class Join(Editing, verb="join"):
                 f"{ROLES[following.role]}'s: they cannot be one message"
             )
         text = _text_of(scope, tree, original) + _text_of(scope, tree, following)
-        committed = commit_buffer(scope, tree)
+        before = commit_buffer(scope, tree)
         node, row = _write_beside(scope, tree, original, text, following)
         move_cursor(scope, tree, row.key)
-        made = made_nodes(committed, node)
-        scope.record(
-            tree,
-            self.verb,
-            {"nodes": made, "of": [original.ulid, following.ulid]},
-            {"hide": made, "cursor": before, "buffer": None if committed is None else committed.id},
-        )
+        record_nodes(scope, tree, self.verb, before, [node], of=[original.ulid, following.ulid])
         return node
 
     def _following(self, scope: Scope, tree: TreeState, original: NodeRow) -> NodeRow:

@@ -8,13 +8,12 @@ from sqlalchemy import Table, select
 from weft.provenance.fingerprints import (
     Fingerprint,
     group_fingerprint,
-    link_fingerprint,
     record_fingerprint,
     tag_fingerprint,
     tree_fingerprints,
 )
 from weft.runtime.operations.grove_rows import fingerprint_row, noun_of
-from weft.runtime.operations.references import TargetAddress, targets_of
+from weft.runtime.operations.references import fingerprint_link
 from weft.runtime.undo.columns import NODE_REVERSALS, find_link, find_tag
 from weft.runtime.undo.entities import ENTITY_REVERSALS
 from weft.runtime.undo.nodes import CREATION_REVERSALS
@@ -82,18 +81,6 @@ def _item(step: Step) -> _Fields:
     return {"item": item}
 
 
-def _add_link_fingerprint(step: Step) -> None:
-    transaction = step.scope.transaction
-    row = find_link(step)
-    one, other = (
-        TargetAddress(row.a_tree, row.a_kind, row.a_key),
-        TargetAddress(row.b_tree, row.b_kind, row.b_key),
-    )
-    targets = targets_of(transaction, {one, other})
-    author = transaction.agent(row.author).ulid
-    step.scope.add_fingerprint(link_fingerprint(row._asdict(), (targets[one].id, targets[other].id), author))
-
-
 def _add_tag_fingerprint(step: Step) -> None:
     step.scope.add_fingerprint(tag_fingerprint(find_tag(step)._asdict(), step.payload["target"]))
 
@@ -125,8 +112,8 @@ _FIELDS: Mapping[Subject, Callable[[Step], _Fields]] = {
     Subject.ITEM: _item,
     Subject.TREE: _tree,
 }
-_FINGERPRINTS: Mapping[Subject, Callable[[Step], None]] = {
-    Subject.LINK: _add_link_fingerprint,
+_FINGERPRINTS: Mapping[Subject, Callable[[Step], object]] = {
+    Subject.LINK: lambda step: fingerprint_link(step.scope, find_link(step)._asdict()),
     Subject.TAG: _add_tag_fingerprint,
     Subject.RANGE: _add_range_fingerprint,
     Subject.RECORD: _add_record_fingerprints,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import and_, bindparam, func, or_, select
+from sqlalchemy import bindparam, func, or_, select
 
 from weft.errors import CrossTreeError, InvalidInputError, NotFoundError
 from weft.ids import is_ulid
@@ -29,7 +29,15 @@ from weft.runtime.operations.permissions import (
     trees_allowed,
 )
 from weft.runtime.operations.projects import load_project, load_projects
-from weft.runtime.operations.references import TargetAddress, TargetRef, locate, targets_of
+from weft.runtime.operations.references import (
+    TargetAddress,
+    TargetRef,
+    at_end,
+    ends_of,
+    locate,
+    on_target,
+    targets_of,
+)
 from weft.runtime.views.history import history_of
 from weft.store import schema
 from weft.store.base import Store
@@ -424,44 +432,23 @@ class Reader:
         links = schema.links
         with self._session() as session:
             here = self._locate(session, target)
-            found = session.execute(
-                select(links)
-                .where(
-                    or_(
-                        and_(
-                            links.c.a_tree == here.tree,
-                            links.c.a_kind == here.kind,
-                            links.c.a_key == here.key,
-                        ),
-                        and_(
-                            links.c.b_tree == here.tree,
-                            links.c.b_kind == here.kind,
-                            links.c.b_key == here.key,
-                        ),
-                    ),
-                    links.c.removed.is_(None),
-                )
-                .order_by(links.c.key)
-            ).all()
-            ends = {
-                row.key: (
-                    TargetAddress(row.a_tree, row.a_kind, row.a_key),
-                    TargetAddress(row.b_tree, row.b_kind, row.b_key),
-                )
-                for row in found
-            }
-            targets = targets_of(session, {end for pair in ends.values() for end in pair})
-            # An end that was deleted at the same moment leaves nothing to show.
-            found = [row for row in found if all(end in targets for end in ends[row.key])]
+            either = or_(at_end("a", here), at_end("b", here))
+            rows = session.execute(
+                select(links).where(either, links.c.removed.is_(None)).order_by(links.c.key)
+            ).mappings()
+            ends = [(row, *ends_of(row)) for row in rows]
+            targets = targets_of(session, {end for _, *pair in ends for end in pair})
             return [
                 Link(
-                    id=row.ulid,
-                    ends=(targets[ends[row.key][0]], targets[ends[row.key][1]]),
-                    note=row.note,
-                    author_id=agent_row(session, row.author).ulid,
-                    created_at=from_microseconds(row.created_at),
+                    id=row["ulid"],
+                    ends=(targets[one], targets[other]),
+                    note=row["note"],
+                    author_id=agent_row(session, row["author"]).ulid,
+                    created_at=from_microseconds(row["created_at"]),
                 )
-                for row in found
+                for row, one, other in ends
+                # An end that was deleted at the same moment leaves nothing to show.
+                if one in targets and other in targets
             ]
 
     def _locate(self, session: Session, target: TargetRef) -> TargetAddress:
@@ -476,9 +463,7 @@ class Reader:
         with self._session() as session:
             if target is not None:
                 here = self._locate(session, target)
-                statement = statement.where(
-                    tags.c.tree == here.tree, tags.c.kind == here.kind, tags.c.target == here.key
-                )
+                statement = statement.where(on_target(here))
             else:
                 require_access(session, self.actor, MemberRole.READER)
             found = session.execute(statement).all()
