@@ -29,7 +29,7 @@ from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
-    from weft.runtime.views.reader import OutlineRow
+    from weft.runtime.views.outline import OutlineRow
 
 _BRANCH, _LAST = "├─ ", "└─ "
 _RAIL, _GAP = "│  ", "   "
