@@ -14,6 +14,7 @@ from weft.provenance.fingerprints import role_fingerprint, token_fingerprint, us
 from weft.runtime.operations.agents import Managing, add_agent
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.grove_rows import require_free_name
+from weft.runtime.operations.node_values import value_of
 from weft.runtime.operations.permissions import ROLE_RANKS, Actor, require_access, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
@@ -23,7 +24,7 @@ from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole, Membership, Token, User
 from weft.tree.agent import AgentType, Configuration, Permission, check_agent
 from weft.tree.content import check_text
-from weft.tree.json_names import from_microseconds, to_microseconds
+from weft.tree.json_names import to_microseconds
 
 _agents, _users, _tokens, _memberships = schema.agents, schema.users, schema.tokens, schema.memberships
 _USERS = select(_users, _agents.c.ulid.label("agent_id")).join(_agents, _agents.c.key == _users.c.agent)
@@ -39,28 +40,6 @@ def _find_user(session: Session, reference: str) -> Any:
     if row is None:
         raise NotFoundError(f"no user {text[:60]!r}", hint="weft users lists them")
     return row
-
-
-def _user_value(row: Any) -> User:
-    return User(
-        id=row.ulid,
-        name=row.name,
-        agent_id=row.agent_id,
-        created_at=from_microseconds(row.created_at),
-        archived_at=None if row.archived_at is None else from_microseconds(row.archived_at),
-    )
-
-
-def _token_value(row: Any) -> Token:
-    return Token(
-        id=row.ulid,
-        user_id=row.user_id,
-        label=row.label,
-        service=bool(row.service),
-        created_at=from_microseconds(row.created_at),
-        expires_at=None if row.expires_at is None else from_microseconds(row.expires_at),
-        revoked_at=None if row.revoked_at is None else from_microseconds(row.revoked_at),
-    )
 
 
 class AddUser(Managing, verb="add a user"):
@@ -93,7 +72,7 @@ class AddUser(Managing, verb="add a user"):
         if self.role is not None:
             _put_role(scope, GROVE, None, (key, ulid), self.role)
         scope.record(None, "user", {"user": ulid, "agent": agent.ulid, "role": self.role}, {})
-        return _user_value(_find_user(transaction, ulid))
+        return value_of(User, _find_user(transaction, ulid))
 
 
 def _put_role(
@@ -125,7 +104,7 @@ class ArchiveUser(Managing, verb="archive-user"):
             scope.add_fingerprint(user_fingerprint({**row._asdict(), "archived_at": moment}, row.agent_id))
             kind = "restore-user" if self.restore else self.verb
             scope.record(None, kind, {"user": row.ulid}, {})
-        return _user_value(_find_user(scope.transaction, row.ulid))
+        return value_of(User, _find_user(scope.transaction, row.ulid))
 
 
 class SetRole(Managing, verb="set-role"):
@@ -176,7 +155,7 @@ class AddToken(Managing, verb="add-token"):
         scope.add_fingerprint(token_fingerprint(row, user.ulid))
         payload = {"token": row["ulid"], "user": user.ulid, "service": self.service}
         scope.record(None, self.verb, payload, {})
-        return _token_value(_find_token(scope, row["ulid"]))
+        return value_of(Token, _find_token(scope, row["ulid"]))
 
 
 class RevokeToken(Managing, verb="revoke-token"):
@@ -258,7 +237,7 @@ class Users:
         with self.executor.store.read() as session:
             self._require(session)
             rows = session.execute(statement if archived else statement.where(_users.c.archived_at.is_(None)))
-            return [_user_value(row) for row in rows]
+            return [value_of(User, row) for row in rows]
 
     def archive(self, user: str, *, restore: bool = False) -> User:
         return self.executor.perform(self.actor, ArchiveUser(user=user, restore=restore))
@@ -301,7 +280,7 @@ class Users:
             self._require(session)
             if user is not None:
                 statement = statement.where(_tokens.c.user == _find_user(session, user).key)
-            return [_token_value(row) for row in session.execute(statement)]
+            return [value_of(Token, row) for row in session.execute(statement)]
 
     def revoke(self, token: str) -> None:
         self.executor.perform(self.actor, RevokeToken(token=token))

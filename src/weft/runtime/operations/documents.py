@@ -14,7 +14,7 @@ from weft.runtime.operations.grove_rows import (
     require_revision,
     set_archived,
 )
-from weft.runtime.operations.node_values import document_value
+from weft.runtime.operations.node_values import value_of
 from weft.runtime.operations.references import KINDS, TargetAddress, at_end, on_target
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
@@ -25,7 +25,6 @@ from weft.store.transaction import GROVE
 from weft.tree.agent import Permission
 from weft.tree.content import check_text
 from weft.tree.document import Document, Revision
-from weft.tree.json_names import from_microseconds
 from weft.tree.reference import TargetKind
 
 _documents = schema.documents
@@ -57,7 +56,7 @@ def load_document(session: Session, reference: str, revision: int | None = None)
     ).one_or_none()
     if row is None:
         raise NotFoundError(f"{reference!r} has no revision {revision}")
-    return document_value(row)
+    return value_of(Document, row)
 
 
 def load_documents(session: Session, *, archived: bool) -> list[Document]:
@@ -66,7 +65,7 @@ def load_documents(session: Session, *, archived: bool) -> list[Document]:
     if not archived:
         statement = statement.where(_documents.c.archived_at.is_(None))
     ordered = statement.order_by(_documents.c.title, _documents.c.key)
-    return [document_value(row) for row in session.execute(ordered)]
+    return [value_of(Document, row) for row in session.execute(ordered)]
 
 
 def load_revisions(session: Session, reference: str) -> list[Revision]:
@@ -74,10 +73,10 @@ def load_revisions(session: Session, reference: str) -> list[Revision]:
     key = find_document(session, reference)
     statement = (
         select(
-            _documents.c.ulid,
+            _documents.c.ulid.label("document_id"),
             _revisions.c.revision,
             _revisions.c.title,
-            schema.agents.c.ulid.label("author"),
+            schema.agents.c.ulid.label("author_id"),
             func.length(_revisions.c.content).label("characters"),
             _revisions.c.created_at,
         )
@@ -86,17 +85,7 @@ def load_revisions(session: Session, reference: str) -> list[Revision]:
         .where(_documents.c.key == key, _revisions.c.hidden.is_(None))
         .order_by(_revisions.c.revision.desc())
     )
-    return [
-        Revision(
-            document_id=row.ulid,
-            revision=row.revision,
-            title=row.title,
-            author_id=row.author,
-            characters=row.characters,
-            created_at=from_microseconds(row.created_at),
-        )
-        for row in session.execute(statement)
-    ]
+    return [value_of(Revision, row) for row in session.execute(statement)]
 
 
 class CreateDocument(_Writing, verb="create a document"):

@@ -20,13 +20,12 @@ from weft.runtime.operations.grove_rows import (
     require_revision,
     set_archived,
 )
-from weft.runtime.operations.node_values import TREE_ROWS, tree_value
+from weft.runtime.operations.node_values import TREE_ROWS, tree_value, value_of
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.lookup import find_document, find_project
 from weft.store.session import Session
 from weft.tree.content import check_text
-from weft.tree.json_names import from_microseconds
 from weft.tree.project import (
     Project,
     ProjectItem,
@@ -76,14 +75,13 @@ def load_projects(session: Session, *, archived: bool) -> list[Project]:
 
 
 def _value(row: Any, text: Any) -> Project:
-    return Project(
-        id=row.ulid,
+    return value_of(
+        Project,
+        row,
         name=text.name,
         system_prompt=text.system_prompt,
         context=items_from_wire(json.loads(text.context)),
         revision=text.revision,
-        created_at=from_microseconds(row.created_at),
-        archived_at=None if row.archived_at is None else from_microseconds(row.archived_at),
     )
 
 

@@ -1,7 +1,6 @@
 """Vaults: mount folders of notes, and unmount them."""
 
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import select, update
 
@@ -9,6 +8,7 @@ from weft.errors import ConflictError, InvalidInputError, LimitExceededError, No
 from weft.knowledge.folder import Folder
 from weft.runtime.operations.agents import Managing
 from weft.runtime.operations.grove_rows import fingerprint_row, require_free_name
+from weft.runtime.operations.node_values import value_of
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.session import Session
@@ -23,11 +23,7 @@ _LIMIT = 100
 def load_vaults(session: Session) -> list[Vault]:
     """All mounted vaults, in the order of mounting."""
     there = select(_vaults).where(_vaults.c.removed.is_(None)).order_by(_vaults.c.key)
-    return [_value(row) for row in session.execute(there)]
-
-
-def _value(row: Any) -> Vault:
-    return Vault(id=row.ulid, name=row.name, path=row.path, created_at=from_microseconds(row.created_at))
+    return [value_of(Vault, row) for row in session.execute(there)]
 
 
 class MountVault(Managing, verb="mount a vault"):

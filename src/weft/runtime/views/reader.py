@@ -22,6 +22,7 @@ from weft.runtime.operations.node_values import (
     heading_of,
     node_values,
     tree_value,
+    value_of,
 )
 from weft.runtime.operations.permissions import (
     Actor,
@@ -473,14 +474,7 @@ class Reader:
             ends = [key for row in ranges for key in (row.first, row.last)]
             rows = node_rows(opened.session, opened.key, ends)
             return [
-                CollapsedRange(
-                    id=row.ulid,
-                    name=row.name,
-                    description=row.description,
-                    first=rows[row.first].ulid,
-                    last=rows[row.last].ulid,
-                    expanded=row.expanded,
-                )
+                value_of(CollapsedRange, row, first=rows[row.first].ulid, last=rows[row.last].ulid)
                 for row in ranges
             ]
 
