@@ -103,9 +103,9 @@ def test_every_form_of_the_catalog_is_read(text, meant):
 
 def test_the_union_and_the_catalog_name_the_same_commands():
     actions = {each.__name__ for alias in typing.get_args(v.Action) for each in _members(alias)}
-    named = {name.lower() for name in actions} - {"viewbranch", "viewresult"}
+    named = {name.removesuffix("Command").lower() for name in actions} - {"viewbranch", "viewresult"}
     assert named == set(CATALOG)
-    assert {type(meant).__name__ for meant in FORMS.values()} | {"Think"} == actions
+    assert {type(meant).__name__ for meant in FORMS.values()} | {"ThinkCommand"} == actions
     assert len(ROWS) == len(CATALOG)
 
 
