@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.arguments import agent_option, flag, node_argument
-from weft.cli.command import command
-from weft.cli.formatting import quoted, shortened
-from weft.cli.output import visible
+from weft.cli.arguments import argument, flag, option
+from weft.cli.output import quoted, shortened, visible
 from weft.cli.session import CliSession
 from weft.cli.terminal import Terminal, failure_to_wire, result_to_wire, starting_place
 from weft.cli.text_input import text_given
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
     from weft.runtime.collaboration.run_events import RunEvent
 
-_PANEL = "Models"
 _INTERRUPTED = 130
 _SHOWN_LINES = 3
 """Lines of a command's result that are shown."""
@@ -45,15 +42,12 @@ What you type is saved as a turn, and the agent works on it. A line that ends wi
 def do(
     session: CliSession,
     words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="COMMAND", help="As agents write it; - or a pipe for one command a line."),
+        list[str] | None, argument("COMMAND", "As agents write it; - or a pipe for one command a line.")
     ] = None,
     *,
     agent: Annotated[
         str | None,
-        agent_option(
-            "--agent", "-a", help="Run as this agent, with its permissions as far as you have them."
-        ),
+        option("--agent -a AGENT", "Run as this agent, with its permissions as far as you have them."),
     ] = None,
 ) -> None:
     """Run agent commands: → view a7x2, → respond a7x2 "…", → help.
@@ -86,22 +80,16 @@ def _lines(words: list[str] | None) -> list[str] | None:
 def collaborate(
     session: CliSession,
     reference: Annotated[
-        str | None, node_argument("Where to continue; a tree means its current node.")
+        str | None, argument("NODE", "Where to continue; a tree means its current node.")
     ] = None,
     *,
     agent: Annotated[
-        str | None, agent_option("--agent", "-a", help="A loom-aware model; default: the default agent.")
+        str | None, option("--agent -a AGENT", "A loom-aware model; default: the default agent.")
     ] = None,
-    once: Annotated[
-        str | None, typer.Option("--once", metavar="TEXT", help="Send this, wait for the reply, and end.")
-    ] = None,
-    resume: Annotated[bool, flag("--resume", help="Resume the agent's interrupted run, and end.")] = False,
-    turns: Annotated[
-        int | None, typer.Option("--turns", metavar="N", help="The agent's turns in a run, at most.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", metavar="TOKENS", help="The longest turn.")
-    ] = None,
+    once: Annotated[str | None, option("--once TEXT", "Send this, wait for the reply, and end.")] = None,
+    resume: Annotated[bool, flag("--resume", "Resume the agent's interrupted run, and end.")] = False,
+    turns: Annotated[int | None, option("--turns N", "The agent's turns in a run, at most.")] = None,
+    max_tokens: Annotated[int | None, option("--max-tokens TOKENS", "The longest turn.")] = None,
 ) -> None:
     """Work on a tree together with a model that runs commands of its own.
 
@@ -327,8 +315,3 @@ def _to_wire(done: "Collaborated") -> JsonObject:
         "turns": done.turns,
         "tokens": done.tokens,
     }
-
-
-def add_to(app: typer.Typer) -> None:
-    command(app, "do", do, panel=_PANEL)
-    command(app, "collaborate", collaborate, panel=_PANEL)

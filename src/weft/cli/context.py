@@ -1,17 +1,20 @@
-"""Show the context of a request, and its preferences: context, prefer."""
+"""The context of a request: context, prefer, stats."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from weft.cli.arguments import SettingValues, agent_option, complete_nodes, flag, node_argument, node_option
-from weft.cli.command import command
-from weft.cli.context_display import LayerView, draw_manifest, print_entries, show_changes, show_layers
-from weft.cli.formatting import quoted
+from weft.cli.arguments import SettingValues, argument, flag, option
+from weft.cli.context_display import (
+    LayerView,
+    draw_manifest,
+    draw_stats,
+    print_entries,
+    show_changes,
+    show_layers,
+)
 from weft.cli.knowledge import ToolCalls, tool_outputs
-from weft.cli.output import Column
+from weft.cli.output import Column, progress_bar, quoted
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import read_setting
 from weft.errors import InvalidInputError, StorageError
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
     from weft.runtime.contexts.assembler import ContextWishes
+    from weft.runtime.contexts.options import LayerWishes
     from weft.tree.content import JsonValue
 
 
@@ -30,56 +34,38 @@ def context(
     session: CliSession,
     reference: Annotated[
         str | None,
-        node_argument("The place: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
+        argument("NODE", "The place: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
     ] = None,
     *,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="TOKENS", help="The budget; default: no limit.")
-    ] = None,
+    limit: Annotated[int | None, option("--limit TOKENS", "The budget; default: no limit.")] = None,
     window: Annotated[
-        int | None,
-        typer.Option("--window", metavar="TOKENS", help="The model's window, from which the budget follows."),
+        int | None, option("--window TOKENS", "The model's window, from which the budget follows.")
     ] = None,
     max_tokens: Annotated[
-        int | None,
-        typer.Option("--max-tokens", metavar="TOKENS", help="The part of the window kept for the response."),
+        int | None, option("--max-tokens TOKENS", "The part of the window kept for the response.")
     ] = None,
     strategy: Annotated[
-        str | None,
-        typer.Option("--strategy", metavar="NAME", help="truncateMiddle, rollingWindow or stopAtLimit."),
+        str | None, option("--strategy NAME", "truncateMiddle, rollingWindow or stopAtLimit.")
     ] = None,
     step: Annotated[
-        str | None,
-        typer.Option(
-            "--step", metavar="SHARE", help="How far the cut moves at once; 0 cuts exactly; or auto."
-        ),
+        str | None, option("--step SHARE", "How far the cut moves at once; 0 cuts exactly; or auto.")
     ] = None,
-    agent: Annotated[str | None, agent_option("--agent", help="The agent that would answer.")] = None,
-    text: Annotated[
-        str | None, typer.Option("--text", metavar="TEXT", help="Add this as the next turn, unsaved.")
-    ] = None,
+    agent: Annotated[str | None, option("--agent AGENT", "The agent that would answer.")] = None,
+    text: Annotated[str | None, option("--text TEXT", "Add this as the next turn, unsaved.")] = None,
     settings: SettingValues = None,
-    annotations: Annotated[bool, flag("--annotations", "-a", help="Include the path's annotations.")] = False,
-    raw: Annotated[bool, flag("--raw", help="Print the request itself.")] = False,
-    entries: Annotated[bool, flag("--entries", help="List every candidate.")] = False,
-    layers: Annotated[bool, flag("--layers", help="Show the request layer by layer.")] = False,
-    payload: Annotated[bool, flag("--payload", help="Print the texts of the layers.")] = False,
-    sent: Annotated[bool, flag("--sent", help="Show what was sent from this turn, as recorded.")] = False,
+    annotations: Annotated[bool, flag("--annotations -a", "Include the path's annotations.")] = False,
+    raw: Annotated[bool, flag("--raw", "Print the request itself.")] = False,
+    entries: Annotated[bool, flag("--entries", "List every candidate.")] = False,
+    layers: Annotated[bool, flag("--layers", "Show the request layer by layer.")] = False,
+    payload: Annotated[bool, flag("--payload", "Print the texts of the layers.")] = False,
+    sent: Annotated[bool, flag("--sent", "Show what was sent from this turn, as recorded.")] = False,
     tool: ToolCalls = None,
     other: Annotated[
-        str | None,
-        typer.Option(
-            "--diff",
-            metavar="OTHER",
-            help="Compare with another node, strategy or setting (NAME=VALUE).",
-            autocompletion=complete_nodes,
-        ),
+        str | None, option("--diff OTHER", "Compare with another node, strategy or setting (NAME=VALUE).")
     ] = None,
-    of: Annotated[
-        str | None, node_option("--of", help="Show what the model that wrote this node saw.")
-    ] = None,
+    of: Annotated[str | None, option("--of NODE", "Show what the model that wrote this node saw.")] = None,
     verify: Annotated[
-        bool, flag("--verify", help="With --of: rebuild the request and compare it with what was sent.")
+        bool, flag("--verify", "With --of: rebuild the request and compare it with what was sent.")
     ] = False,
 ) -> None:
     """Show what a model would see at a node, and why it would not see the rest.
@@ -205,10 +191,7 @@ def prefer(
     session: CliSession,
     settings: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="NAME=VALUE",
-            help="What to set; NAME= removes the setting, NAME='\"\"' sets an empty text.",
-        ),
+        argument("NAME=VALUE", "What to set; NAME= removes the setting, NAME='\"\"' sets an empty text."),
     ] = None,
 ) -> None:
     """Show or set the preferences for contexts: of the grove, or with --tree of one tree."""
@@ -255,6 +238,40 @@ def _set_by(name: str, levels: "Sequence[Mapping[str, JsonValue]]") -> str:
     return owners[-1] if owners else ""
 
 
-def add_to(app: typer.Typer) -> None:
-    command(app, "context", context, panel="Context")
-    command(app, "prefer", prefer, panel="Context")
+def stats(
+    session: CliSession,
+    reference: Annotated[
+        str | None, argument("NODE", "A tree, or the end of one of its branches. Default: the current node.")
+    ] = None,
+    *,
+    agent: Annotated[str | None, option("--agent AGENT", "The agent whose cache counts.")] = None,
+    limit: Annotated[int | None, option("--limit TOKENS", "The budget to try settings with.")] = None,
+    window: Annotated[int | None, option("--window TOKENS", "The model's window instead.")] = None,
+    turns: Annotated[int, option("--turns N", "Try other settings on the last N turns.", min=0)] = 30,
+) -> None:
+    """Show what a tree's requests consisted of, and how much of them was cached.
+
+    For the tree and each branch: tokens by layer, the expected share of cached tokens and the share
+    that providers reported; and the turns at which L1 or L2 changed without a recorded reason. Then the
+    cost of the same turns with other settings, in tokens at the full price (a cache read costs 0.1, a
+    cache write 1.25).
+    """
+    from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - loads with the engine
+    from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415 - loads with the engine
+
+    tree, node = session.place(reference)
+    wishes: LayerWishes = {"agent": agent, "limit": limit, "window": window}
+    with progress_bar("trying other settings") as progress:
+        statistics = tree_stats(
+            session.grove.layers,
+            tree.id,
+            layer_options_from(wishes),
+            node=None if node is None else node.id,
+            turns=turns,
+            progress=progress,
+        )
+    if session.out.as_json:
+        session.out.json(statistics)
+        return
+    draw_stats(session.out, statistics)
+    session.out.notes(statistics.notes)

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from weft.cli.formatting import quoted
-from weft.cli.output import Column, Piece
+from weft.cli.output import Column, Output, Piece, quoted
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
+from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
     from weft.runtime.contexts.assembler import ContextWishes
     from weft.runtime.contexts.prepared_request import Prepared
+    from weft.runtime.contexts.statistics import Requests, TreeStats
 
 LAYERS = {
     "L1_SYSTEM": ("magenta", "█"),
@@ -213,3 +214,68 @@ def _draw_layers(session: CliSession, envelope: "Envelope", *, entries: bool) ->
         Column("of", lambda each: f"{each.size:,}", number=True),
         Column("why", lambda each: each.reason, shrinks=True),
     )
+
+
+def draw_stats(out: Output, statistics: "TreeStats") -> None:
+    whole = statistics.requests
+    out.line(
+        [
+            Piece(quoted(statistics.title), "bold"),
+            Piece(f"  {counted(whole.count, 'request')}, {whole.tokens:,} tokens"),
+        ]
+    )
+    if out.terminal and whole.count:
+        _draw_bars(out, whole)
+    if whole.count:
+        out.table(
+            [("all", whole), *((f"[{each.leaf}]", each.requests) for each in statistics.branches)],
+            Column("branch", lambda row: row[0]),
+            Column("requests", lambda row: f"{row[1].count:,}", number=True),
+            Column("tokens", lambda row: f"{row[1].tokens:,}", number=True),
+            *(_layer_column(layer) for layer in LAYERS),
+            Column("expected", lambda row: _percent(row[1].predicted_share), number=True),
+            Column("reported", lambda row: _percent(row[1].reported_share), number=True),
+        )
+    else:
+        out.message("nothing was sent from this tree yet")
+    if statistics.unstable:
+        out.line([Piece("the cache was lost without a recorded reason", "yellow")])
+        out.table(
+            statistics.unstable,
+            Column("turn", lambda each: f"[{each.node}]"),
+            Column("layer", lambda each: each.layer),
+            Column("from", lambda each: each.segment, shrinks=True),
+        )
+    if statistics.variants:
+        out.line([Piece(f"the last {counted(statistics.turns, 'turn')} with other settings", "dim")])
+        out.table(
+            statistics.variants,
+            Column("library", lambda each: each.library),
+            Column("cuts", lambda each: "exact" if each.step == 0 else f"steps of {each.step:g}"),
+            Column("cost", lambda each: f"{each.cost:,.0f}", number=True),
+            Column("cached", lambda each: _percent(each.cached), number=True),
+            Column(
+                "saves",
+                lambda each: "current" if each.current else f"{100 * each.saved:+.0f} %",
+                number=True,
+            ),
+        )
+
+
+def _draw_bars(out: Output, requests: "Requests") -> None:
+    width = max(_NARROWEST, out.width - 18)
+    sizes = [(name, requests.in_layer(name)) for name in LAYERS]
+    out.line([Piece("layers     ", "dim"), *bar(sizes, LAYERS, width)])
+    for name, share in (("expected", requests.predicted_share), ("reported", requests.reported_share)):
+        if share is not None:
+            filled = round(min(1.0, share) * width)
+            blocks = [Piece("█" * filled, "green"), Piece("░" * (width - filled), "dim")]
+            out.line([Piece(f"{name}   ", "dim"), *blocks, Piece(f" {_percent(share)}")])
+
+
+def _layer_column(layer: str) -> "Column[tuple[str, Requests]]":
+    return Column(layer[:2], lambda row: f"{row[1].in_layer(layer):,}", number=True)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.0f} %"

@@ -5,12 +5,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from weft.cli.arguments import TreeName, flag
-from weft.cli.command import command, group
-from weft.cli.formatting import first_words, quoted, where
-from weft.cli.output import Column, Piece
+from weft.cli.arguments import TreeName, argument, flag, option
+from weft.cli.output import Column, Piece, first_words, quoted, where
 from weft.cli.session import CliSession
 from weft.errors import NotFoundError
 from weft.tree.history import HistoryEntry, HistoryStep
@@ -20,12 +16,11 @@ if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
     from weft.runtime.events.log import Event
 
-_PANEL = "History"
 _PAGE = 1_000
 
-_Steps = Annotated[int, typer.Option("--steps", "-n", min=1, max=1_000, help="How many: all or none.")]
-_InGrove = Annotated[bool, flag("--in-grove", help="In the grove itself: documents, agents, creating trees.")]
-_JobNumber = Annotated[int, typer.Argument(metavar="JOB", help="Its number in weft jobs.", min=1)]
+_Steps = Annotated[int, option("--steps -n", "How many: all or none.", min=1, max=1_000)]
+_InGrove = Annotated[bool, flag("--in-grove", "In the grove itself: documents, agents, creating trees.")]
+_JobNumber = Annotated[int, argument("JOB", "Its number in weft jobs.", min=1)]
 
 
 def undo(
@@ -74,9 +69,9 @@ def history(
     session: CliSession,
     tree: TreeName = None,
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="The last N.")] = 20,
-    agent: Annotated[str | None, typer.Option("--by", metavar="AGENT", help="Only this agent's.")] = None,
-    hidden: Annotated[bool, flag("--hidden", help="Instead: the nodes that undo has hidden.")] = False,
+    limit: Annotated[int, option("--limit -n", "The last N.", min=1)] = 20,
+    agent: Annotated[str | None, option("--by AGENT", "Only this agent's.")] = None,
+    hidden: Annotated[bool, flag("--hidden", "Instead: the nodes that undo has hidden.")] = False,
     of_grove: _InGrove = False,
 ) -> None:
     """List operations with author and time, the latest last; undone ones are marked."""
@@ -115,12 +110,11 @@ def _about(event: HistoryEntry) -> str:
 def events(
     session: CliSession,
     *,
-    follow: Annotated[bool, flag("--follow", "-f", help="Wait for further events, until Ctrl-C.")] = False,
+    follow: Annotated[bool, flag("--follow -f", "Wait for further events, until Ctrl-C.")] = False,
     after: Annotated[
-        str | None,
-        typer.Option("--after", metavar="CURSOR", help="Only later events; now leaves out the past."),
+        str | None, option("--after CURSOR", "Only later events; now leaves out the past.")
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Stop after N.")] = None,
+    limit: Annotated[int | None, option("--limit -n", "Stop after N.", min=1)] = None,
 ) -> None:
     """List events, oldest first; with --tree, of that tree.
 
@@ -209,7 +203,7 @@ def _show(session: CliSession, names: _Names, event: "Event") -> None:
         session.out.text("\t".join(fields))
 
 
-def list_jobs(session: CliSession) -> None:
+def jobs_ls(session: CliSession) -> None:
     """Background jobs: waiting, retried and failed. Alone: list them.
 
     In a pipe: number, kind, status, tree, attempts, due time and last error, separated by tabs.
@@ -227,22 +221,13 @@ def list_jobs(session: CliSession) -> None:
     )
 
 
-def retry(session: CliSession, number: _JobNumber) -> None:
+def jobs_retry(session: CliSession, number: _JobNumber) -> None:
     """Retry a failed job now."""
     job = session.grove.jobs.retry(number)
     session.out.result(job, str(job.id), f"job {job.id} ({job.kind}) is due again")
 
 
-def cancel(session: CliSession, number: _JobNumber) -> None:
+def jobs_cancel(session: CliSession, number: _JobNumber) -> None:
     """Cancel a job; what it has done stays done."""
     session.grove.jobs.cancel(number)
     session.out.result({"job": number}, str(number), f"cancelled job {number}")
-
-
-def add_to(app: typer.Typer) -> None:
-    for function in (undo, redo, history, events):
-        command(app, function.__name__, function, panel=_PANEL)
-    jobs = group(app, "jobs", list_jobs, panel=_PANEL)
-    command(jobs, "ls", list_jobs)
-    command(jobs, "retry", retry)
-    command(jobs, "cancel", cancel)

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.arguments import NodeName, flag, node_argument
-from weft.cli.command import command, group
-from weft.cli.formatting import where
-from weft.cli.output import Column, Piece, progress_bar
+from weft.cli.arguments import NodeName, argument, flag, option
+from weft.cli.output import Column, Piece, progress_bar, where
 from weft.cli.session import CliSession
 from weft.errors import CODES, InvalidInputError, NotFoundError
 from weft.tree.node_labels import counted
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from weft.provenance.report import Report
     from weft.runtime.evidence.provenance_view import Provenance, Stamp
 
-_PANEL = "Trust"
 _SHOWN = 20
 _STYLES = {"valid": "green", "invalid": "bold red", "incomplete": "yellow"}
 _EXITS = {"invalid": CODES["STORAGE"].exit, "incomplete": CODES["NOT_FOUND"].exit}
@@ -30,24 +27,18 @@ def verify(
     session: CliSession,
     reference: Annotated[
         str | None,
-        node_argument(
-            "A node with everything it was written from, or a tree; default: the whole grove.",
-            metavar="NODE|TREE",
+        argument(
+            "NODE|TREE", "A node with everything it was written from, or a tree; default: the whole grove."
         ),
     ] = None,
     *,
-    only: Annotated[bool, flag("--node", help="Only that node.")] = False,
-    bundle: Annotated[
-        Path | None, typer.Option("--bundle", metavar="FILE", help="Verify a bundle; needs no grove.")
-    ] = None,
+    only: Annotated[bool, flag("--node", "Only that node.")] = False,
+    bundle: Annotated[Path | None, option("--bundle FILE", "Verify a bundle; needs no grove.")] = None,
     trust: Annotated[
-        Path | None,
-        typer.Option(
-            "--trust", metavar="FILE", help="Certificates (PEM) to check a bundle's timestamps against."
-        ),
+        Path | None, option("--trust FILE", "Certificates (PEM) to check a bundle's timestamps against.")
     ] = None,
     quick: Annotated[
-        bool, flag("--quick", help="Skip the database's check of indexes against tables (whole grove).")
+        bool, flag("--quick", "Skip the database's check of indexes against tables (whole grove).")
     ] = False,
 ) -> None:
     """Verify that nothing was changed after it was written.
@@ -116,13 +107,10 @@ def provenance(
     session: CliSession,
     reference: NodeName,
     *,
-    raw: Annotated[bool, flag("--raw", help="Print the provider's raw response, to the byte.")] = False,
-    request: Annotated[bool, flag("--request", help="Print the request that was sent, to the byte.")] = False,
+    raw: Annotated[bool, flag("--raw", "Print the provider's raw response, to the byte.")] = False,
+    request: Annotated[bool, flag("--request", "Print the request that was sent, to the byte.")] = False,
     bundle: Annotated[
-        Path | None,
-        typer.Option(
-            "--bundle", metavar="FILE", help="Write all evidence to one file, to verify it elsewhere."
-        ),
+        Path | None, option("--bundle FILE", "Write all evidence to one file, to verify it elsewhere.")
     ] = None,
 ) -> None:
     """Show a node's origin: its chain, its timestamps, the request and the response."""
@@ -219,17 +207,13 @@ def _moment(value: datetime) -> str:
 
 def timestamp(
     session: CliSession,
-    reference: Annotated[
-        str | None,
-        node_argument("The node to certify."),
-    ] = None,
+    reference: Annotated[str | None, argument("NODE", "The node to certify.")] = None,
     *,
-    whole: Annotated[bool, flag("--all", help="Certify the whole grove: the heads of all chains.")] = False,
+    whole: Annotated[bool, flag("--all", "Certify the whole grove: the heads of all chains.")] = False,
     authority: Annotated[
-        list[str] | None,
-        typer.Option("--authority", metavar="URL", help="Only this authority. Repeatable."),
+        list[str] | None, option("--authority URL", "Only this authority. Repeatable.")
     ] = None,
-    wait: Annotated[bool, flag("--wait", help="Query the authorities now, once.")] = False,
+    wait: Annotated[bool, flag("--wait", "Query the authorities now, once.")] = False,
 ) -> None:
     """Have a timestamp authority certify a node, or the whole grove.
 
@@ -264,7 +248,7 @@ def timestamp(
     )
 
 
-def authorities(session: CliSession) -> None:
+def authority(session: CliSession) -> None:
     """The authorities that certify times. None by default. Alone: list them."""
     session.out.listing(
         list(_authorities(session).items()),
@@ -282,14 +266,11 @@ def _authorities(session: CliSession) -> dict[str, str]:
         return {each.url: each.certificates for each in authorities_of(reader)}
 
 
-def add(
+def authority_add(
     session: CliSession,
-    url: Annotated[str, typer.Argument(metavar="URL", help="Its address: http:// or https://.")],
+    url: Annotated[str, argument("URL", "Its address: http:// or https://.")],
     *,
-    trust: Annotated[
-        Path,
-        typer.Option("--trust", metavar="FILE", help="The certificates (PEM) to check its answers against."),
-    ],
+    trust: Annotated[Path, option("--trust FILE", "The certificates (PEM) to check its answers against.")],
 ) -> None:
     """Add an authority; its certificates come from a file, never from the network."""
     session.grove.set_authorities({**_authorities(session), url: _certificates(trust)})
@@ -307,7 +288,7 @@ def _certificates(path: Path) -> str:
         ) from None
 
 
-def remove(session: CliSession, url: Annotated[str, typer.Argument(metavar="URL")]) -> None:
+def authority_remove(session: CliSession, url: Annotated[str, argument("URL", "Its address.")]) -> None:
     """Remove an authority; its certificates stay."""
     known = _authorities(session)
     if url not in known:
@@ -315,11 +296,3 @@ def remove(session: CliSession, url: Annotated[str, typer.Argument(metavar="URL"
     del known[url]
     session.grove.set_authorities(known)
     session.out.result({"url": url}, url, f"removed {url}")
-
-
-def add_to(app: typer.Typer) -> None:
-    for function in (verify, provenance, timestamp):
-        command(app, function.__name__, function, panel=_PANEL)
-    commands = group(app, "authority", authorities, panel=_PANEL)
-    command(commands, "add", add)
-    command(commands, "remove", remove)

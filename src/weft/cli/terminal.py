@@ -7,8 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from weft.cli.formatting import quoted, shortened
-from weft.cli.output import visible
+from weft.cli.output import quoted, shortened, visible
 from weft.cli.session import CliSession
 from weft.cli.text_input import is_interactive
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, WeftError

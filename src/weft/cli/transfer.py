@@ -8,10 +8,8 @@ from typing import Annotated
 
 import typer
 
-from weft.cli.arguments import complete_trees, flag
-from weft.cli.command import command
-from weft.cli.formatting import quoted
-from weft.cli.output import Piece, progress_bar
+from weft.cli.arguments import argument, flag, option
+from weft.cli.output import Piece, progress_bar, quoted
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, StorageError
@@ -19,7 +17,6 @@ from weft.interop.weft_json import open_file
 from weft.tree.json_names import to_wire
 from weft.tree.node_labels import counted
 
-_PANEL = "Moving"
 _CHAT_LIMIT = 256 * 1024 * 1024
 _FILES = (".json", ".gz", ".md")
 _LEVELS = {"good": ("✓", "green"), "note": ("!", "yellow"), "wrong": ("✗", "red")}
@@ -28,20 +25,13 @@ _LEVELS = {"good": ("✓", "green"), "note": ("!", "yellow"), "wrong": ("✗", "
 def export(
     session: CliSession,
     names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[TREE]...",
-            help="Titles or ids; default: the whole grove.",
-            autocompletion=complete_trees,
-        ),
+        list[str] | None, argument("[TREE]...", "Titles or ids; default: the whole grove.")
     ] = None,
     *,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FILE", help="The file; .gz compresses it; - is stdout.")
-    ] = STDIN,
-    force: Annotated[bool, flag("--force", "-f", help="Overwrite the file.")] = False,
+    out: Annotated[str, option("--out -o FILE", "The file; .gz compresses it; - is stdout.")] = STDIN,
+    force: Annotated[bool, flag("--force -f", "Overwrite the file.")] = False,
     chat: Annotated[
-        bool, flag("--chat", help="As a Markdown chat: the path to a NODE, or to a tree's current node.")
+        bool, flag("--chat", "As a Markdown chat: the path to a NODE, or to a tree's current node.")
     ] = False,
 ) -> None:
     """Export trees, or the whole grove, as one JSON file that can be imported again.
@@ -80,13 +70,10 @@ def _suggesting_out(names: Iterable[str]) -> Generator[None]:
 
 def import_(
     session: CliSession,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of weft export; - is stdin.")],
+    file: Annotated[str, argument("FILE", "A file of weft export; - is stdin.")],
     *,
-    chat: Annotated[bool, flag("--chat", help="It is a Markdown chat. Default for .md files.")] = False,
-    agent: Annotated[
-        str | None,
-        typer.Option("--agent", metavar="AGENT", help="The author of a chat's answers."),
-    ] = None,
+    chat: Annotated[bool, flag("--chat", "It is a Markdown chat. Default for .md files.")] = False,
+    agent: Annotated[str | None, option("--agent AGENT", "The author of a chat's answers.")] = None,
 ) -> None:
     """Import a file that weft export wrote: all of it, or nothing.
 
@@ -163,10 +150,10 @@ def _bytes(path: Path) -> bytes:
 
 def backup(
     session: CliSession,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The copy; its blobs go to FILE-blobs.")],
+    file: Annotated[str, argument("FILE", "The copy; its blobs go to FILE-blobs.")],
     *,
-    force: Annotated[bool, flag("--force", "-f", help="Overwrite an older backup.")] = False,
-    verify: Annotated[bool, flag("--verify", help="Recompute every hash in the copy, too.")] = False,
+    force: Annotated[bool, flag("--force -f", "Overwrite an older backup.")] = False,
+    verify: Annotated[bool, flag("--verify", "Recompute every hash in the copy, too.")] = False,
 ) -> None:
     """Copy the grove to a file while other programs write to it.
 
@@ -182,8 +169,8 @@ def backup(
 
 def migrate(
     session: CliSession,
-    source: Annotated[str, typer.Argument(metavar="FROM", help="A file, or postgresql://…")],
-    target: Annotated[str, typer.Argument(metavar="TO", help="A new file, or an empty database.")],
+    source: Annotated[str, argument("FROM", "A file, or postgresql://…")],
+    target: Annotated[str, argument("TO", "A new file, or an empty database.")],
 ) -> None:
     """Copy a whole grove to another database, and compare every row.
 
@@ -206,7 +193,7 @@ def doctor(
     session: CliSession,
     *,
     repair: Annotated[
-        bool, flag("--repair", help="Delete unused files and recount; change nothing else.")
+        bool, flag("--repair", "Delete unused files and recount; change nothing else.")
     ] = False,
 ) -> None:
     """Check the grove: the database, the files, the chains.
@@ -236,10 +223,3 @@ def doctor(
 def _wire(result: object) -> dict[str, object]:
     wire = to_wire(result)
     return dict(wire) if isinstance(wire, dict) else {}
-
-
-def add_to(app: typer.Typer) -> None:
-    command(app, "export", export, panel=_PANEL)
-    command(app, "import", import_, panel=_PANEL, creates=True)
-    for function in (backup, migrate, doctor):
-        command(app, function.__name__, function, panel=_PANEL)

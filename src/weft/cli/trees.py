@@ -2,12 +2,8 @@
 
 from typing import Annotated
 
-import typer
-
-from weft.cli.arguments import Archived, Restore, TreeName, Yes
-from weft.cli.command import command
-from weft.cli.formatting import quoted
-from weft.cli.output import Column
+from weft.cli.arguments import Archived, Restore, TreeName, Yes, argument, option
+from weft.cli.output import Column, quoted
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, confirm, read_stdin
 from weft.errors import InvalidInputError
@@ -16,23 +12,17 @@ from weft.tree.node_labels import counted
 from weft.tree.reference import TargetKind
 from weft.tree.tree import Mode, Tree
 
-_PANEL = "Trees"
-
 
 def new(
     session: CliSession,
-    title: Annotated[
-        str | None, typer.Argument(metavar="TITLE", help="Default: the first words of the text.")
-    ] = None,
+    title: Annotated[str | None, argument("TITLE", "Default: the first words of the text.")] = None,
     *,
     mode: Annotated[
-        Mode, typer.Option("--mode", "-m", help="A conversation, or one text; it never changes.")
+        Mode, option("--mode -m", "A conversation, or one text; it never changes.")
     ] = Mode.DIALOGUE,
-    text: Annotated[str, typer.Option("--text", "-t", help="The root's text; - reads stdin.")] = "",
-    system: Annotated[
-        str, typer.Option("--system", "-s", metavar="TEXT", help="The tree's system context; - reads stdin.")
-    ] = "",
-    description: Annotated[str, typer.Option("--description", metavar="TEXT")] = "",
+    text: Annotated[str, option("--text -t", "The root's text; - reads stdin.")] = "",
+    system: Annotated[str, option("--system -s TEXT", "The tree's system context; - reads stdin.")] = "",
+    description: Annotated[str, option("--description TEXT")] = "",
 ) -> None:
     """Create a tree.
 
@@ -56,7 +46,7 @@ def ls(
     session: CliSession,
     *,
     archived: Archived = False,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="The first N.")] = None,
+    limit: Annotated[int | None, option("--limit -n", "The first N.", min=1)] = None,
 ) -> None:
     """List the trees, the last changed first.
 
@@ -124,9 +114,3 @@ def delete(session: CliSession, name: TreeName = None, *, yes: Yes = False) -> N
         tree.id,
         f"deleted {title} with {counted(nodes, 'node')}",
     )
-
-
-def add_to(app: typer.Typer) -> None:
-    command(app, "new", new, panel=_PANEL, creates=True)
-    for function in (ls, archive, delete):
-        command(app, function.__name__, function, panel=_PANEL)
