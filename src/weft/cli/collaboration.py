@@ -1,7 +1,6 @@
 """Work with agents: collaborate, do."""
 
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,7 +8,14 @@ import typer
 from weft.cli.arguments import argument, flag, option
 from weft.cli.output import quoted, shortened, visible
 from weft.cli.session import CliSession
-from weft.cli.terminal import Terminal, failure_to_wire, result_to_wire, starting_place
+from weft.cli.terminal import (
+    LiveText,
+    Terminal,
+    failure_to_wire,
+    result_to_wire,
+    show_until_stopped,
+    starting_place,
+)
 from weft.cli.text_input import text_given
 from weft.commands.lexer import quote
 from weft.commands.scanner import ARROW
@@ -197,7 +203,7 @@ class _Collaboration(Terminal):
     def _show_run(self, begin: "Callable[[], CollaboratorRun]") -> None:
         with begin() as run:
             display = _RunDisplay(self._session)
-            self.was_stopped = display.show(run)
+            self.was_stopped = show_until_stopped(run, display.show, display)
             self._at = display.node or self._at
             done = run.result()
             if done.reply is not None and self._current_tree().mode is Mode.DIALOGUE:
@@ -218,32 +224,17 @@ class _Collaboration(Terminal):
             out.message(f"incomplete: {done.error.message}")
 
 
-class _RunDisplay:
+class _RunDisplay(LiveText):
     """The agent's text as it comes; its commands and their results beside it, dim and shortened."""
 
     def __init__(self, session: CliSession) -> None:
-        self._session = session
-        self._ends_line = True
+        super().__init__(session)
         self._has_text = False
         self.agent = ""
         self.node: str | None = None
         """The node that is answered."""
 
-    def show(self, run: "CollaboratorRun") -> bool:
-        """Show a run until it ends; Ctrl-C stops it and keeps what came. True if it was stopped."""
-        stopped = False
-        try:
-            try:
-                self._show_all(run)
-            except KeyboardInterrupt:
-                stopped = True
-                run.stop()
-                self._show_all(run)
-        finally:
-            self._end_line()
-        return stopped
-
-    def _show_all(self, events: "Iterable[RunEvent]") -> None:
+    def show(self, event: "RunEvent") -> None:
         from weft.runtime.collaboration.run_events import (  # noqa: PLC0415 - loads with the grove
             Answered,
             Began,
@@ -253,47 +244,32 @@ class _RunDisplay:
             Turned,
         )
 
-        for event in events:
-            match event:
-                case Began():
-                    self.agent, self.node = event.agent, event.node_id
-                case Turned():
-                    self._end_line()
-                case TextChunk():
-                    self._write(event.text)
-                case Commanded():
-                    text = " ".join(event.text.split())
-                    self._aside(f"{ARROW} {'think …' if event.think else shortened(text, 100)}")
-                case Answered():
-                    self._aside(_first_lines(event.result))
-                case Retrying():
-                    self._session.out.message(f"{event.error.message}: retrying in {event.wait:.1f} s")
-                case _:
-                    pass
-
-    def _write(self, text: str) -> None:
-        if self._session.out.as_json:
-            return
-        if self._ends_line and self._has_text:
-            sys.stdout.write("\n")
-        self._ends_line, self._has_text = text.endswith("\n"), True
-        sys.stdout.write(visible(text) if self._session.out.terminal else text)
-        sys.stdout.flush()
+        match event:
+            case Began():
+                self.agent, self.node = event.agent, event.node_id
+            case Turned():
+                self.end_line()
+            case TextChunk() if not self._session.out.as_json:
+                self.write("\n" + event.text if self._ends_line and self._has_text else event.text)
+                self._has_text = True
+            case Commanded():
+                text = " ".join(event.text.split())
+                self._aside(f"{ARROW} {'think …' if event.think else shortened(text, 100)}")
+            case Answered():
+                self._aside(_first_lines(event.result))
+            case Retrying():
+                self._session.out.message(f"{event.error.message}: retrying in {event.wait:.1f} s")
+            case _:
+                pass
 
     def _aside(self, text: str) -> None:
         if self._session.out.as_json:
             return
-        self._end_line()
+        self.end_line()
         if self._session.out.terminal:
             self._session.out.text(visible(text), "dim")
         else:
             self._session.out.message(text)
-
-    def _end_line(self) -> None:
-        if not self._ends_line:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
-        self._ends_line = True
 
 
 def _first_lines(result: "Result") -> str:
