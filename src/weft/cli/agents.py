@@ -1,7 +1,7 @@
 """Agents, the participants of a grove: agents ls, add, set, default, archive."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from weft.cli.arguments import AgentName, Archived, Restore, argument, option
 from weft.cli.output import Column
@@ -110,15 +110,11 @@ def agents_set(
             custom.pop(key, None)
         else:
             custom[key] = value
-    old = before.configuration
-    configuration = replace(
-        old,
-        system_prompt=old.system_prompt if system is None else system or None,
-        temperature=old.temperature if temperature is None else temperature,
-        max_tokens=old.max_tokens if max_tokens is None else max_tokens,
-        stop_sequences=old.stop_sequences if stop is None else tuple(stop),
-        custom=custom,
-    )
+    given = {"temperature": temperature, "max_tokens": max_tokens, "stop_sequences": stop and tuple(stop)}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if system is not None:
+        changes["system_prompt"] = system or None
+    configuration = replace(before.configuration, custom=custom, **changes)
     after = session.grove.perform(
         ChangeAgent(
             agent=before.id,

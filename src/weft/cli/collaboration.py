@@ -20,8 +20,6 @@ from weft.cli.text_input import text_given
 from weft.commands.lexer import quote
 from weft.commands.scanner import ARROW
 from weft.errors import InvalidInputError
-from weft.tree.json import JsonObject
-from weft.tree.json_names import to_wire
 from weft.tree.node import Status
 from weft.tree.node_labels import counted
 from weft.tree.tree import Mode
@@ -102,9 +100,7 @@ def collaborate(
     Prints its text as it comes; messages show its commands and their results. In a pipe every line is
     a turn; a line that begins with → is your own command.
     """
-    wishes: RunWishes = {}
-    if turns is not None:
-        wishes["turns"] = turns
+    wishes: RunWishes = {} if turns is None else {"turns": turns}
     if max_tokens is not None:
         wishes["max_tokens"] = max_tokens
     tree, node = starting_place(session, reference)
@@ -280,12 +276,12 @@ def _first_lines(result: "Result") -> str:
     return "\n".join(shown)
 
 
-def _to_wire(done: "Collaborated") -> JsonObject:
+def _to_wire(done: "Collaborated") -> dict[str, object]:
     return {
         "run": done.run,
-        "reply": None if done.reply is None else to_wire(done.reply.value),
+        "reply": None if done.reply is None else done.reply.value,
         "results": [result_to_wire(result) for result in done.results],
-        "ending": done.ending.value,
+        "ending": done.ending,
         "note": done.note,
         "error": None if done.error is None else failure_to_wire(done.error),
         "turns": done.turns,

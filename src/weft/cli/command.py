@@ -43,27 +43,18 @@ class _PlainValue:
             return value
         if kind is Path:
             return Path(value)
-        if kind in _NUMBERS and not many:
-            try:
-                return self._in_range(kind(value))
-            except ValueError as error:
-                reason = (
-                    str(error) if isinstance(error, _RangeError) else f"{value!r} is not {_NUMBERS[kind]}"
-                )
-                raise typer.BadParameter(reason, ctx=ctx, param=param) from None
-        return self._typer_value().coerce(value, param=param, ctx=ctx)
-
-    def _in_range(self, number: float) -> float:
+        if kind not in _NUMBERS or many:
+            return self._typer_value().coerce(value, param=param, ctx=ctx)
+        try:
+            number = kind(value)
+        except ValueError:
+            raise typer.BadParameter(f"{value!r} is not {_NUMBERS[kind]}", ctx=ctx, param=param) from None
         least, most = self._type.parameter_info.min, self._type.parameter_info.max
         if least is not None and number < least:
-            raise _RangeError(f"{number} is less than {least}")
+            raise typer.BadParameter(f"{number} is less than {least}", ctx=ctx, param=param)
         if most is not None and number > most:
-            raise _RangeError(f"{number} is more than {most}")
+            raise typer.BadParameter(f"{number} is more than {most}", ctx=ctx, param=param)
         return number
-
-
-class _RangeError(ValueError):
-    """A number outside an option's range."""
 
 
 class _Command(TyperCommand):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from weft.cli.arguments import SettingValues, argument, flag, option
 from weft.cli.context_display import (
-    LayerView,
     draw_manifest,
     draw_stats,
     print_entries,
@@ -21,7 +20,6 @@ from weft.errors import InvalidInputError, StorageError
 from weft.tree.json_names import camel, to_wire
 
 if TYPE_CHECKING:
-    from weft.context.layers.envelope import Envelope
     from weft.context.result import AssembledContext
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
@@ -75,9 +73,11 @@ def context(
     if of is not None or verify:
         _show_sent(session, of or reference or HERE, verify=verify, raw=raw, entries=entries)
         return
-    _refuse_diff_with(other, raw=raw, payload=payload)
+    if other is not None and (raw or payload):
+        raise InvalidInputError(f"{'--raw' if raw else '--payload'} and --diff exclude each other")
     tree, node = session.place(reference)
     here = tree if node is None else node
+    place = quoted(tree.title) if node is None else f"[{node.local_id}]"
     preferences = dict(read_setting(each) for each in settings or ())
     if strategy is not None:
         preferences["truncationStrategy"] = strategy
@@ -93,30 +93,29 @@ def context(
         "preferences": preferences,
         "tool_outputs": tool_outputs(session, tool, tree, node),
     }
-    if layers and other is not None:
-        show_changes(session, here.envelope(**wishes), _other(session, here, wishes, other, layers=True))
+    if other is not None:
+        _show_difference(session, here, wishes, other, layers=layers)
         return
     if layers or payload or sent:
-        view = LayerView.of(raw=raw, entries=entries, payload=payload)
-        show_layers(session, tree, node, wishes, sent=sent, view=view)
+        prepared = None if sent else (node or tree.cursor).prepare(**wishes)
+        show_layers(
+            session,
+            place,
+            prepared or (node or tree.cursor).sent(),
+            raw=raw,
+            entries=entries,
+            payload=payload,
+        )
         return
     assembled = here.context(**wishes)
-    if other is not None:
-        show_changes(session, assembled, _other(session, here, wishes, other))
-    elif session.out.as_json:
+    if session.out.as_json:
         session.out.json(assembled.to_wire())
     elif raw:
         _print_raw(session, assembled)
     elif entries:
         print_entries(session, assembled.manifest)
     else:
-        place = quoted(tree.title) if node is None else f"[{node.local_id}]"
         draw_manifest(session, place, assembled.manifest)
-
-
-def _refuse_diff_with(other: str | None, *, raw: bool, payload: bool) -> None:
-    if other is not None and (raw or payload):
-        raise InvalidInputError(f"{'--raw' if raw else '--payload'} and --diff exclude each other")
 
 
 def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, entries: bool) -> None:
@@ -158,24 +157,30 @@ def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, 
         )
 
 
-def _other(
+def _show_difference(
     session: CliSession,
     here: "NodeHandle | TreeHandle",
     wishes: "ContextWishes",
     other: str,
     *,
-    layers: bool = False,
-) -> "AssembledContext | Envelope":
+    layers: bool,
+) -> None:
+    """Compare with another node, or with another strategy or setting here."""
     from weft.context.strategy import Strategy  # noqa: PLC0415 - loads with the engine
 
+    there: NodeHandle | TreeHandle = here
+    changed: ContextWishes = wishes
     if other in set(Strategy):
         other = f"truncationStrategy={other}"
     if "=" in other:
         name, value = read_setting(other)
-        wishes = {**wishes, "preferences": {**wishes.get("preferences", {}), name: value}}
+        changed = {**wishes, "preferences": {**wishes.get("preferences", {}), name: value}}
     else:
-        here = session.node(other)
-    return here.envelope(**wishes) if layers else here.context(**wishes)
+        there = session.node(other)
+    if layers:
+        show_changes(session, here.envelope(**wishes), there.envelope(**changed))
+    else:
+        show_changes(session, here.context(**wishes), there.context(**changed))
 
 
 def _print_raw(session: CliSession, assembled: "AssembledContext") -> None:

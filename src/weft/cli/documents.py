@@ -4,16 +4,16 @@ import re
 from typing import TYPE_CHECKING, Annotated
 
 from weft.cli.arguments import Restore, StartingRevision, Words, Yes, argument, option
-from weft.cli.output import Column, quoted
+from weft.cli.output import Column, quoted, wire_object
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, confirm, is_interactive, read_stdin, text_given
 from weft.errors import ConflictError, InvalidInputError
 from weft.tree.document import lines_of, section_of
-from weft.tree.json_names import to_wire
 from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
     from weft.grove.document import DocumentHandle
+    from weft.tree.document import Document
 
 _LINES = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\Z")
 _DocumentName = Annotated[str, argument("DOC", "A title or id.")]
@@ -59,9 +59,8 @@ def doc_ls(session: CliSession) -> None:
     )
 
 
-def _without_content(document: object) -> object:
-    wire = to_wire(document)
-    return {key: value for key, value in wire.items() if key != "content"} if isinstance(wire, dict) else wire
+def _without_content(document: "Document") -> object:
+    return wire_object(document, without="content")
 
 
 def doc_read(
@@ -81,8 +80,7 @@ def doc_read(
     if lines is not None:
         text = lines_of(text, *_range(lines))
     if session.out.as_json:
-        wire = to_wire(document)
-        session.out.json({**wire, "content": text} if isinstance(wire, dict) else wire)
+        session.out.json(wire_object(document, content=text))
         return
     session.out.exact(text)
     session.out.message(f"{quoted(document.title)} at revision {document.revision}")
@@ -137,7 +135,6 @@ def doc_history(session: CliSession, reference: _DocumentName) -> None:
 
     In a pipe: revision, time, author, characters and title, separated by tabs.
     """
-    names = {agent.id: agent.name for agent in session.grove.read.agents(archived=True)}
     session.out.listing(
         session.grove.read.revisions(reference),
         Column("revision", lambda each: each.revision, number=True),
@@ -146,16 +143,12 @@ def doc_history(session: CliSession, reference: _DocumentName) -> None:
         Column(None, lambda each: each.characters),
         Column("title", lambda each: each.title, shrinks=True),
         Column("characters", lambda each: each.characters, number=True, piped=False),
-        Column("by", lambda each: names[each.author_id], piped=False),
+        Column("by", lambda each: session.agent_names[each.author_id], piped=False),
         Column("when", lambda each: each.created_at, piped=False),
     )
 
 
-def doc_rename(
-    session: CliSession,
-    reference: _DocumentName,
-    title: _Title,
-) -> None:
+def doc_rename(session: CliSession, reference: _DocumentName, title: _Title) -> None:
     """Rename a document; this is a revision too."""
     saved = session.grove.document(reference).save(title=title)
     session.out.result(_without_content(saved.value), str(saved.revision), f"saved {_described(saved)}")
@@ -164,10 +157,7 @@ def doc_rename(
 def doc_archive(session: CliSession, reference: _DocumentName, *, undo: Restore = False) -> None:
     """Archive a document; nothing is lost."""
     document = session.grove.document(reference)
-    if undo:
-        document.unarchive()
-    else:
-        document.archive()
+    (document.unarchive if undo else document.archive)()
     after = session.grove.document(document.id)
     done = "restored" if undo else "archived"
     session.out.result(_without_content(after.value), after.id, f"{done} {quoted(after.title)}")

@@ -1,5 +1,6 @@
 """Generate with models: gen, chat, summarise, spend."""
 
+import contextlib
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ from weft.cli.knowledge import ToolCalls, tool_outputs
 from weft.cli.output import Column, progress_bar, quoted
 from weft.cli.session import CliSession
 from weft.cli.terminal import Terminal, failure_to_wire, show_nodes, show_stream, starting_place
-from weft.errors import InvalidInputError, NotFoundError, WeftError
+from weft.errors import InvalidInputError, NotFoundError
 from weft.tree.node import Status
 from weft.tree.node_labels import counted
 from weft.tree.tree import Mode
@@ -192,13 +193,11 @@ def _price(dollars: Decimal | None) -> str:
 
 
 def _dollars(text: str) -> Decimal:
-    try:
+    with contextlib.suppress(InvalidOperation):
         amount = Decimal(text.removeprefix("$"))
-    except InvalidOperation:
-        raise InvalidInputError(f"{text!r} is not an amount of dollars", hint="for example 0.50") from None
-    if not amount.is_finite() or amount < 0:
-        raise InvalidInputError(f"{text!r} is not an amount of dollars", hint="0 or more")
-    return amount
+        if amount.is_finite() and amount >= 0:
+            return amount
+    raise InvalidInputError(f"{text!r} is not an amount of dollars", hint="for example 0.50")
 
 
 def spend(session: CliSession) -> None:
@@ -285,6 +284,7 @@ def summarise(
 ) -> None:
     """Print a summary; without one, create it with a small model, else as an extract."""
     from weft.grove.tree import TreeHandle  # noqa: PLC0415 - loads with the grove
+    from weft.providers.keys import Keys  # noqa: PLC0415 - loads with the providers
 
     summaries = session.grove.summaries
     if model is not None:
@@ -297,7 +297,7 @@ def summarise(
     if model is not None and reference is None:
         return
     target = session.tree if reference is None else session.target(reference)
-    if summaries.model != "none" and (problem := _keys_problem()) is not None:
+    if summaries.model != "none" and (problem := Keys().problem) is not None:
         session.out.message(f"models with keys in the file are left out: {problem}")
     if isinstance(target, TreeHandle):
         with progress_bar("summarising") as progress:
@@ -308,9 +308,3 @@ def summarise(
         session.out.json({"id": target.id, "summary": summary})
     else:
         session.out.text(summary)
-
-
-def _keys_problem() -> WeftError | None:
-    from weft.providers.keys import Keys  # noqa: PLC0415 - loads with the providers
-
-    return Keys().problem

@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated
 
 from weft.cli.arguments import TreeName, argument, flag, option
@@ -52,17 +53,14 @@ def _show_steps(session: CliSession, tree: "TreeHandle | None", steps: Sequence[
     plain: list[str] = []
     messages: list[str] = []
     for step in steps:
-        names = [] if tree is None else _local_ids(session, tree, step)
+        read = session.grove.read
+        names = [read.node(tree.id, node, hidden=True).local_id for node in step.nodes] if tree else []
         plain.append(" ".join([step.kind, *names]))
         done = "undid" if step.direction == "undo" else "redid"
         messages.append(" ".join([done, step.kind, *(f"[{name}]" for name in names), place]))
     if steps[0].direction == "undo":
         messages.append(f"weft redo{'' if tree else ' --in-grove'} does it again")
     session.out.result(steps, "\n".join(plain), "\n".join(messages))
-
-
-def _local_ids(session: CliSession, tree: "TreeHandle", step: HistoryStep) -> list[str]:
-    return [session.grove.read.node(tree.id, node, hidden=True).local_id for node in step.nodes]
 
 
 def history(
@@ -121,12 +119,12 @@ def events(
     With --json one JSON value a line. In a pipe: cursor, time, tree, kind, agent and payload, separated by
     tabs. --after takes the cursor of an event.
     """
-    names = _Names(session)
+    names = cache(partial(_place_and_author, session))
     trees = None if session.options.tree is None else [session.options.tree]
     cursor = after
     shown = False
     for event in _read(session, after, trees, limit, follow=follow):
-        _show(session, names, event)
+        _show(session, event, names)
         cursor, shown = event.cursor, True
         if follow:
             session.out.flush()
@@ -156,51 +154,31 @@ def _read(
         after = batch.cursor
 
 
-class _Names:
-    """The names of trees and agents by id, looked up once."""
-
-    def __init__(self, session: CliSession) -> None:
-        self._session = session
-        self._trees: dict[str | None, str] = {None: "the grove"}
-        self._agents = {agent.id: agent.name for agent in session.grove.read.agents(archived=True)}
-
-    def tree(self, identity: str | None) -> str:
-        if identity not in self._trees:
-            try:
-                self._trees[identity] = quoted(self._session.grove.read.tree(identity or "").title)
-            except NotFoundError:
-                self._trees[identity] = "a deleted tree"
-        return self._trees[identity]
-
-    def agent(self, identity: str) -> str:
-        if identity not in self._agents:
-            self._agents[identity] = self._session.grove.read.agent(identity).name
-        return self._agents[identity]
+def _place_and_author(session: CliSession, tree: str | None, agent: str) -> tuple[str, str]:
+    author = session.grove.read.agent(agent).name
+    try:
+        return "the grove" if tree is None else quoted(session.grove.read.tree(tree).title), author
+    except NotFoundError:
+        return "a deleted tree", author
 
 
-def _show(session: CliSession, names: _Names, event: "Event") -> None:
+def _show(session: CliSession, event: "Event", names: Callable[[str | None, str], tuple[str, str]]) -> None:
     if session.out.as_json:
         session.out.json_line(event)
     elif session.out.terminal:
+        place, author = names(event.tree_id, event.agent_id)
         session.out.line(
             [
                 Piece(iso(event.created_at)[:19].replace("T", " ") + "  ", "dim"),
                 Piece(f"{event.kind:<16}"),
-                Piece(names.tree(event.tree_id), shrinks=True),
-                Piece(f"  {names.agent(event.agent_id)}", "dim"),
+                Piece(place, shrinks=True),
+                Piece(f"  {author}", "dim"),
             ]
         )
     else:
         payload = json.dumps(event.payload, separators=(",", ":"))
-        fields = (
-            event.cursor,
-            iso(event.created_at),
-            event.tree_id or "",
-            event.kind,
-            event.agent_id,
-            payload,
-        )
-        session.out.text("\t".join(fields))
+        where = (event.cursor, iso(event.created_at), event.tree_id or "")
+        session.out.text("\t".join((*where, event.kind, event.agent_id, payload)))
 
 
 def jobs_ls(session: CliSession) -> None:

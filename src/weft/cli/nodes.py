@@ -1,6 +1,6 @@
 """Create and flag nodes, and move the cursor: say, edit, merge, switch, bookmark, prune and others."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from weft.cli.arguments import (
     ContextNodes,
@@ -19,6 +19,9 @@ from weft.cli.text_input import text_given
 from weft.errors import InvalidInputError
 from weft.tree.node_labels import counted
 from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.grove.node import NodeHandle
 
 
 def switch(
@@ -195,22 +198,21 @@ def bookmark(
         raise InvalidInputError("--remove takes no label")
     node = session.node(reference)
     after = node.unbookmark() if remove else node.bookmark(" ".join(label) if label else None)
-    done = "removed the bookmark of" if remove else "bookmarked"
-    session.out.result(after.value, node.local_id, f"{done} [{node.local_id}] {where(node.tree.title)}")
+    _show_flagged(session, after, "removed the bookmark of" if remove else "bookmarked")
 
 
 def exclude(session: CliSession, reference: NodeName) -> None:
     """Exclude a node from what models see; people still see it."""
-    node = session.node(reference)
-    after = node.exclude()
-    session.out.result(after.value, node.local_id, f"excluded [{node.local_id}] {where(node.tree.title)}")
+    _show_flagged(session, session.node(reference).exclude(), "excluded")
 
 
 def include(session: CliSession, reference: NodeName) -> None:
     """Include an excluded node again."""
-    node = session.node(reference)
-    after = node.include()
-    session.out.result(after.value, node.local_id, f"included [{node.local_id}] {where(node.tree.title)}")
+    _show_flagged(session, session.node(reference).include(), "included")
+
+
+def _show_flagged(session: CliSession, node: "NodeHandle", done: str) -> None:
+    session.out.result(node.value, node.local_id, f"{done} [{node.local_id}] {where(node.tree.title)}")
 
 
 def prune(session: CliSession, reference: NodeName) -> None:

@@ -167,13 +167,13 @@ class Output:
         if not self.terminal:
             fields = [column.field or column.cell for column in columns if column.piped]
             for row in rows:
-                sys.stdout.write("\t".join(one_line(_plain(field(row))) for field in fields) + "\n")
+                sys.stdout.write("\t".join(_cell(field(row), None) for field in fields) + "\n")
             return
         if not rows:
             return
         now = self._clock()
         shown = [column for column in columns if column.heading is not None]
-        cells = [[visible(one_line(_readable(column.cell(row), now))) for row in rows] for column in shown]
+        cells = [[visible(_cell(column.cell(row), now)) for row in rows] for column in shown]
         # A column without any text is left out.
         kept = [
             (column, column_cells)
@@ -223,6 +223,12 @@ def write_error(error: WeftError) -> None:
         sys.stderr.write(f"  hint: {visible(error.hint)}\n")
 
 
+def wire_object(value: object, *, without: str = "", **more: object) -> dict[str, object]:
+    """The JSON object of a value, without one of its fields, with others added."""
+    wire = cast("Mapping[str, object]", to_wire(value))
+    return {**{key: each for key, each in wire.items() if key != without}, **more}
+
+
 def discard_output() -> None:
     """Discard what is still buffered: the program that read it has ended."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -264,32 +270,20 @@ def _coloured() -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _readable(value: object, now: int) -> str:
-    """A cell as a person reads it."""
+def _cell(value: object, now: int | None) -> str:
+    """A cell on one line: as a person reads it now, or as a program does (None)."""
     match value:
         case None:
             return ""
-        case int():
+        case int() if now is not None:
             return f"{value:,}"
         case datetime():
-            return ago(value, now)
+            return iso(value) if now is None else ago(value, now)
         case list() | tuple():
-            return ", ".join(map(str, cast("Sequence[object]", value)))
+            separator = "," if now is None else ", "
+            return one_line(separator.join(map(str, cast("Sequence[object]", value))))
         case _:
-            return str(value)
-
-
-def _plain(value: object) -> str:
-    """A cell as a program reads it."""
-    match value:
-        case None:
-            return ""
-        case datetime():
-            return iso(value)
-        case list() | tuple():
-            return ",".join(map(str, cast("Sequence[object]", value)))
-        case _:
-            return str(value)
+            return one_line(str(value))
 
 
 def _styled(pieces: Iterable[Piece]) -> "Text":

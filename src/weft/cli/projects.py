@@ -1,5 +1,6 @@
 """Projects: project new, ls, show, change, add, remove, archive."""
 
+import contextlib
 from typing import TYPE_CHECKING, Annotated
 
 from weft.cli.arguments import Archived, Restore, StartingRevision, argument, flag, option
@@ -96,11 +97,9 @@ def _named(session: CliSession, item: ProjectItem) -> str:
     """An item as an argument; a document by its title, if it can be read."""
     reference = item.reference
     if item.kind is ProjectItemKind.DOCUMENT:
-        try:
+        # Deleted, or not for this agent: its id still says which one it was.
+        with contextlib.suppress(WeftError):
             reference = session.grove.document(reference).title
-        except WeftError:
-            # Deleted, or not for this agent: its id still says which one it was.
-            reference = item.reference
     return _PREFIXES[item.kind] + reference
 
 
@@ -153,10 +152,7 @@ def project_remove(session: CliSession, reference: _ProjectName, tree: _TreeName
 def project_archive(session: CliSession, reference: _ProjectName, *, undo: Restore = False) -> None:
     """Archive a project; its trees stay in it."""
     project = session.grove.project(reference)
-    if undo:
-        project.unarchive()
-    else:
-        project.archive()
+    (project.unarchive if undo else project.archive)()
     after = session.grove.project(project.id).value
     trees = counted(len(project.trees), "tree")
     done = "restored" if undo else "archived"

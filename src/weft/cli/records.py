@@ -108,25 +108,24 @@ def records_append(
 
 def _values(text: str) -> "list[JsonValue]":
     """The values of one array, or of one line each."""
-    from weft.context.js_compat import parse_json  # noqa: PLC0415 - loads with the engine
-
     try:
-        value = parse_json(text)
-    except ValueError:
-        value = [_line(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        value = _json(text, "")
+    except InvalidInputError:
+        lines = enumerate(text.split("\n"), 1)
+        value = [_json(line, f"line {number}") for number, line in lines if line.strip()]
     values = list(value) if isinstance(value, list | tuple) else [value]
     if not values:
         raise InvalidInputError("the input is empty", hint="give JSON values, one a line")
     return values
 
 
-def _line(number: int, line: str) -> "JsonValue":
+def _json(text: str, name: str) -> "JsonValue":
     from weft.context.js_compat import parse_json  # noqa: PLC0415 - loads with the engine
 
     try:
-        return parse_json(line)
+        return parse_json(text)
     except ValueError as error:
-        raise InvalidInputError(f"line {number} is not JSON: {error}") from None
+        raise InvalidInputError(f"{name} is not JSON: {error}") from None
 
 
 def records_ls(
@@ -222,22 +221,13 @@ def records_index(
     """
     body: dict[str, object] = {"sessionId": session_id, "responseId": response}
     if groups is not None:
-        body["groups"] = _groups(groups)
+        value = _json(read_text(groups), "stdin" if groups == STDIN else groups)
+        # A whole response may be given as well.
+        body["groups"] = value.get("groups") if isinstance(value, Mapping) else value
     done = session.grove.groups.index(cast("JsonObject", body), user=user)
     named, messages = cast("int", done["indexed_groups"]), cast("int", done["indexed_messages"])
     message = f"indexed {counted(named, 'group')} with {counted(messages, 'message')}"
     session.out.result(_camel(done), f"{named}\t{messages}", message)
-
-
-def _groups(file: str) -> object:
-    from weft.context.js_compat import parse_json  # noqa: PLC0415 - loads with the engine
-
-    try:
-        value = parse_json(read_text(file))
-    except ValueError as error:
-        raise InvalidInputError(f"{'stdin' if file == STDIN else file} is not JSON: {error}") from None
-    # A whole response may be given as well.
-    return value.get("groups") if isinstance(value, Mapping) else value
 
 
 def _camel(result: "JsonObject") -> dict[str, object]:

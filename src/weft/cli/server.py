@@ -14,7 +14,7 @@ from weft.tree.json_names import from_microseconds, iso
 if TYPE_CHECKING:
     from weft.mcp_server.http import HttpAddress
     from weft.server.lifecycle import ServerAddress
-    from weft.tree.access import Token
+    from weft.tree.access import Token, User
 
 _PORT = 7370
 _MCP_PORT = 7371
@@ -142,23 +142,18 @@ def users_ls(session: CliSession, *, archived: Archived = False) -> None:
     In a pipe: id, name and roles, separated by tabs.
     """
     users = session.grove.users
-    rows = users.list(archived=archived)
-    roles = (
-        {}
-        if session.out.as_json
-        else {
-            user.id: ", ".join(
-                each.role.value if each.tree_id is None else f"{each.role.value} of {each.tree_id}"
-                for each in users.roles(user.id)
-            )
-            for user in rows
-        }
-    )
+
+    def roles(user: "User") -> str:
+        return ", ".join(
+            each.role.value if each.tree_id is None else f"{each.role.value} of {each.tree_id}"
+            for each in users.roles(user.id)
+        )
+
     session.out.listing(
-        rows,
+        users.list(archived=archived),
         Column(None, lambda user: user.id),
         Column("name", lambda user: user.name),
-        Column("roles", lambda user: roles[user.id], shrinks=True),
+        Column("roles", roles, shrinks=True),
         Column("since", lambda user: "archived" if user.archived_at else user.created_at, piped=False),
         empty="no users; add one: weft users add NAME",
     )

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
     from weft.runtime.generation.service import Stream
     from weft.runtime.generation.stream import GenerationEvent, StreamSlot
-    from weft.tree.json import JsonObject, JsonValue
 
 E_co = TypeVar("E_co", covariant=True)
 _QUOTE = '"""'
@@ -142,32 +141,29 @@ def show_stream(session: CliSession, stream: "Stream[NodeHandle]", *, quiet: boo
 
 def show_nodes(session: CliSession, stream: "Stream[NodeHandle]", title: str) -> None:
     """Messages that name the new nodes and the failures."""
-    names = {agent.id: agent.name for agent in session.grove.read.agents(archived=True)}
     for node in stream.nodes:
         cut = ", interrupted" if node.value.status is Status.INTERRUPTED else ""
-        author = names.get(node.value.author_id, "a model")
+        author = session.agent_names.get(node.value.author_id, "a model")
         session.out.message(f"{author} wrote [{node.local_id}] in {title}{cut}")
     for error in stream.failures:
         session.out.message(f"incomplete: {error.message}")
 
 
-def failure_to_wire(error: WeftError) -> "JsonObject":
-    wire: dict[str, JsonValue] = {"code": error.code, "message": error.message, "hint": error.hint}
-    if isinstance(error, ProviderError):
-        wire["trouble"] = error.trouble.value
-    return wire
+def failure_to_wire(error: WeftError) -> dict[str, object]:
+    wire: dict[str, object] = {"code": error.code, "message": error.message, "hint": error.hint}
+    return {**wire, "trouble": error.trouble} if isinstance(error, ProviderError) else wire
 
 
-def result_to_wire(result: "Result") -> "JsonObject":
-    wire: dict[str, JsonValue] = {
+def result_to_wire(result: "Result") -> dict[str, object]:
+    error = {} if result.error is None else failure_to_wire(result.error)
+    error.pop("trouble", None)
+    return {
         "command": result.command,
         "ok": result.ok,
         "text": result.text,
-        "nodes": list(result.nodes),
+        "nodes": result.nodes,
+        **error,
     }
-    if result.error is not None:
-        wire |= {"code": result.error.code, "message": result.error.message, "hint": result.error.hint}
-    return wire
 
 
 def starting_place(

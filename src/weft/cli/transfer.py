@@ -1,23 +1,20 @@
 """Move groves between files and databases, and check them: export, import, backup, migrate, doctor."""
 
-import contextlib
 import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from weft.cli.arguments import argument, flag, option
-from weft.cli.output import Piece, progress_bar, quoted
+from weft.cli.output import Piece, progress_bar, quoted, wire_object
 from weft.cli.session import CliSession
-from weft.cli.text_input import STDIN
-from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, StorageError
+from weft.cli.text_input import STDIN, read_text
+from weft.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
 from weft.interop.weft_json import open_file
-from weft.tree.json_names import to_wire
 from weft.tree.node_labels import counted
 
-_CHAT_LIMIT = 256 * 1024 * 1024
 _FILES = (".json", ".gz", ".md")
 _LEVELS = {"good": ("✓", "green"), "note": ("!", "yellow"), "wrong": ("✗", "red")}
 
@@ -44,28 +41,22 @@ def export(
     if out == STDIN and session.out.as_json:
         raise InvalidInputError("the export itself is JSON", hint="name a file for it with --out")
     chosen = list(names or ()) or ([session.options.tree] if session.options.tree is not None else None)
-    with progress_bar("exporting") as progress, _suggesting_out(chosen or ()):
-        target = sys.stdout.buffer if out == STDIN else Path(out)
-        done = session.grove.export(target, chosen, overwrite=force, progress=progress)
+    target = sys.stdout.buffer if out == STDIN else Path(out)
+    try:
+        with progress_bar("exporting") as progress:
+            done = session.grove.export(target, chosen, overwrite=force, progress=progress)
+    except NotFoundError as error:
+        file = next((name for name in chosen or () if name.lower().endswith(_FILES)), None)
+        if file is None:
+            raise
+        raise NotFoundError(error.message, hint=f"to write to a file: --out {file}") from error
     session.out.notes(done.notes)
     place = "" if out == STDIN else f" to {out}"
     message = f"exported {counted(done.trees, 'tree')} with {counted(done.nodes, 'node')}{place}"
     if out == STDIN:
         session.out.message(message)
     else:
-        session.out.result({"file": out, **_wire(done)}, out, message)
-
-
-@contextlib.contextmanager
-def _suggesting_out(names: Iterable[str]) -> Generator[None]:
-    """Suggest --out where a file was named as a tree."""
-    try:
-        yield
-    except NotFoundError as error:
-        file = next((name for name in names if name.lower().endswith(_FILES)), None)
-        if file is None:
-            raise
-        raise NotFoundError(error.message, hint=f"to write to a file: --out {file}") from error
+        session.out.result(wire_object(done, file=out), out, message)
 
 
 def import_(
@@ -122,30 +113,10 @@ def _import_chat(session: CliSession, file: str, agent: str | None) -> None:
     """A new tree from a chat; notes name what could not be read."""
     from weft.runtime.transfer.markdown_chats import load_chat  # noqa: PLC0415 - loads with the grove
 
-    done = load_chat(session.grove.caller, _read_chat(file), agent=agent)
+    done = load_chat(session.grove.caller, read_text(file), agent=agent)
     session.out.notes(done.warnings)
     message = f"imported {quoted(done.tree.title)} with {counted(done.messages, 'message')}"
     session.out.result(done, done.tree.id, message)
-
-
-def _read_chat(file: str) -> str:
-    try:
-        data = sys.stdin.buffer.read(_CHAT_LIMIT + 1) if file == STDIN else _bytes(Path(file))
-    except FileNotFoundError:
-        raise NotFoundError(f"no file {file!r}") from None
-    except OSError as error:
-        raise StorageError(f"cannot read {file}: {error.strerror}") from error
-    if len(data) > _CHAT_LIMIT:
-        raise LimitExceededError(f"a chat has at most {_CHAT_LIMIT:,} bytes")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InvalidInputError(f"{file} is not UTF-8 text") from None
-
-
-def _bytes(path: Path) -> bytes:
-    with path.open("rb") as opened:
-        return opened.read(_CHAT_LIMIT + 1)
 
 
 def backup(
@@ -205,7 +176,7 @@ def doctor(
     with progress_bar("checking") as progress:
         report = examine(session.address, repair=repair, clock=session.settings.clock, progress=progress)
     if session.out.as_json:
-        session.out.json({**_wire(report), "sound": report.sound})
+        session.out.json(wire_object(report, sound=report.sound))
     else:
         for message in report.repaired:
             session.out.message(message)
@@ -218,8 +189,3 @@ def doctor(
     if not report.sound:
         session.out.flush()
         raise typer.Exit(1)
-
-
-def _wire(result: object) -> dict[str, object]:
-    wire = to_wire(result)
-    return dict(wire) if isinstance(wire, dict) else {}

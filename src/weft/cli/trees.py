@@ -3,14 +3,13 @@
 from typing import Annotated
 
 from weft.cli.arguments import Archived, Restore, TreeName, Yes, argument, option
-from weft.cli.output import Column, quoted
+from weft.cli.output import Column, quoted, wire_object
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, confirm, read_stdin
 from weft.errors import InvalidInputError
-from weft.tree.json_names import to_wire
 from weft.tree.node_labels import counted
 from weft.tree.reference import TargetKind
-from weft.tree.tree import Mode, Tree
+from weft.tree.tree import Mode
 
 
 def new(
@@ -68,10 +67,6 @@ def ls(
     any_open = any(tree.archived_at is None for tree in trees)
     current = session.tree.id if trees and (session.options.tree or any_open) else ""
 
-    def with_tags(tree: Tree) -> object:
-        wire = to_wire(tree)
-        return {**wire, "tags": labels.get(tree.id, [])} if isinstance(wire, dict) else wire
-
     session.out.listing(
         trees,
         Column(None, lambda tree: tree.id),
@@ -88,17 +83,14 @@ def ls(
         ),
         Column("tags", lambda tree: labels.get(tree.id, [])),
         empty=empty,
-        wire=with_tags,
+        wire=lambda tree: wire_object(tree, tags=labels.get(tree.id, [])),
     )
 
 
 def archive(session: CliSession, name: TreeName = None, *, undo: Restore = False) -> None:
     """Archive a tree; nothing is lost."""
     tree = session.named_tree(name)
-    if undo:
-        tree.unarchive()
-    else:
-        tree.archive()
+    (tree.unarchive if undo else tree.archive)()
     done = "restored" if undo else "archived"
     session.out.result(tree.refresh().value, tree.id, f"{done} {quoted(tree.title)}")
 

@@ -16,11 +16,12 @@ from weft.cli.output import (
     progress_bar,
     quoted,
     style_of,
+    wire_object,
 )
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
 from weft.tree.edge import SourceRole
-from weft.tree.json_names import to_wire
+from weft.tree.json_names import camel
 from weft.tree.node import Node
 from weft.tree.node_labels import counted
 from weft.tree.reference import CollapsedRange
@@ -53,16 +54,7 @@ def tree(
     outline = read.outline(handle.id, node=top, limit=limit)
     cursor = read.cursor(handle.id).node_id
     if session.out.as_json:
-        rows = [
-            {
-                "node": row.node,
-                "indent": row.indent,
-                "branches": row.branches,
-                "annotations": row.annotations,
-                "hiddenBelow": row.hidden_below,
-            }
-            for row in outline
-        ]
+        rows = [{camel(name): value for name, value in row._asdict().items()} for row in outline]
         session.out.json({"tree": handle.value, "cursor": cursor, "nodes": rows})
         return
     counters = handle.counters
@@ -74,7 +66,7 @@ def tree(
         outline,
         mode=handle.mode,
         cursor=cursor,
-        names={agent.id: agent.name for agent in read.agents(archived=True)},
+        names=session.agent_names,
         groups=handle.groups,
         words=session.out.width if session.out.terminal else FIRST_WORDS,
     )
@@ -160,7 +152,7 @@ def read(
     buffer = tree.working_buffer if whole and tree.mode is Mode.BUFFER else ""
     notes = _notes(session, tree, path) if annotations else {}
     if session.out.as_json:
-        nodes = [_wire(each, notes.get(each.id) if annotations else None) for each in path]
+        nodes = [wire_object(each, annotations=notes[each.id]) if annotations else each for each in path]
         session.out.json({"treeId": tree.id, "mode": tree.mode, "nodes": nodes, "workingBuffer": buffer})
         return
     if headings is None:
@@ -179,19 +171,12 @@ def _notes(session: CliSession, tree: "TreeHandle", path: Sequence[Node]) -> dic
     return {node.id: read.children(tree.id, node.id, annotations=True) for node in path}
 
 
-def _wire(node: Node, notes: Sequence[Node] | None) -> object:
-    wire = to_wire(node)
-    if notes is None or not isinstance(wire, dict):
-        return wire
-    return {**wire, "annotations": to_wire(notes)}
-
-
 def _show_with_headings(
     session: CliSession, path: Sequence[Node], notes: Mapping[str, Sequence[Node]], buffer: str
 ) -> None:
     """Each node under a heading, with a blank line between; an empty root is left out."""
     out = session.out
-    names = {agent.id: agent.name for agent in session.grove.read.agents(archived=True)}
+    names = session.agent_names
     shown = [node for node in path if not (node.is_root and not node.text and node.kind == "text")]
     for index, node in enumerate(shown):
         if index:
