@@ -26,5 +26,8 @@ def node_marks(node: Node, annotations: int = 0) -> Iterator[str]:
 
 def counted(number: int, word: str) -> str:
     """How many of something: `1 node`, `2 nodes`."""
-    plural = "es" if word.endswith(("s", "ch")) else "s"
-    return f"{number:,} {word}{'' if number == 1 else plural}"
+    if number == 1:
+        return f"1 {word}"
+    if word.endswith("dy"):
+        return f"{number:,} {word[:-1]}ies"
+    return f"{number:,} {word}{'es' if word.endswith(('s', 'ch')) else 's'}"
