@@ -3,13 +3,16 @@
 from dataclasses import replace
 
 from weft.commands import actions as a
-from weft.commands.grammar import CommandRow, Form, Slot, SlotKind
-from weft.commands.rows.slots import (
+from weft.commands.grammar import (
     AWARE,
     CALLED,
     DOCUMENT,
     RESULT,
     SECTION,
+    CommandRow,
+    Form,
+    Slot,
+    SlotKind,
     choice,
     node,
     text,

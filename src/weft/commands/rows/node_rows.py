@@ -3,12 +3,15 @@
 from dataclasses import replace
 
 from weft.commands import actions as a
-from weft.commands.grammar import CommandRow, Form, Slot, SlotKind
-from weft.commands.rows.slots import (
+from weft.commands.grammar import (
     CONTEXT,
     DOCUMENT,
     SAYING,
     WRITE,
+    CommandRow,
+    Form,
+    Slot,
+    SlotKind,
     node,
     text,
     verbs,

@@ -3,15 +3,7 @@
 from dataclasses import replace
 
 from weft.commands import actions as a
-from weft.commands.grammar import CommandRow, Form, Slot, SlotKind
-from weft.commands.rows.slots import (
-    AWARE,
-    RESULT,
-    choice,
-    node,
-    text,
-    verbs,
-)
+from weft.commands.grammar import AWARE, RESULT, CommandRow, Form, Slot, SlotKind, choice, node, text, verbs
 from weft.commands.vocabulary import words
 
 _FULL = Slot(

@@ -3,13 +3,18 @@
 from dataclasses import replace
 
 from weft.commands import actions as a
-from weft.commands.grammar import CommandRow, Either, Form, Slot, SlotGroup, SlotKind
-from weft.commands.rows.slots import (
+from weft.commands.grammar import (
     CALLED,
     DOCUMENT,
     SECTION,
     WHICH,
     WRITE,
+    CommandRow,
+    Either,
+    Form,
+    Slot,
+    SlotGroup,
+    SlotKind,
     node,
     text,
     verbs,

@@ -4,10 +4,13 @@ from typing import assert_never
 
 from weft.commands import actions as v
 from weft.runtime.collaboration.commands.context import CommandContext, CommandOutcome
-from weft.runtime.collaboration.commands.continue_command import run_continue
-from weft.runtime.collaboration.commands.document_commands import read_document, write_document
 from weft.runtime.collaboration.commands.memory_commands import run_memory_command
-from weft.runtime.collaboration.commands.node_commands import run_node_command
+from weft.runtime.collaboration.commands.node_commands import (
+    read_document,
+    run_continue,
+    run_node_command,
+    write_document,
+)
 from weft.runtime.collaboration.commands.queries import run_query
 from weft.runtime.collaboration.commands.reference_commands import run_reference_command
 

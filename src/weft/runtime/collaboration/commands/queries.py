@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from weft.commands import actions as v
 from weft.commands import reply
-from weft.commands.help import help_on, help_text
+from weft.commands.catalog import help_on, help_text
 from weft.commands.reply import Shown, branch_as_nodes, branch_as_prose, tree_drawn, viewed
 from weft.context.agent_view.node_headings import HeadingFacts, escape_look_alikes
 from weft.context.agent_view.prose import marked_prose
@@ -20,8 +20,8 @@ from weft.runtime.operations.references import TargetRef
 from weft.runtime.search.filters import Search
 from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.search.search import search
+from weft.runtime.summaries.jobs import is_enabled
 from weft.runtime.summaries.summariser import Summariser
-from weft.runtime.summaries.worker import is_enabled
 from weft.store import schema
 from weft.tree.agent import AgentType
 from weft.tree.document import Document

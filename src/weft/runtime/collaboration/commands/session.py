@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from weft.commands.actions import Action as Asked
 from weft.commands.actions import Command, ViewResultCommand
-from weft.commands.catalog import CATALOG
+from weft.commands.catalog import CATALOG, NotRun
 from weft.commands.formatter import describe, write_command
-from weft.commands.hints import NotRun
 from weft.commands.parse import check_limits, parse_found
 from weft.commands.reply import Result, failed, one_line, shortened
 from weft.commands.scanner import ARROW, ScannedCommand, arrow_lines, scan
