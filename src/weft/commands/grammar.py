@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, replace
 from enum import Enum
 from itertools import product
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from weft.commands.actions import Action, LineSpan
 from weft.commands.lexer import quote
@@ -206,16 +206,7 @@ class Form:
         for way in product(*ways):
             slots = tuple(slot for group in way for slot in group.slots)
             parts = {name: made for group in way for name, made in group.parts.items()}
-            yield Form(
-                self.action,
-                slots,
-                self.past,
-                {**self.parts, **parts},
-                self.noun,
-                self.words,
-                self.shown,
-                self.tool,
-            )
+            yield replace(self, slots=slots, parts={**self.parts, **parts})
 
     @property
     def flat(self) -> tuple[Slot, ...]:
@@ -314,107 +305,112 @@ _KEEPING = frozenset({"pin", "stash", "drop"})
 _MOVING = frozenset({"switch", "think", "recall"})
 
 
-AWARE, WRITE = Permission.LOOM_AWARE, Permission.LOOM_WRITE
+def choice(text: str, value: object = True) -> dict[str, object]:  # noqa: FBT002 - a value, not a switch
+    """Words that all mean one value."""
+    return dict.fromkeys(text.split(), value)
 
 
-def verbs(said: str) -> tuple[str, ...]:
-    return tuple(verb.strip() for verb in said.split(","))
+def command_row(
+    permission: Permission, name: str, help_text: str, *forms: Form, **more: object
+) -> CommandRow:
+    """A row; its sets of words, and its verbs with commas between, are given as text."""
+    return CommandRow(name=name, forms=forms, permission=permission, help=help_text, **_as_words(more))
 
 
-def choice(said: str, value: object = "") -> dict[str, object]:
-    """Words that all mean one value: True, if none is given."""
-    return dict.fromkeys(said.split(), True if value == "" else value)
+def form(action: type[Action], past: str, *slots: Slot | Either, **more: object) -> Form:
+    return Form(action, slots, past, **_as_words(more))
+
+
+def slot(kind: SlotKind, path: str, after: str = "", **more: object) -> Slot:
+    """A slot; its sets of words are given as text. Its option has the field's name, unless it is a choice."""
+    option = "" if kind in {SlotKind.CHOICE, SlotKind.COMMAND} else path
+    return changed(Slot(path=path, kind=kind, option=option, after=words(after)), **more)
+
+
+def changed(slot: Slot, **more: object) -> Slot:
+    """The slot with other values of these fields."""
+    return replace(slot, **_as_words(more))
 
 
 def node(path: str = "node", after: str = "", **more: object) -> Slot:
-    slot = Slot(
-        path=path,
-        kind=SlotKind.NODE,
-        option="id",
-        bare=True,
-        after=words(after),
-        question="which node?",
-        about="A node's local id, such as a7x2.",
-    )
-    return _with(slot, more)
+    given = slot(SlotKind.NODE, path, after, option="id", bare=True, question="which node?")
+    return changed(given, **{"about": "A node's local id, such as a7x2.", **more})
 
 
 def text(path: str, after: str = "", **more: object) -> Slot:
-    slot = Slot(
-        path=path,
-        kind=SlotKind.TEXT,
-        option="text",
-        bare=True,
-        after=words(after),
-        question="the text must be in quotes",
-        about="The text.",
-    )
-    return _with(slot, more)
+    given = slot(SlotKind.TEXT, path, after, option="text", bare=True, about="The text.")
+    return changed(given, **{"question": "the text must be in quotes", **more})
 
 
-def _with(slot: Slot, more: Mapping[str, object]) -> Slot:
-    changed = {
-        name: words(value) if name in _WORD_FIELDS and isinstance(value, str) else value
-        for name, value in more.items()
+def _as_words(given: Mapping[str, object]) -> dict[str, Any]:
+    """Fields by name, with words as the sets or tuples that they are kept as."""
+    return {
+        name: _KEPT_AS[name](value) if name in _KEPT_AS and isinstance(value, str) else value
+        for name, value in given.items()
     }
-    return replace(slot, **changed)  # pyright: ignore[reportArgumentType] - the fields of a slot, by name
 
 
+_KEPT_AS: Mapping[str, Callable[[str], object]] = {
+    **{
+        name: words
+        for kind in (Slot, CommandRow)
+        for name, of in kind.__annotations__.items()
+        if of == frozenset[str]
+    },
+    "verbs": lambda given: tuple(map(str.strip, given.split(","))),
+}
 WHICH = words("new another other same first second third last next previous current existing parent")
 PLACES = words("beginning start top bottom front end home line lines section doc document text")
-_WORD_FIELDS = frozenset({"after", "also", "names", "units", "requires", "plain"})
 
 CALLED = "as under called named labelled labeled label name titled with"
 SAYING = "with saying that text words message following note comment remark annotation stating reading"
 
-DOCUMENT = Slot(
-    path="document",
-    kind=SlotKind.TEXT,
+DOCUMENT = slot(
+    SlotKind.TEXT,
+    "document",
+    "of in from to into called named titled",
     option="doc",
-    names=words("doc document docs"),
-    after=words("of in from to into called named titled"),
+    names="doc document docs",
     question='which document? doc:"…"',
     about="The document, by its title or id.",
 )
-SECTION = Slot(
-    path="section",
-    kind=SlotKind.NAME,
-    option="section",
+SECTION = slot(
+    SlotKind.NAME,
+    "section",
+    "called named from in of at",
     notation="…",
     optional=True,
     no_names=WHICH | PLACES | words("whole entire full"),
-    names=words("section"),
-    after=words("called named from in of at"),
+    names="section",
     about="A section of it, by its heading.",
 )
-LINES = Slot(
-    path="part",
-    kind=SlotKind.LINES,
+LINES = slot(
+    SlotKind.LINES,
+    "part",
+    "only number numbers between of",
     option="lines",
-    names=words("lines line"),
-    after=words("only number numbers between of"),
+    names="lines line",
     argument="lines",
     about="Only these, the first and the last.",
 )
-RESULT = Slot(
-    path="number",
-    kind=SlotKind.NUMBER,
+RESULT = slot(
+    SlotKind.NUMBER,
+    "number",
+    "number nr rest of in at",
     option="result",
-    also=frozenset({"pin"}),
-    names=words("result"),
-    after=words("number nr rest of in at"),
+    also="pin",
+    names="result",
     question="which result?",
     argument="result",
     about="The number of an earlier result.",
 )
-CONTEXT = Slot(
-    path="context",
-    kind=SlotKind.NODES,
-    option="context",
+CONTEXT = slot(
+    SlotKind.NODES,
+    "context",
+    "with using given taking as and of from",
     notation="ID,…",
     optional=True,
-    names=words("context"),
-    after=words("with using given taking as and of from"),
-    units=words("as"),
+    names="context",
+    units="as",
     about="Other nodes that it was written from.",
 )
