@@ -1,7 +1,7 @@
 """Commands that make nodes, or hang something on one: respond, annotate, edit, merge, split, join, attach."""
 
 from functools import partial
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 from weft.commands import actions as v
 from weft.commands import reply
@@ -33,18 +33,8 @@ from weft.tree.edge import Source, SourceRole
 from weft.tree.extract import EXTRACT, extract
 from weft.tree.node import Node
 
-Making: TypeAlias = (
-    v.RespondCommand
-    | v.AnnotateCommand
-    | v.EditCommand
-    | v.MergeCommand
-    | v.SplitCommand
-    | v.JoinCommand
-    | v.AttachCommand
-)
 
-
-def run_node_command(context: CommandContext, action: Making) -> CommandOutcome:
+def run_node_command(context: CommandContext, action: v.NodeAction) -> CommandOutcome:
     tree = context.tree
     match action:
         case v.RespondCommand():
@@ -69,6 +59,8 @@ def run_node_command(context: CommandContext, action: Making) -> CommandOutcome:
             return _join(context, reference)
         case v.AttachCommand(reference, item):
             return _attach(context, reference, item)
+        case v.ContinueCommand():
+            return _continue(context, action)
         case _:
             assert_never(action)
 
@@ -117,7 +109,7 @@ def _attach(context: CommandContext, reference: str, item: str) -> CommandOutcom
 _NO_AGENT = "ask the human to add one, or to generate"
 
 
-def run_continue(context: CommandContext, action: v.ContinueCommand) -> CommandOutcome:
+def _continue(context: CommandContext, action: v.ContinueCommand) -> CommandOutcome:
     """Wait for the continuations; what had come of one that failed is kept as interrupted."""
     start = context.row(action.start)
     subject = _subject(context, action.agent)

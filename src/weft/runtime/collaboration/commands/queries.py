@@ -1,7 +1,7 @@
 """Commands that look: view, list, tree, switch, search, help."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from sqlalchemy import select
 
@@ -33,16 +33,6 @@ from weft.tree.tree import Mode
 if TYPE_CHECKING:
     from weft.runtime.collaboration.commands.session import CommandSession
 
-Looking: TypeAlias = (
-    v.ViewCommand
-    | v.ViewBranchCommand
-    | v.ViewResultCommand
-    | v.ListCommand
-    | v.TreeCommand
-    | v.SwitchCommand
-    | v.SearchCommand
-    | v.HelpCommand
-)
 _MOST_NODES = 200
 """Of a branch, the last."""
 _MOST_ROWS = 100
@@ -53,7 +43,7 @@ DEEPEST = 100
 _EXCERPT = 80
 
 
-def run_query(context: CommandContext, action: Looking) -> CommandOutcome:
+def run_query(context: CommandContext, action: v.QueryAction) -> CommandOutcome:
     match action:
         case v.ViewCommand():
             return _view(context, action)
