@@ -18,8 +18,7 @@ from weft.commands.scanner import ARROW
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject
 from weft.tree.json_names import to_wire
-from weft.tree.node import Status
-from weft.tree.node_labels import counted
+from weft.tree.node import Status, counted
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from weft.cli.text_input import STDIN, confirm, is_interactive, read_stdin, text
 from weft.errors import ConflictError, InvalidInputError
 from weft.tree.document import lines_of, section_of
 from weft.tree.json_names import to_wire
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 
 if TYPE_CHECKING:
     from weft.grove.document import DocumentHandle

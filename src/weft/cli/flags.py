@@ -9,7 +9,7 @@ from weft.cli.command import command
 from weft.cli.formatting import typable, where
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 
 _PANEL = "Flags"
 

@@ -8,7 +8,7 @@ from weft.tree.agent import AgentType
 from weft.tree.content import plain_text
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
-from weft.tree.node_labels import node_marks as marks_of
+from weft.tree.node import node_marks as marks_of
 
 FIRST_WORDS = 80
 _TITLE = 40

@@ -13,7 +13,7 @@ from weft.cli.formatting import first_words, quoted, where
 from weft.cli.output import Column, Piece
 from weft.cli.session import CliSession
 from weft.errors import NotFoundError
-from weft.tree.history import HistoryEntry, HistoryStep
+from weft.tree.event_kinds import HistoryEntry, HistoryStep
 from weft.tree.json_names import iso
 
 if TYPE_CHECKING:

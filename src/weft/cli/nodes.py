@@ -20,7 +20,7 @@ from weft.cli.formatting import first_words, where
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import text_given
 from weft.errors import InvalidInputError
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 from weft.tree.tree import Mode
 
 _PANEL = "Writing"

@@ -13,7 +13,7 @@ from weft.cli.records import ProjectId, SessionId, UserId
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import STDIN, read_setting, read_text
 from weft.errors import InvalidInputError, NotFoundError
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 
 if TYPE_CHECKING:
     from weft.tree.json import JsonObject, JsonValue

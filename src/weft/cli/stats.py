@@ -10,7 +10,7 @@ from weft.cli.context_display import LAYERS, bar
 from weft.cli.formatting import quoted
 from weft.cli.output import Column, Output, Piece, progress_bar
 from weft.cli.session import CliSession
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 
 if TYPE_CHECKING:
     from weft.runtime.contexts.options import LayerWishes

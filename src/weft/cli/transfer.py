@@ -17,7 +17,7 @@ from weft.cli.text_input import STDIN
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, StorageError
 from weft.interop.weft_json import open_file
 from weft.tree.json_names import to_wire
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 
 _PANEL = "Moving"
 _CHAT_LIMIT = 256 * 1024 * 1024

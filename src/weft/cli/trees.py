@@ -12,7 +12,7 @@ from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, confirm, read_stdin
 from weft.errors import InvalidInputError
 from weft.tree.json_names import to_wire
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 from weft.tree.reference import TargetKind
 from weft.tree.tree import Mode, Tree
 

@@ -20,8 +20,7 @@ import httpx2
 from weft.errors import ProviderError, Trouble
 from weft.providers.adapter import ResponseLimits, is_dry_run
 from weft.providers.endpoint import Endpoint, Resolver, check_name, checked_addresses, resolve
-from weft.providers.events import Event
-from weft.providers.exchange import WireBytes, WireHead, WireRequest, cut_body
+from weft.providers.events import Event, WireBytes, WireHead, WireRequest, cut_body
 from weft.providers.keys import Secret
 from weft.providers.redaction import KeyRedactor, redact_key
 

@@ -16,8 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble, WeftError
-from weft.providers.adapter import Connection, check_request, sdk_import
-from weft.providers.as_chat import as_chat
+from weft.providers.adapter import Connection, as_chat, check_request, sdk_import
 from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, ModelPrices, ModelProfile, Request
 from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint

@@ -10,8 +10,7 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from weft.errors import ProviderError, Trouble, WeftError
-from weft.providers.adapter import READ_TIMEOUT, Connection, is_dry_run
-from weft.providers.as_chat import Seam
+from weft.providers.adapter import READ_TIMEOUT, Connection, Seam, is_dry_run
 from weft.providers.base import ModelInfo
 from weft.providers.capture import CaptureTransport, capture_stream
 from weft.providers.endpoint import Endpoint

@@ -10,10 +10,9 @@ import httpx2
 from anthropic.types import ModelInfo as AnthropicModel
 
 from weft.errors import ProviderError
-from weft.providers.adapter import Connection
+from weft.providers.adapter import Connection, as_chat
 from weft.providers.anthropic import anthropic_profile
 from weft.providers.anthropic.mapping import AnthropicReader, body_of, without_last_blanks
-from weft.providers.as_chat import as_chat
 from weft.providers.base import ModelInfo, ModelName, ModelProfile, Request
 from weft.providers.endpoint import Endpoint
 from weft.providers.errors import describe_status

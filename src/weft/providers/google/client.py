@@ -13,8 +13,7 @@ from google import genai
 from google.genai import errors, types
 
 from weft.errors import ProviderError
-from weft.providers.adapter import READ_TIMEOUT, Connection
-from weft.providers.as_chat import as_chat
+from weft.providers.adapter import READ_TIMEOUT, Connection, as_chat
 from weft.providers.base import ModelInfo, ModelName, ModelProfile, Request
 from weft.providers.endpoint import Endpoint
 from weft.providers.errors import describe_status

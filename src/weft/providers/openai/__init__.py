@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from weft.providers.adapter import Adapter, Connection, SdkClient
-from weft.providers.as_chat import as_chat
+from weft.providers.adapter import Adapter, Connection, SdkClient, as_chat
 from weft.providers.base import CacheKind, ModelInfo, ModelName, ModelProfile, Request, SystemPlace
 from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint

@@ -11,8 +11,8 @@ from weft.runtime.operations.cursors import move_cursor, undo_cursor
 from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.active_runs import RunRow, run_row
 from weft.store.bodies import load_body
+from weft.store.model_calls import RunRow, run_row
 from weft.store.rows import TreeState
 from weft.store.transaction import Transaction
 from weft.tree.attempt import RawResponse

@@ -23,8 +23,7 @@ from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.node_values import heading_of
 from weft.runtime.operations.permissions import Actor, agent_row
 from weft.runtime.operations.scope import Scope
-from weft.store.active_calls import OpenCall
-from weft.store.active_runs import RunRow, run_row, runs_under_way
+from weft.store.model_calls import OpenCall, RunRow, run_row, runs_under_way
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
 from weft.store.transaction import Transaction

@@ -17,8 +17,14 @@ from weft.store.schema.evidence import (
     responses,
     timestamps,
 )
-from weft.store.schema.records import group_index, records
-from weft.store.schema.search import derived, search_positions, search_state, search_versions
+from weft.store.schema.records import (
+    derived,
+    group_index,
+    records,
+    search_positions,
+    search_state,
+    search_versions,
+)
 from weft.store.schema.trees import (
     agents,
     attachments,

@@ -18,7 +18,7 @@ from weft.tree.document import (
     with_section,
     with_section_appended,
 )
-from weft.tree.extract import EXTRACT, extract
+from weft.tree.snippet import EXTRACT, extract
 
 
 def read_document(context: CommandContext, action: v.ReadCommand) -> CommandOutcome:
