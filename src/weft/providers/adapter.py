@@ -5,14 +5,14 @@ import random
 import re
 import ssl
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 from weft.errors import ProviderError, Trouble, UnavailableError
-from weft.providers.base import ModelInfo, ModelProfile, Provider, Request
+from weft.providers.base import ModelInfo, ModelName, ModelProfile, Provider, Request
 from weft.providers.endpoint import Endpoint, Resolver, resolve
 from weft.providers.errors import missing_key
 from weft.providers.events import (
@@ -182,18 +182,23 @@ class Adapter(ABC):
     @abstractmethod
     def _make_client(self, connection: Connection) -> SdkClient: ...
 
+    def _info(self, model: str, listed: Mapping[str, object]) -> ModelInfo:
+        """A model's facts: its profile, with what the provider's list says of it."""
+        known = {name: value for name, value in listed.items() if name != "title" and value is not None}
+        title = str(listed.get("title") or model)
+        profile = replace(self.profile(model), **cast("dict[str, Any]", known))
+        return ModelInfo(name=ModelName(self.name, model), title=title, profile=profile)
+
     def _client(self) -> SdkClient:
         if self._made is None:
             with sdk_import(self.name):
                 self._made = self._make_client(self._connection)
         return self._made
 
-    async def stream(self, request: Request) -> AsyncGenerator[Event]:
+    def stream(self, request: Request) -> AsyncGenerator[Event]:
         profile = self.profile(request.model)
         check_request(self.name, request, profile)
-        async with aclosing(self._client().stream(request, profile)) as events:
-            async for event in events:
-                yield event
+        return self._client().stream(request, profile)
 
     async def models(self) -> Sequence[ModelInfo]:
         return await self._client().models()

@@ -1,4 +1,4 @@
-"""Tables of what recipes read: records in their streams, and the index of collapsed groups.
+"""Tables of records in their streams, of the index of collapsed groups, and of the search index.
 
 Where a place has no user, project, session or topic, the column is empty, not null: so that one
 index finds a stream, whatever it belongs to, and one constraint keeps its ids apart.
@@ -18,14 +18,13 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from weft.store.schema.columns import LOCAL_ID, ULID, metadata
+from weft.store.schema.columns import LOCAL_ID, ULID, metadata, table
 
 PLACE = ("user", "project", "session", "topic", "stream")
 """Whose a record is, and of which stream."""
 
-records = Table(
+records = table(
     "records",
-    metadata,
     Column("key", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
     Column("ulid", ULID, nullable=False, unique=True),
     Column("user", LOCAL_ID, nullable=False),
@@ -41,9 +40,8 @@ records = Table(
     Index("ix_records_window", *PLACE, "create_time", "id"),
 )
 
-group_index = Table(
+group_index = table(
     "group_index",
-    metadata,
     Column("user", LOCAL_ID, primary_key=True),
     Column("session", LOCAL_ID, primary_key=True),
     Column("shelf", SmallInteger, primary_key=True, autoincrement=False),
@@ -57,7 +55,7 @@ group_index = Table(
 derived = MetaData(naming_convention=metadata.naming_convention)
 """Tables made from the others, behind the back of operations: no part of what a grove holds.
 
-The table of words itself, search_terms, is each database's own kind: see Terms in search.py.
+The table of words itself, search_terms, is each database's own kind: see `Terms`.
 """
 
 search_state = Table(
