@@ -19,7 +19,7 @@ from weft.errors import (
     WeftError,
 )
 from weft.ids import new_ulid
-from weft.providers.registry import ProviderRegistry
+from weft.providers.base import ProviderRegistry
 from weft.runtime.collaboration.commands.session import CommandSession
 from weft.runtime.collaboration.finish import Conclude, edge_in, note_broken_off
 from weft.runtime.collaboration.run_events import (
@@ -42,7 +42,7 @@ from weft.runtime.generation.plan import HOLD_SECONDS
 from weft.runtime.generation.run import GenerationRun, StartPlace
 from weft.runtime.generation.stream import EventChannel, Failed, NodeCompleted, Started
 from weft.runtime.operations.executor import Caller
-from weft.store.spending import MICROS, spent_on
+from weft.store.model_calls import MICROS, spent_on
 from weft.tree.node import Node, Status
 from weft.tree.tree import Mode
 

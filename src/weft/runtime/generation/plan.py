@@ -7,8 +7,7 @@ from decimal import Decimal
 import orjson
 
 from weft.errors import InvalidInputError, LimitExceededError
-from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, Request
-from weft.providers.registry import ProviderRegistry
+from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, ProviderRegistry, Request
 from weft.runtime.contexts.assembler import Contexts
 from weft.runtime.coordination.processes import this_process
 from weft.runtime.generation.assembly import (
@@ -41,7 +40,7 @@ from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Executor, Operation
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.settings import load_settings
-from weft.store.spending import MICROS
+from weft.store.model_calls import MICROS
 from weft.tree.agent import Agent
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json import JsonObject
