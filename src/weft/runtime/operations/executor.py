@@ -8,15 +8,15 @@ from weft.runtime.operations.node_values import ContentCache
 from weft.runtime.operations.permissions import Actor, require_permission
 from weft.runtime.operations.scope import Clock, Scope, system_clock
 from weft.store.base import Store
+from weft.store.blobs import media_of_grove, media_of_tree
 from weft.store.lookup import find_agent
-from weft.store.media_references import media_of_grove, media_of_tree
 from weft.store.memory import forget_all_results
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 
 if TYPE_CHECKING:
-    from weft.providers.registry import ProviderRegistry
+    from weft.providers.base import ProviderRegistry
 
 
 R = TypeVar("R")

@@ -26,7 +26,7 @@ from weft.store import schema
 from weft.store.lookup import find_document, find_project
 from weft.store.session import Session
 from weft.tree.content import check_text
-from weft.tree.project import (
+from weft.tree.reference import (
     Project,
     ProjectItem,
     ProjectItemKind,
