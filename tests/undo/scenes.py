@@ -30,7 +30,7 @@ from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRe
 from weft.runtime.operations.settings import ChangeSettings, Prefer, PreferInTree
 from weft.runtime.operations.trees import Archive, Describe, Plant, Unarchive
 from weft.runtime.records.streams import AppendRecords
-from weft.runtime.undo.undo import tops_now
+from weft.runtime.undo.step import tops_now
 from weft.store.lookup import find_agent, find_tree
 from weft.tree.agent import AgentType, Configuration
 from weft.tree.attempt import RawResponse
