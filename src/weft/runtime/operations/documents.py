@@ -118,7 +118,7 @@ class CreateDocument(_Writing, verb="create a document"):
 
 
 class SaveDocument(_Writing, verb="save a document"):
-    """A new revision. If somebody saved since `revision`, nothing is overwritten: a conflict."""
+    """A new revision; a conflict if the document was saved since `revision`."""
 
     document: str
     revision: int
@@ -165,8 +165,8 @@ class ArchiveDocument(_Writing, verb="archive a document"):
     def apply(self, scope: Scope) -> Document:
         scope.open_grove()
         transaction = scope.transaction
-        found = select(_documents).where(_documents.c.key == find_document(transaction, self.document))
-        before = transaction.execute(found).one()
+        key = find_document(transaction, self.document)
+        before = transaction.execute(select(_documents).where(_documents.c.key == key)).one()
         set_archived(scope, _documents, before, restore=self.restore)
         return load_document(transaction, before.ulid)
 
@@ -180,14 +180,14 @@ class DeleteDocument(Destroying, verb="delete a document", permission=Permission
     def apply(self, scope: Scope) -> None:
         scope.open_grove()
         transaction = scope.transaction
-        found = load_document(transaction, self.document)
-        if self.confirm != found.id:
+        document = load_document(transaction, self.document)
+        if self.confirm != document.id:
             raise InvalidInputError(
                 "deleting a document cannot be undone: confirm it with the document's id",
-                hint=f"confirm with {found.id}",
+                hint=f"confirm with {document.id}",
             )
         announce_deletion(scope)
-        key = find_document(transaction, found.id)
+        key = find_document(transaction, document.id)
         forget_document(transaction, key)
         address = TargetAddress(GROVE, KINDS.index(TargetKind.DOCUMENT), key)
         for side in "ab":
@@ -195,7 +195,7 @@ class DeleteDocument(Destroying, verb="delete a document", permission=Permission
         transaction.execute(delete(schema.tags).where(on_target(address)))
         transaction.execute(delete(_revisions).where(_revisions.c.document == key))
         transaction.execute(delete(_documents).where(_documents.c.key == key))
-        scope.record(None, "delete-document", {"document": found.id}, {})
+        scope.record(None, "delete-document", {"document": document.id}, {})
 
 
 def _add_revision(scope: Scope, document: int, revision: int, title: str, content: str) -> None:
@@ -213,7 +213,7 @@ def _add_revision(scope: Scope, document: int, revision: int, title: str, conten
 
 
 class WriteInDocument(_Writing, verb="write"):
-    """A new revision with one part changed, from whatever the document says now.
+    """A new revision with one part of the present text changed.
 
     With `revision` it must still be at that one: line numbers mean the text that was read.
     """

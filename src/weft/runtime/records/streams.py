@@ -52,7 +52,7 @@ class RecordStream:
 
 
 def require_records(session: "Session", actor: Actor) -> None:
-    """Whoever may look at the grove may look at records; whose, is for the caller to say."""
+    """Records need the right to read the grove; the caller chooses the user."""
     require_permission(session, actor, Permission.LOOM_AWARE, "look")
     require_access(session, actor, MemberRole.READER)
 
@@ -77,7 +77,7 @@ class Records:
         topic: str | None = None,
         more: Mapping[str, JsonValue] | None = None,
     ) -> RecordValue:
-        """Keep one record; `more` stands beside its value (`cost`, `execId`, …).
+        """Store one record; `more` are fields beside its value (`cost`, `execId`, …).
 
         Appending the same again changes nothing; the same id with another value is a conflict.
         """
@@ -196,7 +196,7 @@ class AppendRecords(Editing, verb="record"):
         given = [(check_draft(draft, f"records[{index}]"), index) for index, draft in enumerate(self.drafts)]
         named = [(draft.place, draft.id) for draft, _ in given if draft.id is not None]
         known = known_records(scope.transaction, named)
-        found: list[RecordValue] = []
+        values: list[RecordValue] = []
         fresh: list[dict[str, Any]] = []
         together = scope.new_ulid()
         for draft, index in given:
@@ -207,9 +207,9 @@ class AppendRecords(Editing, verb="record"):
             if there is None:
                 known[*(row[name] for name in PLACE), row["id"]] = _Row(row)
                 fresh.append(row)
-                found.append(record_value(_Row(row)))
+                values.append(record_value(_Row(row)))
             elif _is_same(there, row, draft) and there.hidden is None:
-                found.append(record_value(there))
+                values.append(record_value(there))
             else:
                 raise ConflictError(
                     f"records[{index}].id: {row['stream']!r} has another record {row['id']!r}",
@@ -221,7 +221,7 @@ class AppendRecords(Editing, verb="record"):
                 scope.add_fingerprint(record_fingerprint(row))
             ulids: list[JsonValue] = [row["ulid"] for row in fresh]
             scope.record(None, self.verb, {"records": ulids}, {"hide": ulids})
-        return found
+        return values
 
 
 class _Row:
@@ -255,7 +255,7 @@ def _is_same(there: Any, row: Mapping[str, Any], draft: RecordDraft) -> bool:
 class DeleteRecords(Destroying, verb="delete-records"):
     """Destroy records for good, and forget what is collapsed in sessions that go whole. Returns how many.
 
-    `confirm` must be their number: whoever asks has counted them.
+    `confirm` must be their number.
     """
 
     place: Mapping[str, str]

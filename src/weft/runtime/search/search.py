@@ -174,13 +174,13 @@ def _is_match(session: Session, query: Query, key: int) -> bool:
             row = node_rows(session, tree, [target])[target]
             return query.matches(_node_texts(session, tree, [row])[target][:INDEXED_CHARACTERS])
         case value if value == TREE:
-            found = session.execute(
+            row = session.execute(
                 select(_trees.c.title, _trees.c.description).where(_trees.c.key == tree)
             ).one()
-            return query.matches(found.title, found.description[:INDEXED_CHARACTERS])
+            return query.matches(row.title, row.description[:INDEXED_CHARACTERS])
         case value if value == DOCUMENT:
-            found = _document_rows(session, [target])[target]
-            return query.matches(found.title, found.content[:INDEXED_CHARACTERS])
+            row = _document_rows(session, [target])[target]
+            return query.matches(row.title, row.content[:INDEXED_CHARACTERS])
         case _:
             return True
 
