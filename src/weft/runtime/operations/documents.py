@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, literal, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.runtime.operations.executor import Destroying, Editing, announce_deletion
@@ -59,11 +59,14 @@ def load_document(session: Session, reference: str, revision: int | None = None)
     return value_of(Document, row)
 
 
-def load_documents(session: Session, *, archived: bool) -> list[Document]:
-    """All documents as they are, by title."""
+def load_documents(session: Session, *, archived: bool, contents: bool = True) -> list[Document]:
+    """All documents as they are, by title; without `contents`, their texts are not read."""
     statement = _WHOLE.where(_revisions.c.revision == _documents.c.revision, _documents.c.hidden.is_(None))
     if not archived:
         statement = statement.where(_documents.c.archived_at.is_(None))
+    if not contents:
+        columns = [column for column in statement.selected_columns if column.name != "content"]
+        statement = statement.with_only_columns(*columns, literal("").label("content"))
     ordered = statement.order_by(_documents.c.title, _documents.c.key)
     return [value_of(Document, row) for row in session.execute(ordered)]
 

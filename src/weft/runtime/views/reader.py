@@ -501,9 +501,10 @@ class Reader:
         with self._grove(Permission.DOC_READ) as session:
             return load_document(session, reference, revision)
 
-    def documents(self, *, archived: bool = False) -> list[Document]:
+    def documents(self, *, archived: bool = False, contents: bool = True) -> list[Document]:
+        """All documents, by title; without `contents`, their texts are not read and are empty."""
         with self._grove(Permission.DOC_READ) as session:
-            return load_documents(session, archived=archived)
+            return load_documents(session, archived=archived, contents=contents)
 
     def revisions(self, document: str) -> list[Revision]:
         """Every save of a document, the latest first."""
