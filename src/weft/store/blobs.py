@@ -233,7 +233,7 @@ class BlobStore:
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 def make_private_folder(folder: Path) -> None:
@@ -278,7 +278,7 @@ class IncomingBlob:
                 os.fsync(self._file.fileno())
                 self._file.close()
                 self._temporary.replace(self._path)
-                _sync_folder(self._path.parent)
+                sync_folder(self._path.parent)
         except BaseException:
             self.drop()
             raise
@@ -299,7 +299,8 @@ class IncomingBlob:
             ) from error
 
 
-def _sync_folder(path: Path) -> None:
+def sync_folder(path: Path) -> None:
+    """Make a rename in the folder durable."""
     folder = os.open(path, os.O_RDONLY)
     try:
         os.fsync(folder)

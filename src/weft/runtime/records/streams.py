@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete
@@ -180,7 +181,7 @@ _records = schema.records
 
 
 class AppendRecords(Editing, verb="record"):
-    """Keep records, all or none. One that is there already, and the same, is left as it is.
+    """Store records, all or none. One that is stored already, and equal, is left as it is.
 
     The same id with another document in one stream is a conflict: records do not change.
     """
@@ -200,14 +201,14 @@ class AppendRecords(Editing, verb="record"):
         fresh: list[dict[str, Any]] = []
         together = scope.new_ulid()
         for draft, index in given:
-            # Those of one time stand in the order they were given in.
+            # Records of one time are listed in the order they were given in.
             own = together if len(given) == 1 else f"{together}-{index:04}"
             row = _row(scope, draft, own, f"records[{index}]")
             there = known.get((*(row[name] for name in PLACE), row["id"]))
             if there is None:
-                known[*(row[name] for name in PLACE), row["id"]] = _Row(row)
+                new = known[*(row[name] for name in PLACE), row["id"]] = SimpleNamespace(**row)
                 fresh.append(row)
-                values.append(record_value(_Row(row)))
+                values.append(record_value(new))
             elif _is_same(there, row, draft) and there.hidden is None:
                 values.append(record_value(there))
             else:
@@ -222,13 +223,6 @@ class AppendRecords(Editing, verb="record"):
             ulids: list[JsonValue] = [row["ulid"] for row in fresh]
             scope.record(None, self.verb, {"records": ulids}, {"hide": ulids})
         return values
-
-
-class _Row:
-    """A row that is not in the database yet."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.__dict__.update(values)
 
 
 def _row(scope: Scope, draft: RecordDraft, own: str, path: str) -> dict[str, Any]:
