@@ -5,7 +5,7 @@ hundred bytes a node), then the texts. Its events are replayed in between, so th
 they record can be compared with the stored metadata.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -14,13 +14,11 @@ from sqlalchemy import func, select
 from weft.errors import InvalidInputError, UnavailableError, WeftError
 from weft.provenance.damaged_rows import fetch, pages, text_of, values_of
 from weft.provenance.fingerprints import (
-    agent_fingerprint,
     choice_fingerprint,
     grove_fingerprint,
     item_fingerprint,
     items_fingerprint,
     tree_fingerprints,
-    vault_fingerprint,
 )
 from weft.provenance.node_columns import Neighbours, NodeColumns, readable_nodes
 from weft.provenance.nodes import (
@@ -35,20 +33,16 @@ from weft.provenance.replay import Chain, NodeLabels, Replay, read_chain
 from weft.provenance.report import Findings, Report
 from weft.provenance.table_checks import (
     Inspection,
-    check_attempts,
     check_bodies,
+    check_calls,
+    check_entities,
     check_envelopes,
-    check_groups,
+    check_labels,
     check_memory,
     check_packed,
-    check_records,
     check_references,
-    check_responses,
-    check_revised,
     check_summary,
-    check_typings,
     check_users,
-    compare_fingerprint,
     forget_document,
     report_missing_rows,
 )
@@ -57,7 +51,7 @@ from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore
 from weft.store.rows import MODES, Flag, NodeRow
-from weft.store.session import Session
+from weft.store.session import Session, in_batches
 from weft.store.transaction import GROVE
 from weft.tree.content import Content, Image, blob_refs
 from weft.tree.item import about_item
@@ -66,16 +60,7 @@ from weft.tree.progress import Progress
 from weft.tree.tree import Mode
 
 _UNMARKED = NodeLabels()
-_SOME = 500
-_FLAGS = (
-    Flag.EXCLUDED
-    | Flag.BOOKMARKED
-    | Flag.HAS_SOURCES
-    | Flag.HAS_ATTACHMENTS
-    | Flag.HAS_RESPONSE
-    | Flag.JOINED
-    | Flag.BLANK
-)
+_FLAGS = sum(bit for name, bit in vars(Flag).items() if name.isupper())
 
 
 def verify_grove(
@@ -196,20 +181,11 @@ class _Check:
         _check_end(findings, "grove", chain, grove)
         findings.compare("grove", grove.ulid, "updated at", grove.updated_at, chain.last)
         owner = self.agents.ulids.get(grove.owner, "")
-        covered = "owner, preferences or creation"
-        compare_fingerprint(mine, "grove", grove.ulid, covered, grove_fingerprint(grove._asdict(), owner))
-        for row in fetch(session, findings, schema.agents):
-            covered = "name, type, model, configuration, permissions or times"
-            compare_fingerprint(mine, "agent", row.ulid, covered, agent_fingerprint(row._asdict()))
-        for row in fetch(session, findings, schema.vaults):
-            compare_fingerprint(
-                mine, "vault", row.ulid, "name, folder or times", vault_fingerprint(row._asdict())
-            )
-        check_revised(mine)
-        check_records(mine)
+        mine.compare(grove.ulid, grove_fingerprint(grove._asdict(), owner))
+        check_entities(mine)
         check_users(mine)
         check_references(mine)
-        check_all_stamps(mine, {})
+        check_all_stamps(mine, lambda _: None)
         report_missing_rows(mine)
         return planted
 
@@ -221,7 +197,7 @@ class _Check:
         buffer_mode = tree.mode == MODES.index(Mode.BUFFER)
         replay = Replay(columns, findings, buffer_mode)
         chain = Chain(tree.ulid)
-        mine = Inspection(session, findings, tree.key, chain, self.agents)
+        mine = Inspection(session, findings, tree.key, chain, self.agents, columns.name)
         for event in read_chain(session, findings, tree.key, chain, self.agents.ulids):
             self.certified.check(findings, tree.ulid, event)
             replay.apply(event)
@@ -233,14 +209,12 @@ class _Check:
         _check_tree_row(mine, tree, replay)
         self._tree_nodes(mine, replay, progress)
         check_bodies(mine)
-        names = _Names(columns)
-        check_attempts(mine, names, check_responses(mine))
-        check_envelopes(mine, names)
-        check_groups(mine, names)
-        check_typings(mine)
+        check_calls(mine)
+        check_envelopes(mine)
+        check_labels(mine)
         check_memory(mine)
         check_references(mine)
-        check_all_stamps(mine, _Hashes(columns))
+        check_all_stamps(mine, columns.hash_of)
         report_missing_rows(mine)
 
     def _tree_nodes(self, mine: Inspection, replay: Replay, progress: Progress | None) -> None:
@@ -281,8 +255,8 @@ class _Check:
         around = Surroundings(ulid, lookup, self.agents)
         late = _late_attachments(session, tree)
         bodies: set[bytes] = set()
-        for start in range(0, len(keys), _SOME):
-            some = keys[start : start + _SOME]
+        done = 0
+        for some in in_batches(keys):
             rows = list(readable_nodes(session, findings, tree, some).values())
             for key in set(some) - {row.key for row in rows}:
                 findings.missing("node", str(key), "the node")
@@ -300,8 +274,9 @@ class _Check:
                 if answered is not None and answered.response in mine.responses:
                     bodies.add(mine.responses[answered.response].sha256)
             check_stamps_of(session, findings, tree, {row.ulid: row.hash for row in rows})
+            done += len(some)
             if progress is not None:
-                progress(min(start + _SOME, len(keys)), len(keys))
+                progress(done, len(keys))
         for digest in sorted(bodies):
             _check_body(session, findings, tree, digest)
 
@@ -342,53 +317,12 @@ def _check_end(findings: Findings, kind: str, chain: Chain, row: Any) -> None:
     findings.compare(kind, name, "head", row.head, chain.head)
 
 
-class _Names(Mapping[int, str]):
-    """Keys of a tree's nodes to their ULIDs."""
-
-    def __init__(self, columns: NodeColumns) -> None:
-        self._columns = columns
-
-    def __getitem__(self, key: int) -> str:
-        at = self._columns.index(key)
-        if at is None:
-            raise KeyError(key)
-        return self._columns.ulids[at]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._columns.keys)
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-
-class _Hashes(Mapping[str, bytes]):
-    """ULIDs of a tree's nodes to their stored hashes; indexed when it is first asked."""
-
-    def __init__(self, columns: NodeColumns) -> None:
-        self._columns = columns
-        self._keys: dict[str, int] | None = None
-
-    def __getitem__(self, ulid: str) -> bytes:
-        if self._keys is None:
-            self._keys = dict(zip(self._columns.ulids, self._columns.keys, strict=True))
-        light = self._columns.light(self._keys[ulid])
-        if light is None:
-            raise KeyError(ulid)
-        return light.hash
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns.ulids)
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-
 def _check_tree_row(mine: Inspection, tree: Any, replay: Replay) -> None:
     session, findings, chain, columns = mine.session, mine.findings, mine.chain, replay.columns
     _check_end(findings, "tree", chain, tree)
     for fingerprint in tree_fingerprints(tree._asdict()):
         field = snake(fingerprint.name.removeprefix("tree.")).replace("_", " ")
-        compare_fingerprint(mine, "tree", tree.ulid, field, fingerprint)
+        mine.compare(tree.ulid, fingerprint, "tree", field)
     check_summary(mine, "tree", tree.ulid, tree.summary)
     findings.compare("tree", tree.ulid, "project", _project(session, tree.project), replay.project)
     roots = [
@@ -430,9 +364,7 @@ def _check_shorter(mine: Inspection, shorter: Mapping[str, NodeRow]) -> None:
     """A local id is longer only where the shorter one was taken before."""
     session, findings, tree = mine.session, mine.findings, mine.tree
     nodes = schema.nodes
-    names = list(shorter)
-    for start in range(0, len(names), 200):
-        some = names[start : start + 200]
+    for some in in_batches(shorter):
         rows = fetch(session, Findings(), nodes, nodes.c.tree == tree, nodes.c.local_id.in_(some))
         keys = {row.local_id: row.key for row in rows}
         for name in some:
@@ -485,23 +417,18 @@ def _check_items(mine: Inspection, row: NodeRow, attached: AttachedRows, replay:
     findings, items = mine.findings, attached.items.get(row.key, ())
     made_with = [item._asdict() for item in items if item.attached_by is None]
     if made_with:
-        compare_fingerprint(
-            mine, "attachment", row.ulid, "ids, types or order", items_fingerprint(row.ulid, made_with)
-        )
+        mine.compare(row.ulid, items_fingerprint(row.ulid, made_with))
     for item in items:
         name = f"{item.id} on {row.ulid}"
         if item.attached_by is not None:
-            compare_fingerprint(
-                mine, "attachment", name, "id, type or body", item_fingerprint(row.ulid, item._asdict())
-            )
+            mine.compare(name, item_fingerprint(row.ulid, item._asdict()))
         attached_by, detached_by = replay.items.get((row.ulid, item.ordinal), (None, None))
         findings.compare("attachment", name, "attached by", item.attached_by, attached_by)
         findings.compare("attachment", name, "detached by", item.detached_by, detached_by)
     choice = attached.choices.get(row.key)
     response = None if choice is None else attached.responses.get(choice.response)
     if choice is not None and response is not None:
-        fingerprint = choice_fingerprint(row.ulid, response._asdict(), choice.choice)
-        compare_fingerprint(mine, "response", row.ulid, "choice", fingerprint)
+        mine.compare(row.ulid, choice_fingerprint(row.ulid, response._asdict(), choice.choice))
 
 
 def _check_body(session: Session, findings: Findings, tree: int, digest: bytes) -> None:
