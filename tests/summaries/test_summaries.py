@@ -13,7 +13,7 @@ from weft.providers.base import ModelPrices, ProviderRegistry, installed_provide
 from weft.providers.keys import Keys
 from weft.providers.scripted import PROFILE
 from weft.runtime.summaries.model_request import summary_models
-from weft.runtime.summaries.prompts import NODE, TREE
+from weft.runtime.summaries.summariser import NODE, TREE
 from weft.store import schema
 from weft.store.bodies import manifest_of, request_segments
 from weft.store.rows import OUTCOMES

@@ -37,7 +37,7 @@ from weft.runtime.search.filters import Moment, Search
 from weft.runtime.search.indexer import follow_index, reindex
 from weft.runtime.search.results import HitKind, Hits
 from weft.runtime.search.search import search
-from weft.runtime.summaries.worker import start_summaries
+from weft.runtime.summaries.jobs import start_summaries
 from weft.runtime.undo.undo import Redo, Undo
 from weft.runtime.views.reader import Reader
 from weft.store import schema

@@ -91,17 +91,17 @@ class Node:
 
 
 def node_marks(node: Node, annotations: int = 0) -> Iterator[str]:
-    """What stands on a node, in words: bookmark, flags, notes, items."""
+    """A node's marks, in words: bookmark, flags, notes, items."""
     metadata = node.metadata
     if metadata.bookmarked:
         yield f"★ {metadata.bookmark_label or ''}".rstrip()
-    for name, stands in (
+    for name, is_set in (
         ("excluded", metadata.excluded),
         ("pruned", metadata.pruned),
         ("undone", metadata.hidden),
         ("interrupted", node.status is Status.INTERRUPTED),
     ):
-        if stands:
+        if is_set:
             yield name
     if annotations:
         yield counted(annotations, "annotation")
@@ -111,5 +111,8 @@ def node_marks(node: Node, annotations: int = 0) -> Iterator[str]:
 
 def counted(number: int, word: str) -> str:
     """How many of something: `1 node`, `2 nodes`."""
-    plural = "es" if word.endswith(("s", "ch")) else "s"
-    return f"{number:,} {word}{'' if number == 1 else plural}"
+    if number == 1:
+        return f"1 {word}"
+    if word.endswith("dy"):
+        return f"{number:,} {word[:-1]}ies"
+    return f"{number:,} {word}{'es' if word.endswith(('s', 'ch')) else 's'}"

@@ -10,20 +10,19 @@ from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, ProviderRegistry, Request
 from weft.runtime.contexts.assembler import Contexts
 from weft.runtime.coordination.processes import this_process
-from weft.runtime.generation.agent_choice import choose_agents
 from weft.runtime.generation.assembly import (
     AssembledRequest,
     AssemblyInput,
     RequestAssembler,
     assemble_in_layers,
     assemble_plainly,
+    choose_assembler,
     neutral_hash,
     options_of,
     parameters_to_wire,
     request_of,
     with_choices,
 )
-from weft.runtime.generation.loom_aware import choose_assembler
 from weft.runtime.generation.options import GenerationOptions, parameters_for
 from weft.runtime.generation.spending import (
     Spender,
@@ -35,7 +34,7 @@ from weft.runtime.generation.spending import (
     require_room,
 )
 from weft.runtime.generation.start_call import CallPlan, StartCalls, StartedCalls
-from weft.runtime.generation.start_point import StartPoint, StartPointReader
+from weft.runtime.generation.start_point import StartPoint, StartPointReader, choose_agents
 from weft.runtime.generation.stream import StreamSlot
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Executor, Operation

@@ -29,7 +29,7 @@ from weft.runtime.generation.answer import CallProgress, TurnObserver, UnsavedOu
 from weft.runtime.generation.finish_call import FinishCall, SaveRequest
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.plan import HOLD_SECONDS, GenerationPlan, PlannedCall, plan_generation
-from weft.runtime.generation.replay import FirstCall, replay_call
+from weft.runtime.generation.recovery import FirstCall, replay_call
 from weft.runtime.generation.spending import micros_of
 from weft.runtime.generation.stream import (
     EventChannel,

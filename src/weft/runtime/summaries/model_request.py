@@ -31,7 +31,6 @@ from weft.providers.base import (
 from weft.providers.events import ModelAnswer, WireExchange
 from weft.providers.keys import VARIABLES, Keys
 from weft.runtime.coordination.model_loop import model_loop
-from weft.runtime.generation.agent_choice import EMBEDDED
 from weft.runtime.generation.answer import error_text
 from weft.runtime.generation.spending import (
     Spender,
@@ -44,6 +43,7 @@ from weft.runtime.generation.spending import (
     require_room,
 )
 from weft.runtime.generation.start_call import EndedCall
+from weft.runtime.generation.start_point import EMBEDDED
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.settings import load_settings
 from weft.store import schema

@@ -29,12 +29,9 @@ Metadata: TypeAlias = (
     | v.ExcludeCommand
     | v.IncludeCommand
 )
-Marking: TypeAlias = (
-    Referring | Metadata | v.CollapseCommand | v.ExpandCommand | v.UndoCommand | v.RedoCommand
-)
 
 
-def run_reference_command(context: CommandContext, action: Marking) -> CommandOutcome:
+def run_reference_command(context: CommandContext, action: v.ReferenceAction) -> CommandOutcome:
     match action:
         case v.LinkCommand() | v.UnlinkCommand() | v.TagCommand() | v.UntagCommand():
             return _refer(context, action)
