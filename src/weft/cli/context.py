@@ -17,7 +17,8 @@ from weft.cli.output import Column, progress_bar, quoted
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import read_setting
 from weft.errors import InvalidInputError, StorageError
-from weft.tree.json_names import camel, to_wire
+from weft.tree.json import camel
+from weft.tree.json_names import to_wire
 
 if TYPE_CHECKING:
     from weft.context.result import AssembledContext

@@ -13,7 +13,7 @@ import orjson
 from sqlalchemy import Table
 
 from weft.store import schema
-from weft.tree.json_names import camel
+from weft.tree.json import camel
 
 Row = Mapping[Any, Any]
 

@@ -55,7 +55,7 @@ from weft.store.session import Session, in_batches
 from weft.store.transaction import GROVE
 from weft.tree.content import Content, Image, blob_refs
 from weft.tree.item import about_item
-from weft.tree.json_names import snake
+from weft.tree.json import snake
 from weft.tree.progress import Progress
 from weft.tree.tree import Mode
 

@@ -37,7 +37,7 @@ from weft.store.rows import NodeRow
 from weft.tree.agent import Agent, AgentType
 from weft.tree.content import Content, JsonValue
 from weft.tree.edge import SourceRole
-from weft.tree.json_names import camel
+from weft.tree.json import camel
 from weft.tree.node import Identified
 from weft.tree.tree import Mode
 

@@ -21,7 +21,7 @@ from weft.store import schema
 from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.content import JsonValue
-from weft.tree.json_names import camel, snake
+from weft.tree.json import camel, snake
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
