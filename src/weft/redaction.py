@@ -5,8 +5,6 @@ import threading
 from typing import Protocol
 from weakref import WeakSet
 
-__all__ = ["protect_secret", "redact"]
-
 _GONE = "[redacted]"
 _PATTERNS = (
     # A password in an address.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
     from weft.runtime.contexts.assembler import ContextWishes
     from weft.runtime.contexts.options import LayerWishes
-    from weft.tree.content import JsonValue
+    from weft.tree.json import JsonValue
 
 
 def context(

@@ -18,7 +18,7 @@ from weft.runtime.generation.options import parse_options
 from weft.runtime.generation.spending import dollars_from
 from weft.runtime.generation.stream import EventStream
 from weft.tree.agent import Agent
-from weft.tree.content import JsonValue
+from weft.tree.json import JsonValue
 from weft.tree.node import Identified
 
 if TYPE_CHECKING:

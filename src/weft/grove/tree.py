@@ -12,9 +12,10 @@ from weft.runtime.operations.nodes import Append, Merge
 from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchive
 from weft.runtime.undo.undo import Redo, Undo
 from weft.tree.attempt import RawResponse
-from weft.tree.content import Content, JsonValue
+from weft.tree.content import Content
 from weft.tree.event_kinds import HistoryEntry, HistoryStep
 from weft.tree.item import Item
+from weft.tree.json import JsonValue
 from weft.tree.progress import Progress
 from weft.tree.reference import CollapsedRange
 from weft.tree.tree import Counters, Mode, Tree

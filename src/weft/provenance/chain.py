@@ -11,7 +11,8 @@ from typing import NamedTuple
 import orjson
 import rfc8785
 
-from weft.tree.content import Content, JsonObject, Text, content_to_wire
+from weft.tree.content import Content, Text, content_to_wire
+from weft.tree.json import JsonObject
 
 NODE_ALGORITHM = "weft-node-1"
 EVENT_ALGORITHM = "weft-event-1"

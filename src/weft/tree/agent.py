@@ -6,7 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from weft.errors import InvalidInputError
-from weft.tree.content import JsonValue, check_text
+from weft.tree.content import check_text
+from weft.tree.json import JsonValue
 
 
 class AgentType(StrEnum):

@@ -10,36 +10,6 @@ from typing import Any, TypeAlias, assert_never, cast
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.tree.json import JsonObject, JsonValue, snake
 
-__all__ = [
-    "CONTENT_LIMIT",
-    "Audio",
-    "Block",
-    "Content",
-    "Image",
-    "JsonObject",
-    "JsonValue",
-    "Mixed",
-    "Text",
-    "Thinking",
-    "ToolCall",
-    "ToolResult",
-    "as_content",
-    "blob_refs",
-    "blocks_of",
-    "can_be_kept",
-    "check_content",
-    "check_text",
-    "content_from_wire",
-    "content_to_wire",
-    "holds_results",
-    "is_blank",
-    "kind_of",
-    "makes_calls",
-    "plain_text",
-    "sent_text",
-    "spoken_text",
-]
-
 CONTENT_LIMIT = 16 * 1024 * 1024
 """Characters one node may hold; longer texts belong in documents or several nodes."""
 _DEPTH_LIMIT = 64

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from weft.tree.content import Block, JsonObject, Text, ToolCall, ToolResult, content_to_wire
+from weft.tree.content import Block, Text, ToolCall, ToolResult, content_to_wire
+from weft.tree.json import JsonObject
 from weft.tree.node import Role
 
 

@@ -7,7 +7,8 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from weft.errors import InvalidInputError, LimitExceededError
-from weft.tree.content import JsonObject, check_text
+from weft.tree.content import check_text
+from weft.tree.json import JsonObject
 
 
 class TargetKind(StrEnum):

@@ -35,9 +35,9 @@ from weft.store import schema
 from weft.store.lookup import find_agent
 from weft.store.rows import NodeRow
 from weft.tree.agent import Agent, AgentType
-from weft.tree.content import Content, JsonValue
+from weft.tree.content import Content
 from weft.tree.edge import SourceRole
-from weft.tree.json import camel
+from weft.tree.json import JsonValue, camel
 from weft.tree.node import Identified
 from weft.tree.tree import Mode
 

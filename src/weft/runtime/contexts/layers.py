@@ -42,7 +42,8 @@ from weft.store.session import Session
 from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
-from weft.tree.content import Content, JsonValue, Text, spoken_text
+from weft.tree.content import Content, Text, spoken_text
+from weft.tree.json import JsonValue
 
 if TYPE_CHECKING:
     from weft.runtime.operations.envelopes import Kept

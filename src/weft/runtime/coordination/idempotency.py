@@ -28,7 +28,8 @@ from weft.runtime.operations.permissions import Actor
 from weft.store.base import Store
 from weft.store.leases import ClaimRow, ClaimState, claim, claim_row, hold_claim, settle_claim, sweep_claims
 from weft.store.transaction import Transaction
-from weft.tree.content import JsonObject, JsonValue, check_text
+from weft.tree.content import check_text
+from weft.tree.json import JsonObject, JsonValue
 
 _SECOND = 1_000_000
 _KEPT = 24 * 3_600 * _SECOND

@@ -36,7 +36,7 @@ from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject
+from weft.tree.json import JsonObject
 from weft.tree.json_names import from_microseconds
 
 _SECOND = 1_000_000

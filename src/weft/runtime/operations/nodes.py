@@ -15,9 +15,10 @@ from weft.store.rows import AGENT_TYPES, EDGE_TYPES, AgentRow, NodeRow, TreeStat
 from weft.store.tree_queries import find_nodes_anywhere
 from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
-from weft.tree.content import Content, JsonValue, as_content
+from weft.tree.content import Content, as_content
 from weft.tree.edge import EdgeType, Source, SourceRole
 from weft.tree.item import Item
+from weft.tree.json import JsonValue
 from weft.tree.node import Node, Role, Status, role_of
 
 Rows = Sequence[tuple[NodeRow, SourceRole]]

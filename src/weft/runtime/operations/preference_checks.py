@@ -7,7 +7,7 @@ from weft.context.layers.settings import read_layer_settings
 from weft.context.settings import read_preferences
 from weft.context.tokens import estimator_of
 from weft.runtime.operations.calibration import estimator_for, is_calibrated
-from weft.tree.content import JsonValue
+from weft.tree.json import JsonValue
 
 
 def check_preferences(settings: Mapping[str, JsonValue]) -> None:

@@ -20,8 +20,7 @@ from weft.runtime.operations.trees import change_tree
 from weft.store import schema
 from weft.store.session import Session
 from weft.tree.access import MemberRole
-from weft.tree.content import JsonValue
-from weft.tree.json import camel, snake
+from weft.tree.json import JsonValue, camel, snake
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,8 @@ from weft.store.records import record_rows
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject
 from weft.tree.event_kinds import EventKind, Subject
+from weft.tree.json import JsonObject
 from weft.tree.reference import TargetKind
 
 _trees, _agents, _documents, _projects = schema.trees, schema.agents, schema.documents, schema.projects

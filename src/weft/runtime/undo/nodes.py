@@ -30,8 +30,9 @@ from weft.store.tree_queries import selections_of
 from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject, JsonValue, plain_text
+from weft.tree.content import plain_text
 from weft.tree.event_kinds import EventKind, Subject
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.text_diff import TextChange
 
 _nodes = schema.nodes
