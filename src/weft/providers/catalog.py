@@ -15,14 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.errors import UnavailableError, WeftError
-from weft.providers.base import (
-    ModelInfo,
-    ModelName,
-    ModelPrices,
-    ModelProfile,
-    Provider,
-    ProviderRegistry,
-)
+from weft.providers.base import ModelInfo, ModelName, ModelPrices, ModelProfile, Provider, ProviderRegistry
 from weft.tree.attempt import Usage
 
 if TYPE_CHECKING:

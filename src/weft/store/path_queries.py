@@ -4,16 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
-    Select,
-    and_,
-    bindparam,
-    literal_column,
-    or_,
-    select,
-)
+from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, literal_column, or_, select
 
 from weft.store import schema
 from weft.store.rows import EDGE_TYPES, SOURCE_ROLES, NodeRow

@@ -10,15 +10,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from platformdirs import user_data_path
-from sqlalchemy import (
-    create_engine,
-    event,
-    func,
-    inspect,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import create_engine, event, func, inspect, select, text, update
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
