@@ -1,6 +1,8 @@
 """What all adapters share: how a provider is reached, what a request may ask for, and the dry run."""
 
 import asyncio
+import base64
+import json
 import random
 import re
 import ssl
@@ -25,7 +27,7 @@ from weft.providers.events import (
     WireRequest,
 )
 from weft.providers.keys import Keys, Secret, own_host
-from weft.tree.content import Audio, Image, Text
+from weft.tree.content import Audio, Image, Text, ToolResult
 from weft.tree.message import Message
 from weft.tree.node import Role
 
@@ -104,6 +106,16 @@ def media_of(request: Request, block: Image | Audio) -> bytes:
     if data is None:
         raise ProviderError(Trouble.INVALID_REQUEST, f"the request lacks the bytes of {block.ref[:12]}…")
     return data
+
+
+def encoded_media(request: Request, block: Image | Audio) -> str:
+    """The bytes of a picture or sound in base64."""
+    return base64.b64encode(media_of(request, block)).decode()
+
+
+def result_text(result: ToolResult) -> str:
+    """What a tool returned, as a text."""
+    return result.content if isinstance(result.content, str) else json.dumps(result.content)
 
 
 def _cannot(provider: str, request: Request, what: str) -> ProviderError:
