@@ -1,7 +1,7 @@
 """Check one node against its hash, its place and its names."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, Protocol
@@ -98,6 +98,8 @@ class Surroundings:
     tree_ulid: str
     lookup: Lookup
     agents: AgentTable
+    late: Collection[int] = ()
+    """Positions where an item was attached after the node was created."""
 
 
 def check_node(findings: Findings, row: NodeRow, mine: AttachedRows, around: Surroundings) -> Content | None:
@@ -117,7 +119,7 @@ def check_node(findings: Findings, row: NodeRow, mine: AttachedRows, around: Sur
         if facts is not None:
             findings.compare("node", row.ulid, "hash", row.hash.hex(), content_hash(facts).hex())
     _check_parent(findings, row, mine, lookup)
-    _check_place(findings, row, mine, lookup, content)
+    _check_place(findings, row, mine, around, content)
     _check_local_id(findings, row, lookup)
     return content
 
@@ -242,8 +244,9 @@ def _check_parent(findings: Findings, row: NodeRow, mine: AttachedRows, lookup: 
 
 
 def _check_place(
-    findings: Findings, row: NodeRow, mine: AttachedRows, lookup: Lookup, content: Content | None
+    findings: Findings, row: NodeRow, mine: AttachedRows, around: Surroundings, content: Content | None
 ) -> None:
+    lookup = around.lookup
     if row.position != row.key:
         _check_version(findings, row, lookup)
         return
@@ -253,9 +256,15 @@ def _check_place(
     instructs = row.role == ROLES.index(Role.SYSTEM) or any(
         role == instruction for _, role in _source_keys(row, mine)
     )
-    own = row.key if instructs else None
+    has_items = row.key in around.late or any(
+        item.attached_by is None for item in mine.items.get(row.key, ())
+    )
+    computed: dict[str, int | None] = {
+        "near_instruction": row.key if instructs else parent and parent.near_instruction,
+        "near_attachments": row.key if has_items else parent and parent.near_attachments,
+    }
     if row.parent is None:
-        computed = {"depth": 0, "jump": row.key, "ruler": tokens, "near_instruction": own}
+        computed |= {"depth": 0, "jump": row.key, "ruler": tokens}
     elif parent is None:
         findings.missing("node", row.ulid, "parent")
         return
@@ -264,12 +273,7 @@ def _check_place(
         if jump_depth(parent.depth + 1) != parent.depth:
             far = lookup.light(parent.jump)
             jump = row.jump if far is None else far.jump
-        computed = {
-            "depth": parent.depth + 1,
-            "jump": jump,
-            "ruler": parent.ruler + tokens,
-            "near_instruction": own or parent.near_instruction,
-        }
+        computed |= {"depth": parent.depth + 1, "jump": jump, "ruler": parent.ruler + tokens}
     for name, value in computed.items():
         findings.compare("node", row.ulid, name.replace("_", " "), getattr(row, name), value)
 

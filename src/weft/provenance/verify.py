@@ -5,7 +5,7 @@ hundred bytes a node), then the texts. Its events are replayed in between, so th
 they record can be compared with the stored metadata.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -53,7 +53,7 @@ from weft.store.blobs import BlobStore
 from weft.store.rows import MODES, Flag, NodeRow
 from weft.store.session import Session, in_batches
 from weft.store.transaction import GROVE
-from weft.tree.content import Content, Image, blob_refs
+from weft.tree.content import Image, blob_refs
 from weft.tree.item import about_item
 from weft.tree.json import snake
 from weft.tree.progress import Progress
@@ -218,33 +218,21 @@ class _Check:
         report_missing_rows(mine)
 
     def _tree_nodes(self, mine: Inspection, replay: Replay, progress: Progress | None) -> None:
-        session, findings, columns = self.session, self.findings, replay.columns
-        around = Surroundings(mine.chain.ulid, columns, self.agents)
-        late = _late_attachments(session, mine.tree)
+        columns, nodes = replay.columns, schema.nodes
+        late = _late_attachments(self.session, mine.tree)
+        around = Surroundings(mine.chain.ulid, columns, self.agents, late)
         done = 0
         # Rows that cannot be read were named when the light values were loaded.
-        for page in pages(
-            session, Findings(), schema.nodes, schema.nodes.c.key, schema.nodes.c.tree == mine.tree
-        ):
-            if not page:
-                continue
+        for page in pages(self.session, Findings(), nodes, nodes.c.key, nodes.c.tree == mine.tree):
             rows = [NodeRow._make(row) for row in page]
-            attached = attached_rows(session, findings, mine.tree, [row.key for row in rows])
-            shorter: dict[str, NodeRow] = {}
+            attached = self._rows(mine.tree, rows, around)
             for row in rows:
-                content = check_node(findings, row, attached, around)
-                _check_near(findings, row, attached, around, late)
-                _check_marks(findings, row, replay)
+                _check_marks(self.findings, row, replay)
                 _check_items(mine, row, attached, replay)
                 check_summary(mine, "node", row.ulid, attached.summaries.get(row.key))
-                self._blobs(content, row)
-                self._images(attached, row)
-                wanted = names_to_find(row)
-                if wanted is not None:
-                    shorter[wanted] = row
-            _check_shorter(mine, shorter)
+            _check_shorter(mine, rows)
             done += len(rows)
-            if progress is not None:
+            if progress is not None and rows:
                 progress(done, len(columns))
 
     def nodes(self, tree: int, keys: list[int], progress: Progress | None) -> None:
@@ -252,27 +240,17 @@ class _Check:
         ulid = session.execute(select(schema.trees.c.ulid).where(schema.trees.c.key == tree)).scalar_one()
         findings.tree_id = ulid
         lookup = Neighbours(session, tree)
-        around = Surroundings(ulid, lookup, self.agents)
-        late = _late_attachments(session, tree)
+        around = Surroundings(ulid, lookup, self.agents, _late_attachments(session, tree))
         bodies: set[bytes] = set()
         done = 0
         for some in in_batches(keys):
             rows = list(readable_nodes(session, findings, tree, some).values())
             for key in set(some) - {row.key for row in rows}:
                 findings.missing("node", str(key), "the node")
-            if not rows:
-                continue
             lookup.learn(rows)
-            mine = attached_rows(session, findings, tree, [row.key for row in rows])
-            for row in rows:
-                content = check_node(findings, row, mine, around)
-                _check_near(findings, row, mine, around, late)
-                self._blobs(content, row)
-                self._images(mine, row)
-                bodies.update(item.sha256 for item in mine.items.get(row.key, ()))
-                answered = mine.choices.get(row.key)
-                if answered is not None and answered.response in mine.responses:
-                    bodies.add(mine.responses[answered.response].sha256)
+            attached = self._rows(tree, rows, around)
+            bodies.update(item.sha256 for items in attached.items.values() for item in items)
+            bodies.update(response.sha256 for response in attached.responses.values())
             check_stamps_of(session, findings, tree, {row.ulid: row.hash for row in rows})
             done += len(some)
             if progress is not None:
@@ -280,19 +258,24 @@ class _Check:
         for digest in sorted(bodies):
             _check_body(session, findings, tree, digest)
 
-    def _blobs(self, content: Content | None, row: NodeRow) -> None:
-        if content is not None:
-            self._refs(blob_refs(content), row)
-
-    def _images(self, mine: AttachedRows, row: NodeRow) -> None:
-        """Pictures that an item on the node came with."""
-        for item in mine.items.get(row.key, ()):
-            try:
-                about = about_item(item.about)
-            except (WeftError, RecursionError):
-                self.findings.differs_in("attachment", f"{item.id} on {row.ulid}", "about", item.about)
-                continue
-            self._refs((image.ref for image in cast("tuple[Image, ...]", about.get("images", ()))), row)
+    def _rows(self, tree: int, rows: Sequence[NodeRow], around: Surroundings) -> AttachedRows:
+        """Nodes by themselves: hashes, places, and the media that they and their items show."""
+        findings = self.findings
+        if not rows:
+            return AttachedRows()
+        attached = attached_rows(self.session, findings, tree, [row.key for row in rows])
+        for row in rows:
+            content = check_node(findings, row, attached, around)
+            if content is not None:
+                self._refs(blob_refs(content), row)
+            for item in attached.items.get(row.key, ()):
+                try:
+                    images = cast("tuple[Image, ...]", about_item(item.about).get("images", ()))
+                except (WeftError, RecursionError):
+                    findings.differs_in("attachment", f"{item.id} on {row.ulid}", "about", item.about)
+                else:
+                    self._refs((image.ref for image in images), row)
+        return attached
 
     def _refs(self, refs: Iterable[str], row: NodeRow) -> None:
         for ref in refs:
@@ -324,7 +307,6 @@ def _check_tree_row(mine: Inspection, tree: Any, replay: Replay) -> None:
         field = snake(fingerprint.name.removeprefix("tree.")).replace("_", " ")
         mine.compare(tree.ulid, fingerprint, "tree", field)
     check_summary(mine, "tree", tree.ulid, tree.summary)
-    findings.compare("tree", tree.ulid, "project", _project(session, tree.project), replay.project)
     roots = [
         at
         for at in range(len(columns))
@@ -336,13 +318,18 @@ def _check_tree_row(mine: Inspection, tree: Any, replay: Replay) -> None:
     else:
         findings.differs_in("tree", tree.ulid, "number of roots", len(roots), 1)
     nodes, branches, depth = replay.counters()
-    findings.compare("tree", tree.ulid, "count of nodes", tree.nodes, nodes)
-    findings.compare("tree", tree.ulid, "count of branches", tree.branches, branches)
-    findings.compare("tree", tree.ulid, "depth", tree.depth, depth)
+    known: dict[str, tuple[object, object]] = {
+        "project": (_project(session, tree.project), replay.project),
+        "count of nodes": (tree.nodes, nodes),
+        "count of branches": (tree.branches, branches),
+        "depth": (tree.depth, depth),
+        "updated at": (tree.updated_at, max(chain.last, tree.created_at)),
+    }
     if tree.hidden is None:
         # Undoing a planting puts the tree away too; that is recorded in the grove.
-        findings.compare("tree", tree.ulid, "archived at", tree.archived_at, replay.archived_at)
-    findings.compare("tree", tree.ulid, "updated at", tree.updated_at, max(chain.last, tree.created_at))
+        known["archived at"] = tree.archived_at, replay.archived_at
+    for name, (stored, computed) in known.items():
+        findings.compare("tree", tree.ulid, name, stored, computed)
     highest = columns.keys[-1] if len(columns) else 0
     for table in (schema.attempts, schema.responses):
         last = select(func.max(table.c.key)).where(table.c.tree == tree.key)
@@ -360,17 +347,17 @@ def _project(session: Session, key: int | None) -> str | None:
     return text_of(session, select(projects.c.ulid).where(projects.c.key == key)) or str(key)
 
 
-def _check_shorter(mine: Inspection, shorter: Mapping[str, NodeRow]) -> None:
+def _check_shorter(mine: Inspection, rows: Sequence[NodeRow]) -> None:
     """A local id is longer only where the shorter one was taken before."""
-    session, findings, tree = mine.session, mine.findings, mine.tree
     nodes = schema.nodes
+    shorter = {name: row for row in rows if (name := names_to_find(row)) is not None}
     for some in in_batches(shorter):
-        rows = fetch(session, Findings(), nodes, nodes.c.tree == tree, nodes.c.local_id.in_(some))
-        keys = {row.local_id: row.key for row in rows}
+        here = nodes.c.tree == mine.tree, nodes.c.local_id.in_(some)
+        keys = {row.local_id: row.key for row in fetch(mine.session, Findings(), nodes, *here)}
         for name in some:
             row = shorter[name]
             if keys.get(name, row.key) >= row.key:
-                findings.differs_in("node", row.ulid, "local id", row.local_id)
+                mine.findings.differs_in("node", row.ulid, "local id", row.local_id)
 
 
 def _late_attachments(session: Session, tree: int) -> set[int]:
@@ -379,17 +366,6 @@ def _late_attachments(session: Session, tree: int) -> set[int]:
     same = (nodes.c.tree == items.c.tree) & (nodes.c.key == items.c.node)
     chosen = select(nodes.c.position).select_from(items).join(nodes, same)
     return set(values_of(session, chosen.where(items.c.tree == tree, items.c.attached_by.is_not(None)), int))
-
-
-def _check_near(
-    findings: Findings, row: NodeRow, mine: AttachedRows, around: Surroundings, late: set[int]
-) -> None:
-    if row.position != row.key:
-        return
-    own = row.key in late or any(item.attached_by is None for item in mine.items.get(row.key, ()))
-    parent = None if row.parent is None else around.lookup.light(row.parent)
-    expected = row.key if own else None if parent is None else parent.near_attachments
-    findings.compare("node", row.ulid, "near attachments", row.near_attachments, expected)
 
 
 def _check_marks(findings: Findings, row: NodeRow, replay: Replay) -> None:
