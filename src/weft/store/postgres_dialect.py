@@ -123,10 +123,6 @@ class PostgresTerms:
         )
         return select(best.c.key, best.c.rank, best.c.unsure)
 
-    def settled(self, session: Session) -> int | None:
-        oldest = text("SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)")
-        return session.execute(oldest).scalar_one()
-
 
 def _within(reach: Reach) -> ColumnElement[bool]:
     return _terms.c.key.between(reach.low, reach.high)

@@ -62,10 +62,6 @@ class Terms(Protocol):
         """Columns `key`, `rank` (more is better) and `unsure`: to be checked against the text."""
         ...
 
-    def settled(self, session: "Session") -> int | None:
-        """Events of transactions below this one are all there; None: whatever is there is."""
-        ...
-
 
 class Dialect(Protocol):
     """The few things that SQLite and PostgreSQL say differently."""

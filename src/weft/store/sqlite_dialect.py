@@ -92,10 +92,6 @@ class SqliteTerms:
         )
         return select(best.c.key, best.c.rank, literal_column("0", Boolean).label("unsure"))
 
-    def settled(self, session: Session) -> int | None:
-        del session
-        return None
-
 
 def _match(query: Query) -> str:
     """The query in FTS5's language. Words consist of letters, digits and marks: quotes hold them."""
