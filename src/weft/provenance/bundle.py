@@ -127,19 +127,19 @@ def _entries(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     listed = archive.infolist()
     if len(listed) > _PART_LIMIT:
         raise LimitExceededError(f"a bundle has at most {_PART_LIMIT:,} parts, this one has {len(listed):,}")
-    found: dict[str, zipfile.ZipInfo] = {}
+    entries: dict[str, zipfile.ZipInfo] = {}
     for entry in listed:
         name = entry.filename
-        if not _is_part(name) or name in found:
+        if not _is_part(name) or name in entries:
             raise InvalidInputError(f"{name[:80]!r} is no part of a bundle")
         if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
             raise InvalidInputError(f"{name} is compressed: not a bundle that Weft wrote")
         if entry.flag_bits & 1:
             raise InvalidInputError(f"{name} is encrypted")
-        found[name] = entry
-    if sum(entry.file_size for entry in found.values()) > _FILE_LIMIT:
+        entries[name] = entry
+    if sum(entry.file_size for entry in entries.values()) > _FILE_LIMIT:
         raise LimitExceededError("the bundle's parts claim to be larger than a bundle can be")
-    return found
+    return entries
 
 
 def _is_part(name: str) -> bool:

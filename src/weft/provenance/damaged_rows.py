@@ -202,9 +202,9 @@ def pages(
     after = None
     while True:
         bounds = select(key).where(*where, typed).order_by(key).limit(size)
-        found = session.execute(bounds if after is None else bounds.where(key > after)).scalars()
+        values = session.execute(bounds if after is None else bounds.where(key > after)).scalars()
         # SQLite does not look for a missing key where the table's definition forbids it.
-        keys = [each for each in found if each is not None]
+        keys = [each for each in values if each is not None]
         if not keys:
             break
         after = keys[-1]

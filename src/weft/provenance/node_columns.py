@@ -138,14 +138,14 @@ class Neighbours:
                 wanted.add(first.jump)
         missing = [key for key in wanted if key not in self._known]
         # Rows that cannot be read are reported where they are checked themselves.
-        found = readable_nodes(self._session, Findings(), self._tree, missing)
+        rows_found = readable_nodes(self._session, Findings(), self._tree, missing)
         for key in missing:
-            self._known[key] = summary_of(found[key]) if key in found else None
+            self._known[key] = summary_of(rows_found[key]) if key in rows_found else None
 
     def light(self, key: int) -> NodeSummary | None:
         if key not in self._known:
-            found = readable_nodes(self._session, Findings(), self._tree, [key])
-            self._known[key] = summary_of(found[key]) if key in found else None
+            nodes = readable_nodes(self._session, Findings(), self._tree, [key])
+            self._known[key] = summary_of(nodes[key]) if key in nodes else None
         return self._known[key]
 
 
@@ -159,25 +159,25 @@ def ancestry(session: Session, tree: int, key: int) -> list[int]:
     """
     known: dict[int, NodeRow | None] = {}
     sources: dict[int, list[int]] = {}
-    found: set[int] = set()
+    origins: set[int] = set()
     waiting = [key]
     while waiting:
         lacking: list[int] = []
         while waiting:
             each = waiting.pop()
-            if each in found:
+            if each in origins:
                 continue
             if each not in known:
                 lacking.append(each)
                 continue
-            found.add(each)
+            origins.add(each)
             row = known[each]
             if row is not None:
                 waiting.extend(sources.get(each) or ([] if row.parent_node is None else [row.parent_node]))
         if lacking:
             _learn(session, tree, lacking, known, sources)
             waiting = lacking
-    return sorted(found)
+    return sorted(origins)
 
 
 def _learn(

@@ -63,7 +63,7 @@ class AttachedRows:
 
 def attached_rows(session: Session, findings: Findings, tree: int, keys: Sequence[int]) -> AttachedRows:
     """All of it for a run of keys, in five queries."""
-    found = AttachedRows()
+    attached = AttachedRows()
     low, high = min(keys), max(keys)
     dense = high - low < 4 * len(keys)
 
@@ -72,23 +72,23 @@ def attached_rows(session: Session, findings: Findings, tree: int, keys: Sequenc
         return fetch(session, findings, table, table.c.tree == tree, some)
 
     for row in of(schema.texts, schema.texts.c.node):
-        found.texts[row.node] = row.content
+        attached.texts[row.node] = row.content
         if row.summary is not None:
-            found.summaries[row.node] = row.summary
+            attached.summaries[row.node] = row.summary
     for row in of(schema.sources, schema.sources.c.target):
-        found.sources.setdefault(row.target, []).append(row)
+        attached.sources.setdefault(row.target, []).append(row)
     for row in of(schema.attachments, schema.attachments.c.node):
-        found.items.setdefault(row.node, []).append(row)
+        attached.items.setdefault(row.node, []).append(row)
     for row in of(schema.node_responses, schema.node_responses.c.node):
-        found.choices[row.node] = row
-    wanted = sorted({row.response for row in found.choices.values()})
+        attached.choices[row.node] = row
+    wanted = sorted({row.response for row in attached.choices.values()})
     if wanted:
         table = schema.responses
         chosen = session.dialect.among(table.c.key, wanted)
-        found.responses = {
+        attached.responses = {
             row.key: row for row in fetch(session, findings, table, table.c.tree == tree, chosen)
         }
-    return found
+    return attached
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,12 +200,12 @@ def facts_of(
     response = None
     choice = mine.choices.get(row.key)
     if choice is not None:
-        found = mine.responses.get(choice.response)
-        if found is None:
+        stored = mine.responses.get(choice.response)
+        if stored is None:
             findings.missing("node", row.ulid, "raw response")
             complete = False
         else:
-            response = found.sha256.hex()
+            response = stored.sha256.hex()
     stamp = stamp_of(row.created_at)
     if stamp is None:
         findings.differs_in("node", row.ulid, "created at", row.created_at)
@@ -306,6 +306,6 @@ def names_to_find(row: NodeRow) -> str | None:
     """The shorter local id that must be in use where this one is longer than the shortest."""
     if row.edited_from is not None:
         return row.local_id[:-1] if row.local_id.endswith(PRIME) else None
-    # One that is a word is passed over, so it need not be anybody's.
+    # One that is a word is passed over, so no node need have it.
     shorter = takewhile(lambda name: len(name) < len(row.local_id), sayable_ids(row.ulid))
     return max(shorter, key=len, default=None) if len(row.local_id) > LOCAL_ID_LENGTH else None

@@ -264,9 +264,9 @@ def _target(session: Session, tree: int, kind: int, key: int) -> str:
             chosen = chosen.where(table.c.key == tree)
         elif tree != 0:
             return f"{tree}/{kind}/{key}"
-        found = text_of(session, chosen)
-        if found is not None:
-            return found
+        ulid = text_of(session, chosen)
+        if ulid is not None:
+            return ulid
     return f"{tree}/{kind}/{key}"
 
 

@@ -131,12 +131,12 @@ class BlobStore:
 
     def leaving(self) -> dict[str, int]:
         """What was announced and has not been dealt with: ref → its age then."""
-        found: dict[str, int] = {}
+        ages: dict[str, int] = {}
         for path in sorted(self._leaving.glob("*")):
             if _REF.match(path.name):
                 with contextlib.suppress(FileNotFoundError, ValueError):
-                    found[path.name] = int(path.read_bytes())
-        return found
+                    ages[path.name] = int(path.read_bytes())
+        return ages
 
     def depart(self, ref: str, stored_at: int, *, stays: bool) -> bool:
         """Remove a blob that was announced, unless it stays or was stored again since; whether it went."""
@@ -303,8 +303,8 @@ def media_of_tree(session: Session, tree: int) -> set[str]:
 
 def media_of_grove(session: Session, among: set[str] | None = None) -> set[str]:
     """Refs that any node points to (only those asked about, if some are named)."""
-    found = {*_refs(session, true()), *_of_items(session, true())}
-    return found if among is None else found & among
+    refs = {*_refs(session, true()), *_of_items(session, true())}
+    return refs if among is None else refs & among
 
 
 def _refs(session: Session, where: ColumnElement[bool]) -> Iterator[str]:

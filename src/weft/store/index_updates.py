@@ -123,8 +123,8 @@ def lagging_trees(session: Session) -> list[int]:
         _positions.c.node < _trees.c.next_key - 1,
     )
     joined = _trees.outerjoin(_positions, _positions.c.tree == _trees.c.key)
-    found = session.execute(select(_trees.c.key).select_from(joined).where(behind).order_by(_trees.c.key))
-    return [GROVE, *found.scalars()]
+    keys = session.execute(select(_trees.c.key).select_from(joined).where(behind).order_by(_trees.c.key))
+    return [GROVE, *keys.scalars()]
 
 
 def count_unindexed(session: Session) -> int:

@@ -8,7 +8,7 @@ from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, li
 
 from weft.store import schema
 from weft.store.rows import EDGE_TYPES, SOURCE_ROLES, NodeRow
-from weft.store.session import Dialect, Session
+from weft.store.session import Dialect, Session, grouped
 from weft.store.tree_statements import climb, tail_while
 from weft.tree.edge import EdgeType, SourceRole
 
@@ -77,12 +77,9 @@ def _notes(dialect: Dialect) -> Select[Any]:
 
 def notes_on(session: Session, tree: int, positions: Sequence[int]) -> dict[int, list[NodeRow]]:
     """The annotations on many places, oldest first."""
-    found: dict[int, list[NodeRow]] = {}
     values = {"in_tree": tree, "wanted": session.dialect.keys(positions)}
-    for record in session.rows(_notes(session.dialect), values):
-        row = NodeRow._make(record)
-        found.setdefault(row.parent or 0, []).append(row)
-    return found
+    rows = session.rows(_notes(session.dialect), values)
+    return grouped(map(NodeRow._make, rows), lambda row: row.parent or 0)
 
 
 def tail_to(
@@ -96,8 +93,8 @@ def tail_to(
 def first_beyond(session: Session, tree: int, position: int, amount: int) -> int | None:
     """Where the ruler first passes an amount on the way to a position; None if it nowhere does."""
     values = {"in_tree": tree, "at_position": position, "amount": amount}
-    found = session.rows(_FIRST_BEYOND, values)
-    return int(found[0][0]) if found else None
+    rows = session.rows(_FIRST_BEYOND, values)
+    return int(rows[0][0]) if rows else None
 
 
 def instructing(session: Session, tree: int, position: int) -> list[NodeRow]:
@@ -134,7 +131,4 @@ def attachments_on(session: Session, tree: int, keys: Sequence[int]) -> dict[int
         )
         .order_by(_items.c.node, _items.c.ordinal)
     )
-    found: dict[int, list[Any]] = {}
-    for row in session.execute(there):
-        found.setdefault(row.node, []).append(row)
-    return found
+    return grouped(session.execute(there), lambda row: row.node)

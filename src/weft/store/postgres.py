@@ -197,10 +197,10 @@ class PostgresStore(Store):
                 )
             else:
                 connection.execute(select(schema.grove.c.key).with_for_update())
-            found = connection.execute(
+            stored = connection.execute(
                 select(events.c.hash).where(events.c.tree == tree, events.c.ordinal == ordinal)
             ).scalar_one_or_none()
-        return found == digest
+        return stored == digest
 
     def _require_open(self) -> None:
         if self._closed:

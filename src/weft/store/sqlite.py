@@ -107,7 +107,7 @@ def find_damage(session: Session) -> list[str]:
 
 
 def _real_path(path: Path) -> Path:
-    """Lock and log lie beside the file itself, by whatever links it is reached."""
+    """The path without links: lock and log lie beside the file itself."""
     try:
         return path.expanduser().resolve()
     except (OSError, RuntimeError) as error:

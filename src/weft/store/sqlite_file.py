@@ -85,12 +85,12 @@ class GroveFile:
         self._readers: Engine | None = None
         self._reading = 0
         self._idle = threading.Condition()
-        """Guards the readers, and tells when none is in use."""
+        """Guards the readers; notified when one of them ends."""
         self.writer = GroupWriter(self._run_group, self._shut_down)
 
     @classmethod
     def use(cls, path: Path, user: object, timeout: float) -> "GroveFile":
-        """The process's file at a path, by whatever name it was opened; `leave` gives it back."""
+        """The process's file at a path, under any name; `leave` gives it back."""
         with cls._registry:
             there = file_identity(path)
             for file in cls._open:
@@ -452,12 +452,12 @@ class _SqliteGroup:
 
 def file_identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)  # noqa: PTH116 - asked before every commit, and several times faster
+        status = os.stat(path)  # noqa: PTH116 - asked before every commit, and several times faster
     except FileNotFoundError:
         return None
     except OSError as error:
         raise StorageError(f"cannot reach {path}: {error.strerror}") from error
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _create(path: Path) -> None:
@@ -598,6 +598,6 @@ def _configure(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def driver_of(connection: Connection) -> sqlite3.Connection:
-    found = connection.connection.driver_connection
-    assert isinstance(found, sqlite3.Connection)  # noqa: S101 - this engine makes no other
-    return found
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)  # noqa: S101 - this engine makes no other
+    return driver

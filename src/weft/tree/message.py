@@ -1,4 +1,4 @@
-"""One message of a request, in nobody's dialect: providers' adapters translate it."""
+"""One message of a request, the same for every provider: adapters translate it."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from weft.tree.node import Role
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Who speaks, and what is said."""
+    """A role and the blocks of a message."""
 
     role: Role
     blocks: tuple[Block, ...]

@@ -36,7 +36,7 @@ class RecordDraft:
 
     place: RecordPlace
     document: JsonObject
-    """What is kept: `value`, and whatever stands beside it."""
+    """What is kept: `value` and the fields beside it."""
     id: str | None = None
     create_time: float | None = None
 
@@ -80,10 +80,10 @@ def draft_from_wire(value: JsonValue, path: str, **defaults: str | None) -> Reco
             raise InvalidInputError(f"{path}.{name} is not known", path=f"{path}.{name}")
 
     def text(name: str, default: str | None) -> str | None:
-        found = value.get(name)
-        if found is not None and not isinstance(found, str):
+        given = value.get(name)
+        if given is not None and not isinstance(given, str):
             raise InvalidInputError(f"{path}.{name} must be a string", path=f"{path}.{name}")
-        return default if found is None else found
+        return default if given is None else given
 
     document = value.get("document", {})
     if not isinstance(document, Mapping):
@@ -109,7 +109,7 @@ def draft_from_wire(value: JsonValue, path: str, **defaults: str | None) -> Reco
 
 def record_to_wire(record: RecordValue) -> JsonObject:
     """A kept record, in the words of the wire; what it does not belong to is not said, and its time once."""
-    found: dict[str, JsonValue] = {
+    wire: dict[str, JsonValue] = {
         "id": record.id,
         "name": record.stream,
         "userId": record.user,
@@ -120,7 +120,7 @@ def record_to_wire(record: RecordValue) -> JsonObject:
         "document": {name: value for name, value in record.document.items() if name != "create_time"},
         "ulid": record.ulid,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in wire.items() if value is not None}
 
 
 def check_draft(draft: RecordDraft, path: str) -> RecordDraft:

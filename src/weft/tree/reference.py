@@ -78,7 +78,7 @@ class ProjectItemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProjectItem:
-    """Something that stands in the context of a project's trees: a document's id, a folder of a vault, a url."""
+    """An item in the context of a project's trees: a document's id, a folder of a vault, a url."""
 
     kind: ProjectItemKind
     reference: str
