@@ -24,11 +24,11 @@ from weft.errors import InvalidInputError
 from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.profiles import profiles_of
-from weft.runtime.operations.calibration import estimator_for
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import ContentCache, agent_value
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.operations.scope import Clock, system_clock
+from weft.runtime.operations.settings import estimator_for
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
 from weft.store.lookup import find_agent

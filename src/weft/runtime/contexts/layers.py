@@ -31,8 +31,8 @@ from weft.runtime.contexts.system_blocks import Stood, preferences_of, standing_
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import ContentCache, agent_value
 from weft.runtime.operations.permissions import agent_row, require_access
+from weft.runtime.operations.projects import load_vaults
 from weft.runtime.operations.scope import Clock
-from weft.runtime.operations.vaults import load_vaults
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.bodies import envelope_row, legacy_texts, record_of, snapshots_of
 from weft.store.lookup import find_agent

@@ -18,10 +18,10 @@ from weft.runtime.undo.step import (
     Reversal,
     Step,
     cursor_now,
+    incomplete,
     node_named,
     put_cursor,
     refuse,
-    too_old,
     visible_node,
 )
 from weft.store import schema
@@ -250,7 +250,7 @@ def _typed(step: Step) -> TextChange:
         )
     ).one_or_none()
     if row is None:
-        raise too_old(step.event.kind)
+        raise incomplete(step.event.kind)
     return TextChange(*row)
 
 
