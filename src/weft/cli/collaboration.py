@@ -16,6 +16,7 @@ from weft.cli.text_input import text_given
 from weft.commands.lexer import quote
 from weft.commands.scanner import ARROW
 from weft.errors import InvalidInputError
+from weft.runtime.collaboration.limits import RunOptions
 from weft.tree.json import JsonObject
 from weft.tree.json_names import to_wire
 from weft.tree.node import Status
@@ -24,7 +25,7 @@ from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.commands.reply import Result
-    from weft.grove.agent import Collaborated, CollaboratorRun, RunWishes
+    from weft.grove.agent import Collaborated, CollaboratorRun
     from weft.grove.tree import TreeHandle
     from weft.runtime.collaboration.run_events import RunEvent
 
@@ -97,8 +98,9 @@ def collaborate(
     ] = None,
     resume: Annotated[bool, flag("--resume", help="Resume the agent's interrupted run, and end.")] = False,
     turns: Annotated[
-        int | None, typer.Option("--turns", metavar="N", help="The agent's turns in a run, at most.")
-    ] = None,
+        int,
+        typer.Option("--turns", metavar="N", help="The agent's turns in a run, at most.", show_default=False),
+    ] = RunOptions().turns,
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", metavar="TOKENS", help="The longest turn.")
     ] = None,
@@ -108,13 +110,9 @@ def collaborate(
     Prints its text as it comes; messages show its commands and their results. In a pipe every line is
     a turn; a line that begins with → is your own command.
     """
-    wishes: RunWishes = {}
-    if turns is not None:
-        wishes["turns"] = turns
-    if max_tokens is not None:
-        wishes["max_tokens"] = max_tokens
+    options = RunOptions(turns=turns, max_tokens=max_tokens)
     tree, node = starting_place(session, reference)
-    terminal = _Collaboration(session, tree, agent, wishes, at=None if node is None else node.id)
+    terminal = _Collaboration(session, tree, agent, options, at=None if node is None else node.id)
     if once is not None and resume:
         raise InvalidInputError("--once and --resume exclude each other")
     from weft.runtime.collaboration.presence import being_present  # noqa: PLC0415 - loads with the grove
@@ -139,12 +137,12 @@ class _Collaboration(Terminal):
         session: CliSession,
         tree: "TreeHandle | None",
         agent: str | None,
-        wishes: "RunWishes",
+        options: RunOptions,
         *,
         at: str | None = None,
     ) -> None:
         super().__init__(session, tree, agent)
-        self._wishes = wishes
+        self._options = options
         self._at = at
         """This terminal's node. A person has one cursor in a tree, and another terminal may have moved it."""
         self.was_stopped = False
@@ -194,9 +192,7 @@ class _Collaboration(Terminal):
             raise InvalidInputError("the text is empty")
         tree = self._tree_for(text)
         self._show_run(
-            lambda: start_run(
-                self._session.grove, self._agent, text, tree=tree, node=self._at, wishes=self._wishes
-            )
+            lambda: start_run(self._session.grove, self._agent, text, self._options, tree=tree, node=self._at)
         )
 
     def resume(self) -> None:
@@ -204,7 +200,7 @@ class _Collaboration(Terminal):
         from weft.grove.agent import resume_run  # noqa: PLC0415 - loads with the grove
 
         tree = self._current_tree()
-        self._show_run(lambda: resume_run(self._session.grove, self._agent, tree=tree, wishes=self._wishes))
+        self._show_run(lambda: resume_run(self._session.grove, self._agent, self._options, tree=tree))
 
     def _show_run(self, begin: "Callable[[], CollaboratorRun]") -> None:
         with begin() as run:

@@ -1,7 +1,7 @@
 """Show the context of a request, and its preferences: context, prefer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,14 +15,11 @@ from weft.cli.output import Column
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import read_setting
 from weft.errors import InvalidInputError, StorageError
+from weft.runtime.contexts.options import LayerOptions
 from weft.tree.json_names import camel, to_wire
 
 if TYPE_CHECKING:
-    from weft.context.layers.envelope import Envelope
     from weft.context.result import AssembledContext
-    from weft.grove.node import NodeHandle
-    from weft.grove.tree import TreeHandle
-    from weft.runtime.contexts.assembler import ContextWishes
     from weft.tree.content import JsonValue
 
 
@@ -91,32 +88,34 @@ def context(
         return
     _refuse_diff_with(other, raw=raw, payload=payload)
     tree, node = session.place(reference)
-    here = tree if node is None else node
+    here = (tree.id, None if node is None else node.id)
     preferences = dict(read_setting(each) for each in settings or ())
     if strategy is not None:
         preferences["truncationStrategy"] = strategy
     if step is not None:
         preferences |= [read_setting(f"truncationStep={step}")]
-    wishes: ContextWishes = {
-        "limit": limit,
-        "window": window,
-        "max_tokens": max_tokens,
-        "agent": agent,
-        "text": text,
-        "annotations": annotations,
-        "preferences": preferences,
-        "tool_outputs": tool_outputs(session, tool, tree, node),
-    }
+    options = LayerOptions(
+        limit=limit,
+        window=window,
+        max_tokens=max_tokens,
+        agent=agent,
+        text=text,
+        annotations=annotations,
+        preferences=preferences,
+        tool_outputs=tool_outputs(session, tool, tree, node),
+    )
     if layers and other is not None:
-        show_changes(session, here.envelope(**wishes), _other(session, here, wishes, other, layers=True))
+        envelope = session.grove.layers.at(*here, options)
+        show_changes(session, envelope, session.grove.layers.at(*_other(session, here, options, other)))
         return
     if layers or payload or sent:
         view = LayerView.of(raw=raw, entries=entries, payload=payload)
-        show_layers(session, tree, node, wishes, sent=sent, view=view)
+        show_layers(session, tree, node, options, sent=sent, view=view)
         return
-    assembled = here.context(**wishes)
+    contexts = session.grove.contexts
+    assembled = contexts.at(*here, options)
     if other is not None:
-        show_changes(session, assembled, _other(session, here, wishes, other))
+        show_changes(session, assembled, contexts.at(*_other(session, here, options, other)))
     elif session.out.as_json:
         session.out.json(assembled.to_wire())
     elif raw:
@@ -173,23 +172,18 @@ def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, 
 
 
 def _other(
-    session: CliSession,
-    here: "NodeHandle | TreeHandle",
-    wishes: "ContextWishes",
-    other: str,
-    *,
-    layers: bool = False,
-) -> "AssembledContext | Envelope":
+    session: CliSession, here: tuple[str, str | None], options: LayerOptions, other: str
+) -> tuple[str, str | None, LayerOptions]:
+    """The place and the options to compare with."""
     from weft.context.strategy import Strategy  # noqa: PLC0415 - loads with the engine
 
     if other in set(Strategy):
         other = f"truncationStrategy={other}"
     if "=" in other:
         name, value = read_setting(other)
-        wishes = {**wishes, "preferences": {**wishes.get("preferences", {}), name: value}}
-    else:
-        here = session.node(other)
-    return here.envelope(**wishes) if layers else here.context(**wishes)
+        return *here, replace(options, preferences={**(options.preferences or {}), name: value})
+    node = session.node(other)
+    return node.tree_id, node.id, options
 
 
 def _print_raw(session: CliSession, assembled: "AssembledContext") -> None:

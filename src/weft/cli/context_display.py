@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from weft.context.result import AssembledContext
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
-    from weft.runtime.contexts.assembler import ContextWishes
+    from weft.runtime.contexts.options import LayerOptions
     from weft.runtime.contexts.prepared_request import Prepared
 
 LAYERS = {
@@ -153,7 +153,7 @@ def show_layers(
     session: CliSession,
     tree: "TreeHandle",
     node: "NodeHandle | None",
-    wishes: "ContextWishes",
+    options: "LayerOptions",
     *,
     sent: bool,
     view: LayerView,
@@ -162,7 +162,7 @@ def show_layers(
     from weft.context.layers.recorder import record_payload  # noqa: PLC0415 - loads with the engine
 
     place = tree.cursor if node is None else node
-    prepared = None if sent else place.prepare(**wishes)
+    prepared = None if sent else session.grove.layers.prepare(tree.id, place.id, options)
     envelope = place.sent() if prepared is None else prepared.envelope
     if session.out.as_json:
         session.out.json(envelope.to_wire() if prepared is None else prepared.to_wire())

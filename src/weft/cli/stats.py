@@ -13,7 +13,6 @@ from weft.cli.session import CliSession
 from weft.tree.node_labels import counted
 
 if TYPE_CHECKING:
-    from weft.runtime.contexts.options import LayerWishes
     from weft.runtime.contexts.statistics import Requests, TreeStats
 
 _NARROWEST = 20
@@ -43,16 +42,15 @@ def stats(
     cost of the same turns with other settings, in tokens at the full price (a cache read costs 0.1, a
     cache write 1.25).
     """
-    from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - loads with the engine
+    from weft.runtime.contexts.options import LayerOptions  # noqa: PLC0415 - loads with the engine
     from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415 - loads with the engine
 
     tree, node = session.place(reference)
-    wishes: LayerWishes = {"agent": agent, "limit": limit, "window": window}
     with progress_bar("trying other settings") as progress:
         statistics = tree_stats(
             session.grove.layers,
             tree.id,
-            layer_options_from(wishes),
+            LayerOptions(agent=agent, limit=limit, window=window),
             node=None if node is None else node.id,
             turns=turns,
             progress=progress,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
 
 from sqlalchemy import select
 
+from weft.argument_checks import check_arguments, checks_arguments
 from weft.errors import InvalidInputError
-from weft.grove.arguments import check_arguments, checks_arguments
 from weft.grove.document import DocumentHandle
 from weft.grove.maintenance import close_abandoned, start_maintenance
 from weft.grove.node import NodeHandle

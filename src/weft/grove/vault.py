@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from weft.argument_checks import checks_arguments
 from weft.errors import NotFoundError
-from weft.grove.arguments import checks_arguments
 from weft.knowledge.folder import FolderListing
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.items import item_of, mounted_in, read_items

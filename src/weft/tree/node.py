@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from weft.tree.agent import AgentType
 from weft.tree.content import Content, kind_of, spoken_text
@@ -42,6 +42,7 @@ class Metadata:
         return not (self.pruned or self.hidden)
 
 
+@runtime_checkable
 class Identified(Protocol):
     """Anything with an id: a node, or the handle of one."""
 

@@ -1,41 +1,45 @@
-"""How long a collaborator may go on."""
+"""The options of a run: how long a collaborator may go on, and how its model is called."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 
-from weft.errors import InvalidInputError
-from weft.runtime.contexts.option_checks import shown
+from weft.argument_checks import option
+from weft.runtime.generation.options import CallOptions, GenerationOptions, dollars_from
 
-TURNS, TOKENS, SECONDS = 12, 32_000, 300.0
 _MOST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What ends a run with a note. Money is always within the grove's caps; `dollars` is for one run."""
+class RunOptions(CallOptions):
+    """How a collaborator's run goes. A reached limit ends it with a note."""
 
-    turns: int = TURNS
-    tokens: int = TOKENS
-    """What the model says and what its commands are answered, together; what it is shown is not counted."""
-    seconds: float = SECONDS
-    dollars: Decimal | None = None
+    turns: int = option(12, "How often the model may answer.", least=1, most=_MOST)
+    tokens: int = option(
+        32_000, "Tokens of its answers and of its commands' results, together.", least=1, most=_MOST
+    )
+    seconds: float = option(300.0, "How long it may take.", least=0.001, most=_MOST)
+    dollars: float | Decimal | str | None = option(
+        None, "What this run may cost; the grove's spend caps hold as well."
+    )
 
     def __post_init__(self) -> None:
-        for what, amount, kind in (
-            ("turns", self.turns, int),
-            ("tokens", self.tokens, int),
-            ("seconds", self.seconds, int | float),
-        ):
-            if isinstance(amount, bool) or not isinstance(amount, kind) or not 0 < amount <= _MOST:
-                raise InvalidInputError(
-                    f"a run of {shown(amount)} {what} makes no sense",
-                    hint=f"{'a whole number, ' if kind is int else ''}more than 0, at most {_MOST:,}",
-                )
-        if self.dollars is not None and self.dollars < 0:
-            raise InvalidInputError(f"a run of {self.dollars} dollars makes no sense", hint="0 or more")
+        # Without arguments `super` looks for the class that slots replaced.
+        super(RunOptions, self).__post_init__()
+        if self.dollars is not None:
+            dollars_from(self.dollars, "dollars")
+
+    @property
+    def budget(self) -> Decimal | None:
+        """What the run may cost, in dollars."""
+        return None if self.dollars is None else dollars_from(self.dollars, "dollars")
+
+    @property
+    def generation(self) -> GenerationOptions:
+        """How each turn is generated."""
+        return GenerationOptions(**{each.name: getattr(self, each.name) for each in fields(CallOptions)})
 
     def reached(self, *, turns: int, tokens: int, seconds: float) -> str | None:
-        """Why it may not go on, if it may not."""
+        """Why the run ends, if a limit is reached."""
         if turns >= self.turns:
             return f"ended after {self.turns:,} turn{'' if self.turns == 1 else 's'}"
         if tokens >= self.tokens:

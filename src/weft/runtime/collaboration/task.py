@@ -3,10 +3,9 @@
 from sqlalchemy import select
 
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
-from weft.runtime.collaboration.limits import Limits
+from weft.runtime.collaboration.limits import RunOptions
 from weft.runtime.collaboration.run import CollaborationTask
 from weft.runtime.generation.agent_choice import DEFAULT_AGENT, model_agent
-from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.start_point import StartPointReader
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Caller
@@ -28,8 +27,7 @@ def task_for(
     place: tuple[str, str | None],
     text: str | None,
     *,
-    limits: Limits,
-    wishes: GenerationOptions,
+    options: RunOptions,
 ) -> CollaborationTask:
     """Check, say what is to be said, and know where the answer goes.
 
@@ -65,8 +63,7 @@ def task_for(
         agent=found,
         agent_key=key,
         cursor=cursor,
-        limits=limits,
-        wishes=wishes,
+        options=options,
     )
 
 

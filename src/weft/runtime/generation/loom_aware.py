@@ -1,7 +1,5 @@
 """Requests of loom-aware agents, and the choice of an assembler."""
 
-from dataclasses import replace
-
 from weft.runtime.contexts.agent_context import InRun, lay_out, see
 from weft.runtime.contexts.assembler import NO_TURNS, require_no_tools
 from weft.runtime.contexts.prepared_request import prepare
@@ -23,7 +21,7 @@ def assemble_loom_aware(ask: AssemblyInput) -> AssembledRequest:
 
 def assemble_in_run(ask: AssemblyInput, run: InRun | None) -> AssembledRequest:
     """The last words are always a user's, so there are none of the answer to begin with."""
-    contexts, options = ask.contexts, replace(options_of(ask), run=run)
+    contexts, options = ask.contexts, options_of(ask)
     with contexts.opened(ask.tree) as opened:
         gathered = contexts.gathered(opened, ask.node, options)
     if gathered.layered.context.dialogue:
@@ -42,12 +40,10 @@ def assemble_in_run(ask: AssemblyInput, run: InRun | None) -> AssembledRequest:
 
 
 def choose_assembler(ask: AssemblyInput, *, dialogue: bool) -> RequestAssembler:
-    """The assembler of the options; else layers, which are stored with their turn.
+    """Layers, which are stored with their turn.
 
     A loom-aware agent also sees the tree around it; a document has no turns.
     """
-    if ask.wishes.assembly is not None:
-        return ask.wishes.assembly
     if ask.agent.loom_aware:
         return assemble_loom_aware
     if not dialogue:

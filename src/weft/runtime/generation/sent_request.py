@@ -22,10 +22,11 @@ from weft.runtime.generation.assembly import (
     assemble_in_layers,
     assemble_plainly,
     neutral_hash,
+    parameters_for,
     parameters_from_wire,
     request_of,
 )
-from weft.runtime.generation.options import GenerationOptions, parameters_for
+from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.views.reader import Reader
@@ -148,7 +149,7 @@ def _assemble(
     if edge is None:
         raise NotFoundError("a root has no request")
     parent = next(source.node for source in edge.sources if source.role is SourceRole.PRIMARY)
-    wishes = GenerationOptions(
+    options = GenerationOptions(
         agents=(told["agent"],),
         limit=told["limit"],
         window=told["window"],
@@ -169,6 +170,6 @@ def _assemble(
         agent=agent,
         model=ModelName.parse(told["model"]).model,
         profile=profile,
-        wishes=wishes,
+        options=options,
     )
-    return request_of(ask, assembly(ask), parameters_for(agent, wishes), executor.store.blobs)
+    return request_of(ask, assembly(ask), parameters_for(agent, options), executor.store.blobs)

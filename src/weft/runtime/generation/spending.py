@@ -1,17 +1,16 @@
 """Spend caps: how many dollars a grove, a tree or an agent may cost, in all or in a day."""
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
 from typing import Any, ClassVar
 
 from sqlalchemy import select
 
+from weft.argument_checks import shown
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import ModelPrices, ModelProfile
-from weft.runtime.contexts.option_checks import shown
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import ChangeSettings, load_settings
@@ -117,20 +116,6 @@ def expected_micros(profile: ModelProfile, *, prompt: int, answer: int | None, n
 def _dearest(prices: ModelPrices) -> Decimal:
     """The most that a token of a prompt may cost."""
     return max(prices.input, prices.cached_read or prices.input, prices.cached_write or prices.input)
-
-
-def dollars_from(given: object, what: str) -> Decimal:
-    """An amount of money, whoever wrote it down and however."""
-    amount = None
-    if isinstance(given, int | float | str | Decimal) and not isinstance(given, bool):
-        with contextlib.suppress(InvalidOperation, ValueError):
-            amount = Decimal(str(given).strip())
-    if amount is None or not amount.is_finite() or not 0 <= amount <= _MOST_DOLLARS:
-        raise InvalidInputError(
-            f"{what} of {shown(given)} dollars makes no sense", hint="a number: 0 or more, such as 2.50"
-        )
-    # As many digits as can be reckoned with.
-    return +amount
 
 
 def require_held(caps: list[Cap], profile: ModelProfile, *, who: str, model: str) -> None:

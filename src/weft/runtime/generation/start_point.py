@@ -16,6 +16,21 @@ from weft.tree.tree import Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StartPlace:
+    """Where a generation starts, and what the agent that requests it adds."""
+
+    tree: str
+    node: str | None
+    """None: where the caller stands."""
+    chain: tuple[str, ...] = ()
+    """Ids of the agents that led here, one through another: none of them is asked again."""
+    moves: bool = True
+    """Whether the caller's cursor moves to the first continuation."""
+    as_subjects: bool = False
+    """Whether the agents are shown nothing of the loom, even if they are loom-aware."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StartPoint:
     """A place that can be continued now."""
 

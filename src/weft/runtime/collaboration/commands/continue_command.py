@@ -8,6 +8,7 @@ from weft.runtime.collaboration.commands.context import CommandContext, CommandO
 from weft.runtime.contexts.linked_documents import names_hint
 from weft.runtime.generation.agent_choice import model_agent
 from weft.runtime.generation.options import GenerationOptions
+from weft.runtime.generation.start_point import StartPlace
 from weft.tree.agent import Agent, AgentType
 
 _NO_AGENT = "ask the human to add one, or to generate"
@@ -23,13 +24,11 @@ def run_continue(context: CommandContext, action: v.ContinueCommand) -> CommandO
         temperature=action.temperature,
         max_tokens=action.tokens,
         stop=action.stop or None,
-        chain=context.session.chain,
-        moves=False,
-        as_subjects=True,
         unattended=context.session.unattended,
     )
     session = context.session
-    with context.session.generations.stream(context.tree, start.ulid, options) as stream:
+    place = StartPlace(tree=context.tree, node=start.ulid, chain=session.chain, moves=False, as_subjects=True)
+    with session.generations.stream(place.tree, place.node, options, place) as stream:
         session.stream = stream
         if session.is_stopped:
             stream.stop()
