@@ -15,6 +15,7 @@ from weft.cli.terminal import Terminal, failure_to_wire, result_to_wire, startin
 from weft.cli.text_input import text_given
 from weft.commands.lexer import quote
 from weft.commands.scanner import ARROW
+from weft.error_hints import Face
 from weft.errors import InvalidInputError
 from weft.runtime.collaboration.limits import RunOptions
 from weft.tree.json import JsonObject
@@ -62,7 +63,9 @@ def do(
     A failure does not stop the others; the exit code is that of the first failure.
     """
     with text_given(_lines(words)) as text:
-        done = session.tree.do(text, agent=agent)
+        from weft.runtime.collaboration.commands.session import run_commands  # noqa: PLC0415 - loads with the grove
+
+        done = run_commands(session.grove.caller, session.tree.id, text, agent, face=Face.CLI)
     if session.out.as_json:
         session.out.json([result_to_wire(result) for result in done])
     else:
@@ -173,7 +176,9 @@ class _Collaboration(Terminal):
     def _do(self, turn: str) -> None:
         """Run the person's own command."""
         self._switch_back()
-        done = self._current_tree().do(turn)
+        from weft.runtime.collaboration.commands.session import run_commands  # noqa: PLC0415 - loads with the grove
+
+        done = run_commands(self._session.grove.caller, self._current_tree().id, turn, face=Face.CLI)
         self._at = self._current_tree().cursor.id
         if self._session.out.as_json:
             self._session.out.json_line([result_to_wire(result) for result in done])

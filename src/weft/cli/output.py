@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
 from weft.cli.formatting import ago, one_line
+from weft.error_hints import Face, Hint
 from weft.errors import WeftError
 from weft.tree.json_names import iso, to_wire
 from weft.tree.progress import silent
@@ -216,7 +217,9 @@ def write_error(error: WeftError) -> None:
         head = f"\x1b[31m{head}\x1b[0m"
     sys.stderr.write(f"{head}: {visible(error.message)}\n")
     if error.hint is not None:
-        sys.stderr.write(f"  hint: {visible(error.hint)}\n")
+        sys.stderr.write(
+            f"  hint: {visible(error.hint.on(Face.CLI) if isinstance(error.hint, Hint) else error.hint)}\n"
+        )
 
 
 def discard_output() -> None:

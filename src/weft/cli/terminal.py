@@ -11,6 +11,7 @@ from weft.cli.formatting import quoted, shortened
 from weft.cli.output import visible
 from weft.cli.session import CliSession
 from weft.cli.text_input import is_interactive
+from weft.error_hints import Face, hint_on
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, WeftError
 from weft.tree.node import Status
 from weft.tree.node_labels import counted
@@ -138,7 +139,11 @@ def show_nodes(session: CliSession, stream: "Stream[NodeHandle]", title: str) ->
 
 
 def failure_to_wire(error: WeftError) -> "JsonObject":
-    wire: dict[str, JsonValue] = {"code": error.code, "message": error.message, "hint": error.hint}
+    wire: dict[str, JsonValue] = {
+        "code": error.code,
+        "message": error.message,
+        "hint": hint_on(Face.CLI, error.hint),
+    }
     if isinstance(error, ProviderError):
         wire["trouble"] = error.trouble.value
     return wire
@@ -199,7 +204,7 @@ class Terminal(ABC):
                 # An error does not end the session.
                 self._session.out.message(f"✗ {error.code}: {error.message}")
                 if error.hint is not None:
-                    self._session.out.message(f"  hint: {error.hint}")
+                    self._session.out.message(f"  hint: {hint_on(Face.CLI, error.hint)}")
 
     def _take_common(self, word: str) -> bool:
         """Execute a command that every terminal has. False if it is none."""

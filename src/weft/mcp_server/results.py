@@ -8,6 +8,7 @@ from mcp import MCPError
 from mcp_types import CallToolResult, TextContent
 
 from weft.commands.reply import failed
+from weft.error_hints import Face, hint_on
 from weft.errors import InvalidInputError, WeftError
 from weft.tree.json import JsonValue
 from weft.tree.json_names import to_wire
@@ -34,7 +35,7 @@ def error_facts(error: WeftError) -> dict[str, JsonValue]:
     """Code, message, how to try again; the hint and the argument that is wrong, where there are any."""
     found: dict[str, JsonValue] = {"code": error.code, "message": error.message, "retry": error.row.retry}
     if error.hint is not None:
-        found["hint"] = error.hint
+        found["hint"] = hint_on(Face.AGENT, error.hint)
     if isinstance(error, InvalidInputError) and error.path:
         found["path"] = error.path
     return found

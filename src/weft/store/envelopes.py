@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from sqlalchemy import and_, func, select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, StorageError
 from weft.store import schema
 from weft.store.bodies import PackingError, pack, unpack
@@ -31,7 +32,7 @@ def record_of(row: Any) -> JsonObject:
     try:
         data = unpack(row.gzip)
     except PackingError as error:
-        raise StorageError(f"a stored envelope is damaged: {error}", hint="weft verify says more") from error
+        raise StorageError(f"a stored envelope is damaged: {error}", hint=Hint(HintKind.VERIFY)) from error
     if hashlib.sha256(data).digest() != row.sha256:
         raise StorageError("a stored envelope is damaged", hint="restore a backup")
     return json.loads(data)

@@ -17,12 +17,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ProviderError, Trouble
 
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 CHOICES = 64
 """Most choices of one request. They are written one after the other, and share the prompt."""
-_INSTALL = "weft models install local"
+_INSTALL = Hint(HintKind.INSTALL_LOCAL)
 _BATCH = 256
 """Tokens read at once; between two batches a call can be stopped."""
 _KEPT_MIB = 128
@@ -205,6 +206,4 @@ def check_weights(weights: Weights) -> None:
     with weights.path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != weights.sha256:
-        raise ProviderError(
-            Trouble.MODEL_NOT_FOUND, f"{weights.path.name} is damaged", hint=f"install it again: {_INSTALL}"
-        )
+        raise ProviderError(Trouble.MODEL_NOT_FOUND, f"{weights.path.name} is damaged", hint=_INSTALL)

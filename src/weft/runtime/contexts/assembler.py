@@ -18,6 +18,7 @@ from weft.context.select import Annotations, PathOutline
 from weft.context.settings import Preferences, check_names, input_budget, resolve_preferences
 from weft.context.system import SystemParts
 from weft.context.tokens import Estimator, estimator_of
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError
 from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.options import ContextOptions, ids_of
@@ -249,7 +250,7 @@ class Contexts(Reader):
 def require_no_tools(options: ContextOptions, why: str) -> None:
     """Refuse what tools gave where it would be left out in silence."""
     if options.tool_outputs:
-        raise InvalidInputError(f"tools have no place here: {why}", hint="leave tool_outputs out")
+        raise InvalidInputError(f"tools have no place here: {why}", hint=Hint(HintKind.NO_TOOLS))
 
 
 _trees, _groups = schema.trees, schema.groups

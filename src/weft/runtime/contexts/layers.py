@@ -19,6 +19,7 @@ from weft.context.marker import JOINT
 from weft.context.result import AssembledContext
 from weft.context.select import Candidate, PathOutline
 from weft.context.tokens import DEFAULT
+from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.assembler import Contexts, contents_for
@@ -268,7 +269,9 @@ class Layers(Layering):
     def _loaded(self, opened: Opened, record: JsonValue) -> Envelope:
         session, tree = opened.session, opened.key
         if isinstance(record, dict) and "processedText" in record:
-            raise NotFoundError("of this message only the text is known that was sent", hint="processed_text")
+            raise NotFoundError(
+                "of this message only the text is known that was sent", hint=Hint(HintKind.SENT_TEXT)
+            )
         shelf = SnapshotShelf(session, tree)
         shelf.fetch(named_snapshots(record, shelf.text))
         turn = cast("list[str]", cast("dict[str, JsonValue]", record)["turn"])
@@ -295,7 +298,7 @@ class SnapshotShelf:
             self.fetch([digest])
         if digest not in self._texts:
             raise StorageError(
-                f"the snapshot {digest[:12]}… is not there any more", hint="weft verify says more"
+                f"the snapshot {digest[:12]}… is not there any more", hint=Hint(HintKind.VERIFY)
             )
         return self._texts[digest]
 

@@ -14,11 +14,13 @@ import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import cast
 
 import orjson
 import rfc8785
 
 from weft import errors
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, ProviderError, Trouble, WeftError
 from weft.ids import new_ulid
 from weft.redaction import redact
@@ -197,17 +199,23 @@ class Idempotency:
 
 
 def error_to_wire(error: WeftError) -> JsonObject:
-    """An error as whoever asks again is told it."""
-    told: JsonObject = {"code": error.code, "message": redact(error.message), "hint": error.hint}
-    return {**told, "trouble": error.trouble.value} if isinstance(error, ProviderError) else told
+    """An error as it is stored for repeated calls."""
+    hint = error.hint
+    wire: JsonObject = {"code": error.code, "message": redact(error.message), "hint": hint}
+    if isinstance(hint, Hint):
+        wire = {**wire, "hintKind": hint.kind.name, "hintValues": dict(hint.values)}
+    return {**wire, "trouble": error.trouble.value} if isinstance(error, ProviderError) else wire
 
 
-def error_from_wire(kept: JsonObject) -> WeftError:
-    message, hint = str(kept["message"]), kept.get("hint")
-    said = None if hint is None else str(hint)
-    if "trouble" in kept:
-        return ProviderError(Trouble(str(kept["trouble"])), message, hint=said)
-    return _CLASSES[str(kept["code"])](message, hint=said)
+def error_from_wire(stored: JsonObject) -> WeftError:
+    message, text = str(stored["message"]), stored.get("hint")
+    hint = None if text is None else str(text)
+    if "hintKind" in stored:
+        values = cast("dict[str, str]", stored["hintValues"])
+        hint = Hint(HintKind[str(stored["hintKind"])], **values)
+    if "trouble" in stored:
+        return ProviderError(Trouble(str(stored["trouble"])), message, hint=hint)
+    return _CLASSES[str(stored["code"])](message, hint=hint)
 
 
 _swept: "weakref.WeakKeyDictionary[Store, float]" = weakref.WeakKeyDictionary()

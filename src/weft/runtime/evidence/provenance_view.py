@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from sqlalchemy import select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, StorageError
 from weft.provenance.ancestry import ancestry
 from weft.provenance.bundle import BundleWriter
@@ -200,7 +201,7 @@ class Evidence:
         content = load_content(row.kind, mine.texts[row.key])
         facts = facts_of(Findings(), row, mine, around, content)
         if facts is None:
-            raise StorageError(f"[{row.local_id}] is damaged", hint="weft verify says where")
+            raise StorageError(f"[{row.local_id}] is damaged", hint=Hint(HintKind.VERIFY))
         attempt = _attempt(session, tree, row)
         return Provenance(
             node_id=row.ulid,
@@ -320,7 +321,7 @@ def _lines(
             content = load_content(row.kind, mine.texts[row.key])
             facts = facts_of(Findings(), row, mine, around, content)
             if facts is None:
-                raise StorageError(f"[{row.local_id}] is damaged", hint="weft verify says where")
+                raise StorageError(f"[{row.local_id}] is damaged", hint=Hint(HintKind.VERIFY))
             choice = mine.choices.get(row.key)
             response = None if choice is None else mine.responses.get(choice.response)
             bodies.update(bytes.fromhex(sha256) for _, sha256 in facts.attachments)

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from sqlalchemy import select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError
 from weft.providers.base import ModelName
 from weft.providers.registry import ProviderRegistry
@@ -85,11 +86,9 @@ def model_agent(session: Session, reference: str) -> tuple[Agent, int]:
     key = find_agent(session, reference)
     agent = agent_value(agent_row(session, key))
     if agent.type is not AgentType.MODEL:
-        raise InvalidInputError(
-            f"{agent.name!r} is a person, not a model", hint="weft agents shows who is a model"
-        )
+        raise InvalidInputError(f"{agent.name!r} is a person, not a model", hint=Hint(HintKind.LIST_AGENTS))
     if agent.archived_at is not None:
-        raise InvalidInputError(f"agent {agent.name!r} is archived", hint="restore it, or name another")
+        raise InvalidInputError(f"agent {agent.name!r} is archived", hint=Hint(HintKind.RESTORE_OR_OTHER))
     return agent, key
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 import orjson
 
 from weft.context.manifest import RENDERER, Manifest
+from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, UnavailableError, WeftError
 from weft.providers.adapter import dry_run
 from weft.providers.base import CacheKind, ModelName, ModelProfile, Request
@@ -78,7 +79,7 @@ def load_sent_request(executor: Executor, actor: Actor, tree: str, node: str) ->
     if manifest is None or body is None:
         raise NotFoundError(
             f"no request is kept for [{value.local_id}]",
-            hint="only what Weft asked of a model itself has one; weft context shows what it would ask",
+            hint=Hint(HintKind.SEE_CONTEXT),
         )
     told = cast("Mapping[str, Any]", orjson.loads(manifest))
     return SentRequest(

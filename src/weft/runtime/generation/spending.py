@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from sqlalchemy import select
 
 from weft.argument_checks import shown
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import ModelPrices, ModelProfile
 from weft.runtime.operations.executor import Editing
@@ -123,7 +124,7 @@ def require_held(caps: list[Cap], profile: ModelProfile, *, who: str, model: str
     if not caps:
         raise LimitExceededError(
             f"{who} costs money, and nobody watches: a spend cap must be set",
-            hint="weft spend cap 5 --day, for example",
+            hint=Hint(HintKind.SET_CAP),
         )
     if profile.prices is None:
         raise LimitExceededError(
@@ -146,7 +147,7 @@ def _require_room_in(session: Session, cap: Cap, spender: Spender, *, now: int, 
         raise LimitExceededError(
             f"this may cost ${_shown(more)}, and {_told(cap, spender)} has spent ${_shown(spent)} "
             f"of ${cap.dollars:f}{' today' if cap.period is SpendingPeriod.DAY else ''}",
-            hint="set max_tokens, raise the cap (weft spend cap), or choose a cheaper model",
+            hint=Hint(HintKind.LOWER_TOKENS),
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from sqlalchemy import Select, delete, func, or_, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnauthenticatedError
 from weft.ids import is_ulid
 from weft.provenance.fingerprints import (
@@ -46,7 +47,7 @@ def find_user(session: Session, reference: str) -> Any:
     chosen = _users.c.ulid == text.upper() if is_ulid(text.upper()) else _users.c.name == text
     row = session.execute(columns.where(chosen)).one_or_none()
     if row is None:
-        raise NotFoundError(f"no user {text[:60]!r}", hint="weft users lists them")
+        raise NotFoundError(f"no user {text[:60]!r}", hint=Hint(HintKind.LIST_USERS))
     return row
 
 
@@ -238,7 +239,7 @@ class RevokeToken(_Letting):
         owned = select(_tokens, _users.c.ulid.label("user_id")).join(_users, _users.c.key == _tokens.c.user)
         row: Any = scope.transaction.execute(owned.where(_tokens.c.ulid == ulid)).one_or_none()
         if row is None:
-            raise NotFoundError(f"no token {ulid[:40]!r}", hint="weft users tokens lists them by id")
+            raise NotFoundError(f"no token {ulid[:40]!r}", hint=Hint(HintKind.LIST_TOKENS))
         if row.revoked_at is None:
             here = _tokens.c.key == row.key
             scope.transaction.execute(update(_tokens).where(here).values(revoked_at=scope.now))
@@ -286,7 +287,7 @@ def admit(executor: Executor, token: str) -> Admitted:
     with executor.store.read() as session:
         row = session.execute(statement).one_or_none()
     if row is None:
-        raise UnauthenticatedError(_REFUSED, hint="ask an owner of the grove for one: weft users token NAME")
+        raise UnauthenticatedError(_REFUSED, hint=Hint(HintKind.NEW_TOKEN))
     return Admitted(actor=Actor(row.agent, row.key), name=row.name, service=bool(row.service))
 
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import UnavailableError
 from weft.tree.json_names import iso_moment
 
@@ -28,6 +29,6 @@ def next_moment(clock: Clock, last: int, *, accept_clock: bool) -> int:
     if now < last - _TOLERANCE and not accept_clock:
         raise UnavailableError(
             f"the clock says {iso_moment(now)}, but the last change here was written at {iso_moment(last)}",
-            hint="set the clock, or pass --accept-clock (accept_clock=True) if the earlier time was wrong",
+            hint=Hint(HintKind.ACCEPT_CLOCK),
         )
     return now if now < last - _TOLERANCE else last + 1

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from sqlalchemy import delete, func, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.provenance.fingerprints import DOCUMENT
 from weft.runtime.operations.deletion import announce_deletion
@@ -151,7 +152,7 @@ class SaveDocument(_Writing):
         transaction = scope.transaction
         before = load_document(transaction, self.document)
         if before.archived_at is not None:
-            raise ConflictError(f"{before.title!r} is archived", hint="restore it first")
+            raise ConflictError(f"{before.title!r} is archived", hint=Hint(HintKind.RESTORE_DOCUMENT))
         if before.revision != self.revision:
             raise ConflictError(
                 f"{before.title!r} is at revision {before.revision}, you started from {self.revision}",

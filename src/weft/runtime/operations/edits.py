@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.operations.cursors import (
     commit_buffer,
@@ -47,7 +48,7 @@ class Edit(Editing):
         if original.parent is None and tree.mode is Mode.DIALOGUE:
             raise InvalidInputError(
                 f"[{original.local_id}] is the root: a branch beside it would be a second root",
-                hint="say the new text under it, or plant another tree",
+                hint=Hint(HintKind.SAY_BELOW),
             )
         committed = commit_buffer(scope, tree)
         sources = self._sources(scope, tree, original)
@@ -237,13 +238,13 @@ class Split(Editing):
             if text.find(offset, found + 1) >= 0:
                 raise InvalidInputError(
                     f"{offset[:60]!r} stands in [{original.local_id}] more than once",
-                    hint="quote more of the text, or give an offset",
+                    hint=Hint(HintKind.QUOTE_MORE),
                 )
             offset = found
         if not 0 < offset < len(text):
             raise InvalidInputError(
                 f"cannot split [{original.local_id}] at {offset}: one half would be empty",
-                hint=f"use an offset between 1 and {len(text) - 1}",
+                hint=Hint(HintKind.OFFSET, last=str(len(text) - 1)),
             )
         return offset
 
@@ -299,9 +300,10 @@ class Join(Editing):
             if onward in places:
                 places = {onward}
         if len(places) > 1:
-            names = ", ".join(sorted({child.local_id for child in below})[:6])
+            names = sorted({child.local_id for child in below})[:6]
             raise InvalidInputError(
-                f"several nodes follow [{original.local_id}]", hint=f"name one of {names}"
+                f"several nodes follow [{original.local_id}]",
+                hint=Hint(HintKind.NAME_ONE, names=", ".join(names), first=names[0]),
             )
         return selected_version(scope, tree, scope.transaction.node(tree.key, places.pop()))
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, NotFoundError
 from weft.ids import Entropy, new_ulid, normalise_reference
 from weft.provenance.chain import event_hash
@@ -62,7 +63,7 @@ class Scope:
         state = self.transaction.tree_state(key)
         keys[state.ulid] = key
         if state.archived_at is not None and not archived:
-            raise ConflictError("the tree is archived", hint="unarchive it first")
+            raise ConflictError("the tree is archived", hint=Hint(HintKind.UNARCHIVE))
         self._set_time(state.updated_at)
         return state
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from sqlalchemy import func, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.knowledge.folder import Folder
 from weft.provenance.fingerprints import vault_fingerprint
@@ -105,4 +106,4 @@ class UnmountVault(_Mounting):
                 note_vault(scope, each.id)
                 scope.record(None, "unmount", {"vault": each.id}, {"mount": each.id})
                 return each
-        raise NotFoundError(f"no vault {wanted[:60]!r}", hint="weft vault ls shows those that are mounted")
+        raise NotFoundError(f"no vault {wanted[:60]!r}", hint=Hint(HintKind.LIST_VAULTS))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Select, and_, func, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import StorageError, WeftError
 from weft.runtime.operations.clock import Clock, system_clock
 from weft.store import schema
@@ -71,13 +72,13 @@ def _look_at_path(path: Path) -> Iterator[HealthCheck]:
     from weft.store.sqlite_health import look_at_files  # noqa: PLC0415 - a grove needs one store, not both
 
     if not path.is_file():
-        raise StorageError(f"there is no grove at {path}", hint="create it with weft new")
+        raise StorageError(f"there is no grove at {path}", hint=Hint(HintKind.CREATE_GROVE))
     yield from look_at_files(path)
     for leftover in _leftovers(path):
         yield note(
             "files",
             f"{leftover.name} was left by an interrupted backup",
-            "weft doctor --repair removes it",
+            Hint(HintKind.REPAIR, effect="remove it"),
         )
 
 
@@ -137,7 +138,7 @@ def _about_version(version: str | None) -> HealthCheck:
 def _look_at_chains(session: Session, _now: int) -> Iterator[HealthCheck]:
     broken = list(broken_chains(session))
     for words in broken:
-        yield wrong("events", words, "weft verify names what differs; restore a backup")
+        yield wrong("events", words, Hint(HintKind.VERIFY))
     if not broken:
         yield good("events", "every event chain ends with its last event")
 
@@ -146,7 +147,7 @@ def _look_at_counters(session: Session, _now: int) -> Iterator[HealthCheck]:
     found = list(wrong_counters(session))
     for _, ulid, _ in found:
         yield wrong(
-            "counters", f"the counters of tree {ulid} are wrong", "weft doctor --repair recounts them"
+            "counters", f"the counters of tree {ulid} are wrong", Hint(HintKind.REPAIR, effect="recount them")
         )
     if not found:
         yield good("counters", "every tree's counters are true")
@@ -205,10 +206,12 @@ def _look_at_blobs(session: Session, blobs: BlobStore) -> Iterator[HealthCheck]:
         yield note(
             "blobs",
             f"{len(unused):,} blobs are not referenced by any node",
-            "weft doctor --repair removes those older than a day",
+            Hint(HintKind.REPAIR, effect="remove those older than a day"),
         )
     if leftovers := list(blobs.leftovers()):
-        yield note("blobs", f"{len(leftovers):,} blobs are incomplete", "weft doctor --repair removes them")
+        yield note(
+            "blobs", f"{len(leftovers):,} blobs are incomplete", Hint(HintKind.REPAIR, effect="remove them")
+        )
 
 
 def _leftovers(path: Path) -> list[Path]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import and_, bindparam, func, or_, select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import CrossTreeError, InvalidInputError, NotFoundError
 from weft.ids import is_ulid
 from weft.runtime.events.log import Event, event_from_row, grove_id
@@ -184,7 +185,7 @@ class Reader:
             return found
         recent = self.trees(limit=1)
         if not recent:
-            raise NotFoundError("the grove has no open trees", hint='plant one: weft new "A title"')
+            raise NotFoundError("the grove has no open trees", hint=Hint(HintKind.PLANT))
         return recent[0].id
 
     def node(self, tree: str, reference: str, *, hidden: bool = False) -> Node:
