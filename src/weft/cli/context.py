@@ -1,17 +1,19 @@
-"""Show the context of a request, and its preferences: context, prefer."""
+"""The context of a request: context, prefer, stats."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from weft.cli.arguments import SettingValues, agent_option, complete_nodes, flag, node_argument, node_option
-from weft.cli.command import command
-from weft.cli.context_display import LayerView, draw_manifest, print_entries, show_changes, show_layers
-from weft.cli.formatting import quoted
+from weft.cli.arguments import SettingValues, argument, flag, option
+from weft.cli.context_display import (
+    draw_manifest,
+    draw_stats,
+    print_entries,
+    show_changes,
+    show_layers,
+)
 from weft.cli.knowledge import ToolCalls, tool_outputs
-from weft.cli.output import Column
+from weft.cli.output import Column, progress_bar, quoted
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import read_setting
 from weft.errors import InvalidInputError, StorageError
@@ -27,56 +29,38 @@ def context(
     session: CliSession,
     reference: Annotated[
         str | None,
-        node_argument("The place: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
+        argument("NODE", "The place: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
     ] = None,
     *,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="TOKENS", help="The budget; default: no limit.")
-    ] = None,
+    limit: Annotated[int | None, option("--limit TOKENS", "The budget; default: no limit.")] = None,
     window: Annotated[
-        int | None,
-        typer.Option("--window", metavar="TOKENS", help="The model's window, from which the budget follows."),
+        int | None, option("--window TOKENS", "The model's window, from which the budget follows.")
     ] = None,
     max_tokens: Annotated[
-        int | None,
-        typer.Option("--max-tokens", metavar="TOKENS", help="The part of the window kept for the response."),
+        int | None, option("--max-tokens TOKENS", "The part of the window kept for the response.")
     ] = None,
     strategy: Annotated[
-        str | None,
-        typer.Option("--strategy", metavar="NAME", help="truncateMiddle, rollingWindow or stopAtLimit."),
+        str | None, option("--strategy NAME", "truncateMiddle, rollingWindow or stopAtLimit.")
     ] = None,
     step: Annotated[
-        str | None,
-        typer.Option(
-            "--step", metavar="SHARE", help="How far the cut moves at once; 0 cuts exactly; or auto."
-        ),
+        str | None, option("--step SHARE", "How far the cut moves at once; 0 cuts exactly; or auto.")
     ] = None,
-    agent: Annotated[str | None, agent_option("--agent", help="The agent that would answer.")] = None,
-    text: Annotated[
-        str | None, typer.Option("--text", metavar="TEXT", help="Add this as the next turn, unsaved.")
-    ] = None,
+    agent: Annotated[str | None, option("--agent AGENT", "The agent that would answer.")] = None,
+    text: Annotated[str | None, option("--text TEXT", "Add this as the next turn, unsaved.")] = None,
     settings: SettingValues = None,
-    annotations: Annotated[bool, flag("--annotations", "-a", help="Include the path's annotations.")] = False,
-    raw: Annotated[bool, flag("--raw", help="Print the request itself.")] = False,
-    entries: Annotated[bool, flag("--entries", help="List every candidate.")] = False,
-    layers: Annotated[bool, flag("--layers", help="Show the request layer by layer.")] = False,
-    payload: Annotated[bool, flag("--payload", help="Print the texts of the layers.")] = False,
-    sent: Annotated[bool, flag("--sent", help="Show what was sent from this turn, as recorded.")] = False,
+    annotations: Annotated[bool, flag("--annotations -a", "Include the path's annotations.")] = False,
+    raw: Annotated[bool, flag("--raw", "Print the request itself.")] = False,
+    entries: Annotated[bool, flag("--entries", "List every candidate.")] = False,
+    layers: Annotated[bool, flag("--layers", "Show the request layer by layer.")] = False,
+    payload: Annotated[bool, flag("--payload", "Print the texts of the layers.")] = False,
+    sent: Annotated[bool, flag("--sent", "Show what was sent from this turn, as recorded.")] = False,
     tool: ToolCalls = None,
     other: Annotated[
-        str | None,
-        typer.Option(
-            "--diff",
-            metavar="OTHER",
-            help="Compare with another node, strategy or setting (NAME=VALUE).",
-            autocompletion=complete_nodes,
-        ),
+        str | None, option("--diff OTHER", "Compare with another node, strategy or setting (NAME=VALUE).")
     ] = None,
-    of: Annotated[
-        str | None, node_option("--of", help="Show what the model that wrote this node saw.")
-    ] = None,
+    of: Annotated[str | None, option("--of NODE", "Show what the model that wrote this node saw.")] = None,
     verify: Annotated[
-        bool, flag("--verify", help="With --of: rebuild the request and compare it with what was sent.")
+        bool, flag("--verify", "With --of: rebuild the request and compare it with what was sent.")
     ] = False,
 ) -> None:
     """Show what a model would see at a node, and why it would not see the rest.
@@ -86,9 +70,11 @@ def context(
     if of is not None or verify:
         _show_sent(session, of or reference or HERE, verify=verify, raw=raw, entries=entries)
         return
-    _refuse_diff_with(other, raw=raw, payload=payload)
+    if other is not None and (raw or payload):
+        raise InvalidInputError(f"{'--raw' if raw else '--payload'} and --diff exclude each other")
     tree, node = session.place(reference)
     here = (tree.id, None if node is None else node.id)
+    place = quoted(tree.title) if node is None else f"[{node.local_id}]"
     preferences = dict(read_setting(each) for each in settings or ())
     if strategy is not None:
         preferences["truncationStrategy"] = strategy
@@ -104,32 +90,23 @@ def context(
         preferences=preferences,
         tool_outputs=tool_outputs(session, tool, tree, node),
     )
-    if layers and other is not None:
-        envelope = session.grove.layers.at(*here, options)
-        show_changes(session, envelope, session.grove.layers.at(*_other(session, here, options, other)))
+    if other is not None:
+        _show_difference(session, here, options, other, layers=layers)
         return
     if layers or payload or sent:
-        view = LayerView.of(raw=raw, entries=entries, payload=payload)
-        show_layers(session, tree, node, options, sent=sent, view=view)
+        end = node or tree.cursor
+        prepared = None if sent else session.grove.layers.prepare(tree.id, end.id, options)
+        show_layers(session, place, prepared or end.sent(), raw=raw, entries=entries, payload=payload)
         return
-    contexts = session.grove.contexts
-    assembled = contexts.at(*here, options)
-    if other is not None:
-        show_changes(session, assembled, contexts.at(*_other(session, here, options, other)))
-    elif session.out.as_json:
+    assembled = session.grove.contexts.at(*here, options)
+    if session.out.as_json:
         session.out.json(assembled.to_wire())
     elif raw:
         _print_raw(session, assembled)
     elif entries:
         print_entries(session, assembled.manifest)
     else:
-        place = quoted(tree.title) if node is None else f"[{node.local_id}]"
         draw_manifest(session, place, assembled.manifest)
-
-
-def _refuse_diff_with(other: str | None, *, raw: bool, payload: bool) -> None:
-    if other is not None and (raw or payload):
-        raise InvalidInputError(f"{'--raw' if raw else '--payload'} and --diff exclude each other")
 
 
 def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, entries: bool) -> None:
@@ -171,19 +148,23 @@ def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, 
         )
 
 
-def _other(
-    session: CliSession, here: tuple[str, str | None], options: LayerOptions, other: str
-) -> tuple[str, str | None, LayerOptions]:
-    """The place and the options to compare with."""
+def _show_difference(
+    session: CliSession, here: tuple[str, str | None], options: LayerOptions, other: str, *, layers: bool
+) -> None:
+    """Compare with another node, or with another strategy or setting here."""
     from weft.context.strategy import Strategy  # noqa: PLC0415 - loads with the engine
 
+    there, changed = here, options
     if other in set(Strategy):
         other = f"truncationStrategy={other}"
     if "=" in other:
         name, value = read_setting(other)
-        return *here, replace(options, preferences={**(options.preferences or {}), name: value})
-    node = session.node(other)
-    return node.tree_id, node.id, options
+        changed = replace(options, preferences={**(options.preferences or {}), name: value})
+    else:
+        node = session.node(other)
+        there = (node.tree_id, node.id)
+    read = session.grove.layers.at if layers else session.grove.contexts.at
+    show_changes(session, read(*here, options), read(*there, changed))
 
 
 def _print_raw(session: CliSession, assembled: "AssembledContext") -> None:
@@ -199,10 +180,7 @@ def prefer(
     session: CliSession,
     settings: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="NAME=VALUE",
-            help="What to set; NAME= removes the setting, NAME='\"\"' sets an empty text.",
-        ),
+        argument("NAME=VALUE", "What to set; NAME= removes the setting, NAME='\"\"' sets an empty text."),
     ] = None,
 ) -> None:
     """Show or set the preferences for contexts: of the grove, or with --tree of one tree."""
@@ -249,6 +227,39 @@ def _set_by(name: str, levels: "Sequence[Mapping[str, JsonValue]]") -> str:
     return owners[-1] if owners else ""
 
 
-def add_to(app: typer.Typer) -> None:
-    command(app, "context", context, panel="Context")
-    command(app, "prefer", prefer, panel="Context")
+def stats(
+    session: CliSession,
+    reference: Annotated[
+        str | None, argument("NODE", "A tree, or the end of one of its branches. Default: the current node.")
+    ] = None,
+    *,
+    agent: Annotated[str | None, option("--agent AGENT", "The agent whose cache counts.")] = None,
+    limit: Annotated[int | None, option("--limit TOKENS", "The budget to try settings with.")] = None,
+    window: Annotated[int | None, option("--window TOKENS", "The model's window instead.")] = None,
+    turns: Annotated[int, option("--turns N", "Try other settings on the last N turns.", min=0)] = 30,
+) -> None:
+    """Show what a tree's requests consisted of, and how much of them was cached.
+
+    For the tree and each branch: tokens by layer, the expected share of cached tokens and the share
+    that providers reported; and the turns at which L1 or L2 changed without a recorded reason. Then the
+    cost of the same turns with other settings, in tokens at the full price (a cache read costs 0.1, a
+    cache write 1.25).
+    """
+    from weft.runtime.contexts.options import LayerOptions  # noqa: PLC0415 - loads with the engine
+    from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415 - loads with the engine
+
+    tree, node = session.place(reference)
+    with progress_bar("trying other settings") as progress:
+        statistics = tree_stats(
+            session.grove.layers,
+            tree.id,
+            LayerOptions(agent=agent, limit=limit, window=window),
+            node=None if node is None else node.id,
+            turns=turns,
+            progress=progress,
+        )
+    if session.out.as_json:
+        session.out.json(statistics)
+        return
+    draw_stats(session.out, statistics)
+    session.out.notes(statistics.notes)

@@ -7,13 +7,12 @@ from weft.argument_checks import OptionSpec, option, takes_options
 from weft.commands.reply import Result
 from weft.errors import WeftError
 from weft.grove.node import NodeHandle
-from weft.runtime.collaboration.limits import RunOptions
-from weft.runtime.collaboration.resume import unfinished_run
 from weft.runtime.collaboration.run import Collaboration
 from weft.runtime.collaboration.run_events import Answered, Ending, Finished, RunEvent
-from weft.runtime.collaboration.task import task_for
+from weft.runtime.collaboration.task import task_for, unfinished_run
 from weft.runtime.contexts.options import ids_of
 from weft.runtime.coordination.background import register_run
+from weft.runtime.generation.options import RunOptions
 from weft.runtime.generation.stream import EventStream
 from weft.tree.agent import Agent
 from weft.tree.node import Identified

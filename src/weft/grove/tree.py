@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from weft.argument_checks import checks_arguments, option, takes_options
 from weft.grove.node import NodeHandle, NodePath, node_reference, sources_of
-from weft.runtime.collaboration.limits import RunOptions
 from weft.runtime.contexts.options import ContextOptions, LayerOptions
-from weft.runtime.generation.options import GenerationOptions
+from weft.runtime.generation.options import GenerationOptions, RunOptions
 from weft.runtime.operations.collapsed_ranges import Collapse, Expand, Uncollapse
 from weft.runtime.operations.cursors import CommitBuffer, Direction, Switch, TypeText
 from weft.runtime.operations.edits import Erase
@@ -17,7 +16,7 @@ from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchi
 from weft.runtime.undo.undo import Redo, Undo
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Content, JsonValue
-from weft.tree.history import HistoryEntry, HistoryStep
+from weft.tree.event_kinds import HistoryEntry, HistoryStep
 from weft.tree.item import Item
 from weft.tree.progress import Progress
 from weft.tree.reference import CollapsedRange
