@@ -4,10 +4,9 @@ Options are dataclasses. Each field has a type, a default, a sentence and perhap
 `takes_options` makes keywords of them, with their signature for `help()` and for type checkers.
 """
 
-import ast
+import builtins
 import difflib
 import functools
-import importlib
 import inspect
 import math
 import sys
@@ -19,6 +18,7 @@ from decimal import Decimal
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, Union, cast
 
 from weft.errors import InvalidInputError
+from weft.lazy import load_name
 from weft.tree.content import check_text
 
 P = ParamSpec("P")
@@ -234,29 +234,18 @@ def _resolved(annotation: object, module: str) -> object:
     """An annotation as a type, with names that its module imports for type checkers only."""
     if not isinstance(annotation, str):
         return annotation
-    namespace = vars(sys.modules[module])
-    try:
-        return eval(annotation, namespace)  # noqa: S307 - our own source
-    except NameError:
-        return eval(annotation, {**namespace, **_typing_imports(module)})  # noqa: S307 - our own source
+    return eval(annotation, _Names(module))  # noqa: S307 - our own source
 
 
-@functools.cache
-def _typing_imports(module: str) -> dict[str, object]:
-    """What a module imports under `if TYPE_CHECKING:`, because few calls need it."""
-    tree = ast.parse(inspect.getsource(sys.modules[module]))
-    blocks = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-    ]
-    return {
-        name.asname or name.name: getattr(importlib.import_module(line.module), name.name)
-        for block in blocks
-        for line in block.body
-        if isinstance(line, ast.ImportFrom) and line.module is not None
-        for name in line.names
-    }
+class _Names(dict[str, object]):
+    """The names of a module; those that only type checkers import are loaded."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__(vars(sys.modules[module]))
+        self._module = module
+
+    def __missing__(self, name: str) -> object:
+        return vars(builtins)[name] if hasattr(builtins, name) else load_name(self._module, name)
 
 
 def _in_words(annotation: object) -> str:

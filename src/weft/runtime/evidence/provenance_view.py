@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from sqlalchemy import select
 
+from weft.context.manifest import Manifest
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, StorageError
 from weft.provenance.bundle import BundleWriter
@@ -134,9 +135,10 @@ class ProvenanceHandle:
         return self._evidence.request(self.value.tree_id, self.value.node_id)
 
     @property
-    def manifest(self) -> bytes | None:
-        """The manifest of the request."""
-        return self._evidence.manifest(self.value.tree_id, self.value.node_id)
+    def manifest(self) -> Manifest | None:
+        """What the model saw and what it did not, as recorded; None for what no model wrote."""
+        stored = self._evidence.manifest(self.value.tree_id, self.value.node_id)
+        return None if stored is None else Manifest.from_stored(orjson.loads(stored))
 
     def save_bundle(self, path: str | Path, progress: Progress | None = None) -> int:
         """Write everything needed to check the node elsewhere to one file."""
@@ -236,7 +238,7 @@ class Evidence:
             return None if attempt is None else b"".join(request_segments(session, key, attempt.key))
 
     def manifest(self, tree: str, node: str) -> bytes | None:
-        """The manifest of the request."""
+        """The manifest of the request, in its stored form."""
         with self.store.read() as session:
             key = self._open(session, tree)
             attempt = _attempt(session, key, find_node(session, key, node))
