@@ -41,5 +41,5 @@ def test_the_manifest_of_a_nodes_provenance_is_a_manifest(tmp_path):
         manifest = kid.provenance().manifest
         assert isinstance(manifest, Manifest)
         assert manifest == grove.generations.sent(kid.tree_id, kid.id).manifest
-        assert [entry.id for entry in manifest if entry.kind == "node"][-1] == asked.id
+        assert [entry.id for entry in manifest if entry.kind == "node"][-1] == asked.local_id
         assert asked.provenance().manifest is None
