@@ -5,7 +5,6 @@ Options are dataclasses. Each field has a type, a default, a sentence and perhap
 """
 
 import builtins
-import difflib
 import functools
 import inspect
 import math
@@ -151,6 +150,8 @@ def refuse_unknown(given: Iterable[str], known: Collection[str], what: str, *, p
     """Raise for the first name that is not known, with the nearest that is."""
     for name in given:
         if name not in known:
+            import difflib  # noqa: PLC0415 - 4 ms of every start
+
             near = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]}?" if near else f"{what}s: {', '.join(known)}"
             raise InvalidInputError(f"unknown {what} {path or name!r}", hint=hint, path=path or name)
