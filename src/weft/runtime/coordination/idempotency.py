@@ -18,6 +18,7 @@ import orjson
 import rfc8785
 
 from weft import errors
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, ProviderError, Trouble, WeftError
 from weft.redaction import redact
 from weft.runtime.coordination.heartbeat import beating, new_holder
@@ -185,16 +186,23 @@ class Idempotency:
 
 
 def error_to_wire(error: WeftError) -> JsonObject:
-    """An error as it is stored for a repeated call."""
-    fields: JsonObject = {"code": error.code, "message": redact(error.message), "hint": error.hint}
-    return {**fields, "trouble": error.trouble.value} if isinstance(error, ProviderError) else fields
+    """An error as it is stored for repeated calls."""
+    hint = error.hint
+    wire: JsonObject = {"code": error.code, "message": redact(error.message), "hint": hint}
+    if isinstance(hint, Hint):
+        wire = {**wire, "hintKind": hint.kind.name, "hintValues": dict(hint.values)}
+    return {**wire, "trouble": error.trouble.value} if isinstance(error, ProviderError) else wire
 
 
-def error_from_wire(kept: JsonObject) -> WeftError:
-    message, hint = str(kept["message"]), cast("str | None", kept.get("hint"))
-    if "trouble" in kept:
-        return ProviderError(Trouble(str(kept["trouble"])), message, hint=hint)
-    return _CLASSES[str(kept["code"])](message, hint=hint)
+def error_from_wire(stored: JsonObject) -> WeftError:
+    message, text = str(stored["message"]), stored.get("hint")
+    hint = None if text is None else str(text)
+    if "hintKind" in stored:
+        values = cast("dict[str, str]", stored["hintValues"])
+        hint = Hint(HintKind[str(stored["hintKind"])], **values)
+    if "trouble" in stored:
+        return ProviderError(Trouble(str(stored["trouble"])), message, hint=hint)
+    return _CLASSES[str(stored["code"])](message, hint=hint)
 
 
 _swept: "weakref.WeakKeyDictionary[Store, float]" = weakref.WeakKeyDictionary()
