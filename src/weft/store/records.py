@@ -1,6 +1,7 @@
 """Records and the index of collapsed groups, by place: every read is one range of one index."""
 
 import json
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -27,20 +28,14 @@ _WINDOW = (
     .order_by(_records.c.create_time, _records.c.id)
     .limit(bindparam("most"))
 )
-_ALL = (
-    select(_records.c.id, _records.c.document)
-    .where(_HERE, _SEEN)
-    .order_by(_records.c.create_time, _records.c.id)
-    .limit(bindparam("most"))
-)
 _ANY = select(_records.c.key).where(_HERE, _SEEN).limit(1)
 
 
 class Window(NamedTuple):
     """After a begin, up to and including an end."""
 
-    begin: float
-    end: float
+    begin: float = -math.inf
+    end: float = math.inf
 
 
 def _at(place: RecordPlace) -> dict[str, Any]:
@@ -71,9 +66,8 @@ def read_window(
     """Ids and documents of one stream, the oldest first, of those of one time by id; at most so many."""
     if not _is_place(place):
         return []
-    if window is None:
-        return [(row[0], row[1]) for row in session.rows(_ALL, {**_at(place), "most": most})]
-    values = {**_at(place), "begin": window.begin, "end": window.end, "most": most}
+    begin, end = window or Window()
+    values = {**_at(place), "begin": begin, "end": end, "most": most}
     return [(row[0], row[1]) for row in session.rows(_WINDOW, values)]
 
 

@@ -30,7 +30,7 @@ from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside, media_of_grove
 from weft.store.session import Session
 from weft.store.sqlite import SqliteStore, find_damage
-from weft.store.sqlite_file import peek
+from weft.store.sqlite_dialect import peek
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.progress import Progress, silent
