@@ -22,7 +22,7 @@ from weft.store import schema
 from weft.store.addresses import open_store
 from weft.store.index_updates import Size, lagging_trees, prepare, present_mark, write_portions
 from weft.store.lookup import find_tree
-from weft.store.sqlite_file import driver_of
+from weft.store.sqlite_dialect import driver_of
 from weft.store.text_index import clear_index, key_of
 from weft.store.tree_queries import node_row
 

@@ -18,7 +18,8 @@ from weft.runtime.search.filters import Search
 from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.search.search import search
 from weft.runtime.views.reader import Reader
-from weft.tree.content import JsonValue, plain_text
+from weft.tree.content import plain_text
+from weft.tree.json import JsonValue
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Identified, Node
 

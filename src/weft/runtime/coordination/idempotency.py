@@ -18,6 +18,7 @@ import orjson
 import rfc8785
 
 from weft import errors
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, ProviderError, Trouble, WeftError
 from weft.redaction import redact
 from weft.runtime.coordination.heartbeat import beating, new_holder
@@ -25,7 +26,8 @@ from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
 from weft.store.base import Store
 from weft.store.leases import ClaimRow, ClaimState, claim, claim_row, hold_claim, settle_claim, sweep_claims
-from weft.tree.content import JsonObject, JsonValue, check_text
+from weft.tree.content import check_text
+from weft.tree.json import JsonObject, JsonValue
 
 _SECOND = 1_000_000
 _KEPT = 24 * 3_600 * _SECOND
@@ -184,13 +186,20 @@ class Idempotency:
 
 
 def error_to_wire(error: WeftError) -> JsonObject:
-    """An error as it is stored for a repeated call."""
-    fields: JsonObject = {"code": error.code, "message": redact(error.message), "hint": error.hint}
-    return {**fields, "trouble": error.trouble.value} if isinstance(error, ProviderError) else fields
+    """An error as it is stored for repeated calls."""
+    hint = error.hint
+    wire: JsonObject = {"code": error.code, "message": redact(error.message), "hint": hint}
+    if isinstance(hint, Hint):
+        wire = {**wire, "hintKind": hint.kind.name, "hintValues": dict(hint.values)}
+    return {**wire, "trouble": error.trouble.value} if isinstance(error, ProviderError) else wire
 
 
 def error_from_wire(stored: JsonObject) -> WeftError:
-    message, hint = str(stored["message"]), cast("str | None", stored.get("hint"))
+    message, text = str(stored["message"]), stored.get("hint")
+    hint = None if text is None else str(text)
+    if "hintKind" in stored:
+        values = cast("dict[str, str]", stored["hintValues"])
+        hint = Hint(HintKind[str(stored["hintKind"])], **values)
     if "trouble" in stored:
         return ProviderError(Trouble(str(stored["trouble"])), message, hint=hint)
     return _CLASSES[str(stored["code"])](message, hint=hint)

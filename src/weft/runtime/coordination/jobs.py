@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from sqlalchemy import select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, WeftError
 from weft.log import Log
 from weft.redaction import redact
@@ -33,7 +34,7 @@ from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject
+from weft.tree.json import JsonObject
 from weft.tree.json_names import from_microseconds
 
 _SECOND = 1_000_000
@@ -127,7 +128,7 @@ class JobBoard:
             is_retried = retry_job(transaction, job, self.executor.clock())
             row = job_row(transaction, job)
             if not is_retried or row is None:
-                raise NotFoundError(f"no job {job} that could be tried again", hint="weft jobs lists them")
+                raise NotFoundError(f"no job {job} that could be tried again", hint=Hint(HintKind.LIST_JOBS))
             return _job_values(transaction, [row])[0]
 
         return self.executor.store.write(work)
@@ -138,7 +139,7 @@ class JobBoard:
         def work(transaction: Transaction) -> None:
             self._check(transaction, MemberRole.OWNER)
             if not cancel_job(transaction, job):
-                raise NotFoundError(f"no job {job}", hint="weft jobs lists them")
+                raise NotFoundError(f"no job {job}", hint=Hint(HintKind.LIST_JOBS))
 
         self.executor.store.write(work)
 

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 from sqlalchemy import select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.knowledge.folder import Folder
 from weft.runtime.operations.agents import Managing
@@ -272,4 +273,4 @@ class UnmountVault(Managing, verb="unmount a vault"):
                 fingerprint_row(scope, _vaults, each.id)
                 scope.record(None, "unmount", {"vault": each.id}, {"mount": each.id})
                 return each
-        raise NotFoundError(f"no vault {wanted[:60]!r}", hint="weft vault ls shows those that are mounted")
+        raise NotFoundError(f"no vault {wanted[:60]!r}", hint=Hint(HintKind.LIST_VAULTS))

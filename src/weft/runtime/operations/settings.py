@@ -22,8 +22,7 @@ from weft.store.rows import OUTCOMES
 from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.attempt import AttemptOutcome
-from weft.tree.content import JsonValue
-from weft.tree.json_names import camel, snake
+from weft.tree.json import JsonValue, camel, snake
 
 
 def load_settings(session: Session) -> dict[str, Any]:

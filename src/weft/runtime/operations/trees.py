@@ -17,7 +17,8 @@ from weft.runtime.operations.scope import Scope, dump_json
 from weft.store import schema
 from weft.store.rows import MODES, TreeState
 from weft.store.text_index import forget_tree
-from weft.tree.content import Content, JsonValue, as_content, check_content, check_text, plain_text
+from weft.tree.content import Content, as_content, check_content, check_text, plain_text
+from weft.tree.json import JsonValue
 from weft.tree.tree import Mode, Tree, title_from
 
 _trees = schema.trees

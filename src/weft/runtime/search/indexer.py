@@ -7,17 +7,17 @@ from typing import ClassVar
 
 from weft.runtime.coordination.background import BackgroundWorker, worker_of
 from weft.store.base import Store
+from weft.store.events import EventPosition
 from weft.store.index_updates import (
-    IndexedUpTo,
     Portion,
     Size,
     changed_trees,
     count_unindexed,
+    create_index,
     lagging_trees,
     move_mark,
     prepare,
     present_mark,
-    start_anew,
     write_portions,
 )
 from weft.store.text_index import clear_index
@@ -49,9 +49,9 @@ def catch_up(
     with store.read() as session:
         since = present_mark(session)
     if since is None:
-        store.write(start_anew)
+        store.write(create_index)
     with store.read() as session:
-        since = since or IndexedUpTo()
+        since = since or EventPosition(0, 0)
         changed, until = changed_trees(session, since)
         pending = deque(lagging_trees(session) if thorough else changed)
         total = count_unindexed(session) if progress is not None else 0

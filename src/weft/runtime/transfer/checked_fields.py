@@ -21,8 +21,9 @@ from weft.errors import InvalidInputError, LimitExceededError
 from weft.ids import is_ulid
 from weft.interop.weft_json import Record
 from weft.runtime.operations.scope import dump_json
-from weft.tree.content import CONTENT_LIMIT, JsonObject, JsonValue, check_text
-from weft.tree.json_names import iso_moment, snake, to_microseconds
+from weft.tree.content import CONTENT_LIMIT, check_text
+from weft.tree.json import JsonObject, JsonValue, snake
+from weft.tree.json_names import iso_moment, to_microseconds
 
 Write = Callable[[Any], JsonValue]
 """From the stored value to JSON."""

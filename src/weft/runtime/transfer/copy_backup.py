@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Integer, Table, delete, func, select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, StorageError
 from weft.interop.weft_json import JsonLine
 from weft.runtime.operations.executor import Executor
@@ -29,7 +30,7 @@ from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside, media_of_grove
 from weft.store.session import Session
 from weft.store.sqlite import SqliteStore, find_damage
-from weft.store.sqlite_file import peek
+from weft.store.sqlite_dialect import peek
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.progress import Progress, silent
@@ -260,9 +261,7 @@ def _examine(
     with peek(temporary) as session:
         damage = [*find_damage(session), *broken_chains(session)]
         if damage:
-            raise StorageError(
-                f"the copy is damaged: {damage[0]}", hint="weft doctor examines the grove itself"
-            )
+            raise StorageError(f"the copy is damaged: {damage[0]}", hint=Hint(HintKind.DOCTOR))
         blobs.take_name(session.execute(select(schema.grove.c.ulid)).scalar_one())
         for ref in sorted(media_of_grove(session)):
             if ref in store.blobs:
@@ -275,7 +274,7 @@ def _examine(
                 check_all(session, blobs, progress)
             except (InvalidInputError, LimitExceededError) as error:
                 raise StorageError(
-                    f"the copy does not verify: {error.message}", hint="weft verify names what differs"
+                    f"the copy does not verify: {error.message}", hint=Hint(HintKind.VERIFY)
                 ) from error
     return count, (f"{missing:,} blobs are missing from the grove and from the backup",) if missing else ()
 

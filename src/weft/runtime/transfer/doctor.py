@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import and_, func, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import StorageError, WeftError
 from weft.runtime.operations.scope import Clock, system_clock
 from weft.store import schema
@@ -73,11 +74,11 @@ def _look_at_path(path: Path) -> Iterator[HealthCheck]:
     from weft.store.sqlite import look_at_files  # noqa: PLC0415 - a grove needs one store, not both
 
     if not path.is_file():
-        raise StorageError(f"there is no grove at {path}", hint="create it with weft new")
+        raise StorageError(f"there is no grove at {path}", hint=Hint(HintKind.CREATE_GROVE))
     yield from look_at_files(path)
     for leftover in _leftovers(path):
         words = f"{leftover.name} was left by an interrupted backup"
-        yield note("files", words, "weft doctor --repair removes it")
+        yield note("files", words, Hint(HintKind.REPAIR, effect="remove it"))
 
 
 @contextlib.contextmanager
@@ -124,14 +125,13 @@ def _about_version(version: str | None) -> HealthCheck:
 
 
 def _look_at_chains(session: Session, _now: int) -> Iterator[HealthCheck]:
-    hint = "weft verify names what differs; restore a backup"
-    yield from [wrong("events", words, hint) for words in broken_chains(session)] or [
+    yield from [wrong("events", words, Hint(HintKind.VERIFY)) for words in broken_chains(session)] or [
         good("events", "every event chain ends with its last event")
     ]
 
 
 def _look_at_counters(session: Session, _now: int) -> Iterator[HealthCheck]:
-    hint = "weft doctor --repair recounts them"
+    hint = Hint(HintKind.REPAIR, effect="recount them")
     yield from [
         wrong("counters", f"the counters of tree {ulid} are wrong", hint)
         for _, ulid, _ in wrong_counters(session)
@@ -192,10 +192,12 @@ def _look_at_blobs(session: Session, blobs: BlobStore) -> Iterator[HealthCheck]:
         yield note(
             "blobs",
             f"{len(unused):,} blobs are not referenced by any node",
-            "weft doctor --repair removes those older than a day",
+            Hint(HintKind.REPAIR, effect="remove those older than a day"),
         )
     if leftovers := list(blobs.leftovers()):
-        yield note("blobs", f"{len(leftovers):,} blobs are incomplete", "weft doctor --repair removes them")
+        yield note(
+            "blobs", f"{len(leftovers):,} blobs are incomplete", Hint(HintKind.REPAIR, effect="remove them")
+        )
 
 
 def _leftovers(path: Path) -> list[Path]:

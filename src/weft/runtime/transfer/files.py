@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, NotFoundError, StorageError
 from weft.interop.weft_json import JsonWriter
 from weft.runtime.operations.executor import Editing, Executor
@@ -126,9 +127,7 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
     if path.is_dir():
         raise ConflictError(f"{path} is a folder", hint="name a file in it")
     if not overwrite and path.exists():
-        raise ConflictError(
-            f"{path} is there already", hint="name another file, or pass --force (overwrite=True)"
-        )
+        raise ConflictError(f"{path} is there already", hint=Hint(HintKind.OVERWRITE))
 
 
 class ImportFile(Editing, verb="import"):
@@ -171,7 +170,7 @@ def _on_disk(source: Path | BinaryIO) -> Generator[Path]:
             yield source
             return
         if not source.exists() or source.is_dir():
-            raise NotFoundError(f"there is no file {source}", hint="name a file that weft export wrote")
+            raise NotFoundError(f"there is no file {source}", hint=Hint(HintKind.EXPORTED_FILE))
     with tempfile.NamedTemporaryFile(prefix="weft-import-") as copy:
         try:
             with contextlib.ExitStack() as stack:

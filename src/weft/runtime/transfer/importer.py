@@ -35,7 +35,7 @@ from weft.store import schema
 from weft.store.rows import AGENT_TYPES
 from weft.store.transaction import GROVE as GROVE_KEY
 from weft.tree.agent import Configuration, check_agent
-from weft.tree.content import JsonValue
+from weft.tree.json import JsonValue
 from weft.tree.progress import Progress, silent
 from weft.tree.reference import TargetKind
 

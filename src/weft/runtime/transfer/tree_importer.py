@@ -19,7 +19,7 @@ from weft.store import schema
 from weft.store.blobs import BLOB_LIMIT, IncomingBlob
 from weft.store.bodies import pack
 from weft.store.rows import MODES
-from weft.tree.content import JsonObject, JsonValue
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.json_names import iso_moment
 
 _BODY_LIMIT = 512 * 1024 * 1024

@@ -26,8 +26,8 @@ from weft.store.rows import Flag, NodeRow
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject
 from weft.tree.event_kinds import EventKind, Subject
+from weft.tree.json import JsonObject
 from weft.tree.reference import TargetKind
 
 V = TypeVar("V")

@@ -41,8 +41,8 @@ from weft.store.rows import Flag
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind, Subject
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.reference import TargetKind
 
 _Fields = dict[str, JsonValue]

@@ -22,8 +22,8 @@ from weft.store.transaction import GROVE
 from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EVIDENCE_KINDS, EventKind
+from weft.tree.json import JsonObject, JsonValue
 
 _events = schema.events
 
