@@ -23,10 +23,8 @@ from weft.context.layers.conversation import (
     assemble_turn,
 )
 from weft.context.layers.envelope import Envelope
-from weft.context.layers.items import ContextItem, note
-from weft.context.layers.names import SEPARATOR
-from weft.context.layers.settings import LayerSettings, Placement
-from weft.context.settings import Preferences
+from weft.context.layers.items import SEPARATOR, ContextItem, note
+from weft.context.settings import LayerSettings, Placement, Preferences
 from weft.context.system import SystemParts
 from weft.context.tokens import CHARS
 

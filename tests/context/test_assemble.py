@@ -16,8 +16,7 @@ from tests.covers import covers
 from weft.context.assemble import ContextRequest, Pending, Profile, assemble, plan_context
 from weft.context.manifest import EntryKind, Outcome
 from weft.context.render import render_context
-from weft.context.select import PathOutline, Reason, reason_to_leave_out
-from weft.context.sizes import tokens_of_content
+from weft.context.rows import PathOutline, Reason, reason_to_leave_out, tokens_of_content
 from weft.context.system import Instruction, SystemParts
 from weft.context.tokens import DEFAULT, estimator_of
 from weft.errors import ContextLimitError, InvalidInputError

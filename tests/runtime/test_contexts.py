@@ -9,15 +9,16 @@ from tests.covers import covers
 
 from weft.context.assemble import ContextRequest, Pending, Profile, assemble
 from weft.context.result import AssembledContext
-from weft.context.select import (
+from weft.context.rows import (
     Candidate,
     ExtraSource,
     PathOutline,
     Reason,
+    least_of_content,
     reason_to_leave_out,
+    tokens_of_content,
 )
 from weft.context.settings import resolve_preferences
-from weft.context.sizes import least_of_content, tokens_of_content
 from weft.context.system import Instruction, SystemParts
 from weft.context.tokens import estimator_of
 from weft.context.tool_pairs import tools_of

@@ -180,7 +180,7 @@ def _other(
     *,
     layers: bool = False,
 ) -> "AssembledContext | Envelope":
-    from weft.context.strategy import Strategy  # noqa: PLC0415 - loads with the engine
+    from weft.context.fit import Strategy  # noqa: PLC0415 - loads with the engine
 
     if other in set(Strategy):
         other = f"truncationStrategy={other}"
@@ -212,8 +212,10 @@ def prefer(
     ] = None,
 ) -> None:
     """Show or set the preferences for contexts: of the grove, or with --tree of one tree."""
-    from weft.context.layers.settings import resolve_layer_settings  # noqa: PLC0415 - loads with the engine
-    from weft.context.settings import resolve_preferences  # noqa: PLC0415 - loads with the engine
+    from weft.context.settings import (  # noqa: PLC0415 - most commands set none
+        resolve_layer_settings,
+        resolve_preferences,
+    )
 
     changes: dict[str, Any] = {
         name: None if each.endswith("=") else value

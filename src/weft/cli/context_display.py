@@ -12,8 +12,7 @@ from weft.errors import InvalidInputError
 if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
     from weft.context.manifest import Manifest
-    from weft.context.manifest_diff import Changes
-    from weft.context.manifest_view import WindowSegment
+    from weft.context.manifest_view import Changes, WindowSegment
     from weft.context.result import AssembledContext
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
@@ -159,7 +158,7 @@ def show_layers(
     view: LayerView,
 ) -> None:
     """An envelope in the chosen view; warnings are messages."""
-    from weft.context.layers.recorder import record_payload  # noqa: PLC0415 - loads with the engine
+    from weft.context.layers.cache import record_payload  # noqa: PLC0415 - loads with the engine
 
     place = tree.cursor if node is None else node
     prepared = None if sent else place.prepare(**wishes)

@@ -4,12 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from weft.context.dialogue import CLOSING, OPENING, heading_of
-from weft.context.fit import Columns, Fit, Room, Rules, Sketch, fit, head_reach, water_level
-from weft.context.marker import JOINT, Marker
-from weft.context.reference import frame_tokens
+from weft.context.dialogue import CLOSING, OPENING, frame_tokens, heading_of
+from weft.context.fit import Columns, Fit, Marker, Room, Rules, Sketch, Strategy, fit, head_reach, water_level
 from weft.context.result import AssembledContext
-from weft.context.select import (
+from weft.context.rows import (
     SPOKEN,
     Candidate,
     ExtraSource,
@@ -22,9 +20,8 @@ from weft.context.select import (
     left_out_of,
 )
 from weft.context.settings import Preferences
-from weft.context.strategy import Strategy
 from weft.context.system import Instruction, SystemContext, SystemParts, build_system
-from weft.context.tokens import DEFAULT, Estimator
+from weft.context.tokens import DEFAULT, JOINT, Estimator
 from weft.context.tool_pairs import settled
 from weft.errors import InvalidInputError
 from weft.tree.content import Content

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
-from weft.context.marker import JOINT
-from weft.tree.content import Block, Text, ToolCall, ToolResult
+from weft.context.tokens import JOINT, Estimator
+from weft.tree.content import Audio, Block, Content, Image, Text, ToolCall, ToolResult, blocks_of, sent_text
 from weft.tree.message import Message
 from weft.tree.node import Role
 
@@ -166,3 +166,33 @@ def _glued(before: tuple[Block, ...], after: tuple[Block, ...], between: str) ->
     if isinstance(last, Text) and isinstance(first, Text):
         return (*before[:-1], Text(f"{last.text}{between}{first.text}"), *after[1:])
     return (*before, *after)
+
+
+def document_of(parts: Iterable[Part]) -> str:
+    return "".join(
+        part.heading + "".join(block.text for block in part.blocks if isinstance(block, Text))
+        for part in parts
+    )
+
+
+_CLOSE = "</reference"
+_DISARMED = "<\\reference"
+"""As long as what it stands for, so that escaping never costs a token."""
+
+
+def _frame(local_id: str) -> tuple[str, str]:
+    return f'<reference node="{local_id}">\n', "\n</reference>"
+
+
+def frame_tokens(local_id: str, estimator: Estimator) -> int:
+    return sum(estimator.of_text(side) + estimator.seam for side in _frame(local_id))
+
+
+def reference_blocks(local_id: str, content: Content) -> tuple[Block, ...]:
+    """A node's text, and its images as images; tool traffic is told as JSON, not repeated as such."""
+    before, after = _frame(local_id)
+    media = tuple(block for block in blocks_of(content) if isinstance(block, Image | Audio))
+    text = sent_text(content).replace(_CLOSE, _DISARMED)
+    if not media:
+        return (Text(before + text + after),)
+    return (Text(before + text), *media, Text(after))

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 from weft.context.assemble import INPUT, Plan
-from weft.context.dialogue import CLOSING, OPENING, Composed, Joined, Part
+from weft.context.dialogue import CLOSING, OPENING, Composed, Joined, Part, frame_tokens
 from weft.context.manifest import ABSENT, EntryKind, Gap, Outcome, Piece, Run
-from weft.context.reference import frame_tokens
-from weft.context.select import Candidate, ExtraSource, Reason
+from weft.context.rows import Candidate, ExtraSource, Reason
 from weft.context.system import Instruction
 from weft.tree.content import JsonValue
 from weft.tree.json_names import camel, to_wire

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias, cast
 
 from weft.context.fit import water_level
-from weft.context.marker import JOINT
 from weft.context.shorten import least_tokens, shorten_text
-from weft.context.tokens import Estimator
+from weft.context.tokens import JOINT, Estimator
 from weft.errors import InvalidInputError
 
 PlainMessage: TypeAlias = Mapping[str, object]

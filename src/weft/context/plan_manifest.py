@@ -1,12 +1,11 @@
 """The account of a plan that nobody has rendered: enough to ask what other settings would drop."""
 
 from weft.context.assemble import Plan
-from weft.context.dialogue import Part
+from weft.context.dialogue import Part, frame_tokens
 from weft.context.manifest import Facts, Manifest
 from weft.context.manifest_build import KeptLevel, RenderedSource, account_for, settings_of
-from weft.context.reference import frame_tokens
 from weft.context.render import compose_levels, put_before_turn, speaker_of
-from weft.context.select import Candidate
+from weft.context.rows import Candidate
 from weft.tree.content import Block, Text, ToolCall, ToolResult
 from weft.tree.node import Role
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from weft.context.collapsed_groups import GroupReader
-from weft.context.filters.base import FilterContext
+from weft.context.filters.base import FilterContext, Registry
 from weft.context.filters.pipeline import Filtered, run_filters, run_filters_async
-from weft.context.filters.registry import Registry
 from weft.context.filters.trace import FilterStep, id_of_message
 from weft.context.js_compat import json_units
 from weft.context.manifest import NO_LIMIT, EntryKind, Facts, Manifest, Outcome, Piece, Run

@@ -6,14 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from weft.context.assemble import INPUT, Plan, plan_context
-from weft.context.buffer import document_of
-from weft.context.dialogue import Composed, Part, compose, pair_up
+from weft.context.dialogue import (
+    Composed,
+    Part,
+    compose,
+    document_of,
+    frame_tokens,
+    pair_up,
+    reference_blocks,
+)
 from weft.context.manifest import Facts, Gap, Manifest
 from weft.context.manifest_build import KeptLevel, RenderedSource, account_for, settings_of
-from weft.context.reference import frame_tokens, reference_blocks
 from weft.context.result import AssembledContext
-from weft.context.select import Candidate, ExtraSource
-from weft.context.sizes import shortened_content, tokens_of_content
+from weft.context.rows import Candidate, ExtraSource, shortened_content, tokens_of_content
 from weft.context.tokens import Estimator
 from weft.context.tool_pairs import without_unpaired
 from weft.errors import InvalidInputError

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from weft.context.manifest import NO_LIMIT, Manifest
-from weft.context.manifest_diff import Changes
+from weft.context.manifest_view import Changes
 from weft.context.tokens import DEFAULT, Estimator
 from weft.tree.content import JsonObject
 from weft.tree.message import Message, message_to_wire

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weft.context.limits import system_over
+from weft.context.checks import system_over
 from weft.context.manifest import EntryKind, Outcome, Piece, Run
-from weft.context.marker import JOINT
-from weft.context.select import Reason
+from weft.context.rows import Reason
 from weft.context.settings import Instructions
-from weft.context.tokens import Estimator
+from weft.context.tokens import JOINT, Estimator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,16 @@ sent must not take room from what will, nor count as recent.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from weft.context.select import Candidate, PathOutline, Reason, ToolTraffic, bound_of, left_out_of
-from weft.context.sizes import least_of_content, tokens_of_content
+from weft.context.rows import (
+    Candidate,
+    PathOutline,
+    Reason,
+    ToolTraffic,
+    bound_of,
+    least_of_content,
+    left_out_of,
+    tokens_of_content,
+)
 from weft.context.tokens import Estimator
 from weft.tree.content import Content, Mixed, ToolCall, ToolResult, blocks_of, is_blank
 

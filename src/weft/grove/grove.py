@@ -341,7 +341,7 @@ class Grove:
 
     def remember(self, text: str) -> DocumentHandle:
         """Append a line to the user's memory, which begins every request in layers."""
-        from weft.runtime.contexts.user_memory import Remember  # noqa: PLC0415 - few calls remember
+        from weft.runtime.contexts.system_blocks import Remember  # noqa: PLC0415 - few calls remember
 
         return DocumentHandle(self, self.perform(Remember(text=text)))
 

@@ -9,17 +9,15 @@ from hypothesis import strategies as st
 from tests.context.stories import Story
 from tests.covers import covers
 
-from weft.context.agent_view.action_trace import Action
-from weft.context.agent_view.addendum import addendum
 from weft.context.agent_view.agent_context import Exchange, LoomAware, loom_request, render_loom
 from weft.context.agent_view.history_reduction import plan_loomaware
-from weft.context.agent_view.loom_block import LoomPlace, loom_context
-from weft.context.agent_view.memory_block import MemoryContents, PinnedNode, StashedText, memory_block
+from weft.context.agent_view.loom_block import LoomPlace, addendum, loom_context
+from weft.context.agent_view.memory_block import Action, MemoryContents, PinnedNode, StashedText, memory_block
 from weft.context.agent_view.node_headings import HeadingFacts
 from weft.context.assemble import Pending, Profile
 from weft.context.layers.request import LayeredRequest
 from weft.context.manifest import EntryKind, Manifest, Outcome
-from weft.context.select import Reason
+from weft.context.rows import Reason
 from weft.context.settings import LoomLayout, Preferences
 from weft.context.system import SystemParts
 from weft.context.tokens import DEFAULT

@@ -9,20 +9,18 @@ from tests.context.agent_view.test_assembly import EXCHANGES, PLENTY, loom_of, t
 from tests.context.stories import Story
 from tests.covers import covers
 
-from weft.context.agent_view.addendum import addendum
 from weft.context.agent_view.agent_context import loom_envelope, render_loom
 from weft.context.agent_view.history_reduction import plan_loomaware
-from weft.context.agent_view.loom_block import loom_context
+from weft.context.agent_view.loom_block import addendum, loom_context
 from weft.context.agent_view.memory_block import MemoryContents, PinnedNode, memory_block
 from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.controls import ANTHROPIC, cache_controls
-from weft.context.layers.items import active_note, note, with_images
+from weft.context.layers.cache import ANTHROPIC, cache_controls
+from weft.context.layers.items import LayerId, active_note, note, with_images
 from weft.context.layers.library import Attached
-from weft.context.layers.names import LayerId
 from weft.context.layers.request import LayeredRequest
-from weft.context.layers.settings import Changed, LayerSettings, Placement
 from weft.context.layers.system_blocks import Standing
 from weft.context.manifest import EntryKind, Outcome
+from weft.context.settings import Changed, LayerSettings, Placement
 from weft.context.system import SystemParts
 from weft.context.tokens import DEFAULT
 from weft.errors import ContextLimitError, InvalidInputError

@@ -11,11 +11,9 @@ from weft.context.layers.conversation import (
     PromptContextRequest,
     assemble_turn,
 )
-from weft.context.layers.items import note, selection, url
-from weft.context.layers.names import LayerId
-from weft.context.layers.settings import resolve_layer_settings
-from weft.context.select import Reason
-from weft.context.settings import resolve_preferences
+from weft.context.layers.items import LayerId, note, selection, url
+from weft.context.rows import Reason
+from weft.context.settings import resolve_layer_settings, resolve_preferences
 from weft.context.system import SystemParts
 
 ROOMY = 100_000

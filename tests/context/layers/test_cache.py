@@ -7,12 +7,19 @@ import pytest
 from tests.context.layers.talks import Talk
 from tests.covers import covers
 
-from weft.context.layers.controls import ANTHROPIC, GEMINI, NONE, OPENAI, cache_controls, cache_profile
+from weft.context.layers.cache import (
+    ANTHROPIC,
+    GEMINI,
+    NONE,
+    OPENAI,
+    cache_controls,
+    cache_profile,
+    predict,
+    record_payload,
+)
 from weft.context.layers.conversation import ConversationTurn
 from weft.context.layers.items import note
 from weft.context.layers.monitor import Trigger, expected_triggers, watch
-from weft.context.layers.prediction import predict
-from weft.context.layers.recorder import record_payload
 from weft.context.layers.system_blocks import Standing
 from weft.context.system import Instruction, SystemParts
 from weft.errors import InvalidInputError

@@ -13,9 +13,8 @@ from weft.context.layers.library import Attached
 from weft.context.layers.plan import plan_layers
 from weft.context.layers.render import render_layers
 from weft.context.layers.request import LayeredRequest
-from weft.context.layers.settings import resolve_layer_settings
-from weft.context.select import PathOutline
-from weft.context.settings import resolve_preferences
+from weft.context.rows import PathOutline
+from weft.context.settings import resolve_layer_settings, resolve_preferences
 from weft.tree.tree import Mode
 
 LEVELS = 600

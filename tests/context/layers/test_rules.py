@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.context.layers.talks import Talk, attachments, in_full, library, referenced, scripts
 from tests.covers import covers
 
-from weft.context.layers.names import LayerId
+from weft.context.layers.items import LayerId
 from weft.context.layers.stored import load_envelope, store_envelope
 from weft.context.manifest import Outcome
 from weft.errors import ContextLimitError
@@ -130,7 +130,7 @@ def test_a_text_in_buffer_mode_has_no_layers():
     from weft.context.assemble import ContextRequest
     from weft.context.layers.plan import plan_layers
     from weft.context.layers.request import LayeredRequest
-    from weft.context.select import PathOutline
+    from weft.context.rows import PathOutline
     from weft.errors import InvalidInputError
     from weft.tree.tree import Mode
 

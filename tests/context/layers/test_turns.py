@@ -17,14 +17,13 @@ from weft.context.layers.conversation import (
     assemble_turn,
     read_prompt_request,
 )
-from weft.context.layers.items import active_note, note, selection, url
+from weft.context.layers.items import LayerId, active_note, note, selection, url
 from weft.context.layers.library import Attached
-from weft.context.layers.names import LayerId
 from weft.context.layers.render import assemble_layers
 from weft.context.layers.request import LayeredRequest, Strip
-from weft.context.layers.settings import LayerSettings, resolve_layer_settings
 from weft.context.layers.system_blocks import Standing
-from weft.context.select import Candidate, PathOutline, Reason
+from weft.context.rows import Candidate, PathOutline, Reason
+from weft.context.settings import LayerSettings, resolve_layer_settings
 from weft.context.system import Instruction, SystemParts
 from weft.errors import ContextLimitError, InvalidInputError
 from weft.tree.content import Image, Text

@@ -8,8 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from weft.context.agent_view.addendum import addendum
-from weft.context.agent_view.loom_block import LoomPlace, loom_context, tail_block
+from weft.context.agent_view.loom_block import (
+    LoomPlace,
+    addendum,
+    boundary,
+    loom_context,
+    tail_block,
+    unmarked,
+)
 from weft.context.agent_view.loom_plan import LoomPlan, added_piece, with_pruned
 from weft.context.agent_view.memory_block import MemoryContents, Showing, memory_block
 from weft.context.agent_view.node_headings import (
@@ -19,7 +25,6 @@ from weft.context.agent_view.node_headings import (
     escape_look_alikes,
     heading,
 )
-from weft.context.agent_view.prose import boundary, unmarked
 from weft.context.assemble import INPUT, ContextRequest, Pending, plan_context
 from weft.context.layers.blocks import render_tools
 from weft.context.layers.envelope import Envelope
@@ -29,11 +34,11 @@ from weft.context.layers.plan import plan_layers
 from weft.context.layers.render import render_layers
 from weft.context.layers.request import LayeredRequest
 from weft.context.manifest import Manifest
-from weft.context.marker import JOINT
 from weft.context.render import digest_of, render_context
 from weft.context.result import AssembledContext
-from weft.context.select import Candidate
+from weft.context.rows import Candidate
 from weft.context.settings import LoomLayout
+from weft.context.tokens import JOINT
 from weft.tree.agent import Permission
 from weft.tree.content import Content, Text, spoken_text
 from weft.tree.message import Message

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from weft.context.agent_view.agent_context import Exchange, LoomAware, plan_loom
 from weft.context.agent_view.loom_plan import LoomPlan
 from weft.context.assemble import ContextRequest
-from weft.context.fit import window_of_grid
+from weft.context.fit import Strategy, window_of_grid
 from weft.context.layers.request import LayeredRequest
 from weft.context.manifest import EntryKind, Gap, Outcome, Piece, Run
-from weft.context.select import Candidate, PathOutline, bound_of, left_out_of
-from weft.context.strategy import Strategy
+from weft.context.rows import Candidate, PathOutline, bound_of, left_out_of
 from weft.errors import ContextLimitError
 from weft.tree.content import Text
 

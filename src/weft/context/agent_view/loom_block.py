@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from weft.context.agent_view.addendum import permissions_line
 from weft.context.agent_view.node_headings import HeadingFacts, connections, moment
 from weft.tree.agent import Permission
 from weft.tree.tree import Mode
@@ -97,3 +96,54 @@ def _count(count: int, noun: str, plural: str) -> str:
 
 def _line(text: str) -> str:
     return " ".join(text.split())[:200]
+
+
+BOUNDARY = "︱"
+MODEL = "›"
+_LOOK_ALIKE = "|"
+
+
+def boundary(*, first: bool, model: bool) -> str:
+    """What stands before a node's words: nothing before a person's at the beginning."""
+    if model:
+        return f"{BOUNDARY}{MODEL}"
+    return "" if first else BOUNDARY
+
+
+def unmarked(text: str) -> str:
+    """A node's words without anything that looks like a boundary."""
+    return text.replace(BOUNDARY, _LOOK_ALIKE)
+
+
+def marked_prose(parts: Iterable[tuple[str, bool]]) -> str:
+    """Stitch (text, whether a model wrote it) together. What is empty, as a root mostly is, has no boundaries."""
+    said: list[str] = []
+    for text, model in parts:
+        if text:
+            said.append(boundary(first=not said, model=model) + unmarked(text))
+    return "".join(said)
+
+
+_ADDENDUM = """\
+You are operating in a loom-aware context. This means:
+
+- You are located within a tree structure of branching conversations
+- Each node in the conversation shows metadata: [localId] author · time · connections
+- System-level context at the end of each turn shows your position and permissions
+- You can navigate, inspect, annotate, and create content using tool commands
+- Tool commands start with → on their own line (e.g., → view a7x2)
+- You share this workspace with human collaborators who see the same tree
+
+Your current permissions: {permissions}
+Use → help to see available commands."""
+
+
+def addendum(permissions: Iterable[Permission]) -> str:
+    """On every turn, of every loom-aware agent, and of no other: nothing detects a first time."""
+    return _ADDENDUM.format(permissions=permissions_line(permissions))
+
+
+def permissions_line(permissions: Iterable[Permission]) -> str:
+    """Always in one order, so that equal permissions are equal texts."""
+    granted = frozenset(permissions)
+    return ", ".join(each for each in Permission if each in granted)

@@ -10,12 +10,10 @@ from weft.context.layers.items import ContextItem
 from weft.context.layers.library import Attached
 from weft.context.layers.render import assemble_layers
 from weft.context.layers.request import LayeredRequest, Strip
-from weft.context.layers.settings import LayerSettings
 from weft.context.layers.system_blocks import Standing
 from weft.context.manifest import NO_LIMIT
-from weft.context.select import Candidate, PathOutline, Reason
-from weft.context.settings import Preferences
-from weft.context.sizes import tokens_of_content
+from weft.context.rows import Candidate, PathOutline, Reason, tokens_of_content
+from weft.context.settings import LayerSettings, Preferences
 from weft.context.system import SystemParts
 from weft.context.tokens import DEFAULT, Estimator
 from weft.errors import InvalidInputError

@@ -13,12 +13,11 @@ from itertools import accumulate
 
 from weft.context.fit import SkippedRange
 from weft.context.layers.blocks import ItemForm
-from weft.context.layers.items import ContextItem
+from weft.context.layers.items import ContextItem, ItemType
 from weft.context.layers.library import Held, attached_twice, compact
-from weft.context.layers.names import ItemType
 from weft.context.layers.path import LayeredPath, Placed
 from weft.context.layers.turn_items import Given, ItemReference, Preface
-from weft.context.select import Candidate, PathOutline
+from weft.context.rows import Candidate, PathOutline
 from weft.context.tokens import Estimator
 from weft.tree.content import Image
 

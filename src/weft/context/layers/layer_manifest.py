@@ -5,14 +5,13 @@ from dataclasses import replace
 
 from weft.context.layers.blocks import ItemForm, render_item
 from weft.context.layers.envelope import Layer
-from weft.context.layers.items import ContextItem
+from weft.context.layers.items import ContextItem, LayerId
 from weft.context.layers.library import Held
-from weft.context.layers.names import LayerId
 from weft.context.layers.path import Placed
 from weft.context.layers.plan import LayerPlan
-from weft.context.layers.settings import Placement
 from weft.context.layers.turn_items import Given, Preface
 from weft.context.manifest import EntryKind, Gap, Outcome, Piece, Run
+from weft.context.settings import Placement
 
 _OUTLINED = "over the library's share: {}, an intended change of the prefix"
 _REFRESHED = "its current content at its old place; where it changed, the cache is lost from here on"

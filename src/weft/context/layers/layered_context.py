@@ -1,11 +1,11 @@
 """A request in layers and a context are one thing: each as the other."""
 
 from weft.context.layers.envelope import Envelope, Layer, Segment
-from weft.context.layers.names import LayerId
+from weft.context.layers.items import LayerId
 from weft.context.layers.plan import LayerPlan
 from weft.context.manifest import Gap, Outcome
-from weft.context.marker import JOINT
 from weft.context.result import AssembledContext
+from weft.context.tokens import JOINT
 from weft.tree.message import Message
 from weft.tree.node import Role
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from weft.context.layers.blocks import ItemForm, render_item
-from weft.context.layers.items import ContextItem
-from weft.context.layers.names import ItemType
-from weft.context.layers.settings import Changed
-from weft.context.select import Reason
+from weft.context.layers.items import ContextItem, ItemType
+from weft.context.rows import Reason
+from weft.context.settings import Changed
 from weft.context.tokens import Estimator
 
 

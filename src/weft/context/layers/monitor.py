@@ -7,7 +7,7 @@ from typing import Protocol
 
 from weft.context.layers.blocks import ItemForm
 from weft.context.layers.envelope import Layer, Segment
-from weft.context.layers.names import LayerId
+from weft.context.layers.items import LayerId
 from weft.tree.json import JsonObject
 
 DESCRIPTIONS = "tool descriptions"

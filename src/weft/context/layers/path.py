@@ -7,8 +7,8 @@ from weft.context.assemble import ContextRequest
 from weft.context.layers.items import ContextItem
 from weft.context.layers.library import Attached
 from weft.context.layers.request import LayeredRequest
-from weft.context.layers.settings import Changed
-from weft.context.select import Candidate, PathOutline
+from weft.context.rows import Candidate, PathOutline
+from weft.context.settings import Changed
 
 INPUT_ROW = "input"
 _INPUT_ID = "\x00input"

@@ -4,21 +4,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from weft.context.assemble import ContextRequest, Pending, Plan, plan_context
-from weft.context.layers.blocks import render_tools
-from weft.context.layers.escapes import clean, has_nul
+from weft.context.checks import system_over
+from weft.context.layers.blocks import clean, has_nul, render_tools
 from weft.context.layers.inline import Inline
+from weft.context.layers.items import LIBRARY_HEADING, SUMMARY_HEADING, LayerId
 from weft.context.layers.library import Held, compact, current_items, promote
-from weft.context.layers.names import LIBRARY_HEADING, SUMMARY_HEADING, LayerId
 from weft.context.layers.path import LayeredPath, Placed, read_path
 from weft.context.layers.request import LayeredRequest
-from weft.context.layers.settings import Changed, Placement
 from weft.context.layers.system_blocks import StandingLayer, standing_layer
 from weft.context.layers.turn_items import Given, ItemReference, Preface
-from weft.context.limits import system_over
-from weft.context.marker import JOINT
-from weft.context.select import Candidate, PathOutline, least_of
+from weft.context.rows import Candidate, PathOutline, least_of
+from weft.context.settings import Changed, Placement
 from weft.context.shorten import least_tokens
 from weft.context.system import SystemContext
+from weft.context.tokens import JOINT
 from weft.errors import InvalidInputError
 from weft.tree.tree import Mode
 

@@ -4,20 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from weft.context.assemble import Plan
+from weft.context.checks import recent_over
 from weft.context.layers.envelope import Envelope, Layer, Segment, canonical, sha256_of
-from weft.context.layers.items import ContextItem
+from weft.context.layers.items import ContextItem, LayerId
 from weft.context.layers.layer_manifest import account_for
-from weft.context.layers.names import LayerId
 from weft.context.layers.plan import LayerPlan, beside_words, plan_layers
 from weft.context.layers.request import LayeredRequest
 from weft.context.layers.turn_items import Preface
-from weft.context.limits import recent_over
 from weft.context.manifest import Facts, Manifest
-from weft.context.marker import JOINT
 from weft.context.render import render_context
 from weft.context.result import AssembledContext
-from weft.context.select import Candidate, PathOutline
-from weft.context.sizes import shortened_content, tokens_of_content
+from weft.context.rows import Candidate, PathOutline, shortened_content, tokens_of_content
+from weft.context.tokens import JOINT
 from weft.errors import InvalidInputError
 from weft.tree.content import Content, Mixed, Text, blocks_of, content_to_wire, spoken_text
 from weft.tree.json import JsonValue

@@ -7,8 +7,8 @@ from weft.context.assemble import ContextRequest
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import ContextItem
 from weft.context.layers.library import Attached
-from weft.context.layers.settings import LayerSettings
 from weft.context.layers.system_blocks import Standing
+from weft.context.settings import LayerSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

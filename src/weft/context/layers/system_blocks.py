@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from weft.context.layers.escapes import clean, leave_open
+from weft.context.layers.blocks import clean, leave_open
 from weft.context.manifest import EntryKind, Outcome, Piece, Run
-from weft.context.marker import JOINT
 from weft.context.settings import Instructions
 from weft.context.system import SystemParts, build_system
-from weft.context.tokens import Estimator
+from weft.context.tokens import JOINT, Estimator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from weft.context.fit import water_level
-from weft.context.layers.blocks import ItemForm, both_ends, render_item, shown_content
-from weft.context.layers.escapes import one_line
-from weft.context.layers.items import ContextItem
+from weft.context.layers.blocks import ItemForm, both_ends, one_line, render_item, shown_content
+from weft.context.layers.items import FIND_ABOVE, FIND_IN_LIBRARY, REFERENCES, SEPARATOR, ContextItem
 from weft.context.layers.library import reference_of
-from weft.context.layers.names import FIND_ABOVE, FIND_IN_LIBRARY, REFERENCES, SEPARATOR
-from weft.context.marker import JOINT
-from weft.context.tokens import Estimator
+from weft.context.tokens import JOINT, Estimator
 from weft.tree.content import Block, Content, Image, Mixed, Text, blocks_of
 from weft.tree.measure import MEDIA_TOKENS
 

@@ -5,8 +5,7 @@ from typing import TypeAlias
 
 from pydantic import Field
 
-from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.escapes import one_line
+from weft.context.layers.blocks import ToolOutput, one_line
 from weft.errors import NotFoundError, StorageError, UnavailableError
 from weft.knowledge.notes import Mounted
 from weft.knowledge.tools.base import Desk, Tool, ToolArguments

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from weft.commands.scanner import scan
-from weft.context.agent_view.action_trace import Action
+from weft.context.agent_view.memory_block import Action
 from weft.errors import ConflictError, NotFoundError, WeftError
 from weft.providers.events import Choice
 from weft.runtime.collaboration.finish import Conclude, edge_in

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from sqlalchemy import select
 
-from weft.context.agent_view.action_trace import Action
+from weft.context.agent_view.memory_block import Action
 from weft.errors import NotFoundError
 from weft.runtime.collaboration.recovery import AT, BROKEN_OFF
 from weft.runtime.collaboration.task import collaborator

@@ -15,7 +15,7 @@ from weft.context.agent_view.memory_block import MemoryContents, Showing
 from weft.context.layers.layered_context import context_of
 from weft.context.layers.request import LayeredRequest
 from weft.context.result import AssembledContext
-from weft.context.select import Candidate
+from weft.context.rows import Candidate
 from weft.runtime.contexts.agent_memory import AgentMemory
 from weft.runtime.contexts.assembler import Contexts
 from weft.runtime.contexts.linked_documents import may_cross

@@ -10,20 +10,20 @@ from sqlalchemy import bindparam, select
 
 from weft.context.assemble import ContextRequest, Pending, Plan, Profile, plan_context
 from weft.context.checks import checked_count, checked_flag, checked_mapping, words_if_given
-from weft.context.layers.settings import LayerSettings
+from weft.context.fit import Strategy
 from weft.context.manifest import NO_LIMIT, Manifest
 from weft.context.plan_manifest import planned_manifest, tells_all
 from weft.context.render import write_context
 from weft.context.result import AssembledContext
-from weft.context.select import Annotations, PathOutline
-from weft.context.settings import Preferences, check_names, input_budget, resolve_preferences
-from weft.context.strategy import Strategy
+from weft.context.rows import Annotations, PathOutline
+from weft.context.settings import LayerSettings, Preferences, check_names, input_budget, resolve_preferences
 from weft.context.system import SystemParts
 from weft.context.tokens import Estimator, EstimatorLike, estimator_of
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, WeftError
+from weft.providers.base import ModelProfile
+from weft.providers.registry import ProviderRegistry, installed_providers
 from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.path_reader import PathReader
-from weft.runtime.contexts.profiles import profiles_of
 from weft.runtime.operations.calibration import estimator_for
 from weft.runtime.operations.clock import Clock, system_clock
 from weft.runtime.operations.content_cache import ContentCache
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from weft.providers.base import ModelProfile
     from weft.runtime.contexts.agent_context import InRun
     from weft.runtime.contexts.layers import ContextInputs, Layering
+
 
 NO_TURNS = "a document has no turns that tools could speak in"
 _WINDOW = "contextWindow"
@@ -451,3 +452,16 @@ def contents_for(wanted: Iterable[str], reader: PathReader) -> dict[str, Content
     rows = {ulid: reader.seen[ulid] for ulid in wanted}
     contents = reader.cache.contents(reader.tree.session, reader.tree.key, rows.values())
     return {ulid: contents[row.key] for ulid, row in rows.items()} | reader.folds.texts
+
+
+def profiles_of(providers: ProviderRegistry | None) -> Callable[[str], ModelProfile | None]:
+    """Profiles by `provider:model`; None for a model that no provider here knows. No request is made."""
+
+    def profile(name: str) -> ModelProfile | None:
+        try:
+            provider, model = (providers or installed_providers()).model(name)
+        except WeftError:
+            return None
+        return provider.profile(model)
+
+    return profile

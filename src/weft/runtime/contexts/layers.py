@@ -5,24 +5,24 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from weft.context.layers.controls import CacheWay, cache_profile
+from sqlalchemy import select
+
+from weft.context.layers.cache import CacheWay, cache_profile
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import ContextItem
 from weft.context.layers.layered_context import context_of
 from weft.context.layers.library import Attached
 from weft.context.layers.plan import LayerPlan, plan_layers
 from weft.context.layers.render import render_layers
-from weft.context.layers.request import LayeredRequest
-from weft.context.layers.settings import Changed, LayerSettings, Placement, resolve_layer_settings
+from weft.context.layers.request import LayeredRequest, Strip
 from weft.context.layers.stored import load_envelope, named_snapshots
-from weft.context.marker import JOINT
 from weft.context.result import AssembledContext
-from weft.context.select import Candidate, PathOutline
-from weft.context.tokens import DEFAULT
+from weft.context.rows import Candidate, PathOutline
+from weft.context.settings import Changed, LayerSettings, Placement, resolve_layer_settings
+from weft.context.tokens import DEFAULT, JOINT
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.assembler import ContextOptions, Contexts, contents_for
-from weft.runtime.contexts.history_strip import strip_of
 from weft.runtime.contexts.items import attached_on_path, fresh_items
 from weft.runtime.contexts.options import LayerOptions
 from weft.runtime.contexts.path_reader import PathReader
@@ -35,11 +35,12 @@ from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row, require_access
 from weft.runtime.operations.vaults import load_vaults
 from weft.runtime.views.reader import Opened, Reader
+from weft.store import schema
 from weft.store.envelopes import envelope_row, legacy_texts, record_of, snapshots_of
 from weft.store.lookup import find_agent
-from weft.store.rows import NodeRow
+from weft.store.rows import Flag, NodeRow
 from weft.store.session import Session
-from weft.store.tree_queries import find_node
+from weft.store.tree_queries import find_node, walk_up
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
 from weft.tree.content import Content, JsonValue, Text, spoken_text
@@ -324,3 +325,37 @@ def _with_legacy(outline: PathOutline, reader: PathReader, legacy: dict[str, str
     return replace(
         outline, head=[sized(row) for row in outline.head], tail=[sized(row) for row in outline.tail]
     )
+
+
+_texts = schema.texts
+_TURNS = 4
+
+
+def strip_of(opened: Opened, end: NodeRow, settings: LayerSettings, summary: str | None) -> Strip | None:
+    """The given summary, or those of the nodes from the root on as far as every one has one."""
+    turns = settings.strip_turns
+    if summary is not None:
+        return Strip(summary=summary, turns=_TURNS if turns is None else turns)
+    if turns is None:
+        return None
+    rows = walk_up(opened.session, opened.key, end.position)
+    told = _summaries(opened, rows)
+    lines: list[str] = []
+    through = -1
+    for row in rows:
+        if row.key in told:
+            lines.append(f"- [{row.local_id}] {told[row.key]}")
+        elif (row.narrow or row.wide) and not row.flags & Flag.EXCLUDED:
+            # From here on nobody has told what was said: it stays as it is.
+            break
+        through = row.depth
+    return Strip(summary="\n".join(lines), turns=turns, through=through) if lines else None
+
+
+def _summaries(opened: Opened, rows: list[NodeRow]) -> dict[int, str]:
+    there = select(_texts.c.node, _texts.c.summary).where(
+        _texts.c.tree == opened.key,
+        _texts.c.summary.is_not(None),
+        opened.session.dialect.among(_texts.c.node, [row.key for row in rows]),
+    )
+    return {row.node: " ".join(row.summary.split()) for row in opened.session.execute(there)}

@@ -6,7 +6,7 @@ from typing import cast
 
 from weft.context.checks import checked_flag, checked_mapping, checked_words, words_if_given
 from weft.context.layers.items import ContextItem
-from weft.context.layers.settings import Changed, Placement
+from weft.context.settings import Changed, Placement
 from weft.errors import InvalidInputError
 from weft.runtime.contexts.assembler import ContextOptions, ContextWishes, options_from
 from weft.runtime.contexts.items import shown_item

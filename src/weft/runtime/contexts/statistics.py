@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, cast
 
 from sqlalchemy import and_, select
 
-from weft.context.layers.controls import OPENAI, CacheProfile, CacheWay, cache_profile
+from weft.context.layers.cache import OPENAI, CacheProfile, CacheWay, cache_profile, pieces_of, predict
 from weft.context.layers.envelope import RequestBlock
-from weft.context.layers.names import LayerId
-from weft.context.layers.prediction import pieces_of, predict
-from weft.context.layers.settings import Placement
+from weft.context.layers.items import LayerId
+from weft.context.settings import Placement
 from weft.errors import InvalidInputError, WeftError
 from weft.runtime.contexts.options import LayerOptions
 from weft.runtime.views.reader import Opened

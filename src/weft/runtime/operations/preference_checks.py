@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from weft.context.layers.settings import read_layer_settings
-from weft.context.settings import read_preferences
+from weft.context.settings import read_layer_settings, read_preferences
 from weft.context.tokens import estimator_of
 from weft.runtime.operations.calibration import estimator_for, is_calibrated
 from weft.tree.content import JsonValue

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 import orjson
 from sqlalchemy import select, update
 
-from weft.context.layers.settings import read_layer_settings
-from weft.context.settings import check_names, read_preferences
+from weft.context.settings import check_names, read_layer_settings, read_preferences
 from weft.context.tokens import Calibration, calibrate
 from weft.errors import InvalidInputError
 from weft.provenance.fingerprints import grove_fingerprint

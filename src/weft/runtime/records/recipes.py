@@ -7,15 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from weft.context.collapsed_groups import GroupReader
-from weft.context.filters.registry import Registry
-from weft.context.layers.settings import resolve_layer_settings
+from weft.context.filters.base import Registry
 from weft.context.manifest import Manifest
 from weft.context.plain import plain_envelope, plain_messages_of, plain_request
 from weft.context.recipe import ASSEMBLED, PRESETS, Model, Recipe, decode_recipe
 from weft.context.recipe_run import Followed, follow_recipe
 from weft.context.record_streams import Record, RecordScope, StreamRecords
-from weft.context.select import reason_to_leave_out
-from weft.context.settings import check_names, resolve_preferences
+from weft.context.rows import reason_to_leave_out
+from weft.context.settings import check_names, resolve_layer_settings, resolve_preferences
 from weft.context.time_slices import RecordSpan, TreePath, slice_of
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.runtime.contexts.assembler import Contexts, options_from
@@ -261,7 +260,7 @@ class Recipes:
             body = {"presetId": body}
         if not isinstance(body, Mapping):
             raise InvalidInputError("a recipe is an object, or the name of a built-in one")
-        kala = {"kind": "TreePath", "treeId": tree_id, "nodeId": node.id, **wishes}
+        kala = {"kind": "Path", "treeId": tree_id, "nodeId": node.id, **wishes}
         return self.run({**body, "kala": kala}, user=user)
 
 

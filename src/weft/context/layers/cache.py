@@ -1,12 +1,13 @@
 """What a provider is told about caching, as data that an adapter puts into its request."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from weft.context.layers.envelope import Envelope, RequestBlock, sha256_of
-from weft.context.layers.names import LayerId
+from weft.context.layers.items import LayerId
+from weft.context.manifest import NO_LIMIT
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Role
@@ -202,3 +203,119 @@ def _content(envelope: Envelope, profile: CacheProfile, lifetime: str | None) ->
         "tokens": last.tokens,
         "ttl": _TTL.get(lifetime or "5m", lifetime or ""),
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """Tokens that will be read from the cache."""
+
+    cached: int
+    total: int
+    blocks: int
+    """How many blocks are those of an earlier request."""
+
+    @property
+    def share(self) -> float:
+        return self.cached / self.total if self.total else 0.0
+
+    def to_wire(self) -> JsonObject:
+        return {"cached": self.cached, "total": self.total, "blocks": self.blocks}
+
+
+def pieces_of(envelope: Envelope, profile: CacheProfile) -> list[RequestBlock]:
+    """The request in the pieces that a provider finds again.
+
+    Where marks end what is cached, a block counts whole: a library with one more item is
+    another block. Elsewhere it is found again up to its new item.
+    """
+    return envelope.blocks() if profile.way is CacheWay.MARKS else envelope.prefix()
+
+
+def predict(
+    blocks: Sequence[RequestBlock], recent: Iterable[Sequence[RequestBlock]], profile: CacheProfile
+) -> Prediction:
+    """The longest beginning in common with recent requests, as the provider would count it.
+
+    Give it `pieces_of` this request and of the recent ones. Whole pieces are
+    compared, by their hashes: what they have in common within the first that differs is
+    not promised.
+    """
+    total = sum(block.tokens for block in blocks)
+    if profile.way is CacheWay.NONE:
+        return Prediction(cached=0, total=total, blocks=0)
+    shared = max((_common(blocks, other) for other in recent), default=0)
+    tokens = sum(block.tokens for block in blocks[:shared])
+    cached = tokens // profile.grain * profile.grain if tokens >= profile.minimum else 0
+    return Prediction(cached=cached, total=total, blocks=shared)
+
+
+def _common(one: Sequence[RequestBlock], other: Sequence[RequestBlock]) -> int:
+    count = 0
+    for mine, theirs in zip(one, other, strict=False):
+        if mine.sha256 != theirs.sha256:
+            break
+        count += 1
+    return count
+
+
+_EMPTY = "(empty)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payload:
+    """One request, as it will be sent."""
+
+    envelope: Envelope
+    provider: str = ""
+    controls: CacheControls | None = None
+    prediction: Prediction | None = None
+
+    @property
+    def text(self) -> str:
+        """The layers one after the other, each under its name, its size and its hash."""
+        envelope = self.envelope
+        lines = [f"# {envelope.conversation_id or '-'} · {envelope.message_id or '-'}"]
+        limit = f" of {envelope.budget:,}" if envelope.budget < NO_LIMIT else ""
+        lines.append(f"{envelope.tokens:,}{limit} tokens · {envelope.combined_hash[:12]}")
+        if self.prediction is not None:
+            lines.append(f"about {self.prediction.cached:,} from the cache")
+        lines += [f"warning: {warning}" for warning in envelope.warnings]
+        extras = (
+            ("tool descriptions", "\n\n".join(envelope.descriptions)),
+            ("memory block", envelope.memory_block),
+            ("before L3", envelope.additional),
+        )
+        for name, text in extras:
+            lines += ["", f"## {name}", text] if text else []
+        for layer in envelope.layers:
+            stable = "stable" if layer.stable else "volatile"
+            lines += [
+                "",
+                f"## {layer.id.value} · {layer.label} · {layer.tokens:,} tokens · {stable} · {layer.hash[:12]}",
+            ]
+            lines.append(layer.text or _EMPTY)
+        if self.controls is not None and self.controls.marks:
+            lines += ["", "## cache marks"]
+            lines += [
+                f"{'system' if mark.message is None else f'message {mark.message}'}, block {mark.block}"
+                for mark in self.controls.marks
+            ]
+        return "\n".join(lines) + "\n"
+
+    def to_wire(self) -> JsonObject:
+        found: dict[str, JsonValue] = {"provider": self.provider, "envelope": self.envelope.to_wire()}
+        if self.controls is not None:
+            found["cacheControls"] = self.controls.to_wire()
+        if self.prediction is not None:
+            found["prediction"] = self.prediction.to_wire()
+        return found
+
+
+def record_payload(
+    envelope: Envelope,
+    *,
+    provider: str = "",
+    controls: CacheControls | None = None,
+    prediction: Prediction | None = None,
+) -> Payload:
+    return Payload(envelope=envelope, provider=provider, controls=controls, prediction=prediction)
