@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from bench.report import Section, Table, at_least, at_most, number
 from bench.scene import Scene, sample_texts
-from weft.context.assemble import Profile
 from weft.context.layers.blocks import render_item
 from weft.context.layers.conversation import (
     Conversation,
@@ -24,6 +23,7 @@ from weft.context.layers.conversation import (
 )
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import SEPARATOR, ContextItem, note
+from weft.context.request import Profile
 from weft.context.settings import LayerSettings, Placement, Preferences
 from weft.context.system import SystemParts
 from weft.context.tokens import CHARS

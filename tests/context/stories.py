@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 from tests.context.conversations import texts
 
-from weft.context.assemble import ContextRequest, Pending
+from weft.context.request import ContextRequest, Pending
 from weft.context.rows import Candidate, ExtraSource, PathOutline, Reason, least_of_content, tokens_of_content
 from weft.context.settings import resolve_preferences
 from weft.context.tokens import DEFAULT

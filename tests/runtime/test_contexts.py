@@ -7,7 +7,8 @@ import pytest
 from tests.attempts import RecordAttempt
 from tests.covers import covers
 
-from weft.context.assemble import ContextRequest, Pending, Profile, assemble
+from weft.context.render import assemble
+from weft.context.request import ContextRequest, Pending, Profile
 from weft.context.result import AssembledContext
 from weft.context.rows import (
     Candidate,

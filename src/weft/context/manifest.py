@@ -94,6 +94,30 @@ class Run:
     """In the request; None: all of the size if it is there, else nothing."""
     position: int | None = None
 
+    @classmethod
+    def one(
+        cls,
+        kind: EntryKind,
+        name: str,
+        outcome: Outcome,
+        reason: str,
+        *,
+        size: int = 0,
+        tokens: int | None = None,
+        position: int | None = None,
+    ) -> "Run":
+        """A single candidate."""
+        cost = None if tokens is None else (tokens,)
+        return cls(
+            kind=kind,
+            outcome=outcome,
+            reason=reason,
+            ids=(name,),
+            sizes=(size,),
+            tokens=cost,
+            position=position,
+        )
+
     @property
     def count(self) -> int:
         return len(self.ids)

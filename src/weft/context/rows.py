@@ -1,7 +1,7 @@
 """Which levels of a path are candidates at all, what each would cost, and why the others are not."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple, TypeAlias
@@ -113,6 +113,10 @@ class Candidate(NamedTuple):
     """Its tool traffic; None: there is none, or nobody looked, and then it is taken to be whole."""
     unpaired: int = 0
     """Tokens of calls and results beside its words that lost their other half, and are not sent."""
+    before: int = 0
+    """Tokens of what is said before its own words: items, references, outputs of tools."""
+    before_least: int = 0
+    """What shortening can bring those down to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +137,19 @@ class PathOutline:
 
     def at(self, level: int) -> Candidate:
         return self.tail[level - self.first] if level >= self.first else self.head[level]
+
+    def known(self) -> list[tuple[int, Candidate]]:
+        """Every level that was read, with its row."""
+        head = self.head if self.between is not None else ()
+        return [*enumerate(head), *enumerate(self.tail, self.first)]
+
+    def changed(self, change: "Callable[[int, Candidate], Candidate]") -> "PathOutline":
+        """The same levels with other rows."""
+        return replace(
+            self,
+            head=[change(level, row) for level, row in enumerate(self.head)],
+            tail=[change(level, row) for level, row in enumerate(self.tail, self.first)],
+        )
 
 
 def least_of(each: Candidate | ExtraSource, estimator: Estimator) -> int:
@@ -180,7 +197,9 @@ class Prices:
 
     def floor(self, candidate: Candidate | None, extras: Sequence[ExtraSource], cost: int) -> int:
         """The fewest tokens that a level can be brought down to; without a candidate, its sources alone."""
-        saved = 0 if candidate is None else candidate.tokens - self.least(candidate)
+        saved = 0
+        if candidate is not None:
+            saved = candidate.tokens - self.least(candidate) + candidate.before - candidate.before_least
         saved += sum(
             self.capped(extra) - self.least(extra)
             for extra in extras
@@ -219,7 +238,7 @@ def bound_of(rows: Sequence[Candidate]) -> bytes:
 
 def left_out_of(rows: Sequence[Candidate], bound: bytes) -> list[Reason | None]:
     """Each level's reason to be left out; a tool group is in or out as one."""
-    reasons = [row.left_out or (Reason.EMPTY if row.tokens == 0 else None) for row in rows]
+    reasons = [row.left_out or (None if row.tokens or row.before else Reason.EMPTY) for row in rows]
     start = 0
     for index in range(1, len(rows) + 1):
         if index < len(rows) and bound[index]:
@@ -253,7 +272,7 @@ def columns_of(
         extras = rows[index + 1].sources if index + 1 < len(rows) else pending
         cost = sum(prices.of_source(extra) for extra in (*row.notes, *extras))
         if reasons[index] is None:
-            cost += row.tokens + prices.seam
+            cost += row.tokens + row.before + prices.seam
             if spoken in {row.role, "?", "tool"}:
                 cost += prices.joint
             if prices.heading is not None:

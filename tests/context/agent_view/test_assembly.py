@@ -14,9 +14,8 @@ from weft.context.agent_view.history_reduction import plan_loomaware
 from weft.context.agent_view.loom_block import LoomPlace, addendum, loom_context
 from weft.context.agent_view.memory_block import Action, MemoryContents, PinnedNode, StashedText, memory_block
 from weft.context.agent_view.node_headings import HeadingFacts
-from weft.context.assemble import Pending, Profile
-from weft.context.layers.request import LayeredRequest
 from weft.context.manifest import EntryKind, Manifest, Outcome
+from weft.context.request import Pending, Profile
 from weft.context.rows import Reason
 from weft.context.settings import LoomLayout, Preferences
 from weft.context.system import SystemParts
@@ -68,7 +67,7 @@ def loom_of(story, *, now=NOW, **changes):
 def sent(story, loom, budget=PLENTY, **options):
     options.setdefault("system", SystemParts(agent="You are Muse."))
     request = story.request(budget, **options)
-    return render_loom(plan_loomaware(LayeredRequest(context=request), loom), story.contents)
+    return render_loom(plan_loomaware(request, loom), story.contents)
 
 
 def whole_text(context):
@@ -346,7 +345,7 @@ def test_the_budget_holds_whatever_is_said(turns, budget, layout, mode, running)
 
 def test_a_request_is_made_of_values_and_changes_none():
     story = talk(4, 3)
-    request = LayeredRequest(context=story.request(PLENTY, system=SystemParts(agent="You are Muse.")))
+    request = story.request(PLENTY, system=SystemParts(agent="You are Muse."))
     kept = replace(request)
     loom_request(request, loom_of(story, exchanges=EXCHANGES))
     assert request == kept

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from weft.context.assemble import Profile
 from weft.context.layers.conversation import (
     Conversation,
     ConversationTurn,
@@ -12,6 +11,7 @@ from weft.context.layers.conversation import (
     assemble_turn,
 )
 from weft.context.layers.items import LayerId, note, selection, url
+from weft.context.request import Profile
 from weft.context.rows import Reason
 from weft.context.settings import resolve_layer_settings, resolve_preferences
 from weft.context.system import SystemParts

@@ -127,13 +127,12 @@ def test_tokens_of_a_manifest_add_up_and_nothing_absent_costs(script, placement)
 
 
 def test_a_text_in_buffer_mode_has_no_layers():
-    from weft.context.assemble import ContextRequest
     from weft.context.layers.plan import plan_layers
-    from weft.context.layers.request import LayeredRequest
+    from weft.context.request import ContextRequest
     from weft.context.rows import PathOutline
     from weft.errors import InvalidInputError
     from weft.tree.tree import Mode
 
     request = ContextRequest(mode=Mode.BUFFER, outline=PathOutline(tail=()), budget=10)
     with pytest.raises(InvalidInputError, match="layers are made of dialogues"):
-        plan_layers(LayeredRequest(context=request))
+        plan_layers(request)

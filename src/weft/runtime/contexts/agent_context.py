@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from weft.context.agent_view.agent_context import Exchange, LoomAware, loom_envelope, render_loom
+from weft.context.agent_view.agent_context import Exchange, LoomAware
 from weft.context.agent_view.history_reduction import plan_loomaware
 from weft.context.agent_view.loom_block import LoomPlace
-from weft.context.agent_view.loom_plan import LoomPlan
 from weft.context.agent_view.memory_block import MemoryContents, Showing
-from weft.context.layers.layered_context import context_of
-from weft.context.layers.request import LayeredRequest
+from weft.context.layers.render import context_of, render_layers
+from weft.context.render import render_context
+from weft.context.request import ContextRequest, Plan
 from weft.context.result import AssembledContext
 from weft.context.rows import Candidate
 from weft.runtime.contexts.agent_memory import AgentMemory
@@ -53,25 +53,25 @@ class InRun:
 def see(contexts: Contexts, agent: Agent, gathered: "ContextInputs", run: InRun | None) -> AssembledContext:
     """What the agent is sent."""
     plan, contents = _planned(contexts, agent, gathered, run)
-    if plan.layers is None:
-        return render_loom(plan, contents)
-    assembly = gathered.assembly(plan.layers, loom_envelope(plan, contents))
-    return context_of(assembly.plan, assembly.envelope)
+    if plan.layout is None:
+        return render_context(plan, contents)
+    assembly = gathered.assembly(plan, render_layers(plan, contents))
+    return context_of(plan, assembly.envelope)
 
 
 def lay_out(contexts: Contexts, agent: Agent, gathered: "ContextInputs", run: InRun | None) -> "Assembly":
     """The same of a dialogue, in layers."""
     plan, contents = _planned(contexts, agent, gathered, run)
-    return gathered.assembly(plan.laid_out, loom_envelope(plan, contents))
+    return gathered.assembly(plan, render_layers(plan, contents))
 
 
 def _planned(
     contexts: Contexts, agent: Agent, gathered: "ContextInputs", run: InRun | None
-) -> tuple[LoomPlan, dict[str, Content]]:
+) -> tuple[Plan, dict[str, Content]]:
     """Plan, prune where it is too long, and read what is kept; facts are read of the rows that may be shown."""
-    reader, layered = gathered.reader, _prompted(gathered.layered, agent)
+    reader, request = gathered.reader, _prompted(gathered.request, agent)
     tree, now = reader.tree.ulid, contexts.clock()
-    rows = [*layered.context.outline.head, *layered.context.outline.tail]
+    rows = [*request.outline.head, *request.outline.tail]
     found = run or _outside(contexts, agent, reader, rows)
     facts = LoomView(contexts.store, found.actor).facts(tree, [row.id for row in rows])
     with contexts.opened(tree) as opened:
@@ -89,15 +89,14 @@ def _planned(
             showing=Showing(inline=inline_tokens(agent)),
         )
         # Where it is too long it is pruned, which tells more than a strip does.
-        plan = plan_loomaware(replace(layered, strip=None), loom)
+        plan = plan_loomaware(replace(request, strip=None), loom)
         return plan, gathered.contents(plan.wanted)
 
 
-def _prompted(layered: LayeredRequest, agent: Agent) -> LayeredRequest:
-    """With the agent's own prompt, which a document goes without: whoever is told of the loom is told who it is."""
-    context = layered.context
-    prompt = context.system.agent or agent.configuration.system_prompt or ""
-    return replace(layered, context=replace(context, system=replace(context.system, agent=prompt)))
+def _prompted(request: ContextRequest, agent: Agent) -> ContextRequest:
+    """With the agent's own prompt, which a document goes without: an agent that sees the loom knows its role."""
+    prompt = request.system.agent or agent.configuration.system_prompt or ""
+    return replace(request, system=replace(request.system, agent=prompt))
 
 
 def _outside(contexts: Contexts, agent: Agent, reader: PathReader, rows: Sequence[Candidate]) -> InRun:

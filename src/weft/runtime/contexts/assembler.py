@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from sqlalchemy import bindparam, select
 
-from weft.context.assemble import ContextRequest, Pending, Plan, Profile, plan_context
+from weft.context.assemble import plan_context
 from weft.context.checks import checked_count, checked_flag, checked_mapping, words_if_given
 from weft.context.fit import Strategy
 from weft.context.manifest import NO_LIMIT, Manifest
-from weft.context.plan_manifest import planned_manifest, tells_all
-from weft.context.render import write_context
+from weft.context.render import planned_manifest, tells_all, write_context
+from weft.context.request import ContextRequest, Pending, Plan, Profile
 from weft.context.result import AssembledContext
 from weft.context.rows import Annotations, PathOutline
 from weft.context.settings import LayerSettings, Preferences, check_names, input_budget, resolve_preferences

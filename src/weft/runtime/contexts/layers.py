@@ -10,12 +10,11 @@ from sqlalchemy import select
 from weft.context.layers.cache import CacheWay, cache_profile
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import ContextItem
-from weft.context.layers.layered_context import context_of
 from weft.context.layers.library import Attached
-from weft.context.layers.plan import LayerPlan, plan_layers
-from weft.context.layers.render import render_layers
-from weft.context.layers.request import LayeredRequest, Strip
+from weft.context.layers.plan import plan_layers
+from weft.context.layers.render import context_of, render_layers
 from weft.context.layers.stored import load_envelope, named_snapshots
+from weft.context.request import ContextRequest, Plan, Strip
 from weft.context.result import AssembledContext
 from weft.context.rows import Candidate, PathOutline
 from weft.context.settings import Changed, LayerSettings, Placement, resolve_layer_settings
@@ -54,24 +53,17 @@ class Assembly:
     """An envelope, with what it was made from."""
 
     envelope: Envelope
-    plan: LayerPlan
+    plan: Plan
     end: NodeRow
     settings: LayerSettings
     stood: Stood
-
-    @property
-    def turn(self) -> list[str]:
-        """Ids of the nodes whose words are the input."""
-        rows = self.plan.path.rows.values()
-        spoken = {row.id for row in rows if row.tokens}
-        return [name for name in self.plan.turn if name in spoken]
 
 
 @dataclass(frozen=True, slots=True)
 class ContextInputs:
     """What was read for a request, before anything is decided."""
 
-    layered: LayeredRequest
+    request: ContextRequest
     reader: PathReader
     legacy: dict[str, str]
     stood: Stood
@@ -83,26 +75,25 @@ class ContextInputs:
         sent: dict[str, Content] = {name: Text(self.legacy[name]) for name in wanted if name in self.legacy}
         return contents_for(wanted, self.reader) | sent
 
-    def assembly(self, plan: LayerPlan, envelope: Envelope) -> Assembly:
+    def assembly(self, plan: Plan, envelope: Envelope) -> Assembly:
         """An envelope of it, with what could not be read."""
         warnings = tuple(dict.fromkeys([*envelope.warnings, *self.warnings]))
         envelope = replace(envelope, warnings=warnings)
-        return Assembly(envelope, plan, self.reader.end, self.layered.settings, self.stood)
+        return Assembly(envelope, plan, self.reader.end, self.request.settings, self.stood)
 
     @property
     def way(self) -> tuple[Placement, float]:
         """Where items stand, and how far a cut moves at a time."""
-        return self.layered.settings.library, self.layered.context.rules.step
+        return self.request.settings.library, self.request.rules.step
 
     def with_way(self, library: Placement, step: float) -> "ContextInputs":
         """The same with other settings; only what the cut asks for is read again."""
-        context = self.layered.context
-        if step != context.rules.step:
-            request = replace(context, preferences=replace(context.preferences, truncation_step=step))
+        request = replace(self.request, settings=replace(self.request.settings, library=library))
+        if step != request.rules.step:
+            request = replace(request, preferences=replace(request.preferences, truncation_step=step))
             outline = _with_legacy(self.reader.outline(request), self.reader, self.legacy)
-            context = replace(request, outline=outline)
-        settings = replace(self.layered.settings, library=library)
-        return replace(self, layered=replace(self.layered, context=context, settings=settings))
+            request = replace(request, outline=outline)
+        return replace(self, request=request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +140,9 @@ class Layering(Reader):
         stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
         attached = attached_on_path(opened, reader.end, reader.annotations)
         legacy = legacy_texts(opened.session, opened.key)
-        layered = LayeredRequest(
-            context=replace(request, outline=_with_legacy(reader.outline(request), reader, legacy)),
+        request = replace(
+            request,
+            outline=_with_legacy(reader.outline(request), reader, legacy),
             conversation_id=opened.ulid,
             message_id="" if request.pending.text else reader.end.ulid,
             attached=attached,
@@ -165,12 +157,12 @@ class Layering(Reader):
             settings=settings,
         )
         warnings = (*stood.warnings, *mounted.warnings)
-        return ContextInputs(layered, reader, legacy, stood, tuple(dict.fromkeys(warnings)))
+        return ContextInputs(request, reader, legacy, stood, tuple(dict.fromkeys(warnings)))
 
     def render(self, gathered: "ContextInputs") -> Assembly:
         """The envelope of what was read."""
-        plan = plan_layers(gathered.layered)
-        return gathered.assembly(plan, render_layers(plan, gathered.contents([*plan.wanted, *plan.turn])))
+        plan = plan_layers(gathered.request)
+        return gathered.assembly(plan, render_layers(plan, gathered.contents(plan.wanted)))
 
     def _sees_grove(self, opened: Opened) -> bool:
         """Whether vaults and documents may be looked into: they are the grove's, and not one tree's."""

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from weft.context.assemble import ContextRequest
 from weft.context.fit import SkippedRange, Strategy
 from weft.context.manifest import NO_LIMIT
+from weft.context.request import ContextRequest
 from weft.context.rows import (
     SPOKEN,
     Annotations,

@@ -133,11 +133,11 @@ def prepare(
             lifetime=lifetime,
             explicit=lifetime is not None,
             # What a loom-aware agent is told of the tree stands in the last message, and in no later one.
-            end=not assembly.plan.request.context.preface,
+            end=not assembly.plan.request.preface,
         ),
         prediction=_predicted(opened, pieces, profile, provider, since),
         instabilities=tuple(unexplained),
-        turn=tuple(assembly.turn),
+        turn=tuple(assembly.plan.turn),
         prefix=b"".join(bytes.fromhex(each.sha256)[:_BYTES] for each in pieces),
     )
 

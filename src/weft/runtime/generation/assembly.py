@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from weft.context.assemble import Profile as ContextProfile
+from weft.context.request import Profile as ContextProfile
 from weft.providers.base import NO_CACHE, CacheSettings, ModelProfile, Parameters, Request
 from weft.runtime.contexts.assembler import ContextOptions, Contexts
 from weft.runtime.contexts.layers import Layers

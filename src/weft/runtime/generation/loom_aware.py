@@ -26,7 +26,7 @@ def assemble_in_run(ask: AssemblyInput, run: InRun | None) -> AssembledRequest:
     contexts, options = ask.contexts, replace(options_of(ask), run=run)
     with contexts.opened(ask.tree) as opened:
         gathered = contexts.gathered(opened, ask.node, options)
-    if gathered.layered.context.dialogue:
+    if gathered.request.dialogue:
         assembly = lay_out(contexts, ask.agent, gathered, run)
         with contexts.opened(ask.tree) as opened:
             prepared = prepare(opened, assembly, ask.agent, contexts.clock(), way=ask.profile.cache.value)
