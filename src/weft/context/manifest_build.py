@@ -60,7 +60,7 @@ class KeptLevel:
     def cut(self) -> bool:
         """Whether its words or its items had to be shortened."""
         given = () if self.preface is None else self.preface.given
-        return self.shortened or any(each.most is not None for each in given)
+        return self.shortened or any(each.shown is not None for each in given)
 
 
 class Rendered(NamedTuple):
@@ -332,7 +332,7 @@ class _Account:
             full = max(tokens, self._size(render_item(each.item, revision=each.revision)))
             yield _item(each.item.id, Outcome.REFERENCED, where, tokens, full)
         for each, tokens in zip(preface.given, costs.given, strict=True):
-            full = self._size(replace(each, form=ItemForm.FULL, most=None).render())
+            full = self._size(replace(each, form=ItemForm.FULL, shown=None).render())
             outcome, reason = _given_reason(each, new=number >= layout.turn)
             yield _item(each.item.id, outcome, reason, tokens, full)
         if preface.images:
@@ -423,7 +423,7 @@ def _library_reason(held: Held) -> tuple[Outcome, str]:
 
 
 def _given_reason(given: Given, *, new: bool) -> tuple[Outcome, str]:
-    if given.most is not None:
+    if given.shown is not None:
         return Outcome.SHORTENED, "too large for the room"
     if given.form is not ItemForm.FULL:
         return Outcome.SHORTENED, _OUTLINED.format(given.form.value)

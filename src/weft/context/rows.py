@@ -6,8 +6,8 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
-from weft.context.fit import Columns, SkippedRange, water_level
-from weft.context.shorten import least_tokens, shorten_text
+from weft.context.fit import Columns, SkippedRange
+from weft.context.shorten import least_tokens, shorten_texts
 from weft.context.tokens import Estimator
 from weft.tree.content import Audio, Block, Content, Image, Mixed, Text, ToolResult, blocks_of, sent_text
 from weft.tree.edge import SourceRole
@@ -307,23 +307,17 @@ def shortened_content(content: Content, most: int, estimator: Estimator, *, endi
     """The same content with its longest words cut, in at most so many tokens if words alone can save them."""
     blocks = blocks_of(content)
     words = {index: text for index, block in enumerate(blocks) if (text := _words(block)) is not None}
-    sizes = {index: estimator.of_text(text) for index, text in words.items()}
-    least = least_tokens(estimator)
-    floors = {index: min(least, size) for index, size in sizes.items()}
-    fixed = max(0, tokens_of_content(content, estimator) - sum(sizes.values()))
-    level = water_level(sizes, floors, most - fixed)
+    fixed = tokens_of_content(content, estimator) - sum(map(estimator.of_text, words.values()))
+    room = most - max(0, fixed)
     while True:
         found = list(blocks)
-        for index, size in sizes.items():
-            allowed = max(level, floors[index])
-            if size > allowed:
-                shorter = shorten_text(words[index], allowed, estimator, ending=ending)
-                found[index] = _with_words(blocks[index], shorter)
+        for index, text in shorten_texts(words, room, estimator, ending=ending).items():
+            found[index] = _with_words(blocks[index], text)
         whole = found[0] if len(found) == 1 else Mixed(tuple(found))
         # Sizes of parts do not quite add up to the size of the whole.
-        if level <= 1 or tokens_of_content(whole, estimator) <= most:
+        if room <= len(words) or tokens_of_content(whole, estimator) <= most:
             return whole
-        level = max(1, level - max(1, level >> 3))
+        room -= max(1, room >> 3)
 
 
 def _words(block: Block) -> str | None:

@@ -1,7 +1,6 @@
 """Fitting as a filter, so that a recipe can say where in the pipeline it happens."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -11,9 +10,11 @@ from weft.context.filters.trace import Trace
 from weft.context.fit import Strategy
 from weft.context.js_compat import fields_of, items_of
 from weft.context.manifest import Manifest, Outcome
-from weft.context.message_dict import SYSTEM_ROLES, PlainMessage
+from weft.context.message_dict import SYSTEM_ROLES, PlainMessage, calls_of, results_of
 from weft.context.messages import fit_messages
+from weft.context.rows import ToolTraffic
 from weft.context.tokens import DEFAULT, JOINT
+from weft.context.tool_pairs import PairedPart, in_pairs
 from weft.errors import InvalidInputError
 
 _RECENT = 4
@@ -142,102 +143,58 @@ def _role(message: PlainMessage) -> object:
     return message.get("role")
 
 
-def _blocks(message: PlainMessage, kind: str) -> list[PlainMessage]:
-    blocks = map(fields_of, items_of(message.get("content")))
-    return [block for block in blocks if block.get("type") == kind]
-
-
-def _calls(message: PlainMessage) -> list[str]:
-    if _role(message) != _ASSISTANT:
-        return []
-    found = [fields_of(call).get("id") for call in items_of(message.get("tool_calls"))]
-    found += [block.get("id") for block in _blocks(message, "tool_use")]
-    return [str(each) for each in found]
-
-
 def _results(message: PlainMessage) -> list[str]:
-    found = [message.get("tool_call_id")] if _role(message) == _TOOL else []
-    found += [block.get("tool_use_id") for block in _blocks(message, "tool_result")]
-    return [str(each) for each in found]
+    return list(results_of(message))
 
 
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    """Which results answer which message, by places in the list."""
-
-    answers: Mapping[int, Sequence[int]]
-    answered: Mapping[int, frozenset[str]]
-
-
-def _pairs(messages: Sequence[PlainMessage]) -> _Pairs:
-    """A result answers the last call of its id before it, once."""
-    waiting: dict[str, int] = {}
-    answers: dict[int, list[int]] = {}
-    answered: dict[int, set[str]] = {}
-    for index, message in enumerate(messages):
-        results = [each for each in _results(message) if each in waiting]
-        callers = {waiting[each] for each in results}
-        if callers:
-            caller = min(callers)
-            mine = [each for each in results if waiting[each] == caller]
-            answers.setdefault(caller, []).append(index)
-            answered.setdefault(caller, set()).update(mine)
-            for each in mine:
-                waiting.pop(each, None)
-        waiting.update((each, index) for each in _calls(message))
-    return _Pairs(answers, {index: frozenset(ids) for index, ids in answered.items()})
+def _traffic(message: PlainMessage) -> ToolTraffic:
+    calls = filter(None, calls_of(message)) if _role(message) == _ASSISTANT else ()
+    return ToolTraffic(tuple(calls), tuple(results_of(message)))
 
 
 def _paired(messages: Sequence[PlainMessage], trace: Trace) -> list[_Placed]:
-    pairs = _pairs(messages)
-    moved = {each for many in pairs.answers.values() for each in many}
     found: list[_Placed] = []
-
-    def put(index: int, message: PlainMessage | None, why: str) -> None:
+    traffic = [_traffic(message) for message in messages]
+    for paired in in_pairs(traffic):
+        index = paired.place
+        message = _with_only(messages[index], traffic[index], paired)
         if message is None:
-            trace.dropped(index, messages[index], why)
-            return
+            trace.dropped(index, messages[index], "its other half is not there")
+            continue
         if message is not messages[index]:
-            trace.shortened(index, messages[index], message, why)
-        elif index in moved and index != found[-1][0] + 1:
+            trace.shortened(index, messages[index], message, "its other half is not there")
+        elif paired.results and index != found[-1][0] + 1:
             trace.kept(index, message, message, "moved to its call")
         found.append((index, message))
-
-    for index, message in enumerate(messages):
-        if index in moved:
-            continue
-        mine = pairs.answered.get(index, frozenset())
-        put(index, _with_only(message, calls=mine, results=frozenset()), "its other half is not there")
-        for answer in pairs.answers.get(index, ()):
-            kept = _with_only(messages[answer], calls=frozenset(), results=mine)
-            put(answer, kept, "its other half is not there")
     return found
 
 
-def _with_only(
-    message: PlainMessage, *, calls: frozenset[str], results: frozenset[str]
-) -> PlainMessage | None:
+def _with_only(message: PlainMessage, tools: ToolTraffic, paired: PairedPart) -> PlainMessage | None:
     """The message without other calls and results; None if nothing is left of it."""
-    if set(_calls(message)) <= calls and set(_results(message)) <= results:
+    if paired.calls.issuperset(tools.calls) and paired.results.issuperset(tools.results) and paired.words:
         return message
     if _role(message) == _TOOL:
         return None
     found = dict(message)
     if isinstance(message.get("content"), list | tuple):
-        found["content"] = [block for block in items_of(message["content"]) if _stays(block, calls, results)]
+        found["content"] = [block for block in items_of(message["content"]) if _stays(block, paired)]
     stay = [
-        call for call in items_of(found.pop("tool_calls", None)) if str(fields_of(call).get("id")) in calls
+        call
+        for call in items_of(found.pop("tool_calls", None))
+        if str(fields_of(call).get("id")) in paired.calls
     ]
     if stay:
         found["tool_calls"] = stay
     return found if found.get("content") or stay else None
 
 
-def _stays(block: object, calls: frozenset[str], results: frozenset[str]) -> bool:
+def _stays(block: object, paired: PairedPart) -> bool:
     fields = fields_of(block)
     if fields.get("type") == "tool_use":
-        return str(fields.get("id")) in calls
-    return fields.get("type") != "tool_result" or str(fields.get("tool_use_id")) in results
+        return str(fields.get("id")) in paired.calls
+    if fields.get("type") == "tool_result":
+        return str(fields.get("tool_use_id")) in paired.results
+    return paired.words
 
 
 def _alternating(messages: Sequence[_Placed], trace: Trace) -> list[_Placed]:

@@ -88,12 +88,12 @@ def render_item(
     form: ItemForm = ItemForm.FULL,
     revision: int = 1,
     promoted: bool = False,
-    most: int | None = None,
+    shown: str | None = None,
 ) -> str:
     """One item as the model reads it.
 
-    `promoted` is what stands in the library, where no note is active any more. `most` is
-    the number of characters that its content may have.
+    `promoted` is what stands in the library, where no note is active any more. `shown` is
+    what is left of its content, where it was shortened.
     """
     kind = ItemType.NOTE if promoted and item.type == ItemType.ACTIVE_NOTE else item.type
     block = block_of(kind)
@@ -101,35 +101,23 @@ def render_item(
     lines += [f"<{name}>{one_line(text)}</{name}>" for name, text in block.heading(item) if text]
     if revision > 1:
         lines.append(f"<revision>{revision}</revision>")
-    lines += _shown(item, block, form, most)
+    lines += _shown(item, block, form, shown)
     lines.append(f"</{block.tag}>")
     return "\n".join(lines)
 
 
-def _shown(item: ContextItem, block: Block, form: ItemForm, most: int | None) -> list[str]:
+def _shown(item: ContextItem, block: Block, form: ItemForm, shown: str | None) -> list[str]:
     if form is ItemForm.STUB:
         return [f"<rest>{block.rest}</rest>"]
     if form is ItemForm.OUTLINE:
         outline = close_nothing(outline_of(clean(item.content)))
         return ["<outline>", outline, "</outline>", f"<rest>{block.rest}</rest>"]
-    content = shown_content(item)
-    if most is not None:
-        content = both_ends(content, most)
+    content = shown_content(item) if shown is None else shown
     return ["<content>", content, "</content>"] if content else ["<content>", "</content>"]
 
 
 def shown_content(item: ContextItem) -> str:
     return close_nothing(clean(item.content))
-
-
-def both_ends(content: str, most: int) -> str:
-    """Beginning and end of a content that is too long for its turn, cut at coarse places."""
-    if len(content) <= most:
-        return content
-    unit = max(1, 1 << max(0, most.bit_length() - 6))
-    front = -(-most // 2) // unit * unit
-    back = (most - front) // unit * unit
-    return content[:front] + "\n[…]\n" + (content[len(content) - back :] if back else "")
 
 
 class CitedSource(NamedTuple):

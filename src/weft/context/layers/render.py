@@ -176,7 +176,7 @@ def _turn_segments(preface: Preface) -> list[Segment]:
         about = _about(each.item) | {"outcome": "referenced", "revision": each.revision} | inline
         found.append(Segment(each.item.id, each.line, False, about))
     for each in preface.given:
-        outcome = "kept" if each.most is None else "shortened"
+        outcome = "kept" if each.shown is None else "shortened"
         about = _about(each.item) | {"outcome": outcome, "revision": each.revision}
         found.append(Segment(each.item.id, each.render(), False, about))
     return found

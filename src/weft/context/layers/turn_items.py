@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from weft.context.fit import water_level
-from weft.context.layers.blocks import ItemForm, both_ends, one_line, render_item, shown_content
+from weft.context.layers.blocks import ItemForm, one_line, render_item, shown_content
 from weft.context.layers.items import FIND_ABOVE, FIND_IN_LIBRARY, REFERENCES, SEPARATOR, ContextItem
 from weft.context.layers.library import reference_of
+from weft.context.shorten import ELLIPSIS, least_tokens, shorten_text
 from weft.context.tokens import JOINT, Estimator
 from weft.tree.content import Block, Content, Image, Mixed, Text, blocks_of
 from weft.tree.measure import MEDIA_TOKENS
@@ -33,15 +34,15 @@ class Given:
     form: ItemForm = ItemForm.FULL
     again: str = ""
     """Why it is given a second time on the path, where it is."""
-    most: int | None = None
-    """The most characters of its content, where there is no room for all."""
+    shown: str | None = None
+    """What is shown of its content, where there is no room for all."""
 
     def render(self) -> str:
-        return render_item(self.item, form=self.form, revision=self.revision, most=self.most)
+        return render_item(self.item, form=self.form, revision=self.revision, shown=self.shown)
 
     @property
     def least(self) -> "Given":
-        return replace(self, most=0)
+        return replace(self, shown=ELLIPSIS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,20 +130,14 @@ class Preface:
 
 
 def _cut(given: Given, most: int, estimator: Estimator) -> Given:
-    """As many characters of the content as there is room for, found by halving."""
-    room = most - estimator.of_text(given.least.render())
+    """As much of the content as there is room for."""
     content = shown_content(given.item)
-    low, high = 0, len(content)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if estimator.of_text(both_ends(content, middle)) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    found = replace(given, most=low)
-    # An exact count is not quite additive, and a search may have stepped over a larger one.
-    while found.most and estimator.of_text(found.render()) > most:
-        found = replace(given, most=found.most - max(1, found.most // 64))
+    room = most - estimator.of_text(given.least.render()) + least_tokens(estimator)
+    found = replace(given, shown=shorten_text(content, max(0, room), estimator))
+    # An exact count is not quite additive.
+    while room > 0 and estimator.of_text(found.render()) > most:
+        room -= 1 + room // 64
+        found = replace(given, shown=shorten_text(content, max(0, room), estimator))
     return found
 
 
