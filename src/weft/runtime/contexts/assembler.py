@@ -20,8 +20,7 @@ from weft.context.settings import LayerSettings, Preferences, check_names, input
 from weft.context.system import SystemParts
 from weft.context.tokens import Estimator, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError, WeftError
-from weft.providers.base import ModelProfile
-from weft.providers.registry import ProviderRegistry, installed_providers
+from weft.providers.base import ModelProfile, ProviderRegistry, installed_providers
 from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.operations.calibration import estimator_for
@@ -43,7 +42,6 @@ from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
-    from weft.providers.base import ModelProfile
     from weft.runtime.contexts.agent_context import InRun
     from weft.runtime.contexts.layers import ContextInputs, Layering
 

@@ -36,7 +36,7 @@ from weft.runtime.operations.envelopes import KeepEnvelope, Kept
 from weft.runtime.operations.executor import Caller
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.envelopes import envelope_row, recent_prefixes, record_of, snapshots_of, with_places
+from weft.store.bodies import envelope_row, recent_prefixes, record_of, snapshots_of, with_places
 from weft.store.lookup import find_agent
 from weft.store.path_queries import instructing
 from weft.store.rows import NodeRow
