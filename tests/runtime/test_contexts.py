@@ -481,7 +481,8 @@ def test_a_destroyed_tree_leaves_nothing_in_memory(fresh_loom):
 
 
 def test_the_contents_at_hand_stay_within_their_room(loom, chat):
-    from weft.runtime.contexts.assembler import Contexts, options_from
+    from weft.runtime.contexts.assembler import options_from
+    from weft.runtime.contexts.layers import Contexts
     from weft.runtime.operations.content_cache import ContentCache
 
     small = ContentCache(room=3_000)

@@ -15,6 +15,7 @@ from weft.context.dialogue import (
     pair_up,
     reference_blocks,
 )
+from weft.context.layers.envelope import Envelope
 from weft.context.manifest import Facts, Gap, Manifest, Outcome
 from weft.context.manifest_build import KeptLevel, Rendered, RenderedSource, account_for, settings_of
 from weft.context.request import INPUT, ContextRequest, Plan
@@ -62,9 +63,10 @@ def write_context(plan: Plan, read: Callable[[Plan], Mapping[str, Content]]) -> 
     return found
 
 
-def measured(context: AssembledContext, estimator: Estimator) -> int:
+def measured(context: AssembledContext | Envelope, estimator: Estimator) -> int:
     """What a request costs as it is sent."""
-    texts = [context.system, context.document or ""]
+    further = context.memory_block if isinstance(context, Envelope) else context.document
+    texts = [context.system, further or ""]
     tokens = sum(estimator.of_text(text) for text in texts if text)
     blocks = (block for message in context.messages for block in message.blocks)
     return tokens + sum(tokens_of_content(block, estimator) for block in blocks)

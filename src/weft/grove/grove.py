@@ -58,8 +58,7 @@ if TYPE_CHECKING:
     from weft.provenance.report import Report
     from weft.providers.base import ProviderRegistry
     from weft.runtime.collaboration.commands.session import CommandResults
-    from weft.runtime.contexts.assembler import Contexts
-    from weft.runtime.contexts.layers import Layers
+    from weft.runtime.contexts.layers import Contexts, Layers
     from weft.runtime.contexts.turn_tools import TurnTools
     from weft.runtime.evidence.provenance_view import Evidence
     from weft.runtime.evidence.timestamps import Stamped
@@ -154,7 +153,7 @@ class Grove:
     @property
     def contexts(self) -> "Contexts":
         """What models would see."""
-        from weft.runtime.contexts.assembler import (  # noqa: PLC0415 - the engine is loaded by who asks it
+        from weft.runtime.contexts.layers import (  # noqa: PLC0415 - the engine is loaded by who asks it
             Contexts,
         )
 

@@ -4,17 +4,15 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 
 from sqlalchemy import bindparam, select
 
-from weft.context.assemble import plan_context
 from weft.context.checks import checked_count, checked_flag, checked_mapping, words_if_given
 from weft.context.fit import Strategy
-from weft.context.manifest import NO_LIMIT, Manifest
-from weft.context.render import planned_manifest, tells_all, write_context
-from weft.context.request import ContextRequest, Pending, Plan, Profile
-from weft.context.result import AssembledContext
+from weft.context.layers.cache import CacheWay, cache_profile
+from weft.context.manifest import NO_LIMIT
+from weft.context.request import ContextRequest, Pending, Profile
 from weft.context.rows import Annotations, PathOutline
 from weft.context.settings import LayerSettings, Preferences, check_names, input_budget, resolve_preferences
 from weft.context.system import SystemParts
@@ -34,7 +32,7 @@ from weft.store import schema
 from weft.store.lookup import find_agent
 from weft.store.rows import NodeRow
 from weft.tree.agent import Agent, AgentType
-from weft.tree.content import Content, JsonValue
+from weft.tree.content import JsonValue
 from weft.tree.edge import SourceRole
 from weft.tree.json_names import camel
 from weft.tree.node import Identified
@@ -43,7 +41,6 @@ from weft.tree.tree import Mode
 if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
     from weft.runtime.contexts.agent_context import InRun
-    from weft.runtime.contexts.layers import ContextInputs, Layering
 
 
 NO_TURNS = "a document has no turns that tools could speak in"
@@ -177,8 +174,8 @@ def _references(name: str, nodes: Iterable[Identified | str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Contexts(Reader):
-    """What models see of a grove's trees, as one agent may look at them."""
+class RequestReader(Reader):
+    """Reads what a context is made of: the settings, the path and who would answer."""
 
     cache: ContentCache
     clock: Clock = system_clock
@@ -186,38 +183,11 @@ class Contexts(Reader):
     """What a model can do, by its `provider:model`."""
 
     @classmethod
-    def of(cls, caller: Caller) -> "Contexts":
+    def of(cls, caller: Caller) -> Self:
         executor = caller.executor
         return cls(
             executor.store, caller.actor, executor.contents, executor.clock, profiles_of(executor.providers)
         )
-
-    def at(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
-        """The context at a node, or where the agent stands: what a model would be sent from there.
-
-        In layers, where there is anything that only layers lay out.
-        """
-        with self._tree(tree) as opened:
-            options = self.for_model(opened, options)
-            agent = self.looking(opened, options.agent)
-            if agent is None:
-                if self._calls_for_layers(opened, node, options):
-                    return self._layering.context(opened, node, options)
-                return self._plain(opened, node, options)
-            gathered = self.gathered(opened, node, options)
-        # Whoever sees the tree around it is shown more, which is read one after another: a reader who
-        # holds a connection while it waits for a second could wait for others who do the same.
-        from weft.runtime.contexts.agent_context import see  # noqa: PLC0415 - few agents are
-
-        return see(self, agent, gathered, options.run)
-
-    def gathered(self, opened: Opened, node: str | None, options: ContextOptions) -> "ContextInputs":
-        """All that is read of a path for whoever sees the tree around it."""
-        from weft.runtime.contexts.options import LayerOptions  # noqa: PLC0415 - few agents are
-
-        if opened.mode is not Mode.DIALOGUE:
-            require_no_tools(options, NO_TURNS)
-        return self._layering.gather(opened, node, LayerOptions(context=options))
 
     def for_model(self, opened: Opened, options: ContextOptions) -> ContextOptions:
         """With the window and the ways of the model that would answer, where nothing else is wished for."""
@@ -236,36 +206,8 @@ class Contexts(Reader):
         return found if aware else None
 
     def opened(self, tree: str) -> AbstractContextManager[Opened]:
-        """A tree for whoever reads more than one thing of it."""
+        """A tree, where more than one thing is read of it."""
         return self._tree(tree)
-
-    def plain(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
-        """The path alone, whatever its turns brought along."""
-        with self._tree(tree) as opened:
-            return self._plain(opened, node, options)
-
-    def _calls_for_layers(self, opened: Opened, node: str | None, options: ContextOptions) -> bool:
-        if opened.mode is not Mode.DIALOGUE:
-            require_no_tools(options, NO_TURNS)
-            return False
-        if options.tool_outputs:
-            return True
-        from weft.runtime.contexts.system_blocks import (  # noqa: PLC0415 - vaults and documents come along
-            calls_for_layers,
-        )
-
-        end = self._cursor_row(opened) if node is None else self._row(opened, node)
-        return calls_for_layers(opened, end, self.actor, options.preferences)
-
-    @property
-    def _layering(self) -> "Layering":
-        from weft.runtime.contexts.layers import Layering  # noqa: PLC0415 - it stands on this module
-
-        return Layering(self.store, self.actor, self.cache)
-
-    def _plain(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
-        plan, reader = self._planned(opened, node, options)
-        return write_context(plan, lambda planned: contents_for(planned.wanted, reader))
 
     def preferences(self) -> dict[str, JsonValue]:
         """What the grove prefers, as far as it was set."""
@@ -273,27 +215,6 @@ class Contexts(Reader):
             kept = json.loads(session.execute(select(schema.grove.c.preferences)).scalar_one())
         known = {camel(each.name) for kind in (Preferences, LayerSettings) for each in fields(kind)}
         return {name: value for name, value in kept.items() if name in known}
-
-    def manifest(self, tree: str, node: str | None, options: ContextOptions) -> Manifest:
-        """What would be kept and dropped: the account of the context, and hardly any text is read for it.
-
-        Only where the texts themselves decide, because some are shortened or counted exactly,
-        is the context written.
-        """
-        with self._tree(tree) as opened:
-            options = self.for_model(opened, options)
-            if self.looking(opened, options.agent) is None:
-                if self._calls_for_layers(opened, node, options):
-                    return self._layering.context(opened, node, options).manifest
-                plan, reader = self._planned(opened, node, options)
-                if tells_all(plan) and not plan.request.estimator.seam:
-                    return planned_manifest(plan)
-                return write_context(plan, lambda planned: contents_for(planned.wanted, reader)).manifest
-        return self.at(tree, node, options).manifest
-
-    def _planned(self, opened: Opened, node: str | None, options: ContextOptions) -> tuple[Plan, PathReader]:
-        request, reader = self.request(opened, node, options)
-        return plan_context(replace(request, outline=reader.outline(request))), reader
 
     def request(
         self, opened: Opened, node: str | None, options: ContextOptions
@@ -327,7 +248,7 @@ class Contexts(Reader):
             buffer_system_context=told.buffer_system_context,
             preferences=preferences,
             estimator=estimator,
-            profile=options.wished_profile,
+            profile=_profile(options, agent),
             pending=self._pending(opened, reader, cursor, options),
             authors=_names(opened) if preferences.name_authors else {},
         )
@@ -409,6 +330,14 @@ def _system(told: _Told, agent: Agent | None, reader: PathReader) -> SystemParts
     return SystemParts(agent=prompt, tree=told.system_context, instructions=reader.instructions())
 
 
+def _profile(options: ContextOptions, agent: Agent | None) -> Profile:
+    """What the provider can do; cuts move in steps where it has a cache for prefixes."""
+    profile = options.wished_profile
+    if profile.prefix_cache or "prefix_cache" in options.abilities or agent is None or not agent.model_ref:
+        return profile
+    return replace(profile, prefix_cache=cache_profile(agent.model_ref).way is not CacheWay.NONE)
+
+
 def _own_layout(agent: Agent | None) -> dict[str, JsonValue]:
     """How this agent likes to be shown its surroundings, where it says so."""
     layout = None if agent is None else agent.configuration.custom.get(_LAYOUT)
@@ -443,13 +372,6 @@ def _estimator(
 def _names(opened: Opened) -> dict[str, str]:
     agents = schema.agents
     return {row.ulid: row.name for row in opened.session.execute(select(agents.c.ulid, agents.c.name))}
-
-
-def contents_for(wanted: Iterable[str], reader: PathReader) -> dict[str, Content]:
-    """The texts of what is kept, in one query for all that is not at hand."""
-    rows = {ulid: reader.seen[ulid] for ulid in wanted}
-    contents = reader.cache.contents(reader.tree.session, reader.tree.key, rows.values())
-    return {ulid: contents[row.key] for ulid, row in rows.items()} | reader.folds.texts
 
 
 def profiles_of(providers: ProviderRegistry | None) -> Callable[[str], ModelProfile | None]:

@@ -1,39 +1,39 @@
 """Requests in layers over a store: from a place in a tree to its envelope, and to what was sent from there."""
 
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self, cast
 
 from sqlalchemy import select
 
-from weft.context.layers.cache import CacheWay, cache_profile
+from weft.context.assemble import plan_context
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import ContextItem
 from weft.context.layers.library import Attached
 from weft.context.layers.plan import plan_layers
-from weft.context.layers.render import context_of, render_layers
+from weft.context.layers.render import context_of
 from weft.context.layers.stored import load_envelope, named_snapshots
-from weft.context.request import ContextRequest, Plan, Strip
+from weft.context.manifest import Manifest
+from weft.context.render import planned_manifest, tells_all, write_context
+from weft.context.request import Plan, Strip
 from weft.context.result import AssembledContext
-from weft.context.rows import Candidate, PathOutline
-from weft.context.settings import Changed, LayerSettings, Placement, resolve_layer_settings
+from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.tokens import DEFAULT, JOINT
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError
 from weft.knowledge.notes import Mounted
-from weft.runtime.contexts.assembler import ContextOptions, Contexts, contents_for
+from weft.runtime.contexts.agent_context import lay_out, see
+from weft.runtime.contexts.assembler import NO_TURNS, ContextOptions, RequestReader, require_no_tools
+from weft.runtime.contexts.inputs import Assembly, ContextInputs, contents_for, with_legacy
 from weft.runtime.contexts.items import attached_on_path, fresh_items
 from weft.runtime.contexts.options import LayerOptions
 from weft.runtime.contexts.path_reader import PathReader
-from weft.runtime.contexts.prepared_request import Prepared, prepare
-from weft.runtime.contexts.system_blocks import Stood, preferences_of, standing_of
-from weft.runtime.operations.clock import Clock
-from weft.runtime.operations.content_cache import ContentCache
+from weft.runtime.contexts.prepared_request import Prepared, keeping, prepare
+from weft.runtime.contexts.system_blocks import calls_for_layers, preferences_of, standing_of
+from weft.runtime.operations.envelopes import ReportCached
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row, require_access
 from weft.runtime.operations.vaults import load_vaults
-from weft.runtime.views.reader import Opened, Reader
+from weft.runtime.views.reader import Opened
 from weft.store import schema
 from weft.store.bodies import envelope_row, legacy_texts, record_of, snapshots_of
 from weft.store.lookup import find_agent
@@ -42,93 +42,23 @@ from weft.store.session import Session
 from weft.store.tree_queries import find_node, walk_up
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
-from weft.tree.content import Content, JsonValue, Text, spoken_text
+from weft.tree.content import JsonValue, spoken_text
+from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.runtime.operations.envelopes import Kept
 
 
 @dataclass(frozen=True, slots=True)
-class Assembly:
-    """An envelope, with what it was made from."""
-
-    envelope: Envelope
-    plan: Plan
-    end: NodeRow
-    settings: LayerSettings
-    stood: Stood
-
-
-@dataclass(frozen=True, slots=True)
-class ContextInputs:
-    """What was read for a request, before anything is decided."""
-
-    request: ContextRequest
-    reader: PathReader
-    legacy: dict[str, str]
-    stood: Stood
-    warnings: tuple[str, ...] = ()
-
-    def contents(self, names: Iterable[str]) -> dict[str, Content]:
-        """The words of these nodes; what was sent for them, where only that is known."""
-        wanted = list(names)
-        sent: dict[str, Content] = {name: Text(self.legacy[name]) for name in wanted if name in self.legacy}
-        return contents_for(wanted, self.reader) | sent
-
-    def assembly(self, plan: Plan, envelope: Envelope) -> Assembly:
-        """An envelope of it, with what could not be read."""
-        warnings = tuple(dict.fromkeys([*envelope.warnings, *self.warnings]))
-        envelope = replace(envelope, warnings=warnings)
-        return Assembly(envelope, plan, self.reader.end, self.request.settings, self.stood)
-
-    @property
-    def way(self) -> tuple[Placement, float]:
-        """Where items stand, and how far a cut moves at a time."""
-        return self.request.settings.library, self.request.rules.step
-
-    def with_way(self, library: Placement, step: float) -> "ContextInputs":
-        """The same with other settings; only what the cut asks for is read again."""
-        request = replace(self.request, settings=replace(self.request.settings, library=library))
-        if step != request.rules.step:
-            request = replace(request, preferences=replace(request.preferences, truncation_step=step))
-            outline = _with_legacy(self.reader.outline(request), self.reader, self.legacy)
-            request = replace(request, outline=outline)
-        return replace(self, request=request)
-
-
-@dataclass(frozen=True, slots=True)
-class Layering(Reader):
-    """From a place in a dialogue to its request in layers."""
-
-    cache: ContentCache
-
-    def context(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
-        """The same as any context is given, with its layers."""
-        assembly = self.assemble(opened, node, LayerOptions(context=options))
-        return context_of(assembly.plan, assembly.envelope)
-
-    def opened(self, tree: str) -> AbstractContextManager[Opened]:
-        """A tree for whoever reads more than one thing of it."""
-        return self._tree(tree)
+class Assembler(RequestReader):
+    """Reads all that a request is made of, and lays it out."""
 
     def end_of(self, opened: Opened, node: str | None) -> NodeRow:
         return self._cursor_row(opened) if node is None else self._row(opened, node)
 
-    def _answering(self, opened: Opened, options: LayerOptions | None) -> Agent | None:
-        """Who will answer: the agent that is named, or the one that acts, if it is a model."""
-        named = None if options is None else options.context.agent
-        key = self.actor.agent if named is None else find_agent(opened.session, named)
-        agent = agent_value(agent_row(opened.session, key))
-        return agent if agent.model_ref is not None else None
-
-    def assemble(self, opened: Opened, node: str | None, options: LayerOptions) -> Assembly:
-        """Plan and render, with everything that has to be read for it."""
-        return self.render(self.gather(opened, node, options))
-
     def gather(self, opened: Opened, node: str | None, options: LayerOptions) -> "ContextInputs":
         """All that has to be read for a request from a node."""
-        contexts = Contexts(self.store, self.actor, self.cache)
-        request, reader = contexts.request(opened, node, self._cached(opened, options))
+        request, reader = self.request(opened, node, options.context)
         grove, tree = preferences_of(opened)
         settings = resolve_layer_settings(
             cast("dict[str, JsonValue]", grove),
@@ -142,7 +72,7 @@ class Layering(Reader):
         legacy = legacy_texts(opened.session, opened.key)
         request = replace(
             request,
-            outline=_with_legacy(reader.outline(request), reader, legacy),
+            outline=with_legacy(reader.outline(request), reader, legacy),
             conversation_id=opened.ulid,
             message_id="" if request.pending.text else reader.end.ulid,
             attached=attached,
@@ -161,8 +91,7 @@ class Layering(Reader):
 
     def render(self, gathered: "ContextInputs") -> Assembly:
         """The envelope of what was read."""
-        plan = plan_layers(gathered.request)
-        return gathered.assembly(plan, render_layers(plan, gathered.contents(plan.wanted)))
+        return gathered.written(plan_layers)
 
     def _sees_grove(self, opened: Opened) -> bool:
         """Whether vaults and documents may be looked into: they are the grove's, and not one tree's."""
@@ -172,27 +101,86 @@ class Layering(Reader):
             return False
         return True
 
-    def _cached(self, opened: Opened, options: LayerOptions) -> ContextOptions:
-        """Cuts move in steps where whoever answers has a cache for prefixes."""
-        context, agent = options.context, self._answering(opened, options)
-        profile = context.wished_profile
-        if profile.prefix_cache or agent is None:
-            return context
-        cached = cache_profile(agent.model_ref or "").way is not CacheWay.NONE
-        return replace(context, profile=replace(profile, prefix_cache=cached))
+
+@dataclass(frozen=True, slots=True)
+class Contexts(Assembler):
+    """What models see of a grove's trees, as one agent may look at them."""
+
+    def at(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
+        """The context at a node, or at the agent's cursor: what a model would be sent from there.
+
+        In layers, where there is anything that only layers lay out.
+        """
+        with self._tree(tree) as opened:
+            options = self.for_model(opened, options)
+            agent = self.looking(opened, options.agent)
+            if agent is None:
+                if self._calls_for_layers(opened, node, options):
+                    return self._laid_out(opened, node, options)
+                return self._plain(opened, node, options)
+            gathered = self.gathered(opened, node, options)
+        # A loom-aware agent is shown more, which is read one after another: a reader that
+        # holds a connection while it waits for a second could block others.
+        return see(self, agent, gathered, options.run)
+
+    def gathered(self, opened: Opened, node: str | None, options: ContextOptions) -> ContextInputs:
+        """All that is read of a path for an agent that sees the tree around it."""
+        if opened.mode is not Mode.DIALOGUE:
+            require_no_tools(options, NO_TURNS)
+        return self.gather(opened, node, LayerOptions(context=options))
+
+    def plain(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
+        """The path alone, without what its turns attached."""
+        with self._tree(tree) as opened:
+            return self._plain(opened, node, options)
+
+    def manifest(self, tree: str, node: str | None, options: ContextOptions) -> Manifest:
+        """What would be kept and dropped; hardly any text is read for it.
+
+        The context is written only where texts decide, because some are shortened or counted exactly.
+        """
+        with self._tree(tree) as opened:
+            options = self.for_model(opened, options)
+            if self.looking(opened, options.agent) is None:
+                if self._calls_for_layers(opened, node, options):
+                    return self._laid_out(opened, node, options).manifest
+                plan, reader = self._planned(opened, node, options)
+                if tells_all(plan) and not plan.request.estimator.seam:
+                    return planned_manifest(plan)
+                return write_context(plan, lambda planned: contents_for(planned.wanted, reader)).manifest
+        return self.at(tree, node, options).manifest
+
+    def _calls_for_layers(self, opened: Opened, node: str | None, options: ContextOptions) -> bool:
+        if opened.mode is not Mode.DIALOGUE:
+            require_no_tools(options, NO_TURNS)
+            return False
+        if options.tool_outputs:
+            return True
+        return calls_for_layers(opened, self.end_of(opened, node), self.actor, options.preferences)
+
+    def _laid_out(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
+        assembly = self.render(self.gather(opened, node, LayerOptions(context=options)))
+        return context_of(assembly.plan, assembly.envelope)
+
+    def _plain(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
+        plan, reader = self._planned(opened, node, options)
+        return write_context(plan, lambda planned: contents_for(planned.wanted, reader))
+
+    def _planned(self, opened: Opened, node: str | None, options: ContextOptions) -> tuple[Plan, PathReader]:
+        request, reader = self.request(opened, node, options)
+        return plan_context(replace(request, outline=reader.outline(request))), reader
 
 
 @dataclass(frozen=True, slots=True)
-class Layers(Layering):
+class Layers(Assembler):
     """What models would be sent of a grove's dialogues, and what they were sent."""
 
-    clock: Clock
-    caller: Caller
+    caller: Caller = field(kw_only=True)
 
     @classmethod
-    def of(cls, caller: Caller) -> "Layers":
-        executor = caller.executor
-        return cls(executor.store, caller.actor, executor.contents, executor.clock, caller)
+    def of(cls, caller: Caller) -> Self:
+        base = Assembler.of(caller)
+        return cls(base.store, base.actor, base.cache, base.clock, base.profiles, caller=caller)
 
     def prepare(self, tree: str, node: str, options: LayerOptions | None = None) -> Prepared:
         """All that sending takes: messages, cache controls, a prediction, and what to keep of it.
@@ -202,36 +190,36 @@ class Layers(Layering):
         """
         assembly = self._assembled(tree, node, options or LayerOptions())
         with self._tree(tree) as opened:
-            agent = self._answering(opened, options)
+            agent = self.answering(opened, options)
             return prepare(opened, assembly, agent, self.clock(), way="" if options is None else options.way)
 
     def at(self, tree: str, node: str | None, options: LayerOptions | None = None) -> Envelope:
-        """The envelope of a request from a node, or from where the agent stands."""
+        """The envelope of a request from a node, or from the agent's cursor."""
         return self._assembled(tree, node, options or LayerOptions()).envelope
 
     def _assembled(self, tree: str, node: str | None, options: LayerOptions) -> Assembly:
         """As whoever answers is shown it: who sees the tree around it is shown more."""
-        contexts = Contexts.of(self.caller)
         with self._tree(tree) as opened:
-            context = contexts.for_model(opened, options.context)
+            context = self.for_model(opened, options.context)
             gathered = self.gather(opened, node, replace(options, context=context))
-            agent = None if options.subject else contexts.looking(opened, options.context.agent)
+            agent = None if options.subject else self.looking(opened, options.context.agent)
             if agent is None:
                 return self.render(gathered)
-        from weft.runtime.contexts.agent_context import lay_out  # noqa: PLC0415 - few agents are
+        return lay_out(self, agent, gathered, options.context.run)
 
-        return lay_out(contexts, agent, gathered, options.context.run)
+    def answering(self, opened: Opened, options: LayerOptions | None) -> Agent | None:
+        """Who will answer: the agent that is named, or the one that acts, if it is a model."""
+        named = None if options is None else options.context.agent
+        key = self.actor.agent if named is None else find_agent(opened.session, named)
+        agent = agent_value(agent_row(opened.session, key))
+        return agent if agent.model_ref is not None else None
 
     def keep(self, prepared: Prepared, *, attempt: str | None = None) -> "Kept":
         """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
-        from weft.runtime.contexts.prepared_request import keep  # noqa: PLC0415 - beside what it keeps
-
-        return keep(self.caller, prepared, attempt)
+        return self.caller.perform(keeping(prepared, attempt))
 
     def report(self, kept: "Kept", cached: int) -> None:
         """What the provider says it had cached of a request; the response of its attempt says so too."""
-        from weft.runtime.operations.envelopes import ReportCached  # noqa: PLC0415
-
         self.caller.perform(ReportCached(kept=kept, cached=cached))
 
     def sent(self, tree: str, node: str, ordinal: int | None = None) -> Envelope:
@@ -302,21 +290,6 @@ def _fresh(
     if not options.fresh or settings.changed is not Changed.REFRESH:
         return {}
     return fresh_items(opened, mounted, (each.item for each in attached if each.left_out is None))
-
-
-def _with_legacy(outline: PathOutline, reader: PathReader, legacy: dict[str, str]) -> PathOutline:
-    """Levels at the size of what was sent for them, where that was saved."""
-    if not legacy:
-        return outline
-    of_text = reader.estimator.of_text
-
-    def sized(row: Candidate) -> Candidate:
-        text = legacy.get(row.id)
-        return row if text is None else row._replace(tokens=of_text(text), kind="text")
-
-    return replace(
-        outline, head=[sized(row) for row in outline.head], tail=[sized(row) for row in outline.tail]
-    )
 
 
 _texts = schema.texts

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from sqlalchemy import select
 
@@ -31,9 +31,9 @@ from weft.context.layers.monitor import (
 )
 from weft.context.layers.stored import load_layer, store_envelope
 from weft.errors import InvalidInputError
+from weft.runtime.contexts.inputs import Assembly
 from weft.runtime.contexts.system_blocks import Stood
-from weft.runtime.operations.envelopes import KeepEnvelope, Kept
-from weft.runtime.operations.executor import Caller
+from weft.runtime.operations.envelopes import KeepEnvelope
 from weft.runtime.views.reader import Opened
 from weft.store import schema
 from weft.store.bodies import envelope_row, recent_prefixes, record_of, snapshots_of, with_places
@@ -45,10 +45,6 @@ from weft.store.tree_queries import ancestor_at_depth
 from weft.tree.agent import Agent
 from weft.tree.event_kinds import STEP_KINDS, EventKind, Subject
 from weft.tree.json import JsonObject, JsonValue
-
-if TYPE_CHECKING:
-    from weft.runtime.contexts.layers import Assembly
-
 
 LOG = logging.getLogger("weft.layers")
 """Warnings of the monitor; at DEBUG every request, as a layered view."""
@@ -98,9 +94,7 @@ class Prepared:
         return found
 
 
-def prepare(
-    opened: Opened, assembly: "Assembly", agent: Agent | None, now: int, *, way: str = ""
-) -> Prepared:
+def prepare(opened: Opened, assembly: Assembly, agent: Agent | None, now: int, *, way: str = "") -> Prepared:
     """Everything about a request that depends on who will answer it.
 
     `way` is how its provider wants to be told about caching, where the name does not say so.
@@ -163,10 +157,6 @@ def record(prepared: Prepared) -> None:
         LOG.debug("%s", prepared.payload.text)
 
 
-def keep(caller: Caller, prepared: Prepared, attempt: str | None) -> Kept:
-    return caller.perform(keeping(prepared, attempt))
-
-
 def keeping(prepared: Prepared, attempt: str | None = None) -> KeepEnvelope:
     """The operation that keeps a request: for who does more in the same transaction."""
     if prepared.agent is None:
@@ -211,7 +201,7 @@ class _Before:
         return self.layers[name]
 
 
-def watch_turn(opened: Opened, assembly: "Assembly", agent: Agent | None) -> list[Instability]:
+def watch_turn(opened: Opened, assembly: Assembly, agent: Agent | None) -> list[Instability]:
     """What no recorded event explains, since the last request of this path to the same agent."""
     row = None if agent is None else _last_on_path(opened, assembly.end, agent)
     if row is None or agent is None:
@@ -246,7 +236,7 @@ def _layers(opened: Opened, record: JsonObject) -> _Before:
 
 
 def _triggers(
-    opened: Opened, row: Any, record: JsonObject, assembly: "Assembly", agent: Agent
+    opened: Opened, row: Any, record: JsonObject, assembly: Assembly, agent: Agent
 ) -> Iterator[Trigger]:
     session = opened.session
     if _asked_otherwise(record, assembly):
@@ -259,7 +249,7 @@ def _triggers(
         yield from _of_grove_event(kind, payload, assembly.stood, agent)
 
 
-def _asked_otherwise(record: JsonObject, assembly: "Assembly") -> bool:
+def _asked_otherwise(record: JsonObject, assembly: Assembly) -> bool:
     """Whether the call itself wanted something else than the one before."""
     manifest = cast("Mapping[str, JsonValue]", record["manifest"])
     then = cast("Mapping[str, JsonValue]", manifest["settings"])

@@ -11,8 +11,8 @@ import orjson
 from weft.context.request import Profile as ContextProfile
 from weft.providers.base import NO_CACHE, CacheSettings, ModelProfile, Parameters, Request
 from weft.runtime.contexts.agent_context import InRun, lay_out, see
-from weft.runtime.contexts.assembler import NO_TURNS, ContextOptions, Contexts, require_no_tools
-from weft.runtime.contexts.layers import Layers
+from weft.runtime.contexts.assembler import NO_TURNS, ContextOptions, require_no_tools
+from weft.runtime.contexts.layers import Contexts, Layers
 from weft.runtime.contexts.options import LayerOptions
 from weft.runtime.contexts.prepared_request import Prepared, keeping, prepare, record
 from weft.runtime.generation.options import GenerationOptions

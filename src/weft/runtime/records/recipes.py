@@ -17,9 +17,9 @@ from weft.context.rows import reason_to_leave_out
 from weft.context.settings import check_names, resolve_layer_settings, resolve_preferences
 from weft.context.time_slices import RecordSpan, TreePath, slice_of
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
-from weft.runtime.contexts.assembler import Contexts, options_from
+from weft.runtime.contexts.assembler import options_from
 from weft.runtime.contexts.collapsed_path import TreeGroups
-from weft.runtime.contexts.layers import Layers
+from weft.runtime.contexts.layers import Contexts, Layers
 from weft.runtime.contexts.options import LayerWishes, layer_options_from
 from weft.runtime.operations.collapsed_groups import StoredGroups
 from weft.runtime.operations.executor import Caller
