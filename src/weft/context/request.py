@@ -7,7 +7,7 @@ from weft.context.fit import Fit, Marker, Room, Rules, Sketch, head_reach, water
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import LIBRARY_HEADING, ContextItem
 from weft.context.layers.library import Attached, Held
-from weft.context.layers.system_blocks import Standing, StandingLayer
+from weft.context.layers.system_blocks import Standing
 from weft.context.layers.turn_items import Preface
 from weft.context.manifest import Piece
 from weft.context.rows import Candidate, ExtraSource, PathOutline, Prices, Reason
@@ -166,7 +166,7 @@ class Placed:
 class SystemLayers:
     """The system message in its parts."""
 
-    standing: StandingLayer
+    standing: SystemContext
     held: tuple[Held, ...] = ()
     texts: tuple[str, ...] = ()
     """Of the held items."""
@@ -207,7 +207,7 @@ class Layout:
     attached: tuple[Attached, ...]
     stripped: tuple[Candidate, ...] = ()
     placed: tuple[Placed, ...] = ()
-    system: SystemLayers = field(default_factory=lambda: SystemLayers(standing=StandingLayer((), (), ())))
+    system: SystemLayers = field(default_factory=lambda: SystemLayers(standing=SystemContext("", 0, ())))
 
     @property
     def input_rows(self) -> list[tuple[int, Candidate]]:

@@ -1,11 +1,11 @@
 """L1: what stands at the beginning of every request of an agent in a tree."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from weft.context.layers.blocks import clean, leave_open
-from weft.context.manifest import EntryKind, Outcome, Piece, Run
+from weft.context.manifest import EntryKind, Outcome, Run
 from weft.context.settings import Instructions
-from weft.context.system import SystemParts, build_system
+from weft.context.system import SystemContext, SystemParts, build_system
 from weft.context.tokens import JOINT, Estimator
 
 
@@ -22,60 +22,20 @@ class Standing:
     """A loom-aware agent's."""
 
 
-@dataclass(frozen=True, slots=True)
-class StandingLayer:
-    segments: tuple[tuple[str, str], ...]
-    """Names and texts, in order."""
-    sizes: tuple[tuple[str, int], ...]
-    """Tokens of each, with the blank line before it."""
-    pieces: tuple[Piece, ...]
-
-    @property
-    def text(self) -> str:
-        return JOINT.join(text for _, text in self.segments)
-
-
 def standing_layer(
     parts: SystemParts, standing: Standing, wanted: Instructions, estimator: Estimator, *, budget: int
-) -> StandingLayer:
+) -> SystemContext:
     """The system context, then the user's memory, the project's blocks, and the addendum."""
-    parts = _cleaned(parts)
     system = build_system(parts, wanted, estimator, budget=budget)
-    named = [(name, text) for name, text in (("agent", parts.agent), ("tree", parts.tree)) if text]
-    used = [
-        piece.outcome is Outcome.KEPT
-        for piece in system.pieces[len(system.pieces) - len(parts.instructions) :]
-    ]
-    named += [
-        (f"[{each.local_id}]", each.text)
-        for each, kept in zip(parts.instructions, used if parts.instructions else (), strict=True)
-        if kept
-    ]
-    blocks = standing_blocks(standing)
-    joint = estimator.joint
-    sizes = [
-        (name, estimator.of_text(text) + (joint if index else 0))
-        for index, (name, text) in enumerate([*named, *blocks])
-    ]
-    pieces = [
-        Run(
-            kind=EntryKind.SYSTEM,
-            outcome=Outcome.KEPT,
-            reason="part of every turn",
-            ids=(name,),
-            sizes=(size,),
-        )
-        for name, size in sizes[len(named) :]
-    ]
-    return StandingLayer((*named, *blocks), tuple(sizes), (*system.pieces, *pieces))
-
-
-def _cleaned(parts: SystemParts) -> SystemParts:
-    return SystemParts(
-        agent=clean(parts.agent).strip(),
-        tree=clean(parts.tree).strip(),
-        instructions=tuple(replace(each, text=clean(each.text).strip()) for each in parts.instructions),
-    )
+    segments, sizes, pieces = list(system.segments), list(system.sizes), list(system.pieces)
+    for name, text in standing_blocks(standing):
+        size = estimator.of_text(text) + (estimator.joint if segments else 0)
+        segments.append((name, text))
+        sizes.append((name, size))
+        pieces.append(Run.one(EntryKind.SYSTEM, name, Outcome.KEPT, "part of every turn", size=size))
+    text = JOINT.join(text for _, text in segments)
+    total = sum(size for _, size in sizes)
+    return SystemContext(text, total, tuple(pieces), tuple(segments), tuple(sizes))
 
 
 def standing_blocks(standing: Standing) -> list[tuple[str, str]]:
