@@ -12,7 +12,7 @@ from tests.statements import statements
 
 import weft
 from weft.context.collapsed_groups import GroupParts
-from weft.context.time_slices import week_end
+from weft.context.record_streams import week_end
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.runtime.operations import collapsed_groups as operations
 from weft.runtime.operations.collapsed_groups import StoredGroups

@@ -12,8 +12,17 @@ from weft.context.js_compat import json_units
 from weft.context.manifest import NO_LIMIT, EntryKind, Facts, Manifest, Outcome, Piece, Run
 from weft.context.message_dict import PlainMessage
 from weft.context.recipe import Component, ComponentKind, Recipe
-from weft.context.record_streams import RecordReader, RecordScope, as_messages, read_stream
-from weft.context.time_slices import RecordSession, SessionSegment, Slice, slice_of, wider
+from weft.context.record_streams import (
+    RecordReader,
+    RecordScope,
+    RecordSession,
+    SessionSegment,
+    Slice,
+    as_messages,
+    read_stream,
+    slice_of,
+    wider,
+)
 from weft.tree.json import JsonValue
 
 

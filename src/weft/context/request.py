@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 from weft.context.fit import Fit, Marker, Room, Rules, Sketch, head_reach, water_level
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import LIBRARY_HEADING, ContextItem
-from weft.context.layers.library import Attached, Held
-from weft.context.layers.system_blocks import Standing
-from weft.context.layers.turn_items import Preface
+from weft.context.layers.library import Attached, Held, Preface
 from weft.context.manifest import Piece
 from weft.context.rows import Candidate, ExtraSource, PathOutline, Prices, Reason
 from weft.context.settings import LayerSettings, Preferences
-from weft.context.system import Instruction, SystemContext, SystemParts, build_system
+from weft.context.system import Instruction, Standing, SystemContext, SystemParts, build_system
 from weft.context.tokens import DEFAULT, JOINT, Estimator
 from weft.tree.content import Content
 from weft.tree.message import Message

@@ -18,10 +18,9 @@ from weft.context.layers.cache import ANTHROPIC, cache_controls
 from weft.context.layers.items import LayerId, active_note, note, with_images
 from weft.context.layers.library import Attached
 from weft.context.layers.render import render_layers
-from weft.context.layers.system_blocks import Standing
 from weft.context.manifest import EntryKind, Outcome
 from weft.context.settings import Changed, LayerSettings, Placement
-from weft.context.system import SystemParts
+from weft.context.system import Standing, SystemParts
 from weft.context.tokens import DEFAULT
 from weft.errors import ContextLimitError, InvalidInputError
 from weft.tree.agent import COLLABORATOR

@@ -10,11 +10,18 @@ from tests.context.stories import PICTURE
 from tests.covers import covers
 
 from weft.context.agent_view.loom_block import (
+    HeadingFacts,
     LoomPlace,
     Presence,
+    absolute_heading,
     addendum,
+    ago,
+    escape_content,
+    escape_look_alikes,
+    heading,
     loom_context,
     marked_prose,
+    strip_headings,
     tail_block,
 )
 from weft.context.agent_view.memory_block import (
@@ -30,15 +37,6 @@ from weft.context.agent_view.memory_block import (
     memory_view,
     recent_actions,
     trace_lines,
-)
-from weft.context.agent_view.node_headings import (
-    HeadingFacts,
-    absolute_heading,
-    ago,
-    escape_content,
-    escape_look_alikes,
-    heading,
-    strip_headings,
 )
 from weft.tree.agent import ALL_PERMISSIONS, Permission
 from weft.tree.content import Mixed, Text

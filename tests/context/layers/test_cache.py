@@ -12,16 +12,17 @@ from weft.context.layers.cache import (
     GEMINI,
     NONE,
     OPENAI,
+    Trigger,
     cache_controls,
     cache_profile,
+    expected_triggers,
     predict,
     record_payload,
+    watch,
 )
 from weft.context.layers.conversation import ConversationTurn
 from weft.context.layers.items import note
-from weft.context.layers.monitor import Trigger, expected_triggers, watch
-from weft.context.layers.system_blocks import Standing
-from weft.context.system import Instruction, SystemParts
+from weft.context.system import Instruction, Standing, SystemParts
 from weft.errors import InvalidInputError
 from weft.tree.content import Mixed, Text, Thinking, ToolCall, ToolResult
 

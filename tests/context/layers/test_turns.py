@@ -19,11 +19,10 @@ from weft.context.layers.conversation import (
 from weft.context.layers.items import LayerId, active_note, note, selection, url
 from weft.context.layers.library import Attached
 from weft.context.layers.render import assemble_layers
-from weft.context.layers.system_blocks import Standing
 from weft.context.request import ContextRequest, Pending, Strip
 from weft.context.rows import Candidate, PathOutline, Reason
 from weft.context.settings import LayerSettings, resolve_layer_settings
-from weft.context.system import Instruction, SystemParts
+from weft.context.system import Instruction, Standing, SystemParts
 from weft.errors import ContextLimitError, InvalidInputError
 from weft.tree.content import Image, Text
 from weft.tree.tree import Mode

@@ -9,21 +9,19 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from weft.context.agent_view.loom_block import (
+    HeadingFacts,
     LoomPlace,
+    absolute_heading,
     addendum,
     boundary,
+    escape_content,
+    escape_look_alikes,
+    heading,
     loom_context,
     tail_block,
     unmarked,
 )
 from weft.context.agent_view.memory_block import MemoryContents, Showing, memory_block
-from weft.context.agent_view.node_headings import (
-    HeadingFacts,
-    absolute_heading,
-    escape_content,
-    escape_look_alikes,
-    heading,
-)
 from weft.context.assemble import plan_context
 from weft.context.layers.blocks import render_tools
 from weft.context.layers.items import ContextItem

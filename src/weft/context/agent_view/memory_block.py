@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import TypeAlias
 
-from weft.context.agent_view.node_headings import ago, escape_look_alikes
+from weft.context.agent_view.loom_block import ago, escape_look_alikes
 from weft.context.tokens import DEFAULT, Estimator
 
 RECENT = 12

@@ -1,4 +1,4 @@
-"""Keep the newest messages that a budget has room for."""
+"""Filters that drop messages: by size, by versions of files, by repeated phrases."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

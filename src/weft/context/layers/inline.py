@@ -13,8 +13,7 @@ from itertools import accumulate
 
 from weft.context.layers.blocks import ItemForm
 from weft.context.layers.items import ContextItem, ItemType
-from weft.context.layers.library import Held, attached_twice, compact
-from weft.context.layers.turn_items import Given, ItemReference, Preface
+from weft.context.layers.library import Given, Held, ItemReference, Preface, attached_twice, compact
 from weft.context.request import Layout, Placed
 from weft.context.rows import Candidate, PathOutline
 from weft.context.tokens import Estimator

@@ -8,14 +8,21 @@ from weft.context.checks import system_over
 from weft.context.layers.blocks import clean, render_tools
 from weft.context.layers.inline import Inline
 from weft.context.layers.items import LIBRARY_HEADING, SUMMARY_HEADING, ContextItem, LayerId
-from weft.context.layers.library import Attached, Held, compact, current_items, promote
-from weft.context.layers.system_blocks import standing_layer
-from weft.context.layers.turn_items import Given, ItemReference, Preface
+from weft.context.layers.library import (
+    Attached,
+    Given,
+    Held,
+    ItemReference,
+    Preface,
+    compact,
+    current_items,
+    promote,
+)
 from weft.context.request import INPUT, ContextRequest, Layout, Pending, Placed, Plan, SystemLayers
 from weft.context.rows import Candidate, PathOutline
 from weft.context.settings import Changed, Placement
 from weft.context.shorten import least_tokens
-from weft.context.system import SystemContext
+from weft.context.system import SystemContext, standing_layer
 from weft.errors import InvalidInputError
 from weft.tree.content import Text
 

@@ -6,8 +6,8 @@ from weft.context.checks import recent_over
 from weft.context.layers.blocks import has_nul
 from weft.context.layers.envelope import Envelope, Layer, Segment, canonical, sha256_of
 from weft.context.layers.items import ContextItem, LayerId
+from weft.context.layers.library import Preface
 from weft.context.layers.plan import plan_layers
-from weft.context.layers.turn_items import Preface
 from weft.context.manifest import Facts, Gap, Manifest, Outcome
 from weft.context.manifest_build import KeptLevel, account_for, settings_of
 from weft.context.render import content_of, render_levels, shortened_ids, shown_content_of

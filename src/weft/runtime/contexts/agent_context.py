@@ -18,10 +18,10 @@ from weft.context.result import AssembledContext
 from weft.context.rows import Candidate
 from weft.runtime.contexts.agent_memory import AgentMemory
 from weft.runtime.contexts.assembler import RequestReader
-from weft.runtime.contexts.inputs import Assembly, ContextInputs
 from weft.runtime.contexts.linked_documents import may_cross
 from weft.runtime.contexts.loom_view import LoomView, inline_tokens
 from weft.runtime.contexts.path_reader import PathReader
+from weft.runtime.contexts.prepared_request import Assembly, ContextInputs
 from weft.runtime.operations.permissions import Actor, permissions_of
 from weft.store import schema
 from weft.store.lookup import find_agent

@@ -22,11 +22,18 @@ from weft.errors import NotFoundError, PermissionDeniedError, StorageError
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.agent_context import lay_out, see
 from weft.runtime.contexts.assembler import NO_TURNS, ContextOptions, RequestReader, require_no_tools
-from weft.runtime.contexts.inputs import Assembly, ContextInputs, contents_for, with_legacy
 from weft.runtime.contexts.items import attached_on_path, fresh_items
 from weft.runtime.contexts.options import LayerOptions
 from weft.runtime.contexts.path_reader import PathReader
-from weft.runtime.contexts.prepared_request import Prepared, keeping, prepare
+from weft.runtime.contexts.prepared_request import (
+    Assembly,
+    ContextInputs,
+    Prepared,
+    contents_for,
+    keeping,
+    prepare,
+    with_legacy,
+)
 from weft.runtime.contexts.system_blocks import calls_for_layers, preferences_of, standing_of
 from weft.runtime.operations.envelopes import ReportCached
 from weft.runtime.operations.executor import Caller

@@ -11,8 +11,8 @@ from weft.context.layers.envelope import RequestBlock
 from weft.context.layers.items import LayerId
 from weft.context.settings import Placement
 from weft.errors import InvalidInputError, WeftError
-from weft.runtime.contexts.inputs import ContextInputs
 from weft.runtime.contexts.options import LayerOptions
+from weft.runtime.contexts.prepared_request import ContextInputs
 from weft.runtime.views.reader import Opened
 from weft.store import schema
 from weft.store.bodies import record_of

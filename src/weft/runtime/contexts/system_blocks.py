@@ -10,8 +10,8 @@ from sqlalchemy import bindparam, select
 
 from weft.context.layers.blocks import ItemForm, render_item
 from weft.context.layers.items import ContextItem, document, url
-from weft.context.layers.system_blocks import Standing
 from weft.context.settings import LayerSettings, resolve_layer_settings
+from weft.context.system import Standing
 from weft.context.tokens import JOINT
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError, WeftError
 from weft.knowledge.notes import Mounted
