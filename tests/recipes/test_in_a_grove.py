@@ -4,9 +4,9 @@ import json
 
 import pytest
 from tests.covers import covers
+from tests.events.listening import told
 from tests.recipes.loading import contents, index_of, load, path_recipe, yoj
 from tests.recorded import label, rows
-from tests.runtime.listening import told
 from tests.soundness import check_sound
 from tests.statements import statements
 
@@ -14,8 +14,8 @@ import weft
 from weft.context.collapsed_groups import GroupParts
 from weft.context.record_streams import week_end
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
-from weft.runtime.operations import collapsed_groups as operations
-from weft.runtime.operations.collapsed_groups import StoredGroups
+from weft.runtime.records import group_index as operations
+from weft.runtime.records.group_index import StoredGroups
 from weft.store import schema
 from weft.tree.record import RecordDraft, RecordPlace
 
@@ -244,12 +244,12 @@ def test_a_stream_is_of_the_project_then_of_the_user_then_of_nobody(loom, user):
 
 
 @covers("records.fallback")
-def test_a_list_falls_back_as_recipes_do_where_that_is_wished_for(loom, user):
+def test_a_list_falls_back_as_recipes_do_where_that_is_requested(loom, user):
     session = f"listed {user}"
     loom.records.append("notes", "nobody's", session=session, create_time=END)
 
-    def listed(project=None, **wishes):
-        found = loom.records.list("notes", user=user, project=project, session=session, **wishes)
+    def listed(project=None, **options):
+        found = loom.records.list("notes", user=user, project=project, session=session, **options)
         return [record.document["value"] for record in found]
 
     assert (listed(), listed(fallback=True), listed("p", fallback=True)) == ([], ["nobody's"], ["nobody's"])

@@ -21,7 +21,7 @@ from weft.cli.output import (
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
 from weft.tree.edge import SourceRole
-from weft.tree.json_names import camel
+from weft.tree.json import camel
 from weft.tree.node import Node, counted
 from weft.tree.reference import CollapsedRange
 from weft.tree.tree import Mode
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from weft.grove.search import SearchHit
     from weft.grove.tree import TreeHandle
     from weft.runtime.search.results import Hits
-    from weft.runtime.views.reader import OutlineRow
+    from weft.runtime.views.outline import OutlineRow
 
 _BRANCH, _LAST = "├─ ", "└─ "
 _RAIL, _GAP = "│  ", "   "

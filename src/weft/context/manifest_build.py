@@ -13,8 +13,9 @@ from weft.context.manifest import ABSENT, EntryKind, Gap, Outcome, Piece, Run
 from weft.context.request import INPUT, Layout, Placed, Plan
 from weft.context.rows import Candidate, ExtraSource, Reason
 from weft.context.settings import Placement
-from weft.tree.content import Content, JsonValue
-from weft.tree.json_names import camel, to_wire
+from weft.tree.content import Content
+from weft.tree.json import JsonValue, camel
+from weft.tree.json_names import to_wire
 from weft.tree.message import Message
 
 COLLAPSED = "collapsed"

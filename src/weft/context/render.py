@@ -27,7 +27,6 @@ from weft.errors import InvalidInputError
 from weft.tree.content import (
     Block,
     Content,
-    JsonValue,
     Mixed,
     Text,
     ToolCall,
@@ -35,6 +34,7 @@ from weft.tree.content import (
     blocks_of,
     spoken_text,
 )
+from weft.tree.json import JsonValue
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
 

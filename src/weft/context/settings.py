@@ -9,8 +9,7 @@ from typing import Any
 from weft.context.checks import checked_words
 from weft.context.fit import Strategy
 from weft.errors import ContextLimitError, InvalidInputError
-from weft.tree.json import JsonValue
-from weft.tree.json_names import camel, snake
+from weft.tree.json import JsonValue, camel, snake
 from weft.tree.tree import Mode
 
 DIALOGUE_MARKER = "[{levels} earlier messages, about {tokens} tokens, left out: {first} to {last}]"

@@ -14,7 +14,7 @@ from weft.errors import InvalidInputError
 from weft.plugins import Plugins
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    pass
 
 
 Options: TypeAlias = Mapping[str, object]
@@ -165,12 +165,6 @@ class Registry(Plugins[Filter]):
     def filter_of(self, name: str) -> Filter:
         """The filter of that name, loaded when it is first asked for."""
         return self._named(name)
-
-    def _load(self, name: str, point: "EntryPoint") -> Filter:
-        loaded = point.load()
-        if not callable(loaded):
-            raise InvalidInputError(f"the filter {name!r} ({point.value}) cannot be called")
-        return cast("Filter", loaded)
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,7 @@ from weft.providers.events import Choice
 from weft.runtime.collaboration.run_log import Batch, end_run
 from weft.runtime.collaboration.turn import joined_prose
 from weft.runtime.contexts.agent_memory import note_actions
-from weft.runtime.coordination.processes import is_dead_process
+from weft.runtime.coordination.heartbeat import is_dead_process
 from weft.runtime.generation.answer import storable
 from weft.runtime.generation.finish_call import Continuation
 from weft.runtime.generation.start_call import Generating
@@ -32,8 +32,9 @@ from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.store.tree_queries import node_row
 from weft.tree.attempt import RawResponse
-from weft.tree.content import Content, JsonValue, Mixed, Text
+from weft.tree.content import Content, Mixed, Text
 from weft.tree.edge import EdgeType, SourceRole
+from weft.tree.json import JsonValue
 from weft.tree.node import Node, Status
 from weft.tree.tree import Mode
 

@@ -1,5 +1,6 @@
 """Requests in layers over a store: from a place in a tree to its envelope, and to what was sent from there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self, cast
 
@@ -18,12 +19,13 @@ from weft.context.request import Plan, Strip
 from weft.context.result import AssembledContext
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.tokens import DEFAULT, JOINT
+from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.agent_context import lay_out, see
-from weft.runtime.contexts.assembler import NO_TURNS, ContextOptions, RequestReader, require_no_tools
-from weft.runtime.contexts.items import attached_on_path, fresh_items
-from weft.runtime.contexts.options import LayerOptions
+from weft.runtime.contexts.assembler import NO_TURNS, RequestReader, require_no_tools
+from weft.runtime.contexts.items import attached_on_path, fresh_items, shown_item
+from weft.runtime.contexts.options import ContextOptions, LayerOptions
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.prepared_request import (
     Assembly,
@@ -39,7 +41,7 @@ from weft.runtime.operations.envelopes import ReportCached
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row, require_access
-from weft.runtime.operations.vaults import load_vaults
+from weft.runtime.operations.projects import load_vaults
 from weft.runtime.views.reader import Opened
 from weft.store import schema
 from weft.store.bodies import envelope_row, legacy_texts, record_of, snapshots_of
@@ -49,7 +51,9 @@ from weft.store.session import Session
 from weft.store.tree_queries import find_node, walk_up
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
-from weft.tree.content import JsonValue, spoken_text
+from weft.tree.content import spoken_text
+from weft.tree.item import Item, check_item
+from weft.tree.json import JsonValue
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
@@ -65,12 +69,12 @@ class Assembler(RequestReader):
 
     def gather(self, opened: Opened, node: str | None, options: LayerOptions) -> "ContextInputs":
         """All that has to be read for a request from a node."""
-        request, reader = self.request(opened, node, options.context)
+        request, reader = self.request(opened, node, options)
         grove, tree = preferences_of(opened)
         settings = resolve_layer_settings(
             cast("dict[str, JsonValue]", grove),
             cast("dict[str, JsonValue]", tree),
-            options.context.preferences,
+            options.settings,
         )
         sees_grove = self._sees_grove(opened)
         mounted = Mounted(load_vaults(opened.session) if sees_grove else [])
@@ -83,10 +87,10 @@ class Assembler(RequestReader):
             conversation_id=opened.ulid,
             message_id="" if request.pending.text else reader.end.ulid,
             attached=attached,
-            items=options.items,
+            items=_context_items(options.items),
             fresh=_fresh(opened, mounted, attached, settings, options) if sees_grove else {},
             standing=stood.standing,
-            tool_outputs=options.context.tool_outputs,
+            tool_outputs=options.tool_outputs,
             tool_descriptions=options.tool_descriptions,
             memory_block=options.memory_block,
             loom_context=options.loom_context,
@@ -128,13 +132,13 @@ class Contexts(Assembler):
             gathered = self.gathered(opened, node, options)
         # A loom-aware agent is shown more, which is read one after another: a reader that
         # holds a connection while it waits for a second could block others.
-        return see(self, agent, gathered, options.run)
+        return see(self, agent, gathered, None)
 
     def gathered(self, opened: Opened, node: str | None, options: ContextOptions) -> ContextInputs:
         """All that is read of a path for an agent that sees the tree around it."""
         if opened.mode is not Mode.DIALOGUE:
             require_no_tools(options, NO_TURNS)
-        return self.gather(opened, node, LayerOptions(context=options))
+        return self.gather(opened, node, LayerOptions.of(options))
 
     def plain(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
         """The path alone, without what its turns attached."""
@@ -163,10 +167,10 @@ class Contexts(Assembler):
             return False
         if options.tool_outputs:
             return True
-        return calls_for_layers(opened, self.end_of(opened, node), self.actor, options.preferences)
+        return calls_for_layers(opened, self.end_of(opened, node), self.actor, options.settings)
 
     def _laid_out(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
-        assembly = self.render(self.gather(opened, node, LayerOptions(context=options)))
+        assembly = self.render(self.gather(opened, node, LayerOptions.of(options)))
         return context_of(assembly.plan, assembly.envelope)
 
     def _plain(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
@@ -189,34 +193,37 @@ class Layers(Assembler):
         base = Assembler.of(caller)
         return cls(base.store, base.actor, base.cache, base.clock, base.profiles, caller=caller)
 
-    def prepare(self, tree: str, node: str, options: LayerOptions | None = None) -> Prepared:
+    def prepare(
+        self, tree: str, node: str, options: LayerOptions, *, is_subject: bool = False, way: str = ""
+    ) -> Prepared:
         """All that sending takes: messages, cache controls, a prediction, and what to keep of it.
 
-        `options.context.agent` says who will answer; its model decides about the cache. Send it,
-        then `keep` it, and let `report` know what the provider had cached.
+        `options.agent` says who will answer; its model decides about the cache. A subject is shown
+        nothing of the tree around it, and `way` is how its provider caches, where its name does not
+        say so. Send it, then `keep` it, and let `report` know what the provider had cached.
         """
-        assembly = self._assembled(tree, node, options or LayerOptions())
+        assembly = self._assembled(tree, node, options, is_subject=is_subject)
         with self._tree(tree) as opened:
-            agent = self.answering(opened, options)
-            return prepare(opened, assembly, agent, self.clock(), way="" if options is None else options.way)
+            return prepare(opened, assembly, self._answering(opened, options.agent), self.clock(), way=way)
 
-    def at(self, tree: str, node: str | None, options: LayerOptions | None = None) -> Envelope:
+    def at(self, tree: str, node: str | None, options: LayerOptions) -> Envelope:
         """The envelope of a request from a node, or from the agent's cursor."""
-        return self._assembled(tree, node, options or LayerOptions()).envelope
+        return self._assembled(tree, node, options).envelope
 
-    def _assembled(self, tree: str, node: str | None, options: LayerOptions) -> Assembly:
-        """As whoever answers is shown it: who sees the tree around it is shown more."""
+    def _assembled(
+        self, tree: str, node: str | None, options: LayerOptions, *, is_subject: bool = False
+    ) -> Assembly:
+        """As the agent that answers is shown it: a loom-aware one sees the tree around it."""
         with self._tree(tree) as opened:
-            context = self.for_model(opened, options.context)
-            gathered = self.gather(opened, node, replace(options, context=context))
-            agent = None if options.subject else self.looking(opened, options.context.agent)
+            options = self.for_model(opened, options)
+            gathered = self.gather(opened, node, options)
+            agent = None if is_subject else self.looking(opened, options.agent)
             if agent is None:
                 return self.render(gathered)
-        return lay_out(self, agent, gathered, options.context.run)
+        return lay_out(self, agent, gathered, None)
 
-    def answering(self, opened: Opened, options: LayerOptions | None) -> Agent | None:
+    def _answering(self, opened: Opened, named: str | None) -> Agent | None:
         """Who will answer: the agent that is named, or the one that acts, if it is a model."""
-        named = None if options is None else options.context.agent
         key = self.actor.agent if named is None else find_agent(opened.session, named)
         agent = agent_value(agent_row(opened.session, key))
         return agent if agent.model_ref is not None else None
@@ -254,7 +261,9 @@ class Layers(Assembler):
     def _loaded(self, opened: Opened, record: JsonValue) -> Envelope:
         session, tree = opened.session, opened.key
         if isinstance(record, dict) and "processedText" in record:
-            raise NotFoundError("of this message only the text is known that was sent", hint="processed_text")
+            raise NotFoundError(
+                "of this message only the text is known that was sent", hint=Hint(HintKind.SENT_TEXT)
+            )
         shelf = SnapshotShelf(session, tree)
         shelf.fetch(named_snapshots(record, shelf.text))
         turn = cast("list[str]", cast("dict[str, JsonValue]", record)["turn"])
@@ -281,9 +290,13 @@ class SnapshotShelf:
             self.fetch([digest])
         if digest not in self._texts:
             raise StorageError(
-                f"the snapshot {digest[:12]}… is not there any more", hint="weft verify says more"
+                f"the snapshot {digest[:12]}… is not there any more", hint=Hint(HintKind.VERIFY)
             )
         return self._texts[digest]
+
+
+def _context_items(items: Sequence[Item | ContextItem]) -> list[ContextItem]:
+    return [each if isinstance(each, ContextItem) else shown_item(check_item(each)) for each in items]
 
 
 def _fresh(

@@ -13,6 +13,7 @@ from weft.context.layers.items import ContextItem, document, url
 from weft.context.settings import LayerSettings, resolve_layer_settings
 from weft.context.system import Standing
 from weft.context.tokens import JOINT
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError, WeftError
 from weft.knowledge.notes import Mounted
 from weft.runtime.operations.documents import CreateDocument, WriteInDocument, load_document
@@ -157,7 +158,7 @@ def _timeless(item: ContextItem) -> ContextItem:
 
 
 def calls_for_layers(
-    opened: Opened, end: NodeRow, actor: Actor, wished: Mapping[str, JsonValue] | None = None
+    opened: Opened, end: NodeRow, actor: Actor, call: Mapping[str, JsonValue] | None = None
 ) -> bool:
     """Whether a request from a node has anything that only layers lay out.
 
@@ -167,7 +168,7 @@ def calls_for_layers(
     there = opened.session.rows(_STANDING, {"the_tree": opened.key})[0]
     if there[2] or there[3] or (end.near_attachments is not None and _has_items(opened, end)):
         return True
-    levels = (json.loads(there[0]), json.loads(there[1]), wished or {})
+    levels = (json.loads(there[0]), json.loads(there[1]), call or {})
     settings = resolve_layer_settings(*levels)
     if settings.strip_turns is not None:
         return True
@@ -221,7 +222,7 @@ class Remember:
 
     def _begin(self, scope: Scope) -> Document:
         if agent_value(scope.agent).type is not AgentType.HUMAN:
-            raise NotFoundError("there is no user memory", hint="a person begins it: weft remember TEXT")
+            raise NotFoundError("there is no user memory", hint=Hint(HintKind.REMEMBER))
         require_permission(scope.transaction, scope.actor, Prefer.permission, Prefer.verb)
         require_access(scope.transaction, scope.actor, Prefer.access)
         document = CreateDocument(title=_TITLE, content=f"{self.text.strip()}\n").apply(scope)

@@ -9,6 +9,8 @@ from weft.errors import ConflictError
 from weft.runtime.coordination.leases import release_lease
 from weft.runtime.generation.start_call import EndedCall, Generating, save_ended_call
 from weft.runtime.operations.attempts import (
+    Answer,
+    add_response,
     agent_key,
     attempt_row,
     new_attempt,
@@ -19,15 +21,15 @@ from weft.runtime.operations.attempts import (
 )
 from weft.runtime.operations.cursors import move_cursor, undo_cursor
 from weft.runtime.operations.node_writer import Draft, write_node
-from weft.runtime.operations.responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
 from weft.store.bodies import save_manifest
 from weft.store.leases import lease_at
 from weft.store.model_calls import PieceRow, drop_call, put_piece, settle
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
 from weft.tree.attempt import AttemptOutcome, RawResponse
-from weft.tree.content import Content, JsonValue
+from weft.tree.content import Content
 from weft.tree.edge import EdgeType, Source
+from weft.tree.json import JsonValue
 from weft.tree.node import Node, Status
 
 

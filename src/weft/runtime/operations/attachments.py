@@ -1,10 +1,8 @@
 """Context items of a turn that no model has answered yet: attach, detach."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from sqlalchemy import and_, bindparam, case, func, literal, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, LimitExceededError, NotFoundError
 from weft.provenance.fingerprints import item_fingerprint
 from weft.runtime.operations.executor import Editing
@@ -25,11 +23,9 @@ _LAST_ORDINAL = 2**15 - 1
 """What was taken off keeps its number, so numbers may run out before the items do."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attach(Editing):
+class Attach(Editing, verb="attach"):
     """Hang an item on a node of the current turn."""
 
-    verb: ClassVar[str] = "attach"
     tree: str
     node: str
     item: Item
@@ -67,9 +63,9 @@ def _free_ordinal(transaction: Transaction, tree: TreeState, row: NodeRow, item:
         ).where(_attachments.c.tree == tree.key, _attachments.c.node == row.key)
     ).one()
     if found.same:
-        raise ConflictError(f"{item.id} is attached already", hint="detach it first to replace it")
+        raise ConflictError(f"{item.id} is attached already", hint=Hint(HintKind.DETACH_FIRST))
     if (found.held or 0) >= ITEM_LIMIT:
-        raise LimitExceededError(f"a node takes at most {ITEM_LIMIT:,} items", hint="detach one first")
+        raise LimitExceededError(f"a node takes at most {ITEM_LIMIT:,} items", hint=Hint(HintKind.DETACH_ONE))
     if found.last is None:
         return 0
     if found.last >= _LAST_ORDINAL:
@@ -79,11 +75,9 @@ def _free_ordinal(transaction: Transaction, tree: TreeState, row: NodeRow, item:
     return found.last + 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detach(Editing):
+class Detach(Editing, verb="detach"):
     """Take an item off a node of the current turn."""
 
-    verb: ClassVar[str] = "detach"
     tree: str
     node: str
     item_id: str

@@ -5,17 +5,26 @@ Their texts are kept as revisions, never in events: an inverse names the revisio
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any
 
 import orjson
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 
-from weft.errors import ConflictError, InvalidInputError, NotFoundError
-from weft.provenance.fingerprints import PROJECT
+from weft.error_hints import Hint, HintKind
+from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
+from weft.knowledge.folder import Folder
+from weft.runtime.operations.agents import Managing
 from weft.runtime.operations.executor import Editing
-from weft.runtime.operations.node_values import TREE_ROWS, tree_value
-from weft.runtime.operations.revisions import next_revision, note_revised, put_away
+from weft.runtime.operations.grove_rows import (
+    check_line,
+    fingerprint_row,
+    next_revision,
+    require_free_name,
+    require_revision,
+    set_archived,
+)
+from weft.runtime.operations.node_values import TREE_ROWS, tree_value, value_of
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.lookup import find_document, find_project
@@ -26,7 +35,9 @@ from weft.tree.reference import (
     Project,
     ProjectItem,
     ProjectItemKind,
+    Vault,
     check_items,
+    check_vault_name,
     items_from_wire,
     items_to_wire,
 )
@@ -71,22 +82,14 @@ def load_projects(session: Session, *, archived: bool) -> list[Project]:
 
 
 def _value(row: Any, text: Any) -> Project:
-    return Project(
-        id=row.ulid,
+    return value_of(
+        Project,
+        row,
         name=text.name,
         system_prompt=text.system_prompt,
         context=items_from_wire(json.loads(text.context)),
         revision=text.revision,
-        created_at=from_microseconds(row.created_at),
-        archived_at=None if row.archived_at is None else from_microseconds(row.archived_at),
     )
-
-
-def _check_name(name: str) -> str:
-    cleaned = check_text(name, what="name", limit=_NAME_LIMIT).strip()
-    if not cleaned or "\n" in cleaned:
-        raise InvalidInputError("a project's name is one line of text")
-    return cleaned
 
 
 def _resolved(scope: Scope, items: Sequence[ProjectItem]) -> str:
@@ -103,36 +106,23 @@ def _resolved(scope: Scope, items: Sequence[ProjectItem]) -> str:
     return orjson.dumps(items_to_wire(list(dict.fromkeys(named)))).decode()
 
 
-def require_free_name(scope: Scope, name: str) -> None:
-    """Names are unique in any case, also among those put away: they may come back."""
-    taken = scope.transaction.execute(
-        select(_projects.c.name).where(
-            func.lower(_projects.c.name) == name.lower(), _projects.c.hidden.is_(None)
-        )
-    ).scalar()
-    if taken is not None:
-        raise ConflictError(f"there is a project {taken!r} already", hint="choose another name")
-
-
 def _add_revision(scope: Scope, key: int, texts: dict[str, Any]) -> None:
     scope.transaction.add(
         _revisions, {"project": key, **texts, "author": scope.agent.key, "created_at": scope.now}
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateProject(Editing):
+class CreateProject(Editing, verb="create a project"):
     """A new project, at revision 1."""
 
-    verb: ClassVar[str] = "create a project"
     name: str
     system_prompt: str = ""
     context: Sequence[ProjectItem] = ()
 
     def apply(self, scope: Scope) -> Project:
         scope.open_grove()
-        name = _check_name(self.name)
-        require_free_name(scope, name)
+        name = check_line(self.name, "name", limit=_NAME_LIMIT)
+        require_free_name(scope, _projects, name)
         texts: dict[str, Any] = {
             "name": name,
             "system_prompt": check_text(self.system_prompt, what="system prompt"),
@@ -142,19 +132,17 @@ class CreateProject(Editing):
         ulid = scope.new_ulid()
         row = {"ulid": ulid, **texts, "created_at": scope.now, "archived_at": None}
         _add_revision(scope, scope.transaction.insert(_projects, row), texts)
-        note_revised(scope, PROJECT, ulid)
+        fingerprint_row(scope, _projects, ulid)
         scope.record(None, "project", {"project": ulid, "revision": 1}, {"archiveProject": ulid})
         return load_project(scope.transaction, ulid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeProject(Editing):
+class ChangeProject(Editing, verb="change a project"):
     """Another name, prompt or context; what is not given stays.
 
     `revision` is the one the change started from. If somebody changed it since: a conflict.
     """
 
-    verb: ClassVar[str] = "change a project"
     project: str
     revision: int
     name: str | None = None
@@ -165,13 +153,9 @@ class ChangeProject(Editing):
         scope.open_grove()
         transaction = scope.transaction
         before = open_project(transaction, self.project)
-        if before.revision != self.revision:
-            raise ConflictError(
-                f"{before.name!r} is at revision {before.revision}, you started from {self.revision}",
-                hint="read it again and put your changes into the newer one",
-            )
+        require_revision(before.name, before.revision, self.revision)
         texts: dict[str, Any] = {
-            "name": before.name if self.name is None else _check_name(self.name),
+            "name": before.name if self.name is None else check_line(self.name, "name", limit=_NAME_LIMIT),
             "system_prompt": before.system_prompt
             if self.system_prompt is None
             else check_text(self.system_prompt, what="system prompt"),
@@ -180,11 +164,11 @@ class ChangeProject(Editing):
         changed = sorted(name for name, value in texts.items() if getattr(before, name) != value)
         if changed:
             if texts["name"].lower() != before.name.lower():
-                require_free_name(scope, texts["name"])
-            texts["revision"] = next_revision(scope, PROJECT, before.key)
+                require_free_name(scope, _projects, texts["name"])
+            texts["revision"] = next_revision(scope, _projects, before.key)
             transaction.execute(update(_projects).where(_projects.c.key == before.key).values(**texts))
             _add_revision(scope, before.key, texts)
-            note_revised(scope, PROJECT, before.ulid)
+            fingerprint_row(scope, _projects, before.ulid)
             scope.record(
                 None,
                 "change-project",
@@ -194,11 +178,9 @@ class ChangeProject(Editing):
         return load_project(transaction, before.ulid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveProject(Editing):
+class ArchiveProject(Editing, verb="archive a project"):
     """Put a project away, or take it out again. Its trees stay in it."""
 
-    verb: ClassVar[str] = "archive a project"
     project: str
     restore: bool = False
 
@@ -207,22 +189,13 @@ class ArchiveProject(Editing):
         transaction = scope.transaction
         found = select(_projects).where(_projects.c.key == find_project(transaction, self.project))
         before = transaction.execute(found).one()
-        # Names stay unique among those put away, so there is nothing to look for when one comes back.
-        put_away(
-            scope,
-            _projects,
-            before,
-            restore=self.restore,
-            note=lambda: note_revised(scope, PROJECT, before.ulid),
-        )
+        set_archived(scope, _projects, before, restore=self.restore)
         return load_project(transaction, before.ulid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignProject(Editing):
+class AssignProject(Editing, verb="assign"):
     """Let a tree belong to a project; without one, to none."""
 
-    verb: ClassVar[str] = "assign"
     tree: str
     project: str | None
 
@@ -243,3 +216,61 @@ class AssignProject(Editing):
             transaction.flush()
             before = transaction.execute(row).one()
         return tree_value(before)
+
+
+_vaults = schema.vaults
+_LIMIT = 100
+
+
+def load_vaults(session: Session) -> list[Vault]:
+    """All mounted vaults, in the order of mounting."""
+    there = select(_vaults).where(_vaults.c.removed.is_(None)).order_by(_vaults.c.key)
+    return [value_of(Vault, row) for row in session.execute(there)]
+
+
+class MountVault(Managing, verb="mount a vault"):
+    """Mount a folder: its notes can be attached, and are never written to."""
+
+    path: str | Path
+    name: str | None = None
+    """Else the folder's own."""
+
+    def apply(self, scope: Scope) -> Vault:
+        self.open_grove(scope)
+        check_text(str(self.path), what="path", limit=4_096)
+        folder = Folder.at(self.path)
+        name = check_vault_name(folder.root.name if self.name is None else self.name)
+        require_free_name(scope, _vaults, name)
+        mounted = load_vaults(scope.transaction)
+        if len(mounted) >= _LIMIT:
+            raise LimitExceededError(f"at most {_LIMIT} vaults are mounted at a time")
+        path = check_text(str(folder.root), what="path", limit=4_096)
+        for other in mounted:
+            if other.path == path:
+                raise ConflictError(f"{path} is mounted already, as {other.name!r}")
+        ulid = scope.new_ulid()
+        row = {"ulid": ulid, "name": name, "path": path, "created_at": scope.now, "removed": None}
+        scope.transaction.insert(_vaults, row)
+        fingerprint_row(scope, _vaults, ulid)
+        scope.record(None, "mount", {"vault": ulid}, {"unmount": ulid})
+        return Vault(id=ulid, name=name, path=path, created_at=from_microseconds(scope.now))
+
+
+class UnmountVault(Managing, verb="unmount a vault"):
+    """Unmount a folder. What was attached from it stays attached."""
+
+    vault: str
+
+    def apply(self, scope: Scope) -> Vault:
+        grove = self.open_grove(scope)
+        wanted = self.vault.strip()
+        if not wanted:
+            raise InvalidInputError("name the vault to unmount")
+        for each in load_vaults(scope.transaction):
+            if wanted == each.id or wanted.lower() == each.name.lower():
+                there = update(_vaults).where(_vaults.c.ulid == each.id)
+                scope.transaction.execute(there.values(removed=grove.events + 1))
+                fingerprint_row(scope, _vaults, each.id)
+                scope.record(None, "unmount", {"vault": each.id}, {"mount": each.id})
+                return each
+        raise NotFoundError(f"no vault {wanted[:60]!r}", hint=Hint(HintKind.LIST_VAULTS))

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from weft.context.layers.chats import Chat, ChatContext, ChatMessage, read_chat, write_chat
 from weft.context.layers.note_lookup import NoteReference, resolve_notes
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.items import item_of, mounted_in, read_items
@@ -41,7 +41,7 @@ def chat_of(caller: Caller, tree: str, node: str | None) -> Chat:
     reader = Reader.of(caller)
     value = reader.tree(tree)
     if value.mode is not Mode.DIALOGUE:
-        raise InvalidInputError("a tree in buffer mode is not a chat", hint="weft read prints its text")
+        raise InvalidInputError("a tree in buffer mode is not a chat", hint=Hint(HintKind.READ_TEXT))
     path = reader.path(tree, node)
     with caller.store.read() as session:
         saved = legacy_texts(session, find_tree(session, value.id))
@@ -172,11 +172,9 @@ class _NoteFinder:
         return read.items
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportChat(Editing):
+class ImportChat(Editing, verb="import a chat"):
     """Plant a tree with a chat's messages, in one transaction."""
 
-    verb: ClassVar[str] = "import a chat"
     title: str
     messages: Sequence[ChatMessage]
     items: Sequence[Sequence[Item]]
