@@ -8,7 +8,7 @@ from functools import partial
 from sqlalchemy import and_, select
 
 from weft.commands.scanner import scan
-from weft.context.agent_view.action_trace import Action
+from weft.context.agent_view.memory_block import Action
 from weft.errors import ConflictError, NotFoundError, WeftError
 from weft.providers.events import Choice
 from weft.runtime.collaboration.run_log import Batch, end_run

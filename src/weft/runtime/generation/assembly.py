@@ -10,8 +10,8 @@ import orjson
 
 from weft.providers.base import NO_CACHE, CacheSettings, ModelProfile, Parameters, Request
 from weft.runtime.contexts.agent_context import InRun, lay_out, see
-from weft.runtime.contexts.assembler import NO_TURNS, Contexts, require_no_tools
-from weft.runtime.contexts.layers import Layers
+from weft.runtime.contexts.assembler import NO_TURNS, require_no_tools
+from weft.runtime.contexts.layers import Contexts, Layers
 from weft.runtime.contexts.options import ContextOptions, LayerOptions
 from weft.runtime.contexts.prepared_request import Prepared, keeping, prepare, record
 from weft.runtime.generation.options import GenerationOptions
@@ -251,7 +251,7 @@ def assemble_in_run(ask: AssemblyInput, run: InRun | None) -> AssembledRequest:
     contexts, options = ask.contexts, options_of(ask)
     with contexts.opened(ask.tree) as opened:
         gathered = contexts.gathered(opened, ask.node, options)
-    if gathered.layered.context.dialogue:
+    if gathered.request.dialogue:
         assembly = lay_out(contexts, ask.agent, gathered, run)
         with contexts.opened(ask.tree) as opened:
             prepared = prepare(opened, assembly, ask.agent, contexts.clock(), way=ask.profile.cache.value)

@@ -7,9 +7,8 @@ from typing import Any, cast
 import orjson
 from sqlalchemy import and_, or_, select, update
 
-from weft.context.layers.settings import read_layer_settings
 from weft.context.manifest import Manifest
-from weft.context.settings import check_names, read_preferences
+from weft.context.settings import check_names, read_layer_settings, read_preferences
 from weft.context.tokens import Calibration, Estimator, calibrate, calibrated, estimator_of
 from weft.errors import InvalidInputError, NotFoundError, StorageError
 from weft.provenance.fingerprints import grove_fingerprint
