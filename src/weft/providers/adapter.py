@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ProviderError, Trouble, UnavailableError
 from weft.providers.base import ModelInfo, ModelName, ModelProfile, Provider, Request
 from weft.providers.endpoint import Endpoint, Resolver, resolve
@@ -66,8 +67,11 @@ class Connection:
             raise ProviderError(
                 Trouble.INVALID_REQUEST,
                 f"the key for {self.key_name} would go to {self.endpoint.host} unencrypted: nothing was sent",
-                hint="use https; on your own network, set"
-                f" WEFT_COMPATIBLE_{re.sub(r'[^A-Z0-9]', '_', self.key_name.upper())}_PRIVATE=1",
+                hint=Hint(
+                    HintKind.SETUP,
+                    text="use https; on your own network, set"
+                    f" WEFT_COMPATIBLE_{re.sub(r'[^A-Z0-9]', '_', self.key_name.upper())}_PRIVATE=1",
+                ),
             )
         return key
 
@@ -160,7 +164,7 @@ def sdk_import(provider: str) -> Generator[None]:
             raise
         raise UnavailableError(
             f"{provider} needs the package {error.name!r}, which is not installed",
-            hint="pip install 'weft-loom[providers]'",
+            hint=Hint(HintKind.SETUP, text="pip install 'weft-loom[providers]'"),
         ) from None
 
 

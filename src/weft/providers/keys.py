@@ -15,6 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, StorageError, Trouble, WeftError
 from weft.providers.endpoint import Endpoint
 from weft.redaction import protect_secret
@@ -47,7 +48,7 @@ _FOR = "_FOR"
 """After the variable of a key: the host that the key is for."""
 _KEY_LIMIT = 4_096
 _A_KEY = "a key is one line of letters, digits and signs"
-_DAMAGED = "repair or remove it, and set its keys again: weft keys set PROVIDER"
+_DAMAGED = Hint(HintKind.KEY_FILE)
 
 VARIABLES: dict[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -227,7 +228,7 @@ class Keys:
             if _split(each)[0] == name and host in {None, _split(each)[1]}
         ]
         if not entries:
-            raise NotFoundError(f"no stored key for {name!r}", hint="`weft keys` lists those there are")
+            raise NotFoundError(f"no stored key for {name!r}", hint=Hint(HintKind.LIST_KEYS))
         for entry in entries:
             self._out_of_ring(entry)
         if not kept.keys().isdisjoint(entries):
@@ -270,7 +271,9 @@ class Keys:
         try:
             status = path.stat()
             if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
-                raise StorageError(f"{path} is readable by other users", hint=f"chmod 600 {path}")
+                raise StorageError(
+                    f"{path} is readable by other users", hint=Hint(HintKind.SETUP, text=f"chmod 600 {path}")
+                )
             kept = json.loads(path.read_bytes())
         except FileNotFoundError:
             return {}

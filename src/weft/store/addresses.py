@@ -3,8 +3,7 @@
 import os
 from pathlib import Path
 
-from platformdirs import user_data_path
-
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, StorageError, UnavailableError
 from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside
@@ -16,6 +15,8 @@ def default_address() -> str:
 
 
 def _default_file() -> Path:
+    from platformdirs import user_data_path  # noqa: PLC0415 - 18 ms; a named grove does without
+
     return user_data_path("weft") / "grove.db"
 
 
@@ -67,7 +68,8 @@ def open_store(address: str | Path | None = None, *, timeout: float = 30.0, crea
                 from weft.store.postgres import PostgresStore  # noqa: PLC0415 - few groves need its driver
             except ModuleNotFoundError as error:
                 raise UnavailableError(
-                    f"PostgreSQL needs the package {error.name}", hint="pip install 'weft-loom[postgres]'"
+                    f"PostgreSQL needs the package {error.name}",
+                    hint=Hint(HintKind.SETUP, text="pip install 'weft-loom[postgres]'"),
                 ) from None
 
             return PostgresStore("postgresql://" + rest, timeout=timeout, create=create)

@@ -16,6 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, StorageError, UnavailableError
 from weft.store import schema
 from weft.store.base import HealthCheck, Store, good, note, require_same_process, wrong
@@ -76,7 +77,7 @@ class PostgresStore(Store):
     def _require_grove(self) -> None:
         with self._explained(), self._engine.connect() as connection:
             if not inspect(connection).has_table(schema.grove.name):
-                raise StorageError(f"there is no grove in {self.name}", hint="create it with weft new")
+                raise StorageError(f"there is no grove in {self.name}", hint=Hint(HintKind.CREATE_GROVE))
 
     def _migrate(self) -> None:
         lock = {"lock": _MIGRATION_LOCK}
@@ -116,7 +117,10 @@ class PostgresStore(Store):
         """Every index against its table, by PostgreSQL's extension amcheck."""
         installed = session.execute(text("SELECT 1 FROM pg_extension WHERE extname = 'amcheck'")).first()
         if installed is None:
-            raise UnavailableError("the extension amcheck is not installed", hint="CREATE EXTENSION amcheck")
+            raise UnavailableError(
+                "the extension amcheck is not installed",
+                hint=Hint(HintKind.SETUP, text="CREATE EXTENSION amcheck"),
+            )
         indexes = session.execute(
             text(
                 "SELECT c.oid, c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "

@@ -12,6 +12,7 @@ from typing import TypeVar
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import StorageError, UnavailableError
 from weft.store import schema
 from weft.store.base import HealthCheck, Store, good, note, wrong
@@ -117,10 +118,10 @@ def _real_path(path: Path) -> Path:
 def _require_grove(path: Path) -> None:
     """Create nothing where a grove is expected, least of all where one was."""
     if not path.exists():
-        raise StorageError(f"there is no grove at {path}", hint="create it with weft new")
+        raise StorageError(f"there is no grove at {path}", hint=Hint(HintKind.CREATE_GROVE))
     if path.is_file() and not path.stat().st_size:
         raise StorageError(
-            f"{path} is empty: there is no grove in it", hint="restore a backup, or create one with weft new"
+            f"{path} is empty: there is no grove in it", hint="restore a backup, or name another file"
         )
 
 

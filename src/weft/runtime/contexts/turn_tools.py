@@ -144,7 +144,7 @@ class _Web:
     provider: SearchEngine
 
     def search(self, query: str, *, limit: int, period: str | None) -> Sequence[WebPage]:
-        from weft.runtime.coordination.model_loop import model_loop  # noqa: PLC0415 - begins a thread
+        from weft.runtime.coordination.background import model_loop  # noqa: PLC0415 - begins a thread
 
         asked = self.provider.search(query, limit=limit, period=period)
         return [WebPage(*page) for page in model_loop().submit(asked).result()]

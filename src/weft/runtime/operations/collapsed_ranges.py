@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlalchemy import delete, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.provenance.fingerprints import Fingerprint, group_fingerprint
 from weft.runtime.operations.executor import Editing
@@ -61,7 +62,7 @@ class Collapse(Editing, verb="collapse"):
         ).one_or_none()
         if known is not None and (known.first, known.last) != (first.key, last.key):
             raise ConflictError(
-                f"{name!r} folds another range", hint="choose another name, or remove it first"
+                f"{name!r} folds another range", hint=Hint(HintKind.FREE_NAME, name=self.name)
             )
         ulid = scope.new_ulid() if known is None else known.ulid
         if not description:

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.permissions import require_access, require_permission
@@ -125,7 +126,7 @@ def _reversal(scope: Scope, chain: TreeState | None, event: RecordedEvent) -> Re
     require_permission(scope.transaction, scope.actor, reversal.permission, f"step over {event.kind}")
     require_access(scope.transaction, scope.actor, reversal.access, _key(chain))
     if chain is not None and chain.archived_at is not None and not reversal.allow_archived:
-        raise ConflictError("the tree is archived", hint="unarchive it first")
+        raise ConflictError("the tree is archived", hint=Hint(HintKind.UNARCHIVE))
     return reversal
 
 
