@@ -24,10 +24,19 @@ from weft.runtime.search.indexer import catch_up, follow_index
 from weft.runtime.search.results import Hit, HitKind, Hits
 from weft.store import schema
 from weft.store.base import Store
-from weft.store.index_updates import searchable_text
 from weft.store.rows import NodeRow
 from weft.store.session import Session
-from weft.store.text_index import DOCUMENT, INDEXED_CHARACTERS, NODE, TAG, TREE, split_key, target_in, tree_in
+from weft.store.text_index import (
+    DOCUMENT,
+    INDEXED_CHARACTERS,
+    NODE,
+    TAG,
+    TREE,
+    searchable_text,
+    split_key,
+    target_in,
+    tree_in,
+)
 from weft.store.transaction import GROVE
 from weft.store.tree_queries import node_rows
 from weft.tree.json_names import from_microseconds

@@ -75,9 +75,8 @@ from weft.tree.edge import EdgeType
 from weft.tree.event_kinds import HistoryEntry
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
-from weft.tree.path import Cursor, Path
 from weft.tree.reference import CollapsedRange, Link, Project, Tag
-from weft.tree.tree import Mode, Tree
+from weft.tree.tree import Cursor, Mode, Path, Tree
 
 if TYPE_CHECKING:
     from weft.tree.text_diff import Difference
