@@ -32,8 +32,8 @@ from weft.cli.app import app
 from weft.cli.session import Settings
 from weft.errors import CODES, WeftError
 from weft.grove.grove import open_grove
+from weft.ids import Clock
 from weft.runtime.generation.stream import EventStream
-from weft.runtime.operations.scope import Clock
 
 __all__ = [
     "Session",

@@ -16,7 +16,7 @@ from weft.grove.maintenance import close_abandoned
 from weft.grove.node import NodeHandle
 from weft.grove.project import ProjectHandle, items_of
 from weft.grove.tree import TreeHandle
-from weft.ids import Entropy, random_bytes
+from weft.ids import Clock, Entropy, random_bytes, system_clock
 from weft.runtime.coordination.background import stop_runs, stop_workers
 from weft.runtime.events.log import EventBatch, EventLog
 from weft.runtime.events.subscription import Subscription, follow, stop_following
@@ -26,7 +26,6 @@ from weft.runtime.operations.executor import Caller, Executor, Operation
 from weft.runtime.operations.permissions import Actor, require_access
 from weft.runtime.operations.projects import CreateProject
 from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
-from weft.runtime.operations.scope import Clock, system_clock
 from weft.runtime.operations.trees import Plant
 from weft.runtime.search.filters import Search
 from weft.runtime.undo.undo import Redo, Undo

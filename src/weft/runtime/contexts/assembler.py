@@ -20,6 +20,7 @@ from weft.context.system import SystemParts
 from weft.context.tokens import Estimator, estimator_of
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError
+from weft.ids import Clock, system_clock
 from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.options import ContextOptions, ids_of
 from weft.runtime.contexts.path_reader import PathReader
@@ -28,7 +29,6 @@ from weft.runtime.operations.calibration import estimator_for
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import ContentCache, agent_value
 from weft.runtime.operations.permissions import agent_row
-from weft.runtime.operations.scope import Clock, system_clock
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
 from weft.store.lookup import find_agent

@@ -21,6 +21,7 @@ from weft.context.select import Candidate, PathOutline
 from weft.context.tokens import DEFAULT
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError
+from weft.ids import Clock
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.assembler import Contexts, contents_for
 from weft.runtime.contexts.history_strip import strip_of
@@ -32,7 +33,6 @@ from weft.runtime.contexts.system_blocks import Stood, preferences_of, standing_
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import ContentCache, agent_value
 from weft.runtime.operations.permissions import agent_row, require_access
-from weft.runtime.operations.scope import Clock
 from weft.runtime.operations.vaults import load_vaults
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.bodies import envelope_row, legacy_texts, record_of, snapshots_of
