@@ -17,7 +17,7 @@ from weft.grove.node import NodeHandle
 from weft.grove.project import ProjectHandle, items_of
 from weft.grove.tree import TreeHandle
 from weft.ids import Clock, Entropy, random_bytes, system_clock
-from weft.runtime import operations
+from weft.runtime import operations, undo
 from weft.runtime.coordination.background import stop_runs, stop_workers
 from weft.runtime.events.log import EventBatch, EventLog
 from weft.runtime.events.subscription import Subscription, follow, stop_following
@@ -26,7 +26,6 @@ from weft.runtime.operations.executor import Caller, Executor, Operation
 from weft.runtime.operations.permissions import Actor, require_access
 from weft.runtime.operations.references import TargetRef
 from weft.runtime.search.filters import Search
-from weft.runtime.undo.undo import Redo, Undo
 from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.addresses import open_store
@@ -559,11 +558,11 @@ class Grove:
 
     def undo(self, steps: int = 1) -> list[HistoryStep]:
         """Take back your own last operations on documents, agents and the planting of trees."""
-        return self.perform(Undo(steps=steps))
+        return self.perform(undo.Undo(steps=steps))
 
     def redo(self, steps: int = 1) -> list[HistoryStep]:
         """Do again what you have undone in the grove itself since your last operation there."""
-        return self.perform(Redo(steps=steps))
+        return self.perform(undo.Redo(steps=steps))
 
     def history(
         self, limit: int = 50, *, before: int | None = None, agent: str | None = None

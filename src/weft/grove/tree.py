@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from weft.argument_checks import checks_arguments, option, takes_options
 from weft.grove.node import NodeHandle, NodePath, node_reference, sources_of
-from weft.runtime import operations
+from weft.runtime import operations, undo
 from weft.runtime.contexts.options import ContextOptions, LayerOptions
 from weft.runtime.generation.options import GenerationOptions, RunOptions
-from weft.runtime.undo.undo import Redo, Undo
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Content, JsonValue
 from weft.tree.event_kinds import HistoryEntry, HistoryStep
@@ -264,11 +263,11 @@ class TreeHandle:
 
     def undo(self, steps: int = 1) -> list[HistoryStep]:
         """Take back your own last operations in this tree; a conflict if others have built on them."""
-        return self._grove.perform(Undo(tree=self.id, steps=steps))
+        return self._grove.perform(undo.Undo(tree=self.id, steps=steps))
 
     def redo(self, steps: int = 1) -> list[HistoryStep]:
         """Do again what you have undone since your last operation here."""
-        return self._grove.perform(Redo(tree=self.id, steps=steps))
+        return self._grove.perform(undo.Redo(tree=self.id, steps=steps))
 
     def history(
         self, limit: int = 50, *, before: int | None = None, agent: str | None = None
