@@ -8,23 +8,6 @@ from collections.abc import Callable, Iterator
 
 from weft.errors import InvalidInputError
 
-__all__ = [
-    "COMMAND_WORDS",
-    "LOCAL_ID_LENGTH",
-    "LOCAL_ID_LIMIT",
-    "PRIME",
-    "Clock",
-    "Entropy",
-    "base_of",
-    "is_ulid",
-    "local_id_candidates",
-    "new_ulid",
-    "normalise_reference",
-    "random_bytes",
-    "sayable_ids",
-    "system_clock",
-]
-
 Clock = Callable[[], int]
 """Returns the time, in microseconds since 1970."""
 

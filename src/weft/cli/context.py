@@ -17,12 +17,17 @@ from weft.cli.output import Column, progress_bar, quoted
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import read_setting
 from weft.errors import InvalidInputError, StorageError
-from weft.runtime.contexts.options import LayerOptions
-from weft.tree.json_names import camel, to_wire
+from weft.tree.json import camel
+from weft.tree.json_names import to_wire
 
 if TYPE_CHECKING:
     from weft.context.result import AssembledContext
-    from weft.tree.content import JsonValue
+    from weft.tree.json import JsonValue
+from weft.runtime.contexts.options import LayerOptions
+
+if TYPE_CHECKING:
+    from weft.context.result import AssembledContext
+    from weft.tree.json import JsonValue
 
 
 def context(

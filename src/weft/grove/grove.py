@@ -32,8 +32,9 @@ from weft.store.addresses import open_store
 from weft.store.base import Store
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Configuration, Permission
-from weft.tree.content import Content, JsonValue
+from weft.tree.content import Content
 from weft.tree.event_kinds import HistoryEntry, HistoryStep
+from weft.tree.json import JsonValue
 from weft.tree.progress import Progress, silent
 from weft.tree.reference import Link, ProjectItem, Tag, TargetKind
 from weft.tree.tree import Mode

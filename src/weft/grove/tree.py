@@ -10,9 +10,10 @@ from weft.runtime import operations, undo
 from weft.runtime.contexts.options import ContextOptions, LayerOptions
 from weft.runtime.generation.options import GenerationOptions, RunOptions
 from weft.tree.attempt import RawResponse
-from weft.tree.content import Content, JsonValue
+from weft.tree.content import Content
 from weft.tree.event_kinds import HistoryEntry, HistoryStep
 from weft.tree.item import Item
+from weft.tree.json import JsonValue
 from weft.tree.progress import Progress
 from weft.tree.reference import CollapsedRange
 from weft.tree.tree import Counters, Mode, Tree

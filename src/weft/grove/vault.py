@@ -11,7 +11,7 @@ from weft.errors import NotFoundError
 from weft.knowledge.folder import FolderListing
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.items import item_of, mounted_in, read_items
-from weft.runtime.operations.vaults import MountVault, UnmountVault
+from weft.runtime.operations.projects import MountVault, UnmountVault
 from weft.tree.item import Item
 from weft.tree.reference import Vault
 

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -134,16 +134,34 @@ class Keys:
 
         A value that cannot be a key is refused where it is found.
         """
-        host = host or own_host(name)
+        for place, value in self._places(name, host or own_host(name), self._read_file):
+            if not _is_key(value):
+                where = "the keyring" if place.place is KeyPlace.KEYRING else place.where
+                raise ProviderError(
+                    Trouble.AUTHENTICATION,
+                    f"the value in {where} for {name} is not a valid key: nothing was sent",
+                    hint=f"{_A_KEY}; set it again",
+                )
+            return Secret(value)
+        return None
+
+    def place(self, name: str, host: str | None = None) -> FoundKey | None:
+        """Where the key of that name for a host comes from."""
+        return next((key for key, _ in self._places(name, host or own_host(name), self._read_file)), None)
+
+    def _places(
+        self, name: str, host: str | None, kept: Callable[[], Mapping[str, str]]
+    ) -> Iterator[tuple[FoundKey, str]]:
+        """Every place with a key of that name for a host, and its value; each is looked at when it is asked for."""
         for variable in self.variables(name):
-            if (value := self._variable(variable)) and self._host(name, variable) in {None, host}:
-                return _found(value, name, variable)
+            bound = self._host(name, variable)
+            if (value := self._variable(variable)) and bound in {None, host}:
+                yield FoundKey(name=name, place=KeyPlace.ENVIRONMENT, where=variable, host=bound), value
         entry = _entry(name, host)
         if value := (self._from_ring(entry) or "").strip():
-            return _found(value, name, "the keyring")
-        if value := self._read_file().get(entry, "").strip():
-            return _found(value, name, str(self.file()))
-        return None
+            yield FoundKey(name=name, place=KeyPlace.KEYRING, where="keyring", host=host), value
+        if value := kept().get(entry, "").strip():
+            yield FoundKey(name=name, place=KeyPlace.FILE, where=str(self.file()), host=host), value
 
     def _variable(self, variable: str) -> str:
         return self.environment.get(variable, "").strip()
@@ -152,22 +170,6 @@ class Keys:
         """The host that a variable's key is for."""
         chosen = self._variable(variable + _FOR) if variable.startswith(_PREFIX) else ""
         return host_of(chosen) if chosen else own_host(name)
-
-    def place(self, name: str, host: str | None = None) -> FoundKey | None:
-        """Where the key of that name for a host comes from."""
-        return self._place(name, host or own_host(name), self._read_file)
-
-    def _place(self, name: str, host: str | None, kept: Callable[[], Mapping[str, str]]) -> FoundKey | None:
-        for variable in self.variables(name):
-            bound = self._host(name, variable)
-            if self._variable(variable) and bound in {None, host}:
-                return FoundKey(name=name, place=KeyPlace.ENVIRONMENT, where=variable, host=bound)
-        entry = _entry(name, host)
-        if self._from_ring(entry):
-            return FoundKey(name=name, place=KeyPlace.KEYRING, where="keyring", host=host)
-        if entry in kept():
-            return FoundKey(name=name, place=KeyPlace.FILE, where=str(self.file()), host=host)
-        return None
 
     def kept_hosts(self, name: str) -> list[str]:
         """The hosts that a key of that name is kept for, in the keyring or the file."""
@@ -189,7 +191,8 @@ class Keys:
             if variable.startswith(_PREFIX) and not variable.endswith(_FOR) and _NAME.match(name):
                 known.add((name, self._host(name, variable)))
         by_name = sorted(known, key=lambda each: (each[0], each[1] or ""))
-        return [key for name, host in by_name if (key := self._place(name, host, lambda: kept)) is not None]
+        places = (next(self._places(name, host, lambda: kept), None) for name, host in by_name)
+        return [place[0] for place in places if place is not None]
 
     @property
     def problem(self) -> WeftError | None:
@@ -336,13 +339,3 @@ def _checked(name: str) -> str:
 def _is_key(value: str) -> bool:
     """True if the value can be sent in a header."""
     return 0 < len(value) <= _KEY_LIMIT and value.isascii() and value.isprintable() and " " not in value
-
-
-def _found(value: str, name: str, where: str) -> Secret:
-    if not _is_key(value):
-        raise ProviderError(
-            Trouble.AUTHENTICATION,
-            f"the value in {where} for {name} is not a valid key: nothing was sent",
-            hint=f"{_A_KEY}; set it again",
-        )
-    return Secret(value)

@@ -41,7 +41,7 @@ def blobs_at(address: str) -> BlobStore:
 def open_store(address: str | Path | None = None, *, timeout: float = 30.0, create: bool = True) -> Store:
     """A SQLite file by its path (or sqlite:///path), a PostgreSQL database by its postgresql:// address.
 
-    A file that does not exist is created, unless told not to; a folder is created only for the default
+    A file that does not exist is created, if `create`; a folder is created only for the default
     grove, since a folder that does not exist is most likely a mistake.
     """
     text = str(address) if address is not None else default_address()

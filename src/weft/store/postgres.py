@@ -10,15 +10,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from platformdirs import user_data_path
-from sqlalchemy import (
-    create_engine,
-    event,
-    func,
-    inspect,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import create_engine, event, func, inspect, select, text, update
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -209,10 +201,10 @@ class PostgresStore(Store):
                 )
             else:
                 connection.execute(select(schema.grove.c.key).with_for_update())
-            found = connection.execute(
+            stored = connection.execute(
                 select(events.c.hash).where(events.c.tree == tree, events.c.ordinal == ordinal)
             ).scalar_one_or_none()
-        return found == digest
+        return stored == digest
 
     def _require_open(self) -> None:
         if self._closed:

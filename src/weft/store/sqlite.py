@@ -19,8 +19,8 @@ from weft.store.base import HealthCheck, Store, good, note, wrong
 from weft.store.blobs import BlobStore, blobs_beside
 from weft.store.lock import GroveLock
 from weft.store.session import Session
-from weft.store.sqlite_dialect import DIALECT, explain, knows_planner
-from weft.store.sqlite_file import GroveFile, driver_of, file_identity, open_engine
+from weft.store.sqlite_dialect import DIALECT, driver_of, explain, knows_planner, open_engine
+from weft.store.sqlite_file import GroveFile, file_identity
 from weft.store.transaction import Transaction
 
 T = TypeVar("T")
@@ -108,7 +108,7 @@ def find_damage(session: Session) -> list[str]:
 
 
 def _real_path(path: Path) -> Path:
-    """Lock and log lie beside the file itself, by whatever links it is reached."""
+    """The path without links: lock and log lie beside the file itself."""
     try:
         return path.expanduser().resolve()
     except (OSError, RuntimeError) as error:

@@ -92,17 +92,17 @@ class Node:
 
 
 def node_marks(node: Node, annotations: int = 0) -> Iterator[str]:
-    """What stands on a node, in words: bookmark, flags, notes, items."""
+    """A node's marks, in words: bookmark, flags, notes, items."""
     metadata = node.metadata
     if metadata.bookmarked:
         yield f"★ {metadata.bookmark_label or ''}".rstrip()
-    for name, stands in (
+    for name, is_set in (
         ("excluded", metadata.excluded),
         ("pruned", metadata.pruned),
         ("undone", metadata.hidden),
         ("interrupted", node.status is Status.INTERRUPTED),
     ):
-        if stands:
+        if is_set:
             yield name
     if annotations:
         yield counted(annotations, "annotation")

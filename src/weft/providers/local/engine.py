@@ -1,9 +1,11 @@
 """Runs a model on this machine: loaded on first use, in its own thread, freed when idle."""
 
+import asyncio
 import contextlib
 import hashlib
 import importlib
 import importlib.util
+import json
 import os
 import secrets
 import shutil
@@ -17,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, cast
 
 from weft.error_hints import Hint, HintKind
 from weft.errors import ProviderError, Trouble, UnavailableError
@@ -70,33 +72,50 @@ def _missing(what: str) -> ProviderError:
     )
 
 
-class EngineCall(Protocol):
-    """One request to the runtime, and the callbacks that receive its output."""
+def field_of(value: Any, name: str) -> Any:
+    """A field of what the runtime answered; None where there is none."""
+    return cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
 
-    @property
-    def chat(self) -> bool: ...
-    @property
-    def opening(self) -> bytes:
-        """The same request without an answer.
 
-        It reads the prompt into the cache, so that every answer starts from the same state.
+class EngineCall:
+    """A running call: written by the model's thread, read in the caller's event loop."""
+
+    def __init__(self, opening: bytes, bodies: Sequence[bytes], *, chat: bool) -> None:
+        """`opening` is the request without an answer; there is a body for each choice.
+
+        The opening reads the prompt into the cache, so that every answer starts from the same state.
         """
-        ...
+        self.chat = chat
+        self.opening = opening
+        self.bodies = bodies
+        self.lines: asyncio.Queue[tuple[int, bytes] | None] = asyncio.Queue()
+        self.cached = 0
+        """Tokens of the prompt that had been read before."""
+        self._loop = asyncio.get_running_loop()
+        self._gone = False
 
-    @property
-    def bodies(self) -> Sequence[bytes]:
-        """One for each choice."""
-        ...
-
-    def open(self, line: bytes, /) -> bool:
+    def open(self, line: bytes) -> bool:
         """Receive the progress of the prompt; True stops."""
-        ...
+        progress = field_of(json.loads(line), "prompt_progress")
+        self.cached = max(self.cached, field_of(progress, "cache") or 0)
+        return self.stopped()
 
-    def say(self, choice: int, line: bytes, /) -> bool:
+    def say(self, choice: int, line: bytes) -> bool:
         """Receive a chunk of an answer; True stops."""
-        ...
+        if not self.stopped():
+            self.put((choice, line))
+        return self.stopped()
 
-    def stopped(self) -> bool: ...
+    def put(self, line: tuple[int, bytes] | None) -> None:
+        with contextlib.suppress(RuntimeError):
+            # The loop may be closed by now: then there is no reader.
+            self._loop.call_soon_threadsafe(self.lines.put_nowait, line)
+
+    def stop(self) -> None:
+        self._gone = True
+
+    def stopped(self) -> bool:
+        return self._gone or self._loop.is_closed()
 
 
 class Engine:
@@ -115,7 +134,7 @@ class Engine:
     def loaded(self) -> bool:
         return self._server is not None
 
-    def run(self, call: "EngineCall") -> Future[None]:
+    def run(self, call: EngineCall) -> Future[None]:
         """Run a call in the model's own thread."""
         with self._lock:
             self._waiting += 1
@@ -126,7 +145,7 @@ class Engine:
         future.add_done_callback(lambda _: self._rest())
         return future
 
-    def _ask(self, call: "EngineCall") -> None:
+    def _ask(self, call: EngineCall) -> None:
         if call.stopped():
             return
         server = self._load()

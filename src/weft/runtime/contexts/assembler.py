@@ -25,18 +25,18 @@ from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.options import ContextOptions, ids_of
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.profiles import profiles_of
-from weft.runtime.operations.calibration import estimator_for
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import ContentCache, agent_value
 from weft.runtime.operations.permissions import agent_row
+from weft.runtime.operations.settings import estimator_for
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
 from weft.store.lookup import find_agent
 from weft.store.rows import NodeRow
 from weft.tree.agent import Agent, AgentType
-from weft.tree.content import Content, JsonValue
+from weft.tree.content import Content
 from weft.tree.edge import SourceRole
-from weft.tree.json_names import camel
+from weft.tree.json import JsonValue, camel
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from weft.runtime.operations.documents import load_document
 from weft.runtime.operations.executor import Caller, Editing
 from weft.runtime.operations.node_values import metadata_of
 from weft.runtime.operations.permissions import require_access, require_permission
+from weft.runtime.operations.projects import load_vaults
 from weft.runtime.operations.scope import Scope
-from weft.runtime.operations.vaults import load_vaults
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.bodies import bodies_of
 from weft.store.path_queries import attaching, attachments_on

@@ -33,7 +33,7 @@ from weft.runtime.contexts.system_blocks import Stood, preferences_of, standing_
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import ContentCache, agent_value
 from weft.runtime.operations.permissions import agent_row, require_access
-from weft.runtime.operations.vaults import load_vaults
+from weft.runtime.operations.projects import load_vaults
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.bodies import envelope_row, legacy_texts, record_of, snapshots_of
 from weft.store.lookup import find_agent
@@ -42,8 +42,9 @@ from weft.store.session import Session
 from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
-from weft.tree.content import Content, JsonValue, Text, spoken_text
+from weft.tree.content import Content, Text, spoken_text
 from weft.tree.item import Item, check_item
+from weft.tree.json import JsonValue
 
 if TYPE_CHECKING:
     from weft.runtime.operations.envelopes import Kept

@@ -21,10 +21,10 @@ from weft.providers.adapter import stream_retrying
 from weft.providers.base import ProviderRegistry
 from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled
 from weft.redaction import redact
+from weft.runtime.coordination.background import ModelLoop, model_loop
 from weft.runtime.coordination.heartbeat import Heartbeat
 from weft.runtime.coordination.idempotency import Idempotency, error_to_wire
 from weft.runtime.coordination.leases import renew_lease
-from weft.runtime.coordination.model_loop import ModelLoop, model_loop
 from weft.runtime.generation.answer import CallProgress, TurnObserver, UnsavedOutput
 from weft.runtime.generation.finish_call import FinishCall, SaveRequest
 from weft.runtime.generation.options import GenerationOptions

@@ -14,7 +14,8 @@ from weft.store import schema
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
 from weft.store.tree_queries import ancestor_at_depth
-from weft.tree.content import JsonObject, can_be_kept, check_text, plain_text
+from weft.tree.content import can_be_kept, check_text, plain_text
+from weft.tree.json import JsonObject
 from weft.tree.node import counted
 from weft.tree.reference import CollapsedRange
 from weft.tree.snippet import first_sentence

@@ -19,8 +19,9 @@ from weft.runtime.operations.nodes import Rows, extra_sources, source_row
 from weft.runtime.operations.scope import Scope
 from weft.store.rows import EDGE_TYPES, ROLES, NodeRow, TreeState
 from weft.store.tree_queries import ancestor_at_depth, children, resolve, selections_of, walk_up
-from weft.tree.content import Content, JsonObject, JsonValue, Text, as_content, spoken_text
+from weft.tree.content import Content, Text, as_content, spoken_text
 from weft.tree.edge import EdgeType, Source, SourceRole
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Node
 from weft.tree.tree import Mode
 

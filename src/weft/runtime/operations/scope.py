@@ -23,8 +23,8 @@ from weft.store.rows import AgentRow, NodeRow, TreeState
 from weft.store.transaction import GROVE, GroveState, Transaction
 from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
-from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.json_names import iso_moment
 
 _TOLERANCE = 5 * 60 * 1_000_000

@@ -31,8 +31,7 @@ from weft.store.base import Snapshot
 from weft.store.lookup import find_tree
 from weft.store.records import Window, nearest_place, read_window
 from weft.store.session import Session
-from weft.tree.json import JsonObject, JsonValue
-from weft.tree.json_names import camel
+from weft.tree.json import JsonObject, JsonValue, camel
 from weft.tree.node import Identified
 from weft.tree.record import RecordPlace
 from weft.tree.tree import Mode

@@ -27,6 +27,8 @@ from weft.tree.progress import Progress, silent
 __all__ = ["Exported", "Imported", "export_file", "import_file", "new_file"]
 
 _READ_SIZE = 1 << 20
+_SIDE_FILES = ("-wal", "-shm", "-lock", "-turn", "-journal")
+"""What SQLite leaves beside a database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,31 +89,37 @@ def export_file(
 @contextlib.contextmanager
 def new_file(path: Path, *, overwrite: bool) -> Generator[BinaryIO]:
     """A new file that gets its name once it is complete and synced to the disk."""
+    with temporary_file(path, overwrite=overwrite) as temporary, temporary.open("wb") as file:
+        if path.suffix == ".gz":
+            with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as packing:
+                yield cast("BinaryIO", packing)
+        else:
+            yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def temporary_file(path: Path, *, overwrite: bool) -> Generator[Path]:
+    """An empty file beside `path` that replaces it at the end; after an error nothing is left of it."""
     refuse_existing(path, overwrite=overwrite)
     path = path.absolute()
     try:
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
     except OSError as error:
         raise StorageError(f"cannot write in {path.parent}: {error.strerror}") from error
+    os.close(descriptor)
     temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            if path.suffix == ".gz":
-                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as packing:
-                    yield cast("BinaryIO", packing)
-            else:
-                yield file
-            file.flush()
-            os.fsync(file.fileno())
+        yield temporary
         refuse_existing(path, overwrite=overwrite)
         temporary.replace(path)
-        sync_folder(path.parent)
+        _sync_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    finally:
+        for suffix in ("", *_SIDE_FILES):
+            temporary.with_name(temporary.name + suffix).unlink(missing_ok=True)
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
@@ -121,7 +129,7 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         raise ConflictError(f"{path} is there already", hint=Hint(HintKind.OVERWRITE))
 
 
-def sync_folder(path: Path) -> None:
+def _sync_folder(path: Path) -> None:
     """Make a rename in the folder durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -19,10 +19,10 @@ from weft.runtime.undo.step import (
     Reversal,
     Step,
     cursor_now,
+    incomplete,
     node_named,
     put_cursor,
     refuse,
-    too_old,
     visible_node,
 )
 from weft.store import schema
@@ -31,8 +31,9 @@ from weft.store.tree_queries import selections_of
 from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject, JsonValue, plain_text
+from weft.tree.content import plain_text
 from weft.tree.event_kinds import EventKind, Subject
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.text_diff import TextChange
 
 _nodes = schema.nodes
@@ -250,7 +251,7 @@ def _typed(step: Step) -> TextChange:
         )
     ).one_or_none()
     if row is None:
-        raise too_old(step.event.kind)
+        raise incomplete(step.event.kind)
     return TextChange(*row)
 
 

@@ -21,8 +21,8 @@ from weft.runtime.undo.step import (
 from weft.store.rows import TreeState
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
-from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind, HistoryStep, Trait
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import counted
 
 _STEP_LIMIT = 1_000
