@@ -32,8 +32,8 @@ from weft.cli.app import app
 from weft.cli.session import Settings
 from weft.errors import CODES, WeftError
 from weft.grove.grove import open_grove
+from weft.ids import Clock
 from weft.runtime.generation.stream import EventStream
-from weft.runtime.operations.scope import Clock
 
 __all__ = [
     "Session",
@@ -276,7 +276,8 @@ def option_table(options: type[Options], *, without: type[Options] | None = None
     for name, spec in options.specs().items():
         if name not in shown:
             kind = written[name].replace("|", "\\|")
-            rows.append(f"| `{name}` | `{kind}` | `{defaults[name]!r}` | {spec.help} |")
+            default = "" if defaults[name] is dataclasses.MISSING else f"`{defaults[name]!r}`"
+            rows.append(f"| `{name}` | `{kind}` | {default} | {spec.help} |")
     return "\n".join(rows) + "\n"
 
 

@@ -2,10 +2,14 @@
 
 import os
 import re
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 
 from weft.errors import InvalidInputError
+
+Clock = Callable[[], int]
+"""Returns the time, in microseconds since 1970."""
 
 Entropy = Callable[[int], bytes]
 """Where random bytes come from: `os.urandom`, or a seeded source in tests."""
@@ -18,6 +22,10 @@ _RANDOM_PART = 10
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z")
 _REFERENCE = re.compile(r"[0-9a-hjkmnp-tv-z]{4,26}'*\Z")
 _LOOK_ALIKES = str.maketrans({"i": "1", "l": "1", "o": "0", "’": PRIME, "′": PRIME})
+
+
+def system_clock() -> int:
+    return time.time_ns() // 1000
 
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

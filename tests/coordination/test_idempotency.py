@@ -266,9 +266,9 @@ def test_those_who_waited_get_the_firsts_error_and_do_not_all_try(address):
         class Watched(Idempotency):
             __slots__ = ()
 
-            def _wait(self, found, wanted, work):
+            def _wait(self, current, wanted, work):
                 waiting.release()
-                return super()._wait(found, wanted, work)
+                return super()._wait(current, wanted, work)
 
         calls = Watched(grove.caller.executor, grove.caller.actor)
         begun = threading.Event()

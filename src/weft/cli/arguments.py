@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from weft.argument_checks import Options
 from weft.cli.output import shortened, typable, visible
 from weft.cli.session import CliSession, options_of, settings_of
 from weft.errors import WeftError
@@ -88,16 +89,18 @@ def argument(word: str, help: str, *, complete: _Completer | None = None, min: i
 
 def option(
     usage: str,
-    help: str | None = None,  # noqa: A002 - typer's words
+    help: str | type[Options] | None = None,  # noqa: A002 - typer's words
     *,
     complete: _Completer | None = None,
     min: int | None = None,  # noqa: A002
     max: int | None = None,  # noqa: A002
     panel: str | None = None,
 ) -> Any:
-    """An option with a value, as help shows it: `--session -s ID`."""
+    """An option with a value, as help shows it: `--session -s ID`; an options class describes its own."""
     names = [word for word in usage.split() if word.startswith("-")]
     word = usage.removeprefix(" ".join(names)).strip()
+    if isinstance(help, type):
+        help = help.specs()[names[0].strip("-").replace("-", "_")].help  # noqa: A001 - typer's word
     return typer.Option(
         *names,
         metavar=word or None,

@@ -95,8 +95,8 @@ def collaborate(
     ] = None,
     once: Annotated[str | None, option("--once TEXT", "Send this, wait for the reply, and end.")] = None,
     resume: Annotated[bool, flag("--resume", "Resume the agent's interrupted run, and end.")] = False,
-    turns: Annotated[int | None, option("--turns N", "The agent's turns in a run, at most.")] = None,
-    max_tokens: Annotated[int | None, option("--max-tokens TOKENS", "The longest turn.")] = None,
+    turns: Annotated[int | None, option("--turns N", RunOptions)] = None,
+    max_tokens: Annotated[int | None, option("--max-tokens TOKENS", RunOptions)] = None,
 ) -> None:
     """Work on a tree together with a model that runs commands of its own.
 

@@ -37,21 +37,15 @@ def context(
         argument("NODE", "The place: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
     ] = None,
     *,
-    limit: Annotated[int | None, option("--limit TOKENS", "The budget; default: no limit.")] = None,
-    window: Annotated[
-        int | None, option("--window TOKENS", "The model's window, from which the budget follows.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, option("--max-tokens TOKENS", "The part of the window kept for the response.")
-    ] = None,
-    strategy: Annotated[
-        str | None, option("--strategy NAME", "truncateMiddle, rollingWindow or stopAtLimit.")
-    ] = None,
+    limit: Annotated[int | None, option("--limit TOKENS", LayerOptions)] = None,
+    window: Annotated[int | None, option("--window TOKENS", LayerOptions)] = None,
+    max_tokens: Annotated[int | None, option("--max-tokens TOKENS", LayerOptions)] = None,
+    strategy: Annotated[str | None, option("--strategy NAME", LayerOptions)] = None,
     step: Annotated[
         str | None, option("--step SHARE", "How far the cut moves at once; 0 cuts exactly; or auto.")
     ] = None,
     agent: Annotated[str | None, option("--agent AGENT", "The agent that would answer.")] = None,
-    text: Annotated[str | None, option("--text TEXT", "Add this as the next turn, unsaved.")] = None,
+    text: Annotated[str | None, option("--text TEXT", LayerOptions)] = None,
     settings: SettingValues = None,
     annotations: Annotated[bool, flag("--annotations -a", "Include the path's annotations.")] = False,
     raw: Annotated[bool, flag("--raw", "Print the request itself.")] = False,

@@ -39,24 +39,22 @@ def gen(
         argument("NODE", "Where to continue: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
     ] = None,
     *,
-    n: Annotated[int, option("--number -n N", "How many, by each agent.")] = 1,
+    n: Annotated[int, option("--number -n N", GenerationOptions.specs()["n"].help)] = 1,
     agent: Annotated[
         list[str] | None,
         option("--agent -a AGENT", "The agent; repeat it to compare several. Default: the default agent."),
     ] = None,
     beside: ContextNodes = None,
     instruction: InstructionNodes = None,
-    temperature: Annotated[float | None, option("--temperature")] = None,
-    max_tokens: Annotated[int | None, option("--max-tokens TOKENS", "The longest answer.")] = None,
-    stop: Annotated[list[str] | None, option("--stop TEXT")] = None,
-    seed: Annotated[int | None, option("--seed")] = None,
-    limit: Annotated[
-        int | None, option("--limit TOKENS", "The budget; default: what fits the model's window.")
-    ] = None,
+    temperature: Annotated[float | None, option("--temperature", GenerationOptions)] = None,
+    max_tokens: Annotated[int | None, option("--max-tokens TOKENS", GenerationOptions)] = None,
+    stop: Annotated[list[str] | None, option("--stop TEXT", GenerationOptions)] = None,
+    seed: Annotated[int | None, option("--seed", GenerationOptions)] = None,
+    limit: Annotated[int | None, option("--limit TOKENS", GenerationOptions)] = None,
     key: Annotated[
-        str | None, option("--key TEXT", "Idempotency key: repeating it returns the first result.")
+        str | None, option("--key TEXT", GenerationOptions.specs()["idempotency_key"].help)
     ] = None,
-    max_price: Annotated[str | None, option("--max-price DOLLARS", "Refuse if it could cost more.")] = None,
+    max_price: Annotated[str | None, option("--max-price DOLLARS", GenerationOptions)] = None,
     tool: ToolCalls = None,
     dry_run: Annotated[bool, flag("--dry-run", "Send nothing; show tokens, cached share and price.")] = False,
 ) -> None:

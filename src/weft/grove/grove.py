@@ -16,20 +16,16 @@ from weft.grove.maintenance import close_abandoned
 from weft.grove.node import NodeHandle
 from weft.grove.project import ProjectHandle, items_of
 from weft.grove.tree import TreeHandle
-from weft.ids import Entropy, random_bytes
+from weft.ids import Clock, Entropy, random_bytes, system_clock
+from weft.runtime import operations, undo
 from weft.runtime.coordination.background import stop_runs, stop_workers
 from weft.runtime.events.log import EventBatch, EventLog
 from weft.runtime.events.subscription import Subscription, follow, stop_following
 from weft.runtime.operations.agents import AddAgent, owner_of
-from weft.runtime.operations.documents import CreateDocument
 from weft.runtime.operations.executor import Caller, Executor, Operation
 from weft.runtime.operations.permissions import Actor, require_access
-from weft.runtime.operations.projects import CreateProject
-from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
-from weft.runtime.operations.scope import Clock, system_clock
-from weft.runtime.operations.trees import Plant
+from weft.runtime.operations.references import TargetRef
 from weft.runtime.search.filters import Search
-from weft.runtime.undo.undo import Redo, Undo
 from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.addresses import open_store
@@ -270,7 +266,7 @@ class Grove:
         return TreeHandle(
             self,
             self.perform(
-                Plant(
+                operations.Plant(
                     title=title,
                     mode=_mode(mode),
                     content=text,
@@ -337,7 +333,7 @@ class Grove:
 
     def write_document(self, title: str, content: str = "") -> DocumentHandle:
         """A new document."""
-        return DocumentHandle(self, self.perform(CreateDocument(title=title, content=content)))
+        return DocumentHandle(self, self.perform(operations.CreateDocument(title=title, content=content)))
 
     def remember(self, text: str) -> DocumentHandle:
         """Append a line to the user's memory, which begins every request in layers."""
@@ -349,7 +345,9 @@ class Grove:
         self, name: str, *, system_prompt: str = "", context: Sequence[ProjectItem | str] = ()
     ) -> ProjectHandle:
         """A system prompt and context for trees to share: `doc:TITLE`, `folder:VAULT/PATH`, urls."""
-        operation = CreateProject(name=name, system_prompt=system_prompt, context=items_of(context))
+        operation = operations.CreateProject(
+            name=name, system_prompt=system_prompt, context=items_of(context)
+        )
         return ProjectHandle(self, self.perform(operation))
 
     def project(self, reference: str) -> ProjectHandle:
@@ -472,23 +470,23 @@ class Grove:
         note: str = "",
     ) -> Link:
         """Link any two of node, tree and document."""
-        return self.perform(LinkTogether(one=target_of(one), other=target_of(other), note=note))
+        return self.perform(operations.LinkTogether(one=target_of(one), other=target_of(other), note=note))
 
     def unlink(
         self,
         one: TreeHandle | NodeHandle | DocumentHandle,
         other: TreeHandle | NodeHandle | DocumentHandle,
     ) -> None:
-        self.perform(Unlink(one=target_of(one), other=target_of(other)))
+        self.perform(operations.Unlink(one=target_of(one), other=target_of(other)))
 
     def links(self, target: TreeHandle | NodeHandle | DocumentHandle) -> list[Link]:
         return self._read.links(target_of(target))
 
     def tag(self, target: TreeHandle | NodeHandle | DocumentHandle, label: str) -> Tag:
-        return self.perform(TagTarget(target=target_of(target), label=label))
+        return self.perform(operations.TagTarget(target=target_of(target), label=label))
 
     def untag(self, target: TreeHandle | NodeHandle | DocumentHandle, label: str) -> None:
-        self.perform(Untag(target=target_of(target), label=label))
+        self.perform(operations.Untag(target=target_of(target), label=label))
 
     def tags(self, target: TreeHandle | NodeHandle | DocumentHandle) -> list[str]:
         return [tag.label for tag in self._read.tags(target_of(target))]
@@ -560,11 +558,11 @@ class Grove:
 
     def undo(self, steps: int = 1) -> list[HistoryStep]:
         """Take back your own last operations on documents, agents and the planting of trees."""
-        return self.perform(Undo(steps=steps))
+        return self.perform(undo.Undo(steps=steps))
 
     def redo(self, steps: int = 1) -> list[HistoryStep]:
         """Do again what you have undone in the grove itself since your last operation there."""
-        return self.perform(Redo(steps=steps))
+        return self.perform(undo.Redo(steps=steps))
 
     def history(
         self, limit: int = 50, *, before: int | None = None, agent: str | None = None

@@ -6,13 +6,9 @@ from typing import TYPE_CHECKING, overload
 
 from weft.argument_checks import checks_arguments, takes_options
 from weft.errors import InvalidInputError
+from weft.runtime import operations
 from weft.runtime.contexts.options import ContextOptions, LayerOptions
 from weft.runtime.generation.options import GenerationOptions
-from weft.runtime.operations.attachments import Detach
-from weft.runtime.operations.cursors import Switch
-from weft.runtime.operations.edits import Edit, Join, Split
-from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
-from weft.runtime.operations.nodes import Annotate, Append, Merge
 from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
 from weft.tree.authorship import AuthorSpan
@@ -206,7 +202,7 @@ class NodeHandle:
         response: RawResponse | None = None,
     ) -> "NodeHandle":
         """A new node under this one."""
-        operation = Append(
+        operation = operations.Append(
             tree=self.value.tree_id,
             parent=self.id,
             content=content,
@@ -221,53 +217,53 @@ class NodeHandle:
 
     def edit(self, content: str | Content) -> "NodeHandle":
         """A new text: a branch in dialogue, a version in place in a buffer."""
-        operation = Edit(tree=self.value.tree_id, node=self.id, content=content)
+        operation = operations.Edit(tree=self.value.tree_id, node=self.id, content=content)
         return NodeHandle(self._grove, self._grove.perform(operation))
 
     def annotate(self, content: str | Content) -> "NodeHandle":
-        operation = Annotate(tree=self.value.tree_id, node=self.id, content=content)
+        operation = operations.Annotate(tree=self.value.tree_id, node=self.id, content=content)
         return NodeHandle(self._grove, self._grove.perform(operation))
 
     def merge(self, *others: "NodeHandle | str", content: str | Content) -> "NodeHandle":
         """A new node that comes from this and others."""
         nodes = [self.id, *(node_reference(other) for other in others)]
-        operation = Merge(tree=self.value.tree_id, nodes=nodes, content=content)
+        operation = operations.Merge(tree=self.value.tree_id, nodes=nodes, content=content)
         return NodeHandle(self._grove, self._grove.perform(operation))
 
     def split(self, at: int | str) -> tuple["NodeHandle", "NodeHandle"]:
         """Two halves as a branch beside this node; `at` is an offset or the second half's first words."""
-        first, second = self._grove.perform(Split(tree=self.value.tree_id, node=self.id, at=at))
+        first, second = self._grove.perform(operations.Split(tree=self.value.tree_id, node=self.id, at=at))
         return NodeHandle(self._grove, first), NodeHandle(self._grove, second)
 
     def join(self, following: "NodeHandle | str | None" = None) -> "NodeHandle":
         """One node of this and the one that follows it, beside it."""
         reference = None if following is None else node_reference(following)
-        operation = Join(tree=self.value.tree_id, node=self.id, following=reference)
+        operation = operations.Join(tree=self.value.tree_id, node=self.id, following=reference)
         return NodeHandle(self._grove, self._grove.perform(operation))
 
     def exclude(self) -> "NodeHandle":
-        self._grove.perform(Exclude(tree=self.value.tree_id, node=self.id))
+        self._grove.perform(operations.Exclude(tree=self.value.tree_id, node=self.id))
         return self.refresh()
 
     def include(self) -> "NodeHandle":
-        self._grove.perform(Include(tree=self.value.tree_id, node=self.id))
+        self._grove.perform(operations.Include(tree=self.value.tree_id, node=self.id))
         return self.refresh()
 
     def bookmark(self, label: str | None = None) -> "NodeHandle":
-        self._grove.perform(Bookmark(tree=self.value.tree_id, node=self.id, label=label))
+        self._grove.perform(operations.Bookmark(tree=self.value.tree_id, node=self.id, label=label))
         return self.refresh()
 
     def unbookmark(self) -> "NodeHandle":
-        self._grove.perform(Unbookmark(tree=self.value.tree_id, node=self.id))
+        self._grove.perform(operations.Unbookmark(tree=self.value.tree_id, node=self.id))
         return self.refresh()
 
     def prune(self) -> int:
         """Hide this node and all below it; how many went."""
-        return self._grove.perform(Prune(tree=self.value.tree_id, node=self.id))
+        return self._grove.perform(operations.Prune(tree=self.value.tree_id, node=self.id))
 
     def restore(self) -> int:
         """Bring back exactly what one prune hid; how many came."""
-        return self._grove.perform(Restore(tree=self.value.tree_id, node=self.id))
+        return self._grove.perform(operations.Restore(tree=self.value.tree_id, node=self.id))
 
     def verify(self, *, path: bool = False, progress: Progress | None = None) -> "Report":
         """Whether this node (with `path`: and all it was written from) is as it was written."""
@@ -305,7 +301,7 @@ class NodeHandle:
 
     def switch(self) -> "NodeHandle":
         """Stand here."""
-        self._grove.perform(Switch(tree=self.value.tree_id, to=self.id))
+        self._grove.perform(operations.Switch(tree=self.value.tree_id, to=self.id))
         return self
 
     def _wrap(self, nodes: Sequence[Node]) -> list["NodeHandle"]:
@@ -319,7 +315,7 @@ class NodeHandle:
         return self._as_it_is()
 
     def detach(self, item_id: str) -> "NodeHandle":
-        self._grove.perform(Detach(tree=self.value.tree_id, node=self.value.id, item_id=item_id))
+        self._grove.perform(operations.Detach(tree=self.value.tree_id, node=self.value.id, item_id=item_id))
         return self._as_it_is()
 
     def _as_it_is(self) -> "NodeHandle":

@@ -6,14 +6,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from weft.argument_checks import checks_arguments, option, takes_options
 from weft.grove.node import NodeHandle, NodePath, node_reference, sources_of
+from weft.runtime import operations, undo
 from weft.runtime.contexts.options import ContextOptions, LayerOptions
 from weft.runtime.generation.options import GenerationOptions, RunOptions
-from weft.runtime.operations.collapsed_ranges import Collapse, Expand, Uncollapse
-from weft.runtime.operations.cursors import CommitBuffer, Direction, Switch, TypeText
-from weft.runtime.operations.edits import Erase
-from weft.runtime.operations.nodes import Append, Merge
-from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchive
-from weft.runtime.undo.undo import Redo, Undo
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Content
 from weft.tree.event_kinds import HistoryEntry, HistoryStep
@@ -148,7 +143,7 @@ class TreeHandle:
         response: RawResponse | None = None,
     ) -> NodeHandle:
         """A new node where you stand; you stand at it afterwards."""
-        operation = Append(
+        operation = operations.Append(
             tree=self.id,
             content=content,
             sources=sources_of(context, instructions),
@@ -171,33 +166,37 @@ class TreeHandle:
         return self.refresh()
 
     def merge(self, nodes: Sequence[NodeHandle | str], content: str | Content) -> NodeHandle:
-        operation = Merge(tree=self.id, nodes=[node_reference(node) for node in nodes], content=content)
+        operation = operations.Merge(
+            tree=self.id, nodes=[node_reference(node) for node in nodes], content=content
+        )
         return NodeHandle(self._grove, self._grove.perform(operation))
 
-    def switch(self, to: "NodeHandle | Direction | str") -> NodeHandle:
+    def switch(self, to: "NodeHandle | operations.Direction | str") -> NodeHandle:
         """Stand at a node, or go one step: next, previous, parent, child, leaf."""
         target = to.id if isinstance(to, NodeHandle) else str(to)
-        directions = {direction.value: direction for direction in Direction}
-        return self.node(self._grove.perform(Switch(tree=self.id, to=directions.get(target, target))))
+        directions = {direction.value: direction for direction in operations.Direction}
+        return self.node(
+            self._grove.perform(operations.Switch(tree=self.id, to=directions.get(target, target)))
+        )
 
     def type(self, text: str) -> None:
         """Keep uncommitted text at the document's end."""
-        self._grove.perform(TypeText(tree=self.id, text=text))
+        self._grove.perform(operations.TypeText(tree=self.id, text=text))
 
     def erase(self, start: int, end: int) -> list[NodeHandle]:
         """Delete characters start to end of the document, by editing each node they lie in."""
-        nodes = self._grove.perform(Erase(tree=self.id, start=start, end=end))
+        nodes = self._grove.perform(operations.Erase(tree=self.id, start=start, end=end))
         return [NodeHandle(self._grove, node) for node in nodes]
 
     def commit(self) -> NodeHandle | None:
         """Make a node of the uncommitted text."""
-        node = self._grove.perform(CommitBuffer(tree=self.id))
+        node = self._grove.perform(operations.CommitBuffer(tree=self.id))
         return None if node is None else NodeHandle(self._grove, node)
 
     def collapse(
         self, first: NodeHandle | str, last: NodeHandle | str, name: str, description: str = ""
     ) -> CollapsedRange:
-        operation = Collapse(
+        operation = operations.Collapse(
             tree=self.id,
             first=node_reference(first),
             last=node_reference(last),
@@ -207,10 +206,10 @@ class TreeHandle:
         return self._grove.perform(operation)
 
     def expand(self, name: str) -> None:
-        self._grove.perform(Expand(tree=self.id, name=name))
+        self._grove.perform(operations.Expand(tree=self.id, name=name))
 
     def uncollapse(self, name: str) -> None:
-        self._grove.perform(Uncollapse(tree=self.id, name=name))
+        self._grove.perform(operations.Uncollapse(tree=self.id, name=name))
 
     def describe(
         self,
@@ -222,7 +221,7 @@ class TreeHandle:
         preferences: Mapping[str, JsonValue] | None = None,
     ) -> "TreeHandle":
         """Change what is said about the tree; what is not given stays."""
-        described = Describe(
+        described = operations.Describe(
             tree=self.id,
             title=title,
             description=description,
@@ -258,18 +257,18 @@ class TreeHandle:
         )
 
     def archive(self) -> None:
-        self._grove.perform(Archive(tree=self.id))
+        self._grove.perform(operations.Archive(tree=self.id))
 
     def unarchive(self) -> None:
-        self._grove.perform(Unarchive(tree=self.id))
+        self._grove.perform(operations.Unarchive(tree=self.id))
 
     def undo(self, steps: int = 1) -> list[HistoryStep]:
         """Take back your own last operations in this tree; a conflict if others have built on them."""
-        return self._grove.perform(Undo(tree=self.id, steps=steps))
+        return self._grove.perform(undo.Undo(tree=self.id, steps=steps))
 
     def redo(self, steps: int = 1) -> list[HistoryStep]:
         """Do again what you have undone since your last operation here."""
-        return self._grove.perform(Redo(tree=self.id, steps=steps))
+        return self._grove.perform(undo.Redo(tree=self.id, steps=steps))
 
     def history(
         self, limit: int = 50, *, before: int | None = None, agent: str | None = None
@@ -284,7 +283,7 @@ class TreeHandle:
 
     def delete(self, *, confirm: str) -> int:
         """Destroy the tree for good; `confirm` must be its id."""
-        return self._grove.perform(DeleteTree(tree=self.id, confirm=confirm))
+        return self._grove.perform(operations.DeleteTree(tree=self.id, confirm=confirm))
 
     @takes_options(LayerOptions)
     def envelope(self, options: LayerOptions) -> "Envelope":

@@ -56,12 +56,12 @@ def open_store(address: str | Path | None = None, *, timeout: float = 30.0, crea
             if not rest.strip("/"):
                 raise InvalidInputError("a grove needs a file name", hint="for example notes.db")
             path = Path(rest[1:])
-            if text == str(_default_file()):
+            if not path.expanduser().parent.is_dir():
+                if text != str(_default_file()):
+                    raise StorageError(
+                        f"there is no folder {path.parent}", hint="check the path, or create the folder first"
+                    )
                 path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            elif not path.expanduser().parent.is_dir():
-                raise StorageError(
-                    f"there is no folder {path.parent}", hint="check the path, or create the folder first"
-                )
             return SqliteStore(path, timeout=timeout, create=create)
         case "postgresql" | "postgres":
             try:

@@ -17,6 +17,7 @@ from weft.context.system import SystemParts
 from weft.context.tokens import Estimator, estimator_of
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, WeftError
+from weft.ids import Clock, system_clock
 from weft.providers.base import ModelProfile, ProviderRegistry, installed_providers
 from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.options import ContextOptions, ids_of
@@ -24,7 +25,6 @@ from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import ContentCache, agent_value
 from weft.runtime.operations.permissions import agent_row
-from weft.runtime.operations.scope import Clock, system_clock
 from weft.runtime.operations.settings import estimator_for
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema

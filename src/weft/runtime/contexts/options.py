@@ -58,7 +58,9 @@ class ContextOptions(FitOptions):
         "The agent that would answer: its system prompt comes first. Default: the acting agent, if a model.",
     )
     strategy: "Strategy | str | None" = option(
-        None, "What happens to a path that is too long.", setting="truncationStrategy"
+        None,
+        "What happens to a path that is too long: truncateMiddle, rollingWindow or stopAtLimit.",
+        setting="truncationStrategy",
     )
     step: float | None = option(
         None, "The share of the budget by which a cut moves; 0 cuts exactly.", setting="truncationStep"

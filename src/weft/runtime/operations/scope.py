@@ -5,15 +5,14 @@ acting user's role, and every change must be recorded as an event.
 """
 
 import hashlib
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import orjson
 
 from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, NotFoundError, UnavailableError
-from weft.ids import Entropy, new_ulid, normalise_reference
+from weft.ids import Clock, Entropy, new_ulid, normalise_reference
 from weft.provenance.chain import event_hash
 from weft.provenance.fingerprints import Fingerprint
 from weft.runtime.operations.permissions import Actor, require_access
@@ -28,15 +27,8 @@ from weft.tree.event_kinds import EventKind
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.json_names import iso_moment
 
-Clock = Callable[[], int]
-"""Returns the time, in microseconds since 1970."""
-
 _TOLERANCE = 5 * 60 * 1_000_000
 """How far a clock may lag behind the last write, as after an adjustment."""
-
-
-def system_clock() -> int:
-    return time.time_ns() // 1000
 
 
 def next_moment(clock: Clock, last: int, *, accept_clock: bool) -> int:

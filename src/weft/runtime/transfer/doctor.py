@@ -10,7 +10,7 @@ from sqlalchemy import and_, func, select, update
 
 from weft.error_hints import Hint, HintKind
 from weft.errors import StorageError, WeftError
-from weft.runtime.operations.scope import Clock, system_clock
+from weft.ids import Clock, system_clock
 from weft.store import schema
 from weft.store.addresses import blobs_at, default_address, open_store, path_of
 from weft.store.base import HealthCheck, HealthLevel, Store, good, note, wrong
