@@ -197,9 +197,9 @@ def start_run(
         (tree if isinstance(tree, str) else tree.id, None if node is None else _reference(node)),
         text,
         limits=limits,
-        wishes=asked,
+        options=asked,
     )
-    run = Collaboration(grove.caller, grove.generations.registry, task)
+    run = Collaboration(grove.caller, task)
     register_run(grove.read.store, run)
     run.start()
     return CollaboratorRun(grove, run)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from weft.commands.actions import Command, LineSpan
 from weft.commands.grammar import CommandRow, Form, Slot, SlotKind
+from weft.commands.parse import MOST_CONTINUATIONS
 from weft.errors import InvalidInputError
 from weft.runtime.collaboration.commands.queries import DEEPEST
 from weft.tree.json_names import camel
@@ -119,7 +120,8 @@ _BOUNDS: Mapping[str, Mapping[str, Any]] = {
     "at": {"min_length": 1},
     "query": {"min_length": 1, **_TEXT},
     "item": {"min_length": 1, "max_length": 2_000},
-    "n": {"ge": 1, "le": 10},
+    # Announced, and refused by the command with the code that commands have for it.
+    "n": {"ge": 1, "json_schema_extra": {"maximum": MOST_CONTINUATIONS}},
     "depth": {"ge": 1, "le": DEEPEST},
     "result": {"ge": 1, "le": 1_000_000},
     "tokens": {"ge": 1, "le": 10_000_000},

@@ -19,7 +19,6 @@ from weft.errors import (
     WeftError,
 )
 from weft.ids import new_ulid
-from weft.providers.registry import ProviderRegistry
 from weft.runtime.collaboration.commands.session import CommandSession
 from weft.runtime.collaboration.finish import Conclude, edge_in, note_broken_off
 from weft.runtime.collaboration.run_events import (
@@ -38,8 +37,8 @@ from weft.runtime.collaboration.turn import Turn
 from weft.runtime.contexts.agent_context import InRun
 from weft.runtime.coordination.heartbeat import beating
 from weft.runtime.generation.assembly import AssembledRequest, AssemblyInput, assemble_in_run
-from weft.runtime.generation.plan import HOLD_SECONDS
-from weft.runtime.generation.run import GenerationRun, StartPlace
+from weft.runtime.generation.run import GenerationRun
+from weft.runtime.generation.start_call import HOLD_SECONDS
 from weft.runtime.generation.stream import EventChannel, Failed, NodeCompleted, Started
 from weft.runtime.operations.executor import Caller
 from weft.store.spending import MICROS, spent_on
@@ -50,18 +49,17 @@ from weft.tree.tree import Mode
 class Collaboration:
     """A run under way, in a thread of its own. Whoever listens reads its channel."""
 
-    def __init__(self, caller: Caller, registry: ProviderRegistry, errand: CollaborationTask) -> None:
+    def __init__(self, caller: Caller, task: CollaborationTask) -> None:
         self.channel: EventChannel[RunEvent] = EventChannel()
         self.results: list[Result] = []
         self._caller = caller
         self._executor = caller.executor
-        self._registry = registry
-        self._errand = errand
+        self._task = task
         self.id = new_ulid(self._executor.clock(), self._executor.entropy)
         self._stopping = self._expired = self._lost = False
         self._generation: GenerationRun | None = None
         self._session: CommandSession | None = None
-        self._journal: RunLog | None = None
+        self._log: RunLog | None = None
         self._exchanges: list[Exchange] = []
         self._attempts: list[str] = []
         self._turns = self._tokens = 0
@@ -107,39 +105,34 @@ class Collaboration:
             self.channel.close()
 
     def _work(self) -> Finished:
-        errand = self._errand
-        journal = self._journal = RunLog.begin(
-            self._executor,
-            self._caller.actor,
-            (errand.tree_id, errand.node_id),
-            agent=errand.agent_key,
-            run=self.id,
-        )
-        began = Began(run=self.id, tree_id=errand.tree_id, node_id=errand.node_id, agent=errand.agent.name)
+        task = self._task
+        place = task.tree_id, task.node_id
+        log = self._log = RunLog.begin(self._caller, place, agent=task.agent_key, run=self.id)
+        began = Began(run=self.id, tree_id=task.tree_id, node_id=task.node_id, agent=task.agent.name)
         self.channel.put(began)
-        clock = threading.Timer(errand.limits.seconds, self._expire)
+        clock = threading.Timer(task.limits.seconds, self._expire)
         clock.daemon = True
         clock.start()
         try:
-            with beating(journal.beat, hold=HOLD_SECONDS, on_lost=self._lose):
-                return self._carry_through(journal)
+            with beating(log.beat, hold=HOLD_SECONDS, on_lost=self._lose):
+                return self._carry_through(log)
         finally:
             clock.cancel()
 
-    def _carry_through(self, journal: RunLog) -> Finished:
+    def _carry_through(self, log: RunLog) -> Finished:
         """Whatever goes wrong, what was said is kept before anybody is told."""
         try:
-            return self._go_on(journal)
+            return self._go_on(log)
         except WeftError as error:
-            return self._finish(journal, Ending.FAILED, None, error=error)
+            return self._finish(log, Ending.FAILED, None, error=error)
         except Exception:
             with contextlib.suppress(WeftError):
-                self._finish(journal, Ending.FAILED, None)
+                self._finish(log, Ending.FAILED, None)
             raise
 
     def show_life(self) -> None:
         """Say now, and not at the next beat, that it goes on."""
-        if self._journal is not None and not self._journal.beat():
+        if self._log is not None and not self._log.beat():
             self._lose()
 
     def _expire(self) -> None:
@@ -150,73 +143,71 @@ class Collaboration:
         self._lost = True
         self._break_off()
 
-    def _go_on(self, journal: RunLog) -> Finished:
-        errand = self._errand
+    def _go_on(self, log: RunLog) -> Finished:
+        task = self._task
         session = CommandSession(
             self._caller,
-            errand.tree_id,
-            errand.agent,
+            task.tree_id,
+            task.agent,
             run=self.id,
-            unattended=errand.wishes.unattended,
+            unattended=task.options.unattended,
         )
         with self._guard:
             self._session = session
         while True:
-            ended = self._why_end(journal)
+            ended = self._why_end(log)
             if ended is not None:
                 return ended
             self._turns += 1
             self.channel.put(Turned(self._turns))
-            turn = self._new_turn(journal)
-            reply, error = self._listen(journal, session, turn)
+            turn = self._new_turn(log)
+            reply, error = self._listen(log, session, turn)
             self._tokens += turn.tokens
             if turn.is_whole and error is None:
                 self._keep_thoughts(session, turn)
                 if turn.is_final:
                     session.note_not_run(turn.not_run)
             if error is not None or turn.is_final:
-                return self._ended(journal, turn, reply, error)
-            self._answer(journal, session, turn)
+                return self._ended(log, turn, reply, error)
+            self._answer(log, session, turn)
 
-    def _why_end(self, journal: RunLog) -> Finished | None:
-        seconds = (self._executor.clock() - journal.row.started_at) / MICROS
-        reached = self._errand.limits.reached(turns=self._turns, tokens=self._tokens, seconds=seconds)
+    def _why_end(self, log: RunLog) -> Finished | None:
+        seconds = (self._executor.clock() - log.row.started_at) / MICROS
+        reached = self._task.limits.reached(turns=self._turns, tokens=self._tokens, seconds=seconds)
         if self._lost:
-            return self._finish(journal, Ending.FAILED, None, error=_lost())
+            return self._finish(log, Ending.FAILED, None, error=_lost())
         if self._stopping:
-            return self._finish(journal, Ending.STOPPED, "stopped")
+            return self._finish(log, Ending.STOPPED, "stopped")
         if self._expired or reached is not None:
-            return self._finish(journal, Ending.LIMIT, reached or self._time_is_up())
+            return self._finish(log, Ending.LIMIT, reached or self._time_is_up())
         return None
 
     def _time_is_up(self) -> str:
-        return f"ended after {self._errand.limits.seconds:g} seconds"
+        return f"ended after {self._task.limits.seconds:g} seconds"
 
-    def _new_turn(self, journal: RunLog) -> Turn:
-        errand = self._errand
+    def _new_turn(self, log: RunLog) -> Turn:
+        task = self._task
         return Turn(
-            journal,
+            log,
             number=self._turns,
-            room=errand.limits.tokens - self._tokens,
-            edge=edge_in(errand.mode),
-            cursor=errand.cursor,
+            room=task.limits.tokens - self._tokens,
+            edge=edge_in(task.mode),
+            cursor=task.cursor,
             tell=self.channel.put,
         )
 
     def _listen(
-        self, journal: RunLog, session: CommandSession, turn: Turn
+        self, log: RunLog, session: CommandSession, turn: Turn
     ) -> tuple[Node | None, WeftError | None]:
         """Have the model speak; its reply, if the run ends by it."""
-        errand = self._errand
-        seen = partial(assemble_turn, session, errand.node_id, errand.asked, tuple(self._exchanges))
+        task = self._task
+        seen = partial(assemble_turn, session, task.node_id, task.asked, tuple(self._exchanges))
         try:
-            wishes = replace(
-                errand.wishes, agents=(errand.agent.id,), assembly=seen, max_price=self._money_left()
+            options = replace(
+                task.options, agents=(task.agent.id,), assembly=seen, max_price=self._money_left()
             )
-            place = StartPlace(tree=errand.tree_id, node=journal.head.ulid)
-            generation = GenerationRun(
-                self._executor, journal.actor, self._registry, place, wishes, listener=turn
-            )
+            place = task.tree_id, log.head.ulid
+            generation = GenerationRun(log.caller, place, options, observer=turn)
             with self._guard:
                 self._generation = generation
             generation.start()
@@ -247,49 +238,49 @@ class Collaboration:
         return reply, error
 
     def _money_left(self) -> Decimal | None:
-        limit = self._errand.limits.dollars
+        limit = self._task.limits.dollars
         if limit is None:
-            return self._errand.wishes.max_price
+            return self._task.options.max_price
         with self._executor.store.read() as session:
             spent = Decimal(spent_on(session, self._attempts)) / MICROS
         return max(Decimal(0), limit - spent)
 
-    def _ended(self, journal: RunLog, turn: Turn, reply: Node | None, error: WeftError | None) -> Finished:
+    def _ended(self, log: RunLog, turn: Turn, reply: Node | None, error: WeftError | None) -> Finished:
         if self._lost and error is None:
             error = _lost()
         if error is not None:
             money = isinstance(error, LimitExceededError)
             note = error.message if money else None
             ending = Ending.LIMIT if money else Ending.FAILED
-            return self._finish(journal, ending, note, reply=reply, error=error)
+            return self._finish(log, ending, note, reply=reply, error=error)
         if self._stopping:
-            return self._finish(journal, Ending.STOPPED, "stopped", reply=reply)
+            return self._finish(log, Ending.STOPPED, "stopped", reply=reply)
         if self._expired:
-            return self._finish(journal, Ending.LIMIT, self._time_is_up(), reply=reply)
+            return self._finish(log, Ending.LIMIT, self._time_is_up(), reply=reply)
         if turn.is_over:
-            note = f"ended after {self._tokens:,} tokens, of {self._errand.limits.tokens:,}"
-            return self._finish(journal, Ending.LIMIT, note, reply=reply)
-        return self._finish(journal, Ending.DONE, None, reply=reply)
+            note = f"ended after {self._tokens:,} tokens, of {self._task.limits.tokens:,}"
+            return self._finish(log, Ending.LIMIT, note, reply=reply)
+        return self._finish(log, Ending.DONE, None, reply=reply)
 
     def _keep_thoughts(self, session: CommandSession, turn: Turn) -> None:
         with contextlib.suppress(InvalidInputError, ConflictError, NotFoundError):
             # A thought that cannot be kept is no reason to end.
             session.think(turn.thoughts)
 
-    def _answer(self, journal: RunLog, session: CommandSession, turn: Turn) -> None:
+    def _answer(self, log: RunLog, session: CommandSession, turn: Turn) -> None:
         """Run the batch, one after another; each is written down before it is begun."""
         results: list[Result] = []
         for number, found in enumerate(turn.batch):
             if self._is_to_end:
                 break
-            journal.begin_command(number)
+            log.begin_command(number)
             for result in session.steps([found], turn=self._turns):
                 results.append(result)
                 self.channel.put(Answered(result))
         else:
-            journal.begin_command(len(turn.batch))
+            log.begin_command(len(turn.batch))
         self.results += results
-        journal.follow()
+        log.follow()
         told = [results_message(results), not_run_note(turn.not_run)]
         if turn.truncated is not None:
             told.append(f"→ {turn.truncated.text[:80]}\n{failed(_cut_off())}")
@@ -300,7 +291,7 @@ class Collaboration:
 
     def _finish(
         self,
-        journal: RunLog,
+        log: RunLog,
         ending: Ending,
         note: str | None,
         *,
@@ -309,16 +300,16 @@ class Collaboration:
     ) -> Finished:
         if reply is None:
             status = Status.COMPLETE if ending is Ending.DONE else Status.INTERRUPTED
-            reply, error = self._conclude(journal, status, error)
+            reply, error = self._conclude(log, status, error)
         if ending is not Ending.DONE:
-            self._note_break(journal, ending, note, reply=reply, error=error)
+            self._note_break(log, ending, note, reply=reply, error=error)
         return Finished(
             ending=ending, reply=reply, note=note, error=error, turns=self._turns, tokens=self._tokens
         )
 
     def _note_break(
         self,
-        journal: RunLog,
+        log: RunLog,
         ending: Ending,
         note: str | None,
         *,
@@ -326,40 +317,40 @@ class Collaboration:
         error: WeftError | None,
     ) -> None:
         """Words that were interrupted say so themselves; where there are none in the path, the trace does."""
-        shows = reply is not None and self._errand.mode is Mode.DIALOGUE
+        shows = reply is not None and self._task.mode is Mode.DIALOGUE
         begun = self.results or error is None
         if shows or self._lost or not begun:
             return
         said = "stopped" if error is None else error.code
         when = f"in turn {self._turns}" if self._turns else "before the first turn"
         why = note if ending is Ending.LIMIT and note else f"{said} {when}"
-        note_broken_off(self._executor, journal.row, journal.head.local_id, why)
+        note_broken_off(self._executor, log.row, log.head.local_id, why)
 
     def _conclude(
-        self, journal: RunLog, status: Status, error: WeftError | None
+        self, log: RunLog, status: Status, error: WeftError | None
     ) -> tuple[Node | None, WeftError | None]:
         """What was said in earlier turns, as a reply; without any there is none."""
-        if not journal.row.said:
-            self._let_go(journal)
+        if not log.row.said:
+            self._let_go(log)
             return None, error
         conclude = Conclude(
-            tree=self._errand.tree_id,
+            tree=self._task.tree_id,
             run=self.id,
             status=status,
             moves=True,
-            cursor=self._errand.cursor,
+            cursor=self._task.cursor,
         )
         try:
-            return self._executor.perform(journal.actor, conclude), error
+            return log.caller.perform(conclude), error
         except (ConflictError, NotFoundError) as trouble:
             # The words are kept with their calls.
-            self._let_go(journal)
+            self._let_go(log)
             return None, error or trouble
 
-    def _let_go(self, journal: RunLog) -> None:
+    def _let_go(self, log: RunLog) -> None:
         with contextlib.suppress(NotFoundError):
             # Somebody destroyed the tree meanwhile.
-            journal.end()
+            log.end()
 
 
 def _lost() -> ConflictError:

@@ -27,8 +27,7 @@ from weft.providers.events import (
 from weft.providers.exchange import WireBytes, WireExchange, WireHead, WireRequest
 from weft.redaction import redact
 from weft.runtime.generation.finish_call import Continuation
-from weft.runtime.generation.plan import PlannedCall
-from weft.runtime.generation.start_call import EndedCall
+from weft.runtime.generation.start_call import EndedCall, PlannedCall
 from weft.runtime.operations.scope import Scope
 from weft.store.active_calls import PieceRow
 from weft.store.rows import NodeRow, TreeState
@@ -159,7 +158,7 @@ class CallProgress:
         choices = self.answer.choices.values()
         return sum(DEFAULT.of_text(plain_text(block)) for choice in choices for block in choice.blocks)
 
-    def said(self) -> list[Continuation]:
+    def continuations(self) -> list[Continuation]:
         """The choices that become nodes: all that came to an end, and all that said anything."""
         found: list[Continuation] = []
         for number, choice in sorted(self.answer.choices.items()):
@@ -205,7 +204,7 @@ class CallProgress:
         return AttemptOutcome.INTERRUPTED if came or self.stopped else AttemptOutcome.FAILED
 
     @property
-    def told(self) -> str | None:
+    def why(self) -> str | None:
         """Why it ended as it did, for the attempt."""
         if self.error is not None:
             return error_text(self.error)
@@ -335,7 +334,7 @@ class TurnObserver(Protocol):
         """Some more words. True: no more are wanted."""
         ...
 
-    def reply(self, heard: CallProgress, said: Sequence[Continuation]) -> list[Continuation]:
+    def reply(self, progress: CallProgress, said: Sequence[Continuation]) -> list[Continuation]:
         """What of it becomes a node, now that it is over."""
         ...
 

@@ -64,13 +64,6 @@ class Continuation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FinishedCall:
-    """What a call came to."""
-
-    nodes: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FinishCall(Generating):
     """End a call: its nodes, the response, the request and the outcome, all in one transaction."""
 
@@ -80,7 +73,7 @@ class FinishCall(Generating):
     sources: Sequence[Source]
     """The parent first."""
     outcome: AttemptOutcome
-    said: Sequence[Continuation] = ()
+    continuations: Sequence[Continuation] = ()
     segments: Sequence[bytes] | None = None
     response: RawResponse | None = None
     manifest: bytes = b"{}"
@@ -106,7 +99,7 @@ class FinishCall(Generating):
     also_write: Callable[[Scope, TreeState, Sequence[NodeRow]], None] | None = None
     """What is to be noted in the same transaction, given the nodes that were written."""
 
-    def apply(self, scope: Scope) -> FinishedCall:
+    def apply(self, scope: Scope) -> tuple[Node, ...]:
         tree = scope.open_tree(self.tree, archived=True)
         row = running_attempt(scope, tree, self.attempt)
         if row is None:
@@ -116,7 +109,7 @@ class FinishCall(Generating):
         parent = scope.transaction.node(tree.key, row["parent"])
         if self.segments is not None and row["request"] is None:
             put_request(scope, tree, row, self.segments)
-        said = self.said if parent.live or not self.allow_missing_parent else ()
+        said = self.continuations if parent.live or not self.allow_missing_parent else ()
         nodes = self._write_nodes(scope, tree, parent, row) if said else ()
         # Written nodes may have linked the response.
         row = attempt_row(scope, tree, row["ulid"]) or row
@@ -145,7 +138,7 @@ class FinishCall(Generating):
         if self.also_write is not None:
             self.also_write(scope, tree, [row for _, row in nodes])
         self._record(scope, tree, parent, nodes, [row["ulid"], *others])
-        return FinishedCall(nodes=tuple(node for node, _ in nodes))
+        return tuple(node for node, _ in nodes)
 
     def _begin_again(self, scope: Scope, tree: TreeState) -> dict[str, Any]:
         """Somebody took this process for dead and closed the call. What came is kept all the same."""
@@ -191,7 +184,7 @@ class FinishCall(Generating):
                     author=agent,
                 ),
             )
-            for each in self.said
+            for each in self.continuations
         ]
 
     def _record(
@@ -208,7 +201,7 @@ class FinishCall(Generating):
         made: list[JsonValue] = [node.id for node, _ in nodes]
         inverse: dict[str, JsonValue] = {"hide": made}
         stood = undo_cursor(scope, tree)
-        if self.moves and stood == self.cursor and self.said[0].edge is EdgeType.CONTINUATION:
+        if self.moves and stood == self.cursor and self.continuations[0].edge is EdgeType.CONTINUATION:
             inverse["cursor"] = stood
             move_cursor(scope, tree, nodes[0][1].key)
         payload: dict[str, JsonValue] = {"nodes": made, "parent": parent.ulid, "attempts": list(attempts)}

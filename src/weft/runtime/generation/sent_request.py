@@ -26,8 +26,8 @@ from weft.runtime.generation.assembly import (
     request_of,
 )
 from weft.runtime.generation.options import GenerationOptions, parameters_for
-from weft.runtime.operations.executor import Executor
-from weft.runtime.operations.permissions import Actor
+from weft.runtime.generation.start_point import registry_of
+from weft.runtime.operations.executor import Caller
 from weft.runtime.views.reader import Reader
 from weft.tree.edge import SourceRole
 from weft.tree.json import JsonObject
@@ -70,9 +70,9 @@ class RequestCheck:
     why: str = ""
 
 
-def load_sent_request(executor: Executor, actor: Actor, tree: str, node: str) -> SentRequest:
-    evidence = Evidence(executor.store, actor)
-    value = Reader(executor.store, actor).node(tree, node)
+def load_sent_request(caller: Caller, tree: str, node: str) -> SentRequest:
+    evidence = Evidence(caller.store, caller.actor)
+    value = Reader.of(caller).node(tree, node)
     manifest, body = evidence.manifest(tree, node), evidence.request(tree, node)
     if manifest is None or body is None:
         raise NotFoundError(
@@ -89,20 +89,16 @@ def load_sent_request(executor: Executor, actor: Actor, tree: str, node: str) ->
     )
 
 
-def check_sent_request(
-    executor: Executor, actor: Actor, registry: ProviderRegistry, sent: SentRequest
-) -> RequestCheck:
+def check_sent_request(caller: Caller, sent: SentRequest) -> RequestCheck:
     """Rebuild the body byte for byte from what was kept; and, where nothing has changed, by assembling it anew."""
     rebuilt = hashlib.sha256(sent.body).hexdigest()
-    again, why = _again(executor, actor, registry, sent)
+    again, why = _again(caller, sent)
     return RequestCheck(
         sha256=sent.sha256, rebuilt=rebuilt, is_whole=rebuilt == sent.sha256, again=again, why=why
     )
 
 
-def _again(
-    executor: Executor, actor: Actor, registry: ProviderRegistry, sent: SentRequest
-) -> tuple[Rebuilt, str]:
+def _again(caller: Caller, sent: SentRequest) -> tuple[Rebuilt, str]:
     told = cast("Mapping[str, Any]", sent.generation)
     if not told:
         return Rebuilt.UNKNOWN, "it is not known how it was asked for"
@@ -119,10 +115,10 @@ def _again(
             f"it was rendered by version {sent.manifest.facts.renderer}; this is {RENDERER}",
         )
     try:
-        request = _assemble(executor, actor, sent, told, assembly)
+        request = _assemble(caller, sent, told, assembly)
         if neutral_hash(request) != told["request"]:
             return Rebuilt.DIFFERS, "what it was made of has changed since"
-        body = _composed(registry, told, request)
+        body = _composed(registry_of(caller.executor), told, request)
     except UnavailableError as error:
         return Rebuilt.UNKNOWN, error.message
     except WeftError as error:
@@ -142,13 +138,13 @@ def _composed(registry: ProviderRegistry, told: Mapping[str, Any], request: Requ
 
 
 def _assemble(
-    executor: Executor, actor: Actor, sent: SentRequest, told: Mapping[str, Any], assembly: RequestAssembler
+    caller: Caller, sent: SentRequest, told: Mapping[str, Any], assembly: RequestAssembler
 ) -> Request:
     edge = sent.node.edge
     if edge is None:
         raise NotFoundError("a root has no request")
     parent = next(source.node for source in edge.sources if source.role is SourceRole.PRIMARY)
-    wishes = GenerationOptions(
+    options = GenerationOptions(
         agents=(told["agent"],),
         limit=told["limit"],
         window=told["window"],
@@ -157,18 +153,18 @@ def _assemble(
         context=tuple(told["context"]),
         instructions=tuple(told["instructions"]),
     )
-    agent = Reader(executor.store, actor).agent(told["agent"])
+    agent = Reader.of(caller).agent(told["agent"])
     profile = ModelProfile(
         cache=CacheKind.PREFIX if told["prefixCache"] else CacheKind.NONE, prefill=told["prefill"]
     )
-    ask = AssemblyInput(
-        executor=executor,
-        contexts=Contexts(executor.store, actor, executor.contents),
+    given = AssemblyInput(
+        caller=caller,
+        contexts=Contexts(caller.store, caller.actor, caller.executor.contents),
         tree=sent.node.tree_id,
         node=told.get("parent", parent),
         agent=agent,
         model=ModelName.parse(told["model"]).model,
         profile=profile,
-        wishes=wishes,
+        options=options,
     )
-    return request_of(ask, assembly(ask), parameters_for(agent, wishes), executor.store.blobs)
+    return request_of(given, assembly(given), parameters_for(agent, options))

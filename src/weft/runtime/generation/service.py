@@ -11,11 +11,10 @@ from decimal import Decimal
 from typing import Generic, Protocol, TypeVar
 
 from weft.errors import WeftError
-from weft.providers.registry import ProviderRegistry, installed_providers
 from weft.runtime.coordination.background import register_run
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.plan import Preflight, preflight
-from weft.runtime.generation.run import GenerationRun, StartPlace
+from weft.runtime.generation.run import GenerationRun
 from weft.runtime.generation.sent_request import (
     RequestCheck,
     SentRequest,
@@ -105,15 +104,9 @@ class Generations(Generic[N]):
     wrap: Callable[[Node], N]
     """Makes what a face gives out of a node's value."""
 
-    @property
-    def registry(self) -> ProviderRegistry:
-        return self.caller.executor.providers or installed_providers()
-
     def stream(self, tree: str, node: str | None, options: GenerationOptions) -> Stream[N]:
         """Begin, and return at once; the stream tells what happens, also if it is refused."""
-        run = GenerationRun(
-            self.caller.executor, self.caller.actor, self.registry, StartPlace(tree=tree, node=node), options
-        )
+        run = GenerationRun(self.caller, (tree, node), options)
         register_run(self.caller.store, run)
         run.start()
         return Stream(run, self.wrap)
@@ -125,15 +118,15 @@ class Generations(Generic[N]):
 
     def preflight(self, tree: str, node: str | None, options: GenerationOptions) -> Preflight:
         """Tokens, expected cached share and price, before anything is spent."""
-        return preflight(self.caller.executor, self.caller.actor, self.registry, (tree, node), options)
+        return preflight(self.caller, (tree, node), options)
 
     def sent(self, tree: str, node: str) -> SentRequest:
         """What the model saw that wrote a node."""
-        return load_sent_request(self.caller.executor, self.caller.actor, tree, node)
+        return load_sent_request(self.caller, tree, node)
 
     def check_sent(self, sent: SentRequest) -> RequestCheck:
         """Whether that is what was sent, to the byte, and whether it would be the same today."""
-        return check_sent_request(self.caller.executor, self.caller.actor, self.registry, sent)
+        return check_sent_request(self.caller, sent)
 
     @property
     def default_agent(self) -> str | None:

@@ -9,7 +9,9 @@ import orjson
 
 from weft.errors import PermissionDeniedError
 from weft.provenance.fingerprints import attempt_fingerprint
+from weft.providers.base import ModelProfile, Provider, Request
 from weft.runtime.coordination.leases import take_lease
+from weft.runtime.coordination.processes import this_process
 from weft.runtime.generation.spending import Spender, require_room
 from weft.runtime.operations.attempts import agent_key, new_attempt, note_attempt, put_request, update_attempt
 from weft.runtime.operations.executor import Editing, Operation
@@ -21,8 +23,8 @@ from weft.store.active_calls import CallRow
 from weft.store.bodies import save_manifest
 from weft.store.leases import LeaseRow, lease_at
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
-from weft.store.spending import add_expected
-from weft.tree.agent import Permission
+from weft.store.spending import MICROS, add_expected
+from weft.tree.agent import Agent, Permission
 from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json import JsonValue
@@ -35,6 +37,11 @@ class EndedCall:
     segments: Sequence[bytes]
     response: RawResponse | None
     error: str | None = None
+
+
+HOLD_SECONDS = 30.0
+"""How long a call counts as under way without a sign of life."""
+HELD = round(HOLD_SECONDS * MICROS)
 
 
 class Generating(Editing):
@@ -67,18 +74,26 @@ def save_ended_call(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallPlan:
-    """One request that is about to be made."""
+class PlannedCall:
+    """One request, ready to be made."""
 
-    agent: str
-    """The agent's id."""
-    provider: str
-    model: str
+    slots: tuple[int, ...]
+    """The continuation that each of its choices is."""
+    agent: Agent
+    provider: Provider
+    profile: ModelProfile
+    request: Request
     manifest: bytes
     expected: int = 0
     """Millionths of a dollar."""
     envelope: Callable[[str], Operation[object]] | None = None
     """Saves the request in layers under the attempt's id, in the same transaction."""
+    key: int = 0
+    attempt: str = ""
+
+    @property
+    def model(self) -> str:
+        return f"{self.provider.name}:{self.request.model}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,17 +117,14 @@ class StartCalls(Generating):
     tree: str
     parent: str
     sources: Sequence[Source]
-    calls: Sequence[CallPlan]
-    holder: str
-    held_for: int
-    """Microseconds."""
+    calls: Sequence[PlannedCall]
     idempotency_key: str | None = None
     chain: Sequence[str] = ()
     """Ids of the agents that led here, one through another."""
 
     def apply(self, scope: Scope) -> StartedCalls:
         tree = scope.open_tree(self.tree)
-        self._refuse_circles(scope)
+        self._refuse_circles()
         parent = source_row(scope, tree, self.parent, "generate from")
         for source in self.sources:
             source_row(scope, tree, source.node, "use")
@@ -134,13 +146,13 @@ class StartCalls(Generating):
             is_borrowed=is_borrowed,
         )
 
-    def _refuse_circles(self, scope: Scope) -> None:
-        """Nobody is asked who led here: an agent would invoke itself, directly or through others."""
+    def _refuse_circles(self) -> None:
+        """An agent that led here would invoke itself, directly or through others."""
         for call in self.calls:
-            if call.agent in self.chain:
-                name = scope.transaction.agent(agent_key(scope, call.agent)).name
+            if call.agent.id in self.chain:
                 raise PermissionDeniedError(
-                    f"{name!r} led here and cannot be invoked again", hint="let another agent continue"
+                    f"{call.agent.name!r} led here and cannot be invoked again",
+                    hint="let another agent continue",
                 )
 
     def _take(self, scope: Scope, tree: TreeState, parent: NodeRow) -> tuple[LeaseRow, bool]:
@@ -148,7 +160,7 @@ class StartCalls(Generating):
 
         A run that holds it already goes on holding it.
         """
-        run, until = scope.actor.run or scope.new_ulid(), scope.now + self.held_for
+        run, until = scope.actor.run or scope.new_ulid(), scope.now + HELD
         before = lease_at(scope.transaction, tree.key, parent.position, scope.now)
         wanted = LeaseRow(tree.key, parent.position, run, scope.actor.agent, 0, until)
         lease = take_lease(scope.transaction, tree, wanted, scope.now)
@@ -159,7 +171,7 @@ class StartCalls(Generating):
     def _require_room(self, scope: Scope, tree: TreeState) -> None:
         more: dict[str, int] = {}
         for call in self.calls:
-            more[call.agent] = more.get(call.agent, 0) + call.expected
+            more[call.agent.id] = more.get(call.agent.id, 0) + call.expected
         if not any(more.values()):
             return
         # Under the grove's lock: two at once could each find room for one.
@@ -175,13 +187,13 @@ class StartCalls(Generating):
             require_room(scope.transaction, spender, now=scope.now, more=whole, mine=mine)
 
     def _begin(
-        self, scope: Scope, tree: TreeState, parent: NodeRow, lease: LeaseRow, call: CallPlan
+        self, scope: Scope, tree: TreeState, parent: NodeRow, lease: LeaseRow, call: PlannedCall
     ) -> tuple[int, str]:
         transaction = scope.transaction
         row = new_attempt(
             scope,
             tree,
-            agent=agent_key(scope, call.agent),
+            agent=agent_key(scope, call.agent.id),
             parent=parent.key,
             idempotency_key=self.idempotency_key,
         )
@@ -196,12 +208,12 @@ class StartCalls(Generating):
             key,
             scope.actor.agent,
             orjson.dumps(sources).decode(),
-            call.provider,
-            call.model,
+            call.provider.name,
+            call.request.model,
             lease.run,
             lease.token,
-            self.holder,
-            scope.now + self.held_for,
+            this_process(),
+            scope.now + HELD,
         )
         transaction.add(schema.calls, under_way._asdict())
         if call.expected:
@@ -213,5 +225,5 @@ class StartCalls(Generating):
                 moment=scope.now,
                 micros=call.expected,
             )
-        scope.add_fingerprint(attempt_fingerprint(row, call.agent, parent.ulid, None, manifest))
+        scope.add_fingerprint(attempt_fingerprint(row, call.agent.id, parent.ulid, None, manifest))
         return key, ulid

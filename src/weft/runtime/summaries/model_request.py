@@ -22,7 +22,7 @@ from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, R
 from weft.providers.events import ModelAnswer
 from weft.providers.exchange import WireExchange
 from weft.providers.keys import VARIABLES, Keys
-from weft.providers.registry import ProviderRegistry, installed_providers
+from weft.providers.registry import ProviderRegistry
 from weft.providers.retries import stream_retrying
 from weft.runtime.coordination.model_loop import model_loop
 from weft.runtime.generation.answer import error_text
@@ -37,7 +37,7 @@ from weft.runtime.generation.spending import (
     require_room,
 )
 from weft.runtime.generation.start_call import EndedCall
-from weft.runtime.generation.start_point import EMBEDDED
+from weft.runtime.generation.start_point import EMBEDDED, registry_of
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.settings import load_settings
 from weft.store import schema
@@ -58,10 +58,6 @@ _UNFIT = frozenset({"Cc", "Cs"})
 _CHARACTERS_PER_TOKEN = 3
 _TIMEOUT = 60.0
 _AGAIN = ProviderError(Trouble.UNKNOWN, "answered with an error, and asked again")
-
-
-def registry_of(executor: Executor) -> ProviderRegistry:
-    return executor.providers or installed_providers()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ from weft.context.manifest import NO_LIMIT, EntryKind, Facts, Manifest, Outcome,
 from weft.context.tokens import DEFAULT
 from weft.provenance.fingerprints import summary_fingerprint
 from weft.runtime.generation.start_call import EndedCall, save_ended_call
+from weft.runtime.generation.start_point import registry_of
 from weft.runtime.operations.executor import Editing, Executor
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import load_settings
-from weft.runtime.summaries.model_request import SummaryResult, registry_of, request_summary, summary_models
+from weft.runtime.summaries.model_request import SummaryResult, request_summary, summary_models
 from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.lookup import find_document, find_tree

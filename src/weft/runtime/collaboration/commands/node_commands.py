@@ -15,7 +15,7 @@ from weft.runtime.collaboration.commands.reference_commands import joined_with
 from weft.runtime.contexts.items import AttachAll, attach_all, item_of
 from weft.runtime.contexts.linked_documents import names_hint
 from weft.runtime.generation.options import GenerationOptions
-from weft.runtime.generation.start_point import model_agent
+from weft.runtime.generation.start_point import model_agent, registry_of
 from weft.runtime.operations.documents import WriteInDocument
 from weft.runtime.operations.edits import Edit, Join, Split
 from weft.runtime.operations.nodes import Annotate, Append, Merge
@@ -166,7 +166,7 @@ def not_itself(name: str, *, is_self: bool) -> PermissionDeniedError:
 
 def _others(context: CommandContext) -> list[Agent]:
     """Who may be asked, the last to come first."""
-    usable = set(context.session.generations.registry.names)
+    usable = set(registry_of(context.session.executor).names)
     return [
         agent
         for agent in context.read.agents()[::-1]
