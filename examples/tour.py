@@ -20,7 +20,7 @@ from sample import plant_samples, sample_entropy
 
 import weft
 from weft.cli.app import app
-from weft.cli.formatting import style_of
+from weft.cli.output import style_of
 from weft.cli.session import Settings
 from weft.errors import NotFoundError
 from weft.tree.agent import AgentType

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.cli.formatting import ago, first_words
+from weft.cli.output import ago, first_words
 from weft.cli.views import draw_tree
 from weft.runtime.views.reader import OutlineRow
 from weft.tree.agent import AgentType

@@ -15,7 +15,7 @@ from weft.knowledge.notes import Mounted
 from weft.knowledge.tools.base import Desk, GroveHit, Tool, ToolArguments, WebPage
 from weft.knowledge.tools.registry import GROUP, ToolRegistry, installed_tools
 from weft.knowledge.tools.tool_output import say
-from weft.tree.vault import Vault
+from weft.tree.reference import Vault
 
 NOW = datetime(2026, 3, 31, 15, 30, tzinfo=UTC)
 

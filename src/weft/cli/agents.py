@@ -1,24 +1,21 @@
 """Agents, the participants of a grove: agents ls, add, set, default, archive."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
-import typer
-
-from weft.cli.arguments import AgentName, Archived, Restore, complete_agents
-from weft.cli.command import command, group
+from weft.cli.arguments import AgentName, Archived, Restore, argument, option
 from weft.cli.output import Column
 from weft.cli.session import CliSession
 from weft.cli.text_input import read_setting
 from weft.tree.agent import AgentType, Permission
 
-_System = Annotated[str | None, typer.Option("--system", "-s", metavar="TEXT", help="Its system prompt.")]
-_Temperature = Annotated[float | None, typer.Option("--temperature")]
-_MaxTokens = Annotated[int | None, typer.Option("--max-tokens")]
-_Stop = Annotated[list[str] | None, typer.Option("--stop", metavar="TEXT")]
+_System = Annotated[str | None, option("--system -s TEXT", "Its system prompt.")]
+_Temperature = Annotated[float | None, option("--temperature")]
+_MaxTokens = Annotated[int | None, option("--max-tokens")]
+_Stop = Annotated[list[str] | None, option("--stop TEXT")]
 
 
-def ls(session: CliSession, *, archived: Archived = False) -> None:
+def agents_ls(session: CliSession, *, archived: Archived = False) -> None:
     """People and models that take part. Alone: list them.
 
     In a pipe: id, name, type, model and permissions, separated by tabs.
@@ -51,17 +48,13 @@ def _permissions(permissions: frozenset[Permission]) -> str:
     return ", ".join(sorted(permissions)) or "nothing"
 
 
-def add(
+def agents_add(
     session: CliSession,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
+    name: Annotated[str, argument("NAME", "Its name.")],
     *,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", metavar="PROVIDER:MODEL", help="A model; default: a person."),
-    ] = None,
+    model: Annotated[str | None, option("--model -m PROVIDER:MODEL", "A model; default: a person.")] = None,
     permission: Annotated[
-        list[Permission] | None,
-        typer.Option("--may", help="A permission. Default: all for a person, none for a model."),
+        list[Permission] | None, option("--may", "A permission. Default: all for a person, none for a model.")
     ] = None,
     system: _System = None,
     temperature: _Temperature = None,
@@ -87,27 +80,22 @@ def add(
     session.out.result(agent, agent.id, message)
 
 
-def change(
+def agents_set(
     session: CliSession,
     name: AgentName,
     *,
-    rename: Annotated[str | None, typer.Option("--name", metavar="NAME", help="A new name.")] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", metavar="PROVIDER:MODEL", help="Another model.")
-    ] = None,
-    permission: Annotated[
-        list[Permission] | None, typer.Option("--may", help="All its permissions, one each.")
-    ] = None,
+    rename: Annotated[str | None, option("--name NAME", "A new name.")] = None,
+    model: Annotated[str | None, option("--model -m PROVIDER:MODEL", "Another model.")] = None,
+    permission: Annotated[list[Permission] | None, option("--may", "All its permissions, one each.")] = None,
     system: _System = None,
     temperature: _Temperature = None,
     max_tokens: _MaxTokens = None,
     stop: _Stop = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A further field of its requests, contextWindow or crossTree; NAME= removes it.",
+        option(
+            "--set NAME=VALUE",
+            "A further field of its requests, contextWindow or crossTree; NAME= removes it.",
         ),
     ] = None,
 ) -> None:
@@ -122,15 +110,11 @@ def change(
             custom.pop(key, None)
         else:
             custom[key] = value
-    old = before.configuration
-    configuration = replace(
-        old,
-        system_prompt=old.system_prompt if system is None else system or None,
-        temperature=old.temperature if temperature is None else temperature,
-        max_tokens=old.max_tokens if max_tokens is None else max_tokens,
-        stop_sequences=old.stop_sequences if stop is None else tuple(stop),
-        custom=custom,
-    )
+    given = {"temperature": temperature, "max_tokens": max_tokens, "stop_sequences": stop and tuple(stop)}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if system is not None:
+        changes["system_prompt"] = system or None
+    configuration = replace(before.configuration, custom=custom, **changes)
     after = session.grove.perform(
         ChangeAgent(
             agent=before.id,
@@ -143,12 +127,9 @@ def change(
     session.out.result(after, after.id, f"changed {after.name!r}")
 
 
-def default(
+def agents_default(
     session: CliSession,
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="AGENT", help="A model agent; - for none.", autocompletion=complete_agents),
-    ] = None,
+    name: Annotated[str | None, argument("AGENT", "A model agent; - for none.")] = None,
 ) -> None:
     """Show or set the agent that answers if none is named.
 
@@ -163,18 +144,9 @@ def default(
     session.out.result(agent, None if agent is None else agent.id, message)
 
 
-def archive(session: CliSession, name: AgentName, *, undo: Restore = False) -> None:
+def agents_archive(session: CliSession, name: AgentName, *, undo: Restore = False) -> None:
     """Archive an agent; what it wrote stays."""
     from weft.runtime.operations.agents import ArchiveAgent  # noqa: PLC0415 - loads with the grove
 
     after = session.grove.perform(ArchiveAgent(agent=name, restore=undo))
     session.out.result(after, after.id, f"{'restored' if undo else 'archived'} {after.name!r}")
-
-
-def add_to(app: typer.Typer) -> None:
-    commands = group(app, "agents", ls, panel="Agents")
-    command(commands, "ls", ls)
-    command(commands, "add", add)
-    command(commands, "set", change)
-    command(commands, "default", default)
-    command(commands, "archive", archive)

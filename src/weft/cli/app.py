@@ -13,7 +13,7 @@ from typer.main import get_group
 
 from weft import __version__
 from weft.cli.arguments import flag
-from weft.cli.command import CommandGroup, with_global_options
+from weft.cli.command import CommandGroup, add_command, with_global_options
 from weft.cli.output import discard_output, write_error
 from weft.cli.session import CliSession, Settings, options_of, settings_of
 from weft.errors import InvalidSyntaxError, WeftError
@@ -21,58 +21,59 @@ from weft.errors import InvalidSyntaxError, WeftError
 if TYPE_CHECKING:
     from typer import _click as click  # typer's own copy: nothing public names its commands' type
 
-__all__ = ["COMMANDS", "Settings", "app", "run"]
+__all__ = ["Settings", "app", "run"]
 
 _INTERRUPTED = 130
-COMMANDS: Mapping[str, str] = {
-    name: module
-    for module, names in {
-        "trees": "new ls archive delete",
-        "views": "tree read diff",
-        "search": "search",
-        "nodes": "switch say edit merge annotate split join type commit",
-        "knowledge": "attach detach vault remember tools",
-        "generation": "gen chat summarise spend",
-        "collaboration": "do collaborate",
-        "flags": "bookmark exclude include prune restore",
+_PANELS: Mapping[str, Mapping[str, str]] = {
+    "Trees": {"trees": "new ls archive delete", "views": "tree read search", "nodes": "switch"},
+    "Context": {"views": "diff", "context": "context prefer stats"},
+    "Writing": {
+        "nodes": "say edit merge annotate split join type commit",
+        "knowledge": "attach detach",
+    },
+    "References": {
+        "knowledge": "vault remember tools",
         "references": "tag link collapse expand",
         "documents": "doc",
         "projects": "project",
-        "context": "context prefer",
-        "stats": "stats",
-        "history": "undo redo history events jobs",
-        "agents": "agents",
-        "models": "models keys",
-        "provenance": "verify provenance timestamp authority",
-        "transfer": "export import backup migrate doctor",
-        "records": "records",
-        "recipes": "recipe",
-        "server": "serve mcp users",
-    }.items()
+    },
+    "Models": {"generation": "gen chat summarise spend", "collaboration": "do collaborate"},
+    "Flags": {"nodes": "bookmark exclude include prune restore"},
+    "History": {"history": "undo redo history events jobs"},
+    "Agents": {"agents": "agents", "models": "models keys"},
+    "Trust": {"provenance": "verify provenance timestamp authority"},
+    "Moving": {"transfer": "export import backup migrate doctor"},
+    "Records and recipes": {"records": "records recipe"},
+    "Serving": {"server": "serve mcp users"},
+}
+"""The commands of each panel of the help, by module: only the module of the command in use is imported."""
+_PLACES = {
+    name: (panel, module)
+    for panel, modules in _PANELS.items()
+    for module, names in modules.items()
     for name in names.split()
 }
-"""The module of each command: only that of the command in use is imported, which takes a third of the time."""
 
 
 class _LazyCommands(Mapping[str, "click.Command"]):
     """Commands by name, each imported when it is looked up."""
 
     def __init__(self) -> None:
-        self._modules: dict[str, Mapping[str, click.Command]] = {}
+        self._commands: dict[str, click.Command] = {}
 
     def __getitem__(self, name: str) -> "click.Command":
-        module = COMMANDS[name]
-        if module not in self._modules:
-            commands = typer.Typer()
-            importlib.import_module(f"weft.cli.{module}").add_to(commands)
-            self._modules[module] = get_group(commands).commands
-        return self._modules[module][name]
+        if name not in self._commands:
+            panel, module = _PLACES[name]
+            only = typer.Typer()
+            add_command(only, name, vars(importlib.import_module(f"weft.cli.{module}")), panel)
+            self._commands |= get_group(only).commands
+        return self._commands[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
+        return iter(_PLACES)
 
     def __len__(self) -> int:
-        return len(COMMANDS)
+        return len(_PLACES)
 
 
 class _Root(CommandGroup):
@@ -133,7 +134,7 @@ app = typer.Typer(
 def _root(
     context: typer.Context,
     *,
-    version: Annotated[bool, flag("--version", help="Show the version.")] = False,
+    version: Annotated[bool, flag("--version", "Show the version.")] = False,
     **_: Any,
 ) -> None:
     if context.invoked_subcommand is not None:

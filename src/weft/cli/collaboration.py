@@ -1,25 +1,26 @@
 """Work with agents: collaborate, do."""
 
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.arguments import agent_option, flag, node_argument
-from weft.cli.command import command
-from weft.cli.formatting import quoted, shortened
-from weft.cli.output import visible
+from weft.cli.arguments import argument, flag, option
+from weft.cli.output import quoted, shortened, visible
 from weft.cli.session import CliSession
-from weft.cli.terminal import Terminal, failure_to_wire, result_to_wire, starting_place
+from weft.cli.terminal import (
+    LiveText,
+    Terminal,
+    failure_to_wire,
+    result_to_wire,
+    show_until_stopped,
+    starting_place,
+)
 from weft.cli.text_input import text_given
 from weft.commands.lexer import quote
 from weft.commands.scanner import ARROW
 from weft.errors import InvalidInputError
-from weft.tree.json import JsonObject
-from weft.tree.json_names import to_wire
-from weft.tree.node import Status
-from weft.tree.node_labels import counted
+from weft.tree.node import Status, counted
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
     from weft.runtime.collaboration.run_events import RunEvent
 
-_PANEL = "Models"
 _INTERRUPTED = 130
 _SHOWN_LINES = 3
 """Lines of a command's result that are shown."""
@@ -45,15 +45,12 @@ What you type is saved as a turn, and the agent works on it. A line that ends wi
 def do(
     session: CliSession,
     words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="COMMAND", help="As agents write it; - or a pipe for one command a line."),
+        list[str] | None, argument("COMMAND", "As agents write it; - or a pipe for one command a line.")
     ] = None,
     *,
     agent: Annotated[
         str | None,
-        agent_option(
-            "--agent", "-a", help="Run as this agent, with its permissions as far as you have them."
-        ),
+        option("--agent -a AGENT", "Run as this agent, with its permissions as far as you have them."),
     ] = None,
 ) -> None:
     """Run agent commands: → view a7x2, → respond a7x2 "…", → help.
@@ -86,31 +83,23 @@ def _lines(words: list[str] | None) -> list[str] | None:
 def collaborate(
     session: CliSession,
     reference: Annotated[
-        str | None, node_argument("Where to continue; a tree means its current node.")
+        str | None, argument("NODE", "Where to continue; a tree means its current node.")
     ] = None,
     *,
     agent: Annotated[
-        str | None, agent_option("--agent", "-a", help="A loom-aware model; default: the default agent.")
+        str | None, option("--agent -a AGENT", "A loom-aware model; default: the default agent.")
     ] = None,
-    once: Annotated[
-        str | None, typer.Option("--once", metavar="TEXT", help="Send this, wait for the reply, and end.")
-    ] = None,
-    resume: Annotated[bool, flag("--resume", help="Resume the agent's interrupted run, and end.")] = False,
-    turns: Annotated[
-        int | None, typer.Option("--turns", metavar="N", help="The agent's turns in a run, at most.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", metavar="TOKENS", help="The longest turn.")
-    ] = None,
+    once: Annotated[str | None, option("--once TEXT", "Send this, wait for the reply, and end.")] = None,
+    resume: Annotated[bool, flag("--resume", "Resume the agent's interrupted run, and end.")] = False,
+    turns: Annotated[int | None, option("--turns N", "The agent's turns in a run, at most.")] = None,
+    max_tokens: Annotated[int | None, option("--max-tokens TOKENS", "The longest turn.")] = None,
 ) -> None:
     """Work on a tree together with a model that runs commands of its own.
 
     Prints its text as it comes; messages show its commands and their results. In a pipe every line is
     a turn; a line that begins with → is your own command.
     """
-    wishes: RunWishes = {}
-    if turns is not None:
-        wishes["turns"] = turns
+    wishes: RunWishes = {} if turns is None else {"turns": turns}
     if max_tokens is not None:
         wishes["max_tokens"] = max_tokens
     tree, node = starting_place(session, reference)
@@ -209,7 +198,7 @@ class _Collaboration(Terminal):
     def _show_run(self, begin: "Callable[[], CollaboratorRun]") -> None:
         with begin() as run:
             display = _RunDisplay(self._session)
-            self.was_stopped = display.show(run)
+            self.was_stopped = show_until_stopped(run, display.show, display)
             self._at = display.node or self._at
             done = run.result()
             if done.reply is not None and self._current_tree().mode is Mode.DIALOGUE:
@@ -230,32 +219,17 @@ class _Collaboration(Terminal):
             out.message(f"incomplete: {done.error.message}")
 
 
-class _RunDisplay:
+class _RunDisplay(LiveText):
     """The agent's text as it comes; its commands and their results beside it, dim and shortened."""
 
     def __init__(self, session: CliSession) -> None:
-        self._session = session
-        self._ends_line = True
+        super().__init__(session)
         self._has_text = False
         self.agent = ""
         self.node: str | None = None
         """The node that is answered."""
 
-    def show(self, run: "CollaboratorRun") -> bool:
-        """Show a run until it ends; Ctrl-C stops it and keeps what came. True if it was stopped."""
-        stopped = False
-        try:
-            try:
-                self._show_all(run)
-            except KeyboardInterrupt:
-                stopped = True
-                run.stop()
-                self._show_all(run)
-        finally:
-            self._end_line()
-        return stopped
-
-    def _show_all(self, events: "Iterable[RunEvent]") -> None:
+    def show(self, event: "RunEvent") -> None:
         from weft.runtime.collaboration.run_events import (  # noqa: PLC0415 - loads with the grove
             Answered,
             Began,
@@ -265,47 +239,32 @@ class _RunDisplay:
             Turned,
         )
 
-        for event in events:
-            match event:
-                case Began():
-                    self.agent, self.node = event.agent, event.node_id
-                case Turned():
-                    self._end_line()
-                case TextChunk():
-                    self._write(event.text)
-                case Commanded():
-                    text = " ".join(event.text.split())
-                    self._aside(f"{ARROW} {'think …' if event.think else shortened(text, 100)}")
-                case Answered():
-                    self._aside(_first_lines(event.result))
-                case Retrying():
-                    self._session.out.message(f"{event.error.message}: retrying in {event.wait:.1f} s")
-                case _:
-                    pass
-
-    def _write(self, text: str) -> None:
-        if self._session.out.as_json:
-            return
-        if self._ends_line and self._has_text:
-            sys.stdout.write("\n")
-        self._ends_line, self._has_text = text.endswith("\n"), True
-        sys.stdout.write(visible(text) if self._session.out.terminal else text)
-        sys.stdout.flush()
+        match event:
+            case Began():
+                self.agent, self.node = event.agent, event.node_id
+            case Turned():
+                self.end_line()
+            case TextChunk() if not self._session.out.as_json:
+                self.write("\n" + event.text if self._ends_line and self._has_text else event.text)
+                self._has_text = True
+            case Commanded():
+                text = " ".join(event.text.split())
+                self._aside(f"{ARROW} {'think …' if event.think else shortened(text, 100)}")
+            case Answered():
+                self._aside(_first_lines(event.result))
+            case Retrying():
+                self._session.out.message(f"{event.error.message}: retrying in {event.wait:.1f} s")
+            case _:
+                pass
 
     def _aside(self, text: str) -> None:
         if self._session.out.as_json:
             return
-        self._end_line()
+        self.end_line()
         if self._session.out.terminal:
             self._session.out.text(visible(text), "dim")
         else:
             self._session.out.message(text)
-
-    def _end_line(self) -> None:
-        if not self._ends_line:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
-        self._ends_line = True
 
 
 def _first_lines(result: "Result") -> str:
@@ -316,19 +275,14 @@ def _first_lines(result: "Result") -> str:
     return "\n".join(shown)
 
 
-def _to_wire(done: "Collaborated") -> JsonObject:
+def _to_wire(done: "Collaborated") -> dict[str, object]:
     return {
         "run": done.run,
-        "reply": None if done.reply is None else to_wire(done.reply.value),
+        "reply": None if done.reply is None else done.reply.value,
         "results": [result_to_wire(result) for result in done.results],
-        "ending": done.ending.value,
+        "ending": done.ending,
         "note": done.note,
         "error": None if done.error is None else failure_to_wire(done.error),
         "turns": done.turns,
         "tokens": done.tokens,
     }
-
-
-def add_to(app: typer.Typer) -> None:
-    command(app, "do", do, panel=_PANEL)
-    command(app, "collaborate", collaborate, panel=_PANEL)

@@ -9,12 +9,15 @@ from typing import Annotated, Any, Concatenate, get_args
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from weft.cli.arguments import complete_agents, complete_trees, flag
+from weft.cli.arguments import flag, option
 from weft.cli.output import discard_output
 from weft.cli.session import CliSession, options_of, settings_of
 from weft.errors import StorageError
 
+_Function = Callable[Concatenate[CliSession, ...], None]
 _PANEL = "Everywhere"
+_CREATING = {"new", "import"}
+"""Commands that create a named grove that does not exist."""
 _NUMBERS: Mapping[object, str] = {int: "a whole number", float: "a number"}
 _BROKEN_PIPE = 141
 """The exit code of a program that wrote to a closed pipe."""
@@ -40,27 +43,18 @@ class _PlainValue:
             return value
         if kind is Path:
             return Path(value)
-        if kind in _NUMBERS and not many:
-            try:
-                return self._in_range(kind(value))
-            except ValueError as error:
-                reason = (
-                    str(error) if isinstance(error, _RangeError) else f"{value!r} is not {_NUMBERS[kind]}"
-                )
-                raise typer.BadParameter(reason, ctx=ctx, param=param) from None
-        return self._typer_value().coerce(value, param=param, ctx=ctx)
-
-    def _in_range(self, number: float) -> float:
+        if kind not in _NUMBERS or many:
+            return self._typer_value().coerce(value, param=param, ctx=ctx)
+        try:
+            number = kind(value)
+        except ValueError:
+            raise typer.BadParameter(f"{value!r} is not {_NUMBERS[kind]}", ctx=ctx, param=param) from None
         least, most = self._type.parameter_info.min, self._type.parameter_info.max
         if least is not None and number < least:
-            raise _RangeError(f"{number} is less than {least}")
+            raise typer.BadParameter(f"{number} is less than {least}", ctx=ctx, param=param)
         if most is not None and number > most:
-            raise _RangeError(f"{number} is more than {most}")
+            raise typer.BadParameter(f"{number} is more than {most}", ctx=ctx, param=param)
         return number
-
-
-class _RangeError(ValueError):
-    """A number outside an option's range."""
 
 
 class _Command(TyperCommand):
@@ -87,40 +81,20 @@ def _global_options(
     *,
     in_grove: Annotated[
         str | None,
-        typer.Option(
-            "--grove",
-            metavar="PATH|URL",
-            help="The grove: a file, or postgresql://… (or WEFT_GROVE).",
-            rich_help_panel=_PANEL,
-        ),
+        option("--grove PATH|URL", "The grove: a file, or postgresql://… (or WEFT_GROVE).", panel=_PANEL),
     ] = None,
     create_grove: Annotated[
-        bool, flag("--create", help="Create the grove if it does not exist.", panel=_PANEL)
+        bool, flag("--create", "Create the grove if it does not exist.", panel=_PANEL)
     ] = False,
-    as_agent: Annotated[
-        str | None,
-        typer.Option(
-            "--as",
-            metavar="AGENT",
-            help="Act as this agent.",
-            autocompletion=complete_agents,
-            rich_help_panel=_PANEL,
-        ),
-    ] = None,
+    as_agent: Annotated[str | None, option("--as AGENT", "Act as this agent.", panel=_PANEL)] = None,
     in_tree: Annotated[
         str | None,
-        typer.Option(
-            "--tree",
-            metavar="TREE",
-            help="The tree, by title or id; default: the last one used.",
-            autocompletion=complete_trees,
-            rich_help_panel=_PANEL,
-        ),
+        option("--tree TREE", "The tree, by title or id; default: the last one used.", panel=_PANEL),
     ] = None,
     accept_clock: Annotated[
-        bool, flag("--accept-clock", help="Write even if the clock was set back.", panel=_PANEL)
+        bool, flag("--accept-clock", "Write even if the clock was set back.", panel=_PANEL)
     ] = False,
-    as_json: Annotated[bool, flag("--json", help="Print one JSON value.", panel=_PANEL)] = False,
+    as_json: Annotated[bool, flag("--json", "Print one JSON value.", panel=_PANEL)] = False,
 ) -> None:
     """Only its signature is used: every command has these options."""
 
@@ -128,16 +102,36 @@ def _global_options(
 _GLOBAL = inspect.signature(_global_options).parameters
 
 
-def command(
-    app: typer.Typer,
-    name: str,
-    function: Callable[Concatenate[CliSession, ...], None],
-    *,
-    panel: str | None = None,
-    creates: bool = False,
-) -> None:
-    """Register a function as a command. `creates`: it creates a named grove that does not exist."""
+def add_command(app: typer.Typer, name: str, functions: Mapping[str, Any], panel: str) -> None:
+    """Add a command of a module: the function of that name, or `name_` where Python has the word.
 
+    Functions `name_sub` are its subcommands: `name` alone runs the function `name`, else `name_ls`.
+    """
+    subcommands = {
+        key.removeprefix(f"{name}_"): function
+        for key, function in functions.items()
+        if key.startswith(f"{name}_") and key != f"{name}_"
+    }
+    if not subcommands:
+        function = functions.get(name) or functions[f"{name}_"]
+        _add(app, name, function, panel=panel, creates=name in _CREATING)
+        return
+    alone = functions.get(name) or subcommands["ls"]
+    group = typer.Typer(name=name, cls=CommandGroup)
+
+    def run(context: typer.Context, **_: Any) -> None:
+        if context.invoked_subcommand is None:
+            _run(context, alone, {})
+
+    group.callback(invoke_without_command=True, help=inspect.getdoc(alone))(with_global_options(run))
+    for subcommand, function in subcommands.items():
+        _add(group, subcommand, function)
+    app.add_typer(group, rich_help_panel=panel)
+
+
+def _add(
+    app: typer.Typer, name: str, function: _Function, *, panel: str | None = None, creates: bool = False
+) -> None:
     def run(context: typer.Context, **given: Any) -> None:
         own = {key: value for key, value in given.items() if key not in _GLOBAL}
         _run(context, function, own, creates=creates)
@@ -148,26 +142,7 @@ def command(
     )
 
 
-def group(app: typer.Typer, name: str, default: Callable[[CliSession], None], *, panel: str) -> typer.Typer:
-    """A group of commands under one name; the name alone runs `default`, whose docstring is the group's help."""
-    commands = typer.Typer(name=name, cls=CommandGroup)
-
-    def run(context: typer.Context, **_: Any) -> None:
-        if context.invoked_subcommand is None:
-            _run(context, default, {})
-
-    commands.callback(invoke_without_command=True, help=inspect.getdoc(default))(with_global_options(run))
-    app.add_typer(commands, rich_help_panel=panel)
-    return commands
-
-
-def _run(
-    context: typer.Context,
-    function: Callable[Concatenate[CliSession, ...], None],
-    own: dict[str, Any],
-    *,
-    creates: bool = False,
-) -> None:
+def _run(context: typer.Context, function: _Function, own: dict[str, Any], *, creates: bool = False) -> None:
     try:
         with CliSession(settings_of(context), options_of(context), creates=creates) as session:
             function(session, **own)

@@ -1,28 +1,30 @@
-"""Show the context of a request, and its preferences: context, prefer."""
+"""The context of a request: context, prefer, stats."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from weft.cli.arguments import SettingValues, agent_option, complete_nodes, flag, node_argument, node_option
-from weft.cli.command import command
-from weft.cli.context_display import LayerView, draw_manifest, print_entries, show_changes, show_layers
-from weft.cli.formatting import quoted
+from weft.cli.arguments import SettingValues, argument, flag, option
+from weft.cli.context_display import (
+    draw_manifest,
+    draw_stats,
+    print_entries,
+    show_changes,
+    show_layers,
+)
 from weft.cli.knowledge import ToolCalls, tool_outputs
-from weft.cli.output import Column
+from weft.cli.output import Column, progress_bar, quoted
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import read_setting
 from weft.errors import InvalidInputError, StorageError
 from weft.tree.json_names import camel, to_wire
 
 if TYPE_CHECKING:
-    from weft.context.layers.envelope import Envelope
     from weft.context.result import AssembledContext
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
     from weft.runtime.contexts.assembler import ContextWishes
+    from weft.runtime.contexts.options import LayerWishes
     from weft.tree.content import JsonValue
 
 
@@ -30,56 +32,38 @@ def context(
     session: CliSession,
     reference: Annotated[
         str | None,
-        node_argument("The place: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
+        argument("NODE", "The place: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
     ] = None,
     *,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="TOKENS", help="The budget; default: no limit.")
-    ] = None,
+    limit: Annotated[int | None, option("--limit TOKENS", "The budget; default: no limit.")] = None,
     window: Annotated[
-        int | None,
-        typer.Option("--window", metavar="TOKENS", help="The model's window, from which the budget follows."),
+        int | None, option("--window TOKENS", "The model's window, from which the budget follows.")
     ] = None,
     max_tokens: Annotated[
-        int | None,
-        typer.Option("--max-tokens", metavar="TOKENS", help="The part of the window kept for the response."),
+        int | None, option("--max-tokens TOKENS", "The part of the window kept for the response.")
     ] = None,
     strategy: Annotated[
-        str | None,
-        typer.Option("--strategy", metavar="NAME", help="truncateMiddle, rollingWindow or stopAtLimit."),
+        str | None, option("--strategy NAME", "truncateMiddle, rollingWindow or stopAtLimit.")
     ] = None,
     step: Annotated[
-        str | None,
-        typer.Option(
-            "--step", metavar="SHARE", help="How far the cut moves at once; 0 cuts exactly; or auto."
-        ),
+        str | None, option("--step SHARE", "How far the cut moves at once; 0 cuts exactly; or auto.")
     ] = None,
-    agent: Annotated[str | None, agent_option("--agent", help="The agent that would answer.")] = None,
-    text: Annotated[
-        str | None, typer.Option("--text", metavar="TEXT", help="Add this as the next turn, unsaved.")
-    ] = None,
+    agent: Annotated[str | None, option("--agent AGENT", "The agent that would answer.")] = None,
+    text: Annotated[str | None, option("--text TEXT", "Add this as the next turn, unsaved.")] = None,
     settings: SettingValues = None,
-    annotations: Annotated[bool, flag("--annotations", "-a", help="Include the path's annotations.")] = False,
-    raw: Annotated[bool, flag("--raw", help="Print the request itself.")] = False,
-    entries: Annotated[bool, flag("--entries", help="List every candidate.")] = False,
-    layers: Annotated[bool, flag("--layers", help="Show the request layer by layer.")] = False,
-    payload: Annotated[bool, flag("--payload", help="Print the texts of the layers.")] = False,
-    sent: Annotated[bool, flag("--sent", help="Show what was sent from this turn, as recorded.")] = False,
+    annotations: Annotated[bool, flag("--annotations -a", "Include the path's annotations.")] = False,
+    raw: Annotated[bool, flag("--raw", "Print the request itself.")] = False,
+    entries: Annotated[bool, flag("--entries", "List every candidate.")] = False,
+    layers: Annotated[bool, flag("--layers", "Show the request layer by layer.")] = False,
+    payload: Annotated[bool, flag("--payload", "Print the texts of the layers.")] = False,
+    sent: Annotated[bool, flag("--sent", "Show what was sent from this turn, as recorded.")] = False,
     tool: ToolCalls = None,
     other: Annotated[
-        str | None,
-        typer.Option(
-            "--diff",
-            metavar="OTHER",
-            help="Compare with another node, strategy or setting (NAME=VALUE).",
-            autocompletion=complete_nodes,
-        ),
+        str | None, option("--diff OTHER", "Compare with another node, strategy or setting (NAME=VALUE).")
     ] = None,
-    of: Annotated[
-        str | None, node_option("--of", help="Show what the model that wrote this node saw.")
-    ] = None,
+    of: Annotated[str | None, option("--of NODE", "Show what the model that wrote this node saw.")] = None,
     verify: Annotated[
-        bool, flag("--verify", help="With --of: rebuild the request and compare it with what was sent.")
+        bool, flag("--verify", "With --of: rebuild the request and compare it with what was sent.")
     ] = False,
 ) -> None:
     """Show what a model would see at a node, and why it would not see the rest.
@@ -89,9 +73,11 @@ def context(
     if of is not None or verify:
         _show_sent(session, of or reference or HERE, verify=verify, raw=raw, entries=entries)
         return
-    _refuse_diff_with(other, raw=raw, payload=payload)
+    if other is not None and (raw or payload):
+        raise InvalidInputError(f"{'--raw' if raw else '--payload'} and --diff exclude each other")
     tree, node = session.place(reference)
     here = tree if node is None else node
+    place = quoted(tree.title) if node is None else f"[{node.local_id}]"
     preferences = dict(read_setting(each) for each in settings or ())
     if strategy is not None:
         preferences["truncationStrategy"] = strategy
@@ -107,30 +93,29 @@ def context(
         "preferences": preferences,
         "tool_outputs": tool_outputs(session, tool, tree, node),
     }
-    if layers and other is not None:
-        show_changes(session, here.envelope(**wishes), _other(session, here, wishes, other, layers=True))
+    if other is not None:
+        _show_difference(session, here, wishes, other, layers=layers)
         return
     if layers or payload or sent:
-        view = LayerView.of(raw=raw, entries=entries, payload=payload)
-        show_layers(session, tree, node, wishes, sent=sent, view=view)
+        prepared = None if sent else (node or tree.cursor).prepare(**wishes)
+        show_layers(
+            session,
+            place,
+            prepared or (node or tree.cursor).sent(),
+            raw=raw,
+            entries=entries,
+            payload=payload,
+        )
         return
     assembled = here.context(**wishes)
-    if other is not None:
-        show_changes(session, assembled, _other(session, here, wishes, other))
-    elif session.out.as_json:
+    if session.out.as_json:
         session.out.json(assembled.to_wire())
     elif raw:
         _print_raw(session, assembled)
     elif entries:
         print_entries(session, assembled.manifest)
     else:
-        place = quoted(tree.title) if node is None else f"[{node.local_id}]"
         draw_manifest(session, place, assembled.manifest)
-
-
-def _refuse_diff_with(other: str | None, *, raw: bool, payload: bool) -> None:
-    if other is not None and (raw or payload):
-        raise InvalidInputError(f"{'--raw' if raw else '--payload'} and --diff exclude each other")
 
 
 def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, entries: bool) -> None:
@@ -172,24 +157,30 @@ def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, 
         )
 
 
-def _other(
+def _show_difference(
     session: CliSession,
     here: "NodeHandle | TreeHandle",
     wishes: "ContextWishes",
     other: str,
     *,
-    layers: bool = False,
-) -> "AssembledContext | Envelope":
+    layers: bool,
+) -> None:
+    """Compare with another node, or with another strategy or setting here."""
     from weft.context.strategy import Strategy  # noqa: PLC0415 - loads with the engine
 
+    there: NodeHandle | TreeHandle = here
+    changed: ContextWishes = wishes
     if other in set(Strategy):
         other = f"truncationStrategy={other}"
     if "=" in other:
         name, value = read_setting(other)
-        wishes = {**wishes, "preferences": {**wishes.get("preferences", {}), name: value}}
+        changed = {**wishes, "preferences": {**wishes.get("preferences", {}), name: value}}
     else:
-        here = session.node(other)
-    return here.envelope(**wishes) if layers else here.context(**wishes)
+        there = session.node(other)
+    if layers:
+        show_changes(session, here.envelope(**wishes), there.envelope(**changed))
+    else:
+        show_changes(session, here.context(**wishes), there.context(**changed))
 
 
 def _print_raw(session: CliSession, assembled: "AssembledContext") -> None:
@@ -205,10 +196,7 @@ def prefer(
     session: CliSession,
     settings: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="NAME=VALUE",
-            help="What to set; NAME= removes the setting, NAME='\"\"' sets an empty text.",
-        ),
+        argument("NAME=VALUE", "What to set; NAME= removes the setting, NAME='\"\"' sets an empty text."),
     ] = None,
 ) -> None:
     """Show or set the preferences for contexts: of the grove, or with --tree of one tree."""
@@ -255,6 +243,40 @@ def _set_by(name: str, levels: "Sequence[Mapping[str, JsonValue]]") -> str:
     return owners[-1] if owners else ""
 
 
-def add_to(app: typer.Typer) -> None:
-    command(app, "context", context, panel="Context")
-    command(app, "prefer", prefer, panel="Context")
+def stats(
+    session: CliSession,
+    reference: Annotated[
+        str | None, argument("NODE", "A tree, or the end of one of its branches. Default: the current node.")
+    ] = None,
+    *,
+    agent: Annotated[str | None, option("--agent AGENT", "The agent whose cache counts.")] = None,
+    limit: Annotated[int | None, option("--limit TOKENS", "The budget to try settings with.")] = None,
+    window: Annotated[int | None, option("--window TOKENS", "The model's window instead.")] = None,
+    turns: Annotated[int, option("--turns N", "Try other settings on the last N turns.", min=0)] = 30,
+) -> None:
+    """Show what a tree's requests consisted of, and how much of them was cached.
+
+    For the tree and each branch: tokens by layer, the expected share of cached tokens and the share
+    that providers reported; and the turns at which L1 or L2 changed without a recorded reason. Then the
+    cost of the same turns with other settings, in tokens at the full price (a cache read costs 0.1, a
+    cache write 1.25).
+    """
+    from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - loads with the engine
+    from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415 - loads with the engine
+
+    tree, node = session.place(reference)
+    wishes: LayerWishes = {"agent": agent, "limit": limit, "window": window}
+    with progress_bar("trying other settings") as progress:
+        statistics = tree_stats(
+            session.grove.layers,
+            tree.id,
+            layer_options_from(wishes),
+            node=None if node is None else node.id,
+            turns=turns,
+            progress=progress,
+        )
+    if session.out.as_json:
+        session.out.json(statistics)
+        return
+    draw_stats(session.out, statistics)
+    session.out.notes(statistics.notes)

@@ -1,24 +1,21 @@
 """Draw a context: its manifest as a bar and tables, its layers, the difference of two."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from enum import Enum
 from typing import TYPE_CHECKING
 
-from weft.cli.formatting import quoted
-from weft.cli.output import Column, Piece
+from weft.cli.output import Column, Output, Piece, quoted
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
+from weft.tree.node import counted
 
 if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
     from weft.context.manifest import Manifest
     from weft.context.manifest_diff import Changes
-    from weft.context.manifest_view import WindowSegment
     from weft.context.result import AssembledContext
-    from weft.grove.node import NodeHandle
-    from weft.grove.tree import TreeHandle
-    from weft.runtime.contexts.assembler import ContextWishes
     from weft.runtime.contexts.prepared_request import Prepared
+    from weft.runtime.contexts.statistics import Requests, TreeStats
 
 LAYERS = {
     "L1_SYSTEM": ("magenta", "█"),
@@ -58,17 +55,17 @@ def bar(sizes: Sequence[tuple[str, int]], looks: Mapping[str, tuple[str, str]], 
 
 def draw_manifest(session: CliSession, place: str, manifest: "Manifest") -> None:
     """The window as a bar, then the outcome of every candidate, with its reason."""
-    from weft.context.manifest import NO_LIMIT  # noqa: PLC0415 - loads with the engine
     from weft.context.manifest_view import lines_of, segments_of  # noqa: PLC0415 - loads with the engine
 
     out = session.out
-    budget = manifest.facts.budget
-    limit = f" of {budget:,}" if budget < NO_LIMIT else ""
-    out.line([Piece(place, "bold"), Piece(f"  {manifest.tokens:,}{limit} tokens")])
+    out.line([Piece(place, "bold"), Piece(_size(manifest.tokens, manifest.facts.budget))])
     segments = segments_of(manifest)
     if out.terminal:
         out.line(bar([(each.name, each.tokens) for each in segments], _SEGMENTS, out.width - 2))
-    out.line([Piece(" · ".join(f"{name} {tokens:,}" for name, tokens in _sums(segments).items()), "dim")])
+    sums = Counter[str]()
+    for each in segments:
+        sums[each.name] += each.tokens
+    out.line([Piece(" · ".join(f"{name} {tokens:,}" for name, tokens in sums.items()), "dim")])
     out.table(
         list(lines_of(manifest)),
         Column("outcome", lambda line: line.outcome.value),
@@ -84,14 +81,6 @@ def draw_manifest(session: CliSession, place: str, manifest: "Manifest") -> None
         Column("which", lambda line: line.names),
         Column("why", lambda line: line.reason, shrinks=True),
     )
-
-
-def _sums(segments: "Sequence[WindowSegment]") -> dict[str, int]:
-    """The tokens of each name, in the order in which names first occur."""
-    sums: dict[str, int] = {}
-    for each in segments:
-        sums[each.name] = sums.get(each.name, 0) + each.tokens
-    return sums
 
 
 def print_entries(session: CliSession, manifest: "Manifest") -> None:
@@ -131,64 +120,39 @@ def show_changes(
     )
 
 
-class LayerView(Enum):
-    PICTURE = "picture"
-    RAW = "raw"
-    ENTRIES = "entries"
-    PAYLOAD = "payload"
-
-    @classmethod
-    def of(cls, *, raw: bool, entries: bool, payload: bool) -> "LayerView":
-        chosen = [
-            view
-            for view, wanted in ((cls.RAW, raw), (cls.ENTRIES, entries), (cls.PAYLOAD, payload))
-            if wanted
-        ]
-        if len(chosen) > 1:
-            raise InvalidInputError("--raw, --entries and --payload exclude each other")
-        return chosen[0] if chosen else cls.PICTURE
-
-
 def show_layers(
-    session: CliSession,
-    tree: "TreeHandle",
-    node: "NodeHandle | None",
-    wishes: "ContextWishes",
-    *,
-    sent: bool,
-    view: LayerView,
+    session: CliSession, place: str, shown: "Prepared | Envelope", *, raw: bool, entries: bool, payload: bool
 ) -> None:
-    """An envelope in the chosen view; warnings are messages."""
+    """A request that would be sent, or the envelope of one that was; its warnings are messages."""
+    from weft.context.layers.envelope import Envelope  # noqa: PLC0415 - loads with the engine
     from weft.context.layers.recorder import record_payload  # noqa: PLC0415 - loads with the engine
 
-    place = tree.cursor if node is None else node
-    prepared = None if sent else place.prepare(**wishes)
-    envelope = place.sent() if prepared is None else prepared.envelope
+    if sum((raw, entries, payload)) > 1:
+        raise InvalidInputError("--raw, --entries and --payload exclude each other")
     if session.out.as_json:
-        session.out.json(envelope.to_wire() if prepared is None else prepared.to_wire())
+        session.out.json(shown.to_wire())
         return
+    was_sent = isinstance(shown, Envelope)
+    envelope = shown if was_sent else shown.envelope
     for warning in envelope.warnings:
         session.out.message(f"warning: {warning}")
-    match view:
-        case LayerView.RAW:
-            session.out.json(envelope.llm_messages)
-        case LayerView.PAYLOAD:
-            payload = record_payload(envelope) if prepared is None else prepared.payload
-            session.out.exact(payload.text)
-        case LayerView.ENTRIES | LayerView.PICTURE:
-            name = quoted(tree.title) if node is None else f"[{place.local_id}]"
-            session.out.line([Piece(name, "bold"), Piece(_size(envelope, prepared))])
-            _draw_layers(session, envelope, entries=view is LayerView.ENTRIES)
+    if raw:
+        session.out.json(envelope.llm_messages)
+    elif payload:
+        session.out.exact((record_payload(shown) if was_sent else shown.payload).text)
+    else:
+        size = _size(envelope.tokens, envelope.budget)
+        if not was_sent and shown.provider:
+            size += f", about {shown.prediction.cached:,} cached"
+        session.out.line([Piece(place, "bold"), Piece(size)])
+        _draw_layers(session, envelope, entries=entries)
 
 
-def _size(envelope: "Envelope", prepared: "Prepared | None") -> str:
+def _size(tokens: int, budget: int) -> str:
     from weft.context.manifest import NO_LIMIT  # noqa: PLC0415 - loads with the engine
 
-    limit = f" of {envelope.budget:,}" if envelope.budget < NO_LIMIT else ""
-    size = f"  {envelope.tokens:,}{limit} tokens"
-    if prepared is not None and prepared.provider:
-        size += f", about {prepared.prediction.cached:,} cached"
-    return size
+    limit = f" of {budget:,}" if budget < NO_LIMIT else ""
+    return f"  {tokens:,}{limit} tokens"
 
 
 def _draw_layers(session: CliSession, envelope: "Envelope", *, entries: bool) -> None:
@@ -213,3 +177,68 @@ def _draw_layers(session: CliSession, envelope: "Envelope", *, entries: bool) ->
         Column("of", lambda each: f"{each.size:,}", number=True),
         Column("why", lambda each: each.reason, shrinks=True),
     )
+
+
+def draw_stats(out: Output, statistics: "TreeStats") -> None:
+    whole = statistics.requests
+    out.line(
+        [
+            Piece(quoted(statistics.title), "bold"),
+            Piece(f"  {counted(whole.count, 'request')}, {whole.tokens:,} tokens"),
+        ]
+    )
+    if out.terminal and whole.count:
+        _draw_bars(out, whole)
+    if whole.count:
+        out.table(
+            [("all", whole), *((f"[{each.leaf}]", each.requests) for each in statistics.branches)],
+            Column("branch", lambda row: row[0]),
+            Column("requests", lambda row: f"{row[1].count:,}", number=True),
+            Column("tokens", lambda row: f"{row[1].tokens:,}", number=True),
+            *(_layer_column(layer) for layer in LAYERS),
+            Column("expected", lambda row: _percent(row[1].predicted_share), number=True),
+            Column("reported", lambda row: _percent(row[1].reported_share), number=True),
+        )
+    else:
+        out.message("nothing was sent from this tree yet")
+    if statistics.unstable:
+        out.line([Piece("the cache was lost without a recorded reason", "yellow")])
+        out.table(
+            statistics.unstable,
+            Column("turn", lambda each: f"[{each.node}]"),
+            Column("layer", lambda each: each.layer),
+            Column("from", lambda each: each.segment, shrinks=True),
+        )
+    if statistics.variants:
+        out.line([Piece(f"the last {counted(statistics.turns, 'turn')} with other settings", "dim")])
+        out.table(
+            statistics.variants,
+            Column("library", lambda each: each.library),
+            Column("cuts", lambda each: "exact" if each.step == 0 else f"steps of {each.step:g}"),
+            Column("cost", lambda each: f"{each.cost:,.0f}", number=True),
+            Column("cached", lambda each: _percent(each.cached), number=True),
+            Column(
+                "saves",
+                lambda each: "current" if each.current else f"{100 * each.saved:+.0f} %",
+                number=True,
+            ),
+        )
+
+
+def _draw_bars(out: Output, requests: "Requests") -> None:
+    width = max(_NARROWEST, out.width - 18)
+    sizes = [(name, requests.in_layer(name)) for name in LAYERS]
+    out.line([Piece("layers     ", "dim"), *bar(sizes, LAYERS, width)])
+    for name, share in (("expected", requests.predicted_share), ("reported", requests.reported_share)):
+        if share is not None:
+            filled = round(min(1.0, share) * width)
+            blocks = [Piece("█" * filled, "green"), Piece("░" * (width - filled), "dim")]
+            out.line([Piece(f"{name}   ", "dim"), *blocks, Piece(f" {_percent(share)}")])
+
+
+def _layer_column(layer: str) -> "Column[tuple[str, Requests]]":
+    return Column(layer[:2], lambda row: f"{row[1].in_layer(layer):,}", number=True)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.0f} %"

@@ -3,39 +3,31 @@
 import re
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from weft.cli.arguments import Restore, StartingRevision, Words, Yes, complete_documents
-from weft.cli.command import command, group
-from weft.cli.formatting import quoted
-from weft.cli.output import Column
+from weft.cli.arguments import Restore, StartingRevision, Words, Yes, argument, option
+from weft.cli.output import Column, quoted, wire_object
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, confirm, is_interactive, read_stdin, text_given
 from weft.errors import ConflictError, InvalidInputError
 from weft.tree.document import lines_of, section_of
-from weft.tree.json_names import to_wire
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 
 if TYPE_CHECKING:
     from weft.grove.document import DocumentHandle
+    from weft.tree.document import Document
 
 _LINES = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\Z")
-_DocumentName = Annotated[
-    str, typer.Argument(metavar="DOC", help="A title or id.", autocompletion=complete_documents)
-]
-_Title = Annotated[str, typer.Argument(metavar="TITLE", help="One line; unique among documents.")]
+_DocumentName = Annotated[str, argument("DOC", "A title or id.")]
+_Title = Annotated[str, argument("TITLE", "One line; unique among documents.")]
 
 
 def _described(document: "DocumentHandle") -> str:
     return f"{quoted(document.title)} at revision {document.revision}"
 
 
-def new(
+def doc_new(
     session: CliSession,
     title: _Title,
-    text: Annotated[
-        list[str] | None, typer.Argument(metavar="TEXT", help="The text; - or a pipe for stdin.")
-    ] = None,
+    text: Annotated[list[str] | None, argument("TEXT", "The text; - or a pipe for stdin.")] = None,
 ) -> None:
     """Create a document.
 
@@ -50,7 +42,7 @@ def new(
     session.out.result(made.value, made.id, f"wrote {_described(made)}")
 
 
-def ls(session: CliSession) -> None:
+def doc_ls(session: CliSession) -> None:
     """Mutable markdown texts; every revision is kept. Alone: list them.
 
     In a pipe: id, title, revision, characters and last change, separated by tabs.
@@ -67,24 +59,17 @@ def ls(session: CliSession) -> None:
     )
 
 
-def _without_content(document: object) -> object:
-    wire = to_wire(document)
-    return {key: value for key, value in wire.items() if key != "content"} if isinstance(wire, dict) else wire
+def _without_content(document: "Document") -> object:
+    return wire_object(document, without="content")
 
 
-def read(
+def doc_read(
     session: CliSession,
     reference: _DocumentName,
     *,
-    section: Annotated[
-        str | None, typer.Option("--section", "-s", metavar="HEADING", help="Only this section.")
-    ] = None,
-    lines: Annotated[
-        str | None, typer.Option("--lines", "-l", metavar="A-B", help="Only these lines, counted from 1.")
-    ] = None,
-    revision: Annotated[
-        int | None, typer.Option("--revision", "-r", min=1, help="An earlier revision.")
-    ] = None,
+    section: Annotated[str | None, option("--section -s HEADING", "Only this section.")] = None,
+    lines: Annotated[str | None, option("--lines -l A-B", "Only these lines, counted from 1.")] = None,
+    revision: Annotated[int | None, option("--revision -r", "An earlier revision.", min=1)] = None,
 ) -> None:
     """Print a document, to the byte."""
     document = session.grove.read.document(reference, revision)
@@ -95,8 +80,7 @@ def read(
     if lines is not None:
         text = lines_of(text, *_range(lines))
     if session.out.as_json:
-        wire = to_wire(document)
-        session.out.json({**wire, "content": text} if isinstance(wire, dict) else wire)
+        session.out.json(wire_object(document, content=text))
         return
     session.out.exact(text)
     session.out.message(f"{quoted(document.title)} at revision {document.revision}")
@@ -110,14 +94,12 @@ def _range(lines: str) -> tuple[int, int]:
     return first, first if match[2] is None else int(match[2])
 
 
-def write(
+def doc_write(
     session: CliSession,
     reference: _DocumentName,
     text: Words = None,
     *,
-    section: Annotated[
-        str | None, typer.Option("--section", "-s", metavar="HEADING", help="Replace only this section.")
-    ] = None,
+    section: Annotated[str | None, option("--section -s HEADING", "Replace only this section.")] = None,
     revision: StartingRevision = None,
 ) -> None:
     """Save a new text. A section keeps its heading, unless the text begins with one.
@@ -148,12 +130,11 @@ def _at(session: CliSession, document: "DocumentHandle", revision: int) -> "Docu
     return type(document)(session.grove, session.grove.read.document(document.id, revision))
 
 
-def history(session: CliSession, reference: _DocumentName) -> None:
+def doc_history(session: CliSession, reference: _DocumentName) -> None:
     """List a document's revisions, the latest first.
 
     In a pipe: revision, time, author, characters and title, separated by tabs.
     """
-    names = {agent.id: agent.name for agent in session.grove.read.agents(archived=True)}
     session.out.listing(
         session.grove.read.revisions(reference),
         Column("revision", lambda each: each.revision, number=True),
@@ -162,43 +143,30 @@ def history(session: CliSession, reference: _DocumentName) -> None:
         Column(None, lambda each: each.characters),
         Column("title", lambda each: each.title, shrinks=True),
         Column("characters", lambda each: each.characters, number=True, piped=False),
-        Column("by", lambda each: names[each.author_id], piped=False),
+        Column("by", lambda each: session.agent_names[each.author_id], piped=False),
         Column("when", lambda each: each.created_at, piped=False),
     )
 
 
-def rename(
-    session: CliSession,
-    reference: _DocumentName,
-    title: _Title,
-) -> None:
+def doc_rename(session: CliSession, reference: _DocumentName, title: _Title) -> None:
     """Rename a document; this is a revision too."""
     saved = session.grove.document(reference).save(title=title)
     session.out.result(_without_content(saved.value), str(saved.revision), f"saved {_described(saved)}")
 
 
-def archive(session: CliSession, reference: _DocumentName, *, undo: Restore = False) -> None:
+def doc_archive(session: CliSession, reference: _DocumentName, *, undo: Restore = False) -> None:
     """Archive a document; nothing is lost."""
     document = session.grove.document(reference)
-    if undo:
-        document.unarchive()
-    else:
-        document.archive()
+    (document.unarchive if undo else document.archive)()
     after = session.grove.document(document.id)
     done = "restored" if undo else "archived"
     session.out.result(_without_content(after.value), after.id, f"{done} {quoted(after.title)}")
 
 
-def delete(session: CliSession, reference: _DocumentName, *, yes: Yes = False) -> None:
+def doc_delete(session: CliSession, reference: _DocumentName, *, yes: Yes = False) -> None:
     """Delete a document with all its revisions, permanently."""
     document = session.grove.document(reference)
     revisions = counted(document.revision, "revision")
     confirm(f"delete {quoted(document.title)} with {revisions} permanently?", yes=yes)
     document.delete(confirm=document.id)
     session.out.result(_without_content(document.value), document.id, f"deleted {quoted(document.title)}")
-
-
-def add_to(app: typer.Typer) -> None:
-    commands = group(app, "doc", ls, panel="References")
-    for function in (new, ls, read, write, history, rename, archive, delete):
-        command(commands, function.__name__, function)

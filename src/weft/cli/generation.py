@@ -1,27 +1,18 @@
 """Generate with models: gen, chat, summarise, spend."""
 
+import contextlib
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.arguments import (
-    ContextNodes,
-    InstructionNodes,
-    agent_option,
-    complete_trees,
-    flag,
-    node_argument,
-)
-from weft.cli.command import command, group
-from weft.cli.formatting import quoted
+from weft.cli.arguments import ContextNodes, InstructionNodes, argument, flag, option
 from weft.cli.knowledge import ToolCalls, tool_outputs
-from weft.cli.output import Column, progress_bar
+from weft.cli.output import Column, progress_bar, quoted
 from weft.cli.session import CliSession
 from weft.cli.terminal import Terminal, failure_to_wire, show_nodes, show_stream, starting_place
-from weft.errors import InvalidInputError, NotFoundError, WeftError
-from weft.tree.node import Status
-from weft.tree.node_labels import counted
+from weft.errors import InvalidInputError, NotFoundError
+from weft.tree.node import Status, counted
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
@@ -30,7 +21,6 @@ if TYPE_CHECKING:
     from weft.runtime.generation.plan import Preflight
     from weft.runtime.generation.service import Stream
 
-_PANEL = "Models"
 _INTERRUPTED = 130
 _CHAT_HELP = """\
 Type and press Enter. A line that ends with \\ continues; \"\"\" begins and ends several lines.
@@ -46,39 +36,29 @@ def gen(
     session: CliSession,
     reference: Annotated[
         str | None,
-        node_argument("Where to continue: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
+        argument("NODE", "Where to continue: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
     ] = None,
     *,
-    n: Annotated[int, typer.Option("--number", "-n", metavar="N", help="How many, by each agent.")] = 1,
+    n: Annotated[int, option("--number -n N", "How many, by each agent.")] = 1,
     agent: Annotated[
         list[str] | None,
-        agent_option(
-            "--agent", "-a", help="The agent; repeat it to compare several. Default: the default agent."
-        ),
+        option("--agent -a AGENT", "The agent; repeat it to compare several. Default: the default agent."),
     ] = None,
     beside: ContextNodes = None,
     instruction: InstructionNodes = None,
-    temperature: Annotated[float | None, typer.Option("--temperature")] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", metavar="TOKENS", help="The longest answer.")
-    ] = None,
-    stop: Annotated[list[str] | None, typer.Option("--stop", metavar="TEXT")] = None,
-    seed: Annotated[int | None, typer.Option("--seed")] = None,
+    temperature: Annotated[float | None, option("--temperature")] = None,
+    max_tokens: Annotated[int | None, option("--max-tokens TOKENS", "The longest answer.")] = None,
+    stop: Annotated[list[str] | None, option("--stop TEXT")] = None,
+    seed: Annotated[int | None, option("--seed")] = None,
     limit: Annotated[
-        int | None,
-        typer.Option("--limit", metavar="TOKENS", help="The budget; default: what fits the model's window."),
+        int | None, option("--limit TOKENS", "The budget; default: what fits the model's window.")
     ] = None,
     key: Annotated[
-        str | None,
-        typer.Option("--key", metavar="TEXT", help="Idempotency key: repeating it returns the first result."),
+        str | None, option("--key TEXT", "Idempotency key: repeating it returns the first result.")
     ] = None,
-    max_price: Annotated[
-        str | None, typer.Option("--max-price", metavar="DOLLARS", help="Refuse if it could cost more.")
-    ] = None,
+    max_price: Annotated[str | None, option("--max-price DOLLARS", "Refuse if it could cost more.")] = None,
     tool: ToolCalls = None,
-    dry_run: Annotated[
-        bool, flag("--dry-run", help="Send nothing; show tokens, cached share and price.")
-    ] = False,
+    dry_run: Annotated[bool, flag("--dry-run", "Send nothing; show tokens, cached share and price.")] = False,
 ) -> None:
     """Generate continuations and stream them. Ctrl-C stops and keeps what came.
 
@@ -128,10 +108,10 @@ def _finish(session: CliSession, stream: "Stream[NodeHandle]", title: str) -> No
 def chat(
     session: CliSession,
     reference: Annotated[
-        str | None, node_argument("Where to continue; a tree means its current node.")
+        str | None, argument("NODE", "Where to continue; a tree means its current node.")
     ] = None,
     *,
-    agent: Annotated[str | None, agent_option("--agent", "-a", help="The agent that answers.")] = None,
+    agent: Annotated[str | None, option("--agent -a AGENT", "The agent that answers.")] = None,
 ) -> None:
     """Chat with a model; every turn is saved. Creates a tree if the grove has none.
 
@@ -212,18 +192,16 @@ def _price(dollars: Decimal | None) -> str:
 
 
 def _dollars(text: str) -> Decimal:
-    try:
+    with contextlib.suppress(InvalidOperation):
         amount = Decimal(text.removeprefix("$"))
-    except InvalidOperation:
-        raise InvalidInputError(f"{text!r} is not an amount of dollars", hint="for example 0.50") from None
-    if not amount.is_finite() or amount < 0:
-        raise InvalidInputError(f"{text!r} is not an amount of dollars", hint="0 or more")
-    return amount
+        if amount.is_finite() and amount >= 0:
+            return amount
+    raise InvalidInputError(f"{text!r} is not an amount of dollars", hint="for example 0.50")
 
 
 def spend(session: CliSession) -> None:
     """What models have cost, and the caps. Alone: show both."""
-    from weft.store.spending import MICROS  # noqa: PLC0415 - loads with the grove
+    from weft.store.model_calls import MICROS  # noqa: PLC0415 - loads with the grove
 
     generations = session.grove.generations
     spent, caps = generations.spent(), generations.caps
@@ -259,16 +237,13 @@ def _whose(session: CliSession, name: str) -> str:
         return name
 
 
-def cap(
+def spend_cap(
     session: CliSession,
-    amount: Annotated[str, typer.Argument(metavar="DOLLARS", help="For example 0.50; none removes the cap.")],
+    amount: Annotated[str, argument("DOLLARS", "For example 0.50; none removes the cap.")],
     *,
-    a_day: Annotated[bool, flag("--day", help="Per day (UTC), not in total.")] = False,
-    agent: Annotated[str | None, agent_option("--agent", help="The cap of this agent.")] = None,
-    of_tree: Annotated[
-        str | None,
-        typer.Option("--in", metavar="TREE", help="The cap of this tree.", autocompletion=complete_trees),
-    ] = None,
+    a_day: Annotated[bool, flag("--day", "Per day (UTC), not in total.")] = False,
+    agent: Annotated[str | None, option("--agent AGENT", "The cap of this agent.")] = None,
+    of_tree: Annotated[str | None, option("--in TREE", "The cap of this tree.")] = None,
 ) -> None:
     """Cap the spending of the grove, a tree or an agent."""
     from weft.runtime.generation.spending import SpendingPeriod  # noqa: PLC0415 - loads with the grove
@@ -293,23 +268,22 @@ def cap(
 def summarise(
     session: CliSession,
     reference: Annotated[
-        str | None,
-        node_argument("A node, tree:TITLE or doc:TITLE. Default: the current tree.", metavar="TARGET"),
+        str | None, argument("TARGET", "A node, tree:TITLE or doc:TITLE. Default: the current tree.")
     ] = None,
     *,
-    refresh: Annotated[bool, flag("--refresh", help="Replace an existing summary.")] = False,
-    pending: Annotated[bool, flag("--pending", help="Run the waiting background summaries now.")] = False,
+    refresh: Annotated[bool, flag("--refresh", "Replace an existing summary.")] = False,
+    pending: Annotated[bool, flag("--pending", "Run the waiting background summaries now.")] = False,
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model",
-            metavar="PROVIDER:MODEL",
-            help="Set the model for summaries; none: extracts only, auto: the usual order.",
+        option(
+            "--model PROVIDER:MODEL",
+            "Set the model for summaries; none: extracts only, auto: the usual order.",
         ),
     ] = None,
 ) -> None:
     """Print a summary; without one, create it with a small model, else as an extract."""
     from weft.grove.tree import TreeHandle  # noqa: PLC0415 - loads with the grove
+    from weft.providers.keys import Keys  # noqa: PLC0415 - loads with the providers
 
     summaries = session.grove.summaries
     if model is not None:
@@ -322,7 +296,7 @@ def summarise(
     if model is not None and reference is None:
         return
     target = session.tree if reference is None else session.target(reference)
-    if summaries.model != "none" and (problem := _keys_problem()) is not None:
+    if summaries.model != "none" and (problem := Keys().problem) is not None:
         session.out.message(f"models with keys in the file are left out: {problem}")
     if isinstance(target, TreeHandle):
         with progress_bar("summarising") as progress:
@@ -333,16 +307,3 @@ def summarise(
         session.out.json({"id": target.id, "summary": summary})
     else:
         session.out.text(summary)
-
-
-def _keys_problem() -> WeftError | None:
-    from weft.providers.keys import Keys  # noqa: PLC0415 - loads with the providers
-
-    return Keys().problem
-
-
-def add_to(app: typer.Typer) -> None:
-    for function in (gen, chat, summarise):
-        command(app, function.__name__, function, panel=_PANEL)
-    commands = group(app, "spend", spend, panel=_PANEL)
-    command(commands, "cap", cap)

@@ -2,30 +2,26 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from weft.cli.arguments import TreeName, flag
-from weft.cli.command import command, group
-from weft.cli.formatting import first_words, quoted, where
-from weft.cli.output import Column, Piece
+from weft.cli.arguments import TreeName, argument, flag, option
+from weft.cli.output import Column, Piece, first_words, quoted, where
 from weft.cli.session import CliSession
 from weft.errors import NotFoundError
-from weft.tree.history import HistoryEntry, HistoryStep
+from weft.tree.event_kinds import HistoryEntry, HistoryStep
 from weft.tree.json_names import iso
 
 if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
     from weft.runtime.events.log import Event
 
-_PANEL = "History"
 _PAGE = 1_000
 
-_Steps = Annotated[int, typer.Option("--steps", "-n", min=1, max=1_000, help="How many: all or none.")]
-_InGrove = Annotated[bool, flag("--in-grove", help="In the grove itself: documents, agents, creating trees.")]
-_JobNumber = Annotated[int, typer.Argument(metavar="JOB", help="Its number in weft jobs.", min=1)]
+_Steps = Annotated[int, option("--steps -n", "How many: all or none.", min=1, max=1_000)]
+_InGrove = Annotated[bool, flag("--in-grove", "In the grove itself: documents, agents, creating trees.")]
+_JobNumber = Annotated[int, argument("JOB", "Its number in weft jobs.", min=1)]
 
 
 def undo(
@@ -57,7 +53,8 @@ def _show_steps(session: CliSession, tree: "TreeHandle | None", steps: Sequence[
     plain: list[str] = []
     messages: list[str] = []
     for step in steps:
-        names = [] if tree is None else _local_ids(session, tree, step)
+        read = session.grove.read
+        names = [read.node(tree.id, node, hidden=True).local_id for node in step.nodes] if tree else []
         plain.append(" ".join([step.kind, *names]))
         done = "undid" if step.direction == "undo" else "redid"
         messages.append(" ".join([done, step.kind, *(f"[{name}]" for name in names), place]))
@@ -66,17 +63,13 @@ def _show_steps(session: CliSession, tree: "TreeHandle | None", steps: Sequence[
     session.out.result(steps, "\n".join(plain), "\n".join(messages))
 
 
-def _local_ids(session: CliSession, tree: "TreeHandle", step: HistoryStep) -> list[str]:
-    return [session.grove.read.node(tree.id, node, hidden=True).local_id for node in step.nodes]
-
-
 def history(
     session: CliSession,
     tree: TreeName = None,
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="The last N.")] = 20,
-    agent: Annotated[str | None, typer.Option("--by", metavar="AGENT", help="Only this agent's.")] = None,
-    hidden: Annotated[bool, flag("--hidden", help="Instead: the nodes that undo has hidden.")] = False,
+    limit: Annotated[int, option("--limit -n", "The last N.", min=1)] = 20,
+    agent: Annotated[str | None, option("--by AGENT", "Only this agent's.")] = None,
+    hidden: Annotated[bool, flag("--hidden", "Instead: the nodes that undo has hidden.")] = False,
     of_grove: _InGrove = False,
 ) -> None:
     """List operations with author and time, the latest last; undone ones are marked."""
@@ -115,24 +108,23 @@ def _about(event: HistoryEntry) -> str:
 def events(
     session: CliSession,
     *,
-    follow: Annotated[bool, flag("--follow", "-f", help="Wait for further events, until Ctrl-C.")] = False,
+    follow: Annotated[bool, flag("--follow -f", "Wait for further events, until Ctrl-C.")] = False,
     after: Annotated[
-        str | None,
-        typer.Option("--after", metavar="CURSOR", help="Only later events; now leaves out the past."),
+        str | None, option("--after CURSOR", "Only later events; now leaves out the past.")
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Stop after N.")] = None,
+    limit: Annotated[int | None, option("--limit -n", "Stop after N.", min=1)] = None,
 ) -> None:
     """List events, oldest first; with --tree, of that tree.
 
     With --json one JSON value a line. In a pipe: cursor, time, tree, kind, agent and payload, separated by
     tabs. --after takes the cursor of an event.
     """
-    names = _Names(session)
+    names = cache(partial(_place_and_author, session))
     trees = None if session.options.tree is None else [session.options.tree]
     cursor = after
     shown = False
     for event in _read(session, after, trees, limit, follow=follow):
-        _show(session, names, event)
+        _show(session, event, names)
         cursor, shown = event.cursor, True
         if follow:
             session.out.flush()
@@ -162,54 +154,34 @@ def _read(
         after = batch.cursor
 
 
-class _Names:
-    """The names of trees and agents by id, looked up once."""
-
-    def __init__(self, session: CliSession) -> None:
-        self._session = session
-        self._trees: dict[str | None, str] = {None: "the grove"}
-        self._agents = {agent.id: agent.name for agent in session.grove.read.agents(archived=True)}
-
-    def tree(self, identity: str | None) -> str:
-        if identity not in self._trees:
-            try:
-                self._trees[identity] = quoted(self._session.grove.read.tree(identity or "").title)
-            except NotFoundError:
-                self._trees[identity] = "a deleted tree"
-        return self._trees[identity]
-
-    def agent(self, identity: str) -> str:
-        if identity not in self._agents:
-            self._agents[identity] = self._session.grove.read.agent(identity).name
-        return self._agents[identity]
+def _place_and_author(session: CliSession, tree: str | None, agent: str) -> tuple[str, str]:
+    author = session.grove.read.agent(agent).name
+    try:
+        return "the grove" if tree is None else quoted(session.grove.read.tree(tree).title), author
+    except NotFoundError:
+        return "a deleted tree", author
 
 
-def _show(session: CliSession, names: _Names, event: "Event") -> None:
+def _show(session: CliSession, event: "Event", names: Callable[[str | None, str], tuple[str, str]]) -> None:
     if session.out.as_json:
         session.out.json_line(event)
     elif session.out.terminal:
+        place, author = names(event.tree_id, event.agent_id)
         session.out.line(
             [
                 Piece(iso(event.created_at)[:19].replace("T", " ") + "  ", "dim"),
                 Piece(f"{event.kind:<16}"),
-                Piece(names.tree(event.tree_id), shrinks=True),
-                Piece(f"  {names.agent(event.agent_id)}", "dim"),
+                Piece(place, shrinks=True),
+                Piece(f"  {author}", "dim"),
             ]
         )
     else:
         payload = json.dumps(event.payload, separators=(",", ":"))
-        fields = (
-            event.cursor,
-            iso(event.created_at),
-            event.tree_id or "",
-            event.kind,
-            event.agent_id,
-            payload,
-        )
-        session.out.text("\t".join(fields))
+        where = (event.cursor, iso(event.created_at), event.tree_id or "")
+        session.out.text("\t".join((*where, event.kind, event.agent_id, payload)))
 
 
-def list_jobs(session: CliSession) -> None:
+def jobs_ls(session: CliSession) -> None:
     """Background jobs: waiting, retried and failed. Alone: list them.
 
     In a pipe: number, kind, status, tree, attempts, due time and last error, separated by tabs.
@@ -227,22 +199,13 @@ def list_jobs(session: CliSession) -> None:
     )
 
 
-def retry(session: CliSession, number: _JobNumber) -> None:
+def jobs_retry(session: CliSession, number: _JobNumber) -> None:
     """Retry a failed job now."""
     job = session.grove.jobs.retry(number)
     session.out.result(job, str(job.id), f"job {job.id} ({job.kind}) is due again")
 
 
-def cancel(session: CliSession, number: _JobNumber) -> None:
+def jobs_cancel(session: CliSession, number: _JobNumber) -> None:
     """Cancel a job; what it has done stays done."""
     session.grove.jobs.cancel(number)
     session.out.result({"job": number}, str(number), f"cancelled job {number}")
-
-
-def add_to(app: typer.Typer) -> None:
-    for function in (undo, redo, history, events):
-        command(app, function.__name__, function, panel=_PANEL)
-    jobs = group(app, "jobs", list_jobs, panel=_PANEL)
-    command(jobs, "ls", list_jobs)
-    command(jobs, "retry", retry)
-    command(jobs, "cancel", cancel)

@@ -5,16 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from weft.cli.arguments import NodeName, Words, flag, node_option
-from weft.cli.command import command, group
-from weft.cli.formatting import quoted, where
-from weft.cli.output import Column, progress_bar
+from weft.cli.arguments import NodeName, Words, argument, flag, option
+from weft.cli.output import Column, progress_bar, quoted, where
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, read_setting, read_stdin, text_given
 from weft.errors import InvalidInputError
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 
 if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
@@ -25,14 +21,10 @@ if TYPE_CHECKING:
     from weft.tree.content import JsonValue
     from weft.tree.item import Item
 
-_VaultName = Annotated[str, typer.Argument(metavar="VAULT", help="A name or id.")]
+_VaultName = Annotated[str, argument("VAULT", "A name or id.")]
 ToolCalls = Annotated[
     list[str] | None,
-    typer.Option(
-        "--tool",
-        metavar="'NAME WORDS'",
-        help="Run a tool for this turn first: 'localSearch the lamp'. Repeatable.",
-    ),
+    option("--tool 'NAME WORDS'", "Run a tool for this turn first: 'localSearch the lamp'. Repeatable."),
 ]
 
 
@@ -50,17 +42,13 @@ def attach(
     session: CliSession,
     reference: NodeName,
     names: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="WHAT...", help="PATH, PATH#L3-L9, active:PATH, #tag, folder:…, doc:…, [node]."
-        ),
+        list[str], argument("WHAT...", "PATH, PATH#L3-L9, active:PATH, #tag, folder:…, doc:…, [node].")
     ],
     *,
     text: Annotated[
-        str | None,
-        typer.Option("--text", "-t", metavar="TEXT", help="The text of one page or note; - for stdin."),
+        str | None, option("--text -t TEXT", "The text of one page or note; - for stdin.")
     ] = None,
-    pin: Annotated[bool, flag("--pin", help="Keep it whole in the library from this turn on.")] = False,
+    pin: Annotated[bool, flag("--pin", "Keep it whole in the library from this turn on.")] = False,
 ) -> None:
     """Attach notes, pages, documents or nodes to a turn not yet answered.
 
@@ -90,7 +78,7 @@ def attach(
 def detach(
     session: CliSession,
     reference: NodeName,
-    names: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of attachments.")],
+    names: Annotated[list[str], argument("ID...", "Ids of attachments.")],
 ) -> None:
     """Remove attachments from a turn not yet answered."""
     node = session.node(reference)
@@ -102,7 +90,7 @@ def detach(
     )
 
 
-def list_vaults(session: CliSession) -> None:
+def vault_ls(session: CliSession) -> None:
     """Folders of notes that can be attached; they are read, never written. Alone: list them.
 
     In a pipe: id, name and folder, separated by tabs.
@@ -117,13 +105,11 @@ def list_vaults(session: CliSession) -> None:
     )
 
 
-def add_vault(
+def vault_add(
     session: CliSession,
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder of notes.")],
+    folder: Annotated[str, argument("FOLDER", "A folder of notes.")],
     *,
-    name: Annotated[
-        str | None, typer.Option("--name", "-n", metavar="NAME", help="Default: the folder's name.")
-    ] = None,
+    name: Annotated[str | None, option("--name -n NAME", "Default: the folder's name.")] = None,
 ) -> None:
     """Mount a folder read-only.
 
@@ -134,10 +120,10 @@ def add_vault(
     session.out.result(vault.value, vault.id, f"mounted {quoted(vault.name)} with {notes}")
 
 
-def show_vault(
+def vault_show(
     session: CliSession,
     name: _VaultName,
-    folder: Annotated[str, typer.Argument(metavar="[FOLDER]", help="One of its folders.")] = "",
+    folder: Annotated[str, argument("[FOLDER]", "One of its folders.")] = "",
 ) -> None:
     """List a vault's notes by the paths that attach them."""
     vault = session.grove.vaults[name]
@@ -153,7 +139,7 @@ def show_vault(
         session.out.message("no notes")
 
 
-def remove_vault(session: CliSession, name: _VaultName) -> None:
+def vault_rm(session: CliSession, name: _VaultName) -> None:
     """Unmount a folder; attachments from it stay."""
     vault = session.grove.vaults[name]
     vault.unmount()
@@ -171,7 +157,7 @@ def remember(session: CliSession, text: Words = None) -> None:
     session.out.result(saved.value, saved.id, message)
 
 
-def list_tools(session: CliSession) -> None:
+def tools_ls(session: CliSession) -> None:
     """Tools that look something up for a turn; their output precedes the question. Alone: list them.
 
     In a pipe: name, arguments and description, separated by tabs.
@@ -200,16 +186,15 @@ def list_tools(session: CliSession) -> None:
     )
 
 
-def run_tool(
+def tools_run(
     session: CliSession,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="weft tools lists them.")],
+    name: Annotated[str, argument("NAME", "weft tools lists them.")],
     given: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[WORDS]", help="Its first argument; others as NAME=VALUE."),
+        list[str] | None, argument("[WORDS]", "Its first argument; others as NAME=VALUE.")
     ] = None,
     *,
     at: Annotated[
-        str | None, node_option("--at", help="The turn it is for: nodes on its path are not found again.")
+        str | None, option("--at NODE", "The turn it is for: nodes on its path are not found again.")
     ] = None,
 ) -> None:
     """Run a tool and print its output as a model would get it.
@@ -285,17 +270,3 @@ def _arguments(tool: "AnyTool | None") -> list[str]:
         return []
     fields = tool.arguments.model_fields.items()
     return [f"{each.alias or name}{'' if each.is_required() else '?'}" for name, each in fields]
-
-
-def add_to(app: typer.Typer) -> None:
-    command(app, "attach", attach, panel="Writing")
-    command(app, "detach", detach, panel="Writing")
-    vault = group(app, "vault", list_vaults, panel="References")
-    command(vault, "ls", list_vaults)
-    command(vault, "add", add_vault)
-    command(vault, "show", show_vault)
-    command(vault, "rm", remove_vault)
-    command(app, "remember", remember, panel="References")
-    tools = group(app, "tools", list_tools, panel="References")
-    command(tools, "ls", list_tools)
-    command(tools, "run", run_tool)

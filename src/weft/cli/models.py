@@ -6,12 +6,8 @@ import sys
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
-from weft.cli.arguments import flag
-from weft.cli.command import command, group
-from weft.cli.formatting import ago
-from weft.cli.output import Column
+from weft.cli.arguments import argument, flag, option
+from weft.cli.output import Column, ago
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError, WeftError
 from weft.tree.json_names import camel
@@ -27,14 +23,12 @@ _KEY_LIMIT = 10_000
 def models(
     session: CliSession,
     provider: Annotated[
-        str | None, typer.Argument(metavar="PROVIDER", help="Only this provider's, with or without a key.")
+        str | None, argument("PROVIDER", "Only this provider's, with or without a key.")
     ] = None,
-    package: Annotated[
-        str | None, typer.Argument(metavar="local", help="After `install`: install the embedded model.")
-    ] = None,
+    package: Annotated[str | None, argument("local", "After `install`: install the embedded model.")] = None,
     *,
-    fresh: Annotated[bool, flag("--refresh", help="Query the providers, not the saved lists.")] = False,
-    offline: Annotated[bool, flag("--offline", help="Use only saved lists and the bundled table.")] = False,
+    fresh: Annotated[bool, flag("--refresh", "Query the providers, not the saved lists.")] = False,
+    offline: Annotated[bool, flag("--offline", "Use only saved lists and the bundled table.")] = False,
 ) -> None:
     """List models with their abilities and prices.
 
@@ -79,7 +73,10 @@ def models(
 
 
 def _install(session: CliSession, word: str | None, package: str | None) -> None:
-    from weft.providers.local.install import PACKAGES, install_packages  # noqa: PLC0415 - loads with the providers
+    from weft.providers.local.engine import (  # noqa: PLC0415 - loads with the providers
+        PACKAGES,
+        install_packages,
+    )
 
     if (word, package) != ("install", "local"):
         raise InvalidInputError(
@@ -93,8 +90,8 @@ def _install(session: CliSession, word: str | None, package: str | None) -> None
 async def _listings(
     session: CliSession, provider: str | None, *, fresh: bool, ask: bool
 ) -> "list[ModelListing]":
+    from weft.providers.base import installed_providers  # noqa: PLC0415 - loads with the providers
     from weft.providers.catalog import Catalog, Origin  # noqa: PLC0415 - loads with the providers
-    from weft.providers.registry import installed_providers  # noqa: PLC0415 - loads with the providers
 
     registry = installed_providers()
     catalog = Catalog(registry, clock=session.settings.clock)
@@ -183,7 +180,7 @@ def _show_state(session: CliSession, listing: "ModelListing") -> None:
         session.out.message(f"{listing.provider}: from the bundled table; availability is unknown")
 
 
-def keys(session: CliSession) -> None:
+def keys_ls(session: CliSession) -> None:
     """Keys of providers, and where they come from. Alone: list them.
 
     A key comes from the environment, else the system's keyring, else a file that only you can read. It
@@ -206,13 +203,12 @@ def keys(session: CliSession) -> None:
     )
 
 
-def set_key(
+def keys_set(
     session: CliSession,
-    name: Annotated[str, typer.Argument(metavar="PROVIDER", help="The provider: anthropic, openai, …")],
+    name: Annotated[str, argument("PROVIDER", "The provider: anthropic, openai, …")],
     *,
     address: Annotated[
-        str | None,
-        typer.Option("--for", metavar="HOST", help="The host that receives it; default: the provider's own."),
+        str | None, option("--for HOST", "The host that receives it; default: the provider's own.")
     ] = None,
 ) -> None:
     """Store a provider's key.
@@ -257,13 +253,11 @@ def _typed(name: str) -> str:
     return sys.stdin.read(_KEY_LIMIT)
 
 
-def remove_key(
+def keys_rm(
     session: CliSession,
-    name: Annotated[str, typer.Argument(metavar="PROVIDER", help="The provider.")],
+    name: Annotated[str, argument("PROVIDER", "The provider.")],
     *,
-    address: Annotated[
-        str | None, typer.Option("--for", metavar="HOST", help="Only the key for this host.")
-    ] = None,
+    address: Annotated[str | None, option("--for HOST", "Only the key for this host.")] = None,
 ) -> None:
     """Remove a stored key."""
     from weft.providers.keys import Keys, host_of  # noqa: PLC0415 - loads with the providers
@@ -274,11 +268,3 @@ def remove_key(
     left = store.place(name)
     if left is not None:
         session.out.message(f"but {left.where} still has one")
-
-
-def add_to(app: typer.Typer) -> None:
-    command(app, "models", models, panel="Agents")
-    commands = group(app, "keys", keys, panel="Agents")
-    command(commands, "ls", keys)
-    command(commands, "set", set_key)
-    command(commands, "rm", remove_key)

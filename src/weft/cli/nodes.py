@@ -1,40 +1,34 @@
-"""Create nodes and move the cursor: say, edit, merge, annotate, split, join, switch, type, commit."""
+"""Create and flag nodes, and move the cursor: say, edit, merge, switch, bookmark, prune and others."""
 
-from typing import Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from weft.cli.arguments import (
     ContextNodes,
     InstructionNodes,
     NodeName,
     Words,
-    agent_option,
+    argument,
     complete_nodes,
     complete_places,
-    node_argument,
-    node_option,
+    flag,
+    option,
 )
-from weft.cli.command import command
-from weft.cli.formatting import first_words, where
+from weft.cli.output import first_words, typable, where
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import text_given
 from weft.errors import InvalidInputError
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 from weft.tree.tree import Mode
 
-_PANEL = "Writing"
+if TYPE_CHECKING:
+    from weft.grove.node import NodeHandle
 
 
 def switch(
     session: CliSession,
     to: Annotated[
         str | None,
-        typer.Argument(
-            metavar="TO",
-            help="A node; a tree; or next, previous, parent, child, leaf.",
-            autocompletion=complete_places,
-        ),
+        argument("TO", "A node; a tree; or next, previous, parent, child, leaf.", complete=complete_places),
     ] = None,
 ) -> None:
     """Go to another node, or show the current one.
@@ -60,16 +54,13 @@ def say(
     text: Words = None,
     *,
     under: Annotated[
-        str | None, node_option("--under", "-u", help="Write under this node, not the current one.")
+        str | None, option("--under -u NODE", "Write under this node, not the current one.")
     ] = None,
     beside: ContextNodes = None,
     instruction: InstructionNodes = None,
-    author: Annotated[str | None, agent_option("--author", help="The model that wrote the text.")] = None,
+    author: Annotated[str | None, option("--author AGENT", "The model that wrote the text.")] = None,
     attach: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--attach", "-a", metavar="WHAT", help="A note, #tag, folder:…, doc:… or [node]. Repeatable."
-        ),
+        list[str] | None, option("--attach -a WHAT", "A note, #tag, folder:…, doc:… or [node]. Repeatable.")
     ] = None,
 ) -> None:
     """Write a node under the current one.
@@ -106,14 +97,11 @@ def edit(session: CliSession, reference: NodeName, text: Words = None) -> None:
 def merge(
     session: CliSession,
     references: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="NODE NODE...", help="Two or more nodes of one tree.", autocompletion=complete_nodes
-        ),
+        list[str], argument("NODE NODE...", "Two or more nodes of one tree.", complete=complete_nodes)
     ],
     *,
     text: Annotated[
-        str | None, typer.Option("--text", "-t", help="The text; - or a pipe for stdin; default: $EDITOR.")
+        str | None, option("--text -t", "The text; - or a pipe for stdin; default: $EDITOR.")
     ] = None,
 ) -> None:
     """Write a node that comes from several nodes.
@@ -146,9 +134,7 @@ def annotate(session: CliSession, reference: NodeName, text: Words = None) -> No
 def split(
     session: CliSession,
     reference: NodeName,
-    at: Annotated[
-        str, typer.Argument(metavar="AT", help="An offset, or the first words of the second half.")
-    ],
+    at: Annotated[str, argument("AT", "An offset, or the first words of the second half.")],
 ) -> None:
     """Split a node in two, as a new branch."""
     node = session.node(reference)
@@ -164,7 +150,7 @@ def split(
 def join(
     session: CliSession,
     reference: NodeName,
-    following: Annotated[str | None, node_argument("Which of its children.", metavar="NEXT")] = None,
+    following: Annotated[str | None, argument("NEXT", "Which of its children.")] = None,
 ) -> None:
     """Join a node and the next one, as a new branch."""
     node = session.node(reference)
@@ -173,7 +159,7 @@ def join(
     session.out.result(made.value, made.local_id, message)
 
 
-def type_text(session: CliSession, text: Words = None) -> None:
+def type_(session: CliSession, text: Words = None) -> None:
     """Set the uncommitted text at a buffer's end.
 
     It replaces the uncommitted text that was there; "" clears it.
@@ -200,9 +186,54 @@ def commit(session: CliSession) -> None:
         session.out.result(made.value, made.local_id, f"committed [{made.local_id}] {where(tree.title)}")
 
 
-def add_to(app: typer.Typer) -> None:
-    command(app, "switch", switch, panel="Trees")
-    for function in (say, edit, merge, annotate, split, join):
-        command(app, function.__name__, function, panel=_PANEL)
-    command(app, "type", type_text, panel=_PANEL)
-    command(app, "commit", commit, panel=_PANEL)
+def bookmark(
+    session: CliSession,
+    reference: NodeName,
+    label: Annotated[list[str] | None, argument("LABEL", "A label for it.")] = None,
+    *,
+    remove: Annotated[bool, flag("--remove", "Remove the bookmark.")] = False,
+) -> None:
+    """Bookmark a node."""
+    if remove and label:
+        raise InvalidInputError("--remove takes no label")
+    node = session.node(reference)
+    after = node.unbookmark() if remove else node.bookmark(" ".join(label) if label else None)
+    _show_flagged(session, after, "removed the bookmark of" if remove else "bookmarked")
+
+
+def exclude(session: CliSession, reference: NodeName) -> None:
+    """Exclude a node from what models see; people still see it."""
+    _show_flagged(session, session.node(reference).exclude(), "excluded")
+
+
+def include(session: CliSession, reference: NodeName) -> None:
+    """Include an excluded node again."""
+    _show_flagged(session, session.node(reference).include(), "included")
+
+
+def _show_flagged(session: CliSession, node: "NodeHandle", done: str) -> None:
+    session.out.result(node.value, node.local_id, f"{done} [{node.local_id}] {where(node.tree.title)}")
+
+
+def prune(session: CliSession, reference: NodeName) -> None:
+    """Hide a node and everything below it.
+
+    Of several versions, only that one. Prints the number of nodes hidden.
+    """
+    node = session.node(reference)
+    hidden = node.prune()
+    below = "" if hidden == 1 else f" and {hidden - 1:,} below it"
+    message = f"pruned [{node.local_id}]{below} {where(node.tree.title)}"
+    message += f"; weft restore {typable(node.local_id)} undoes it"
+    session.out.result({"node": node.refresh().value, "nodes": hidden}, str(hidden), message)
+
+
+def restore(session: CliSession, reference: NodeName) -> None:
+    """Restore exactly what one prune hid.
+
+    Prints the number of nodes restored.
+    """
+    node = session.node(reference)
+    shown = node.restore()
+    message = f"restored {counted(shown, 'node')} {where(node.tree.title)}"
+    session.out.result({"node": node.refresh().value, "nodes": shown}, str(shown), message)

@@ -1,18 +1,22 @@
-"""Write output: data to stdout, messages to stderr."""
+"""Write output: data to stdout, messages to stderr; titles, ids, times and nodes as text."""
 
 import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
-from weft.cli.formatting import ago, one_line
 from weft.errors import WeftError
-from weft.tree.json_names import iso, to_wire
+from weft.ids import PRIME
+from weft.tree.agent import AgentType
+from weft.tree.content import plain_text
+from weft.tree.json_names import from_microseconds, iso, to_wire
+from weft.tree.node import Node
+from weft.tree.node import node_marks as marks_of
 from weft.tree.progress import silent
 
 if TYPE_CHECKING:
@@ -163,13 +167,13 @@ class Output:
         if not self.terminal:
             fields = [column.field or column.cell for column in columns if column.piped]
             for row in rows:
-                sys.stdout.write("\t".join(one_line(_plain(field(row))) for field in fields) + "\n")
+                sys.stdout.write("\t".join(_cell(field(row), None) for field in fields) + "\n")
             return
         if not rows:
             return
         now = self._clock()
         shown = [column for column in columns if column.heading is not None]
-        cells = [[visible(one_line(_readable(column.cell(row), now))) for row in rows] for column in shown]
+        cells = [[visible(_cell(column.cell(row), now)) for row in rows] for column in shown]
         # A column without any text is left out.
         kept = [
             (column, column_cells)
@@ -219,6 +223,12 @@ def write_error(error: WeftError) -> None:
         sys.stderr.write(f"  hint: {visible(error.hint)}\n")
 
 
+def wire_object(value: object, *, without: str = "", **more: object) -> dict[str, object]:
+    """The JSON object of a value, without one of its fields, with others added."""
+    wire = cast("Mapping[str, object]", to_wire(value))
+    return {**{key: each for key, each in wire.items() if key != without}, **more}
+
+
 def discard_output() -> None:
     """Discard what is still buffered: the program that read it has ended."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -260,32 +270,20 @@ def _coloured() -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _readable(value: object, now: int) -> str:
-    """A cell as a person reads it."""
+def _cell(value: object, now: int | None) -> str:
+    """A cell on one line: as a person reads it now, or as a program does (None)."""
     match value:
         case None:
             return ""
-        case int():
+        case int() if now is not None:
             return f"{value:,}"
         case datetime():
-            return ago(value, now)
+            return iso(value) if now is None else ago(value, now)
         case list() | tuple():
-            return ", ".join(map(str, cast("Sequence[object]", value)))
+            separator = "," if now is None else ", "
+            return one_line(separator.join(map(str, cast("Sequence[object]", value))))
         case _:
-            return str(value)
-
-
-def _plain(value: object) -> str:
-    """A cell as a program reads it."""
-    match value:
-        case None:
-            return ""
-        case datetime():
-            return iso(value)
-        case list() | tuple():
-            return ",".join(map(str, cast("Sequence[object]", value)))
-        case _:
-            return str(value)
+            return one_line(str(value))
 
 
 def _styled(pieces: Iterable[Piece]) -> "Text":
@@ -328,3 +326,71 @@ def _padded(text: str, width: int, *, right: bool) -> str:
     cell.truncate(width, overflow="ellipsis")
     blank = " " * (width - cell.cell_len)
     return blank + cell.plain if right else cell.plain + blank
+
+
+FIRST_WORDS = 80
+_TITLE = 40
+_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+_UNQUOTED_PRIME = "’"
+"""Read as a prime, and no shell takes it for a quotation mark."""
+_MODEL_STYLE = "dark_orange3"
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def shortened(text: str, limit: int) -> str:
+    """The beginning of a text on one line."""
+    line = one_line(text[: 8 * limit])
+    if len(line) <= limit and len(text) <= 8 * limit:
+        return line
+    return line[: limit - 1].rstrip() + "…"
+
+
+def quoted(title: str) -> str:
+    return f'"{shortened(title, _TITLE)}"'
+
+
+def where(title: str) -> str:
+    return f"in {quoted(title)}"
+
+
+def typable(local_id: str) -> str:
+    """A local id as it can be pasted into a shell."""
+    return local_id.replace(PRIME, _UNQUOTED_PRIME)
+
+
+def ago(moment: datetime, now: int) -> str:
+    """The time between a moment and now (in microseconds); a date after a month."""
+    seconds = int((from_microseconds(now) - moment).total_seconds())
+    if seconds < _MINUTE:
+        return "just now"
+    if seconds < _HOUR:
+        return f"{seconds // _MINUTE}m ago"
+    if seconds < _DAY:
+        return f"{seconds // _HOUR}h ago"
+    if seconds < 30 * _DAY:
+        return f"{seconds // _DAY}d ago"
+    return moment.strftime("%Y-%m-%d")
+
+
+def style_of(node: Node) -> str:
+    """Models' lines are tinted; a person's have the terminal's own colour."""
+    return _MODEL_STYLE if node.author_type is AgentType.MODEL else ""
+
+
+def label_of(node: Node, names: Mapping[str, str]) -> str:
+    """A node's id and author: `[a7x2] human`."""
+    return f"[{node.local_id}] {one_line(names.get(node.author_id, node.author_type))}"
+
+
+def first_words(node: Node, limit: int = FIRST_WORDS) -> str:
+    """The beginning of a node on one line; its kind, if it has no text."""
+    text = plain_text(node.content)
+    return shortened(text, limit) or ("(empty)" if node.kind == "text" else f"({node.kind})")
+
+
+def node_marks(node: Node, annotations: int = 0) -> Iterator[str]:
+    """A node's flags and tags, each on one line."""
+    return map(one_line, marks_of(node, annotations))

@@ -1,41 +1,26 @@
 """Projects: project new, ls, show, change, add, remove, archive."""
 
+import contextlib
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from weft.cli.arguments import Archived, Restore, StartingRevision, complete_projects, complete_trees, flag
-from weft.cli.command import command, group
-from weft.cli.formatting import quoted
-from weft.cli.output import Column
+from weft.cli.arguments import Archived, Restore, StartingRevision, argument, flag, option
+from weft.cli.output import Column, quoted
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, read_stdin
 from weft.errors import ConflictError, InvalidInputError, WeftError
-from weft.tree.node_labels import counted
-from weft.tree.project import ProjectItem, ProjectItemKind
+from weft.tree.node import counted
+from weft.tree.reference import ProjectItem, ProjectItemKind
 
 if TYPE_CHECKING:
     from weft.grove.project import ProjectHandle
 
 _PREFIXES = {ProjectItemKind.DOCUMENT: "doc:", ProjectItemKind.FOLDER: "folder:", ProjectItemKind.URL: ""}
 
-_ProjectName = Annotated[
-    str, typer.Argument(metavar="PROJECT", help="A name or id.", autocompletion=complete_projects)
-]
-_TreeName = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="TREE", help="A title or id; default: the current tree.", autocompletion=complete_trees
-    ),
-]
-_Prompt = Annotated[
-    str | None, typer.Option("--system", "-s", metavar="TEXT", help="The system prompt; - for stdin.")
-]
+_ProjectName = Annotated[str, argument("PROJECT", "A name or id.")]
+_TreeName = Annotated[str | None, argument("TREE", "A title or id; default: the current tree.")]
+_Prompt = Annotated[str | None, option("--system -s TEXT", "The system prompt; - for stdin.")]
 _Items = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--context", "-c", metavar="WHAT", help="doc:TITLE, folder:VAULT/PATH or a url. Repeatable."
-    ),
+    list[str] | None, option("--context -c WHAT", "doc:TITLE, folder:VAULT/PATH or a url. Repeatable.")
 ]
 
 
@@ -47,7 +32,7 @@ def _described(project: "ProjectHandle") -> str:
     return f"{quoted(project.name)} at revision {project.revision}"
 
 
-def ls(session: CliSession, *, archived: Archived = False) -> None:
+def project_ls(session: CliSession, *, archived: Archived = False) -> None:
     """A system prompt and context for several trees. Alone: list the projects.
 
     In a pipe: id, name, revision, trees and items of context, separated by tabs.
@@ -71,9 +56,9 @@ def ls(session: CliSession, *, archived: Archived = False) -> None:
     )
 
 
-def new(
+def project_new(
     session: CliSession,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="One line; unique among projects.")],
+    name: Annotated[str, argument("NAME", "One line; unique among projects.")],
     *,
     system: _Prompt = None,
     items: _Items = None,
@@ -86,13 +71,11 @@ def new(
     session.out.result(made.value, made.id, f"created {_described(made)}")
 
 
-def show(
+def project_show(
     session: CliSession,
     reference: _ProjectName,
     *,
-    revision: Annotated[
-        int | None, typer.Option("--revision", "-r", min=1, help="An earlier revision.")
-    ] = None,
+    revision: Annotated[int | None, option("--revision -r", "An earlier revision.", min=1)] = None,
 ) -> None:
     """Print a project: its prompt, its context, its trees."""
     project = session.grove.project(reference)
@@ -114,22 +97,20 @@ def _named(session: CliSession, item: ProjectItem) -> str:
     """An item as an argument; a document by its title, if it can be read."""
     reference = item.reference
     if item.kind is ProjectItemKind.DOCUMENT:
-        try:
+        # Deleted, or not for this agent: its id still says which one it was.
+        with contextlib.suppress(WeftError):
             reference = session.grove.document(reference).title
-        except WeftError:
-            # Deleted, or not for this agent: its id still says which one it was.
-            reference = item.reference
     return _PREFIXES[item.kind] + reference
 
 
-def change(
+def project_change(
     session: CliSession,
     reference: _ProjectName,
     *,
-    name: Annotated[str | None, typer.Option("--name", "-n", metavar="NAME", help="A new name.")] = None,
+    name: Annotated[str | None, option("--name -n NAME", "A new name.")] = None,
     system: _Prompt = None,
     items: _Items = None,
-    no_context: Annotated[bool, flag("--no-context", help="Remove all context.")] = False,
+    no_context: Annotated[bool, flag("--no-context", "Remove all context.")] = False,
     revision: StartingRevision = None,
 ) -> None:
     """Change a project's name, prompt or context; options not given stay as they are.
@@ -150,7 +131,7 @@ def change(
     session.out.result(after.value, str(after.revision), f"changed {_described(after)}")
 
 
-def add(session: CliSession, reference: _ProjectName, tree: _TreeName = None) -> None:
+def project_add(session: CliSession, reference: _ProjectName, tree: _TreeName = None) -> None:
     """Add a tree to a project."""
     handle = session.tree_or_current(tree)
     after = session.grove.project(reference).add(handle)
@@ -158,7 +139,7 @@ def add(session: CliSession, reference: _ProjectName, tree: _TreeName = None) ->
     session.out.result(after.value, after.id, message)
 
 
-def remove(session: CliSession, reference: _ProjectName, tree: _TreeName = None) -> None:
+def project_remove(session: CliSession, reference: _ProjectName, tree: _TreeName = None) -> None:
     """Remove a tree from a project."""
     handle = session.tree_or_current(tree)
     project = session.grove.project(reference)
@@ -168,20 +149,11 @@ def remove(session: CliSession, reference: _ProjectName, tree: _TreeName = None)
     session.out.result(after.value, after.id, f"removed {quoted(after.title)} from {quoted(project.name)}")
 
 
-def archive(session: CliSession, reference: _ProjectName, *, undo: Restore = False) -> None:
+def project_archive(session: CliSession, reference: _ProjectName, *, undo: Restore = False) -> None:
     """Archive a project; its trees stay in it."""
     project = session.grove.project(reference)
-    if undo:
-        project.unarchive()
-    else:
-        project.archive()
+    (project.unarchive if undo else project.archive)()
     after = session.grove.project(project.id).value
     trees = counted(len(project.trees), "tree")
     done = "restored" if undo else "archived"
     session.out.result(after, after.id, f"{done} {quoted(after.name)} with {trees}")
-
-
-def add_to(app: typer.Typer) -> None:
-    commands = group(app, "project", ls, panel="References")
-    for function in (ls, new, show, change, add, remove, archive):
-        command(commands, function.__name__, function)

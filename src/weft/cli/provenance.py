@@ -1,6 +1,7 @@
 """Provenance: verify, provenance, timestamp, authority."""
 
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -8,20 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.arguments import NodeName, flag, node_argument
-from weft.cli.command import command, group
-from weft.cli.formatting import where
-from weft.cli.output import Column, Piece, progress_bar
+from weft.cli.arguments import NodeName, argument, flag, option
+from weft.cli.output import Column, Piece, progress_bar, where
 from weft.cli.session import CliSession
 from weft.errors import CODES, InvalidInputError, NotFoundError
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 
 if TYPE_CHECKING:
     from weft.provenance.report import Report
     from weft.runtime.evidence.provenance_view import Provenance, Stamp
 
-_PANEL = "Trust"
 _SHOWN = 20
+_UNCERTIFIED = "not certified"
 _STYLES = {"valid": "green", "invalid": "bold red", "incomplete": "yellow"}
 _EXITS = {"invalid": CODES["STORAGE"].exit, "incomplete": CODES["NOT_FOUND"].exit}
 
@@ -30,24 +29,18 @@ def verify(
     session: CliSession,
     reference: Annotated[
         str | None,
-        node_argument(
-            "A node with everything it was written from, or a tree; default: the whole grove.",
-            metavar="NODE|TREE",
+        argument(
+            "NODE|TREE", "A node with everything it was written from, or a tree; default: the whole grove."
         ),
     ] = None,
     *,
-    only: Annotated[bool, flag("--node", help="Only that node.")] = False,
-    bundle: Annotated[
-        Path | None, typer.Option("--bundle", metavar="FILE", help="Verify a bundle; needs no grove.")
-    ] = None,
+    only: Annotated[bool, flag("--node", "Only that node.")] = False,
+    bundle: Annotated[Path | None, option("--bundle FILE", "Verify a bundle; needs no grove.")] = None,
     trust: Annotated[
-        Path | None,
-        typer.Option(
-            "--trust", metavar="FILE", help="Certificates (PEM) to check a bundle's timestamps against."
-        ),
+        Path | None, option("--trust FILE", "Certificates (PEM) to check a bundle's timestamps against.")
     ] = None,
     quick: Annotated[
-        bool, flag("--quick", help="Skip the database's check of indexes against tables (whole grove).")
+        bool, flag("--quick", "Skip the database's check of indexes against tables (whole grove).")
     ] = False,
 ) -> None:
     """Verify that nothing was changed after it was written.
@@ -85,28 +78,18 @@ def _show_report(session: CliSession, report: "Report", place: str) -> None:
     if session.out.as_json:
         session.out.json(report)
     else:
-        counts = [counted(report.nodes, "node")]
-        for number, noun in (
-            (report.events, "event"),
-            (report.bodies, "body"),
-            (report.blobs, "blob"),
-            (report.timestamps, "timestamp"),
-        ):
-            if number:
-                counts.append(
-                    f"{number:,} bodies" if noun == "body" and number != 1 else counted(number, noun)
-                )
-        counts_text = ", ".join(counts)
-        session.out.line(
-            [Piece(str(report.verdict), _STYLES[report.verdict]), Piece(f"  {counts_text} {place}", "dim")]
-        )
+        rest = (report.events, report.bodies, report.blobs, report.timestamps)
+        nouns = zip(("event", "body", "blob", "timestamp"), rest, strict=True)
+        counts = [counted(report.nodes, "node"), *(counted(each, noun) for noun, each in nouns if each)]
+        verdict = Piece(str(report.verdict), _STYLES[report.verdict])
+        session.out.line([verdict, Piece(f"  {', '.join(counts)} {place}", "dim")])
         for finding in report.findings[:_SHOWN]:
             session.out.text(f"  {finding}")
         for line in report.unchecked:
             session.out.message(f"not checked: {line}")
-        rest = len(report.findings) - _SHOWN + report.more
-        if rest > 0:
-            session.out.text(f"  … and {rest:,} more; --json lists them", "dim")
+        more = len(report.findings) - _SHOWN + report.more
+        if more > 0:
+            session.out.text(f"  … and {more:,} more; --json lists them", "dim")
     if not report.valid:
         session.out.flush()
         raise typer.Exit(_EXITS[report.verdict])
@@ -116,13 +99,10 @@ def provenance(
     session: CliSession,
     reference: NodeName,
     *,
-    raw: Annotated[bool, flag("--raw", help="Print the provider's raw response, to the byte.")] = False,
-    request: Annotated[bool, flag("--request", help="Print the request that was sent, to the byte.")] = False,
+    raw: Annotated[bool, flag("--raw", "Print the provider's raw response, to the byte.")] = False,
+    request: Annotated[bool, flag("--request", "Print the request that was sent, to the byte.")] = False,
     bundle: Annotated[
-        Path | None,
-        typer.Option(
-            "--bundle", metavar="FILE", help="Write all evidence to one file, to verify it elsewhere."
-        ),
+        Path | None, option("--bundle FILE", "Write all evidence to one file, to verify it elsewhere.")
     ] = None,
 ) -> None:
     """Show a node's origin: its chain, its timestamps, the request and the response."""
@@ -151,60 +131,47 @@ def provenance(
     if session.out.as_json:
         session.out.json(shown)
         return
-    for name, value, style in _facts(shown):
+    for name, value in _facts(shown):
+        style = _STYLES[shown.chain] if name == "chain" else "dim" if value == _UNCERTIFIED else ""
         session.out.line([Piece(f"{name:<12}", "dim"), Piece(value, style, shrinks=True)])
     for finding in shown.report.findings[:_SHOWN]:
         session.out.text(f"  {finding}")
 
 
-def _facts(shown: "Provenance") -> list[tuple[str, str, str]]:
-    """Name, value and style of each line."""
-    rows = [
-        ("node", f"[{shown.local_id}] {shown.node_id}", ""),
-        ("author", f"{shown.author} ({shown.author_type})", ""),
-        ("created", _moment(shown.created_at), ""),
-        ("hash", shown.content_hash, ""),
-        ("chain", f"{shown.chain}, {counted(shown.report.nodes, 'node')}", _STYLES[shown.chain]),
-    ]
+def _facts(shown: "Provenance") -> Iterator[tuple[str, str]]:
+    """Name and value of each line."""
+    yield "node", f"[{shown.local_id}] {shown.node_id}"
+    yield "author", f"{shown.author} ({shown.author_type})"
+    yield "created", _moment(shown.created_at)
+    yield "hash", shown.content_hash
+    yield "chain", f"{shown.chain}, {counted(shown.report.nodes, 'node')}"
     if shown.edited_from is not None:
-        rows.append(("edited from", shown.edited_from, ""))
-    rows.extend(
-        ("source" if not at else "", f"{source.id} {source.role} {source.content_hash[:12]}…", "")
-        for at, source in enumerate(shown.sources)
-    )
-    rows.extend(("time", _stamp(stamp), "") for stamp in shown.timestamps)
+        yield "edited from", shown.edited_from
+    for index, source in enumerate(shown.sources):
+        yield "" if index else "source", f"{source.id} {source.role} {source.content_hash[:12]}…"
+    yield from (("time", _stamp(stamp)) for stamp in shown.timestamps)
     if not shown.timestamps:
-        rows.append(("time", "not certified", "dim"))
-    if shown.provider is not None:
-        rows += _response(shown)
-    return rows
-
-
-def _response(shown: "Provenance") -> list[tuple[str, str, str]]:
-    rows = [("model", f"{shown.model} by {shown.provider}", "")]
+        yield "time", _UNCERTIFIED
+    if shown.provider is None:
+        return
+    yield "model", f"{shown.model} by {shown.provider}"
     if shown.request_id is not None:
-        rows.append(("request id", shown.request_id, ""))
+        yield "request id", shown.request_id
     if shown.requested_at is not None:
         took = "" if shown.latency_ms is None else f"; answered in {shown.latency_ms:,.0f} ms"
-        rows.append(("requested", _moment(shown.requested_at) + took, ""))
-    usage = shown.usage
-    if usage is not None:
-        parts = [
-            f"{number:,} {name}"
-            for number, name in (
-                (usage.prompt, "prompt"),
-                (usage.completion, "completion"),
-                (usage.cached_read, "read from cache"),
-                (usage.cached_write, "written to cache"),
-            )
-            if number is not None
-        ]
-        if parts:
-            rows.append(("tokens", ", ".join(parts), ""))
-    rows.append(("response", shown.response_sha256 or "", ""))
+        yield "requested", _moment(shown.requested_at) + took
+    if shown.usage is not None:
+        counts = {
+            "prompt": shown.usage.prompt,
+            "completion": shown.usage.completion,
+            "read from cache": shown.usage.cached_read,
+            "written to cache": shown.usage.cached_write,
+        }
+        if tokens := [f"{number:,} {name}" for name, number in counts.items() if number is not None]:
+            yield "tokens", ", ".join(tokens)
+    yield "response", shown.response_sha256 or ""
     if shown.request_sha256 is not None:
-        rows.append(("request", shown.request_sha256, ""))
-    return rows
+        yield "request", shown.request_sha256
 
 
 def _stamp(stamp: "Stamp") -> str:
@@ -219,17 +186,13 @@ def _moment(value: datetime) -> str:
 
 def timestamp(
     session: CliSession,
-    reference: Annotated[
-        str | None,
-        node_argument("The node to certify."),
-    ] = None,
+    reference: Annotated[str | None, argument("NODE", "The node to certify.")] = None,
     *,
-    whole: Annotated[bool, flag("--all", help="Certify the whole grove: the heads of all chains.")] = False,
+    whole: Annotated[bool, flag("--all", "Certify the whole grove: the heads of all chains.")] = False,
     authority: Annotated[
-        list[str] | None,
-        typer.Option("--authority", metavar="URL", help="Only this authority. Repeatable."),
+        list[str] | None, option("--authority URL", "Only this authority. Repeatable.")
     ] = None,
-    wait: Annotated[bool, flag("--wait", help="Query the authorities now, once.")] = False,
+    wait: Annotated[bool, flag("--wait", "Query the authorities now, once.")] = False,
 ) -> None:
     """Have a timestamp authority certify a node, or the whole grove.
 
@@ -264,7 +227,7 @@ def timestamp(
     )
 
 
-def authorities(session: CliSession) -> None:
+def authority(session: CliSession) -> None:
     """The authorities that certify times. None by default. Alone: list them."""
     session.out.listing(
         list(_authorities(session).items()),
@@ -282,14 +245,11 @@ def _authorities(session: CliSession) -> dict[str, str]:
         return {each.url: each.certificates for each in authorities_of(reader)}
 
 
-def add(
+def authority_add(
     session: CliSession,
-    url: Annotated[str, typer.Argument(metavar="URL", help="Its address: http:// or https://.")],
+    url: Annotated[str, argument("URL", "Its address: http:// or https://.")],
     *,
-    trust: Annotated[
-        Path,
-        typer.Option("--trust", metavar="FILE", help="The certificates (PEM) to check its answers against."),
-    ],
+    trust: Annotated[Path, option("--trust FILE", "The certificates (PEM) to check its answers against.")],
 ) -> None:
     """Add an authority; its certificates come from a file, never from the network."""
     session.grove.set_authorities({**_authorities(session), url: _certificates(trust)})
@@ -307,7 +267,7 @@ def _certificates(path: Path) -> str:
         ) from None
 
 
-def remove(session: CliSession, url: Annotated[str, typer.Argument(metavar="URL")]) -> None:
+def authority_remove(session: CliSession, url: Annotated[str, argument("URL", "Its address.")]) -> None:
     """Remove an authority; its certificates stay."""
     known = _authorities(session)
     if url not in known:
@@ -315,11 +275,3 @@ def remove(session: CliSession, url: Annotated[str, typer.Argument(metavar="URL"
     del known[url]
     session.grove.set_authorities(known)
     session.out.result({"url": url}, url, f"removed {url}")
-
-
-def add_to(app: typer.Typer) -> None:
-    for function in (verify, provenance, timestamp):
-        command(app, function.__name__, function, panel=_PANEL)
-    commands = group(app, "authority", authorities, panel=_PANEL)
-    command(commands, "add", add)
-    command(commands, "remove", remove)

@@ -1,36 +1,32 @@
-"""Records and collapsed groups of messages: records append, ls, rm, index, open, close, forget."""
+"""Records of other programs, groups of messages, and recipes: records, recipe."""
 
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, cast
 
-import typer
-
-from weft.cli.arguments import flag
-from weft.cli.command import command, group
+from weft.cli.arguments import argument, flag, option
 from weft.cli.output import Column, progress_bar
-from weft.cli.session import CliSession
-from weft.cli.text_input import STDIN, read_text
-from weft.errors import InvalidInputError
+from weft.cli.session import HERE, CliSession
+from weft.cli.text_input import STDIN, read_setting, read_text
+from weft.errors import InvalidInputError, NotFoundError
 from weft.tree.json_names import camel
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 from weft.tree.record import draft_from_wire, record_to_wire
 
 if TYPE_CHECKING:
     from weft.tree.json import JsonObject, JsonValue
 
-_PANEL = "Records and recipes"
 _PART = 1_000
 
-UserId = Annotated[str | None, typer.Option("--user", "-u", metavar="ID", help="The user; default: none.")]
-ProjectId = Annotated[str | None, typer.Option("--project", metavar="ID", help="The project.")]
-SessionId = Annotated[str | None, typer.Option("--session", "-s", metavar="ID", help="The session.")]
-_TopicId = Annotated[str | None, typer.Option("--topic", metavar="ID", help="The topic.")]
-_RequiredSession = Annotated[str, typer.Option("--session", "-s", metavar="ID", help="The session.")]
-_GroupName = Annotated[str, typer.Argument(metavar="GROUP", help="The group's name.")]
+UserId = Annotated[str | None, option("--user -u ID", "The user; default: none.")]
+ProjectId = Annotated[str | None, option("--project ID", "The project.")]
+SessionId = Annotated[str | None, option("--session -s ID", "The session.")]
+_TopicId = Annotated[str | None, option("--topic ID", "The topic.")]
+_RequiredSession = Annotated[str, option("--session -s ID", "The session.")]
+_GroupName = Annotated[str, argument("GROUP", "The group's name.")]
 
 
-def list_streams(session: CliSession) -> None:
+def records(session: CliSession) -> None:
     """Streams of records that other programs write and recipes read. Alone: list all streams.
 
     In a pipe: stream, user, project, session, topic, records, first and last time, separated by tabs.
@@ -60,25 +56,19 @@ def _list_streams(
     )
 
 
-def append(
+def records_append(
     session: CliSession,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The stream: messages, summaries or another.")],
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="JSON values, one a line or in one array; - for stdin.")
-    ] = STDIN,
+    name: Annotated[str, argument("NAME", "The stream: messages, summaries or another.")],
+    file: Annotated[str, argument("FILE", "JSON values, one a line or in one array; - for stdin.")] = STDIN,
     *,
     user: UserId = None,
     project: ProjectId = None,
     session_id: SessionId = None,
     topic: _TopicId = None,
-    identity: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="The id, if there is one record.")
-    ] = None,
-    time: Annotated[
-        float | None, typer.Option("--time", metavar="SECONDS", help="The time; default: now.")
-    ] = None,
+    identity: Annotated[str | None, option("--id ID", "The id, if there is one record.")] = None,
+    time: Annotated[float | None, option("--time SECONDS", "The time; default: now.")] = None,
     whole: Annotated[
-        bool, flag("--records", help="Read whole records {id, createTime, value, …}, not values.")
+        bool, flag("--records", "Read whole records {id, createTime, value, …}, not values.")
     ] = False,
 ) -> None:
     """Append records to a stream.
@@ -118,52 +108,42 @@ def append(
 
 def _values(text: str) -> "list[JsonValue]":
     """The values of one array, or of one line each."""
-    from weft.context.js_compat import parse_json  # noqa: PLC0415 - loads with the engine
-
     try:
-        value = parse_json(text)
-    except ValueError:
-        value = [_line(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        value = _json(text, "")
+    except InvalidInputError:
+        lines = enumerate(text.split("\n"), 1)
+        value = [_json(line, f"line {number}") for number, line in lines if line.strip()]
     values = list(value) if isinstance(value, list | tuple) else [value]
     if not values:
         raise InvalidInputError("the input is empty", hint="give JSON values, one a line")
     return values
 
 
-def _line(number: int, line: str) -> "JsonValue":
+def _json(text: str, name: str) -> "JsonValue":
     from weft.context.js_compat import parse_json  # noqa: PLC0415 - loads with the engine
 
     try:
-        return parse_json(line)
+        return parse_json(text)
     except ValueError as error:
-        raise InvalidInputError(f"line {number} is not JSON: {error}") from None
+        raise InvalidInputError(f"{name} is not JSON: {error}") from None
 
 
-def ls(
+def records_ls(
     session: CliSession,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The stream; default: all.")] = None,
+    name: Annotated[str | None, argument("NAME", "The stream; default: all.")] = None,
     *,
     user: UserId = None,
     project: ProjectId = None,
     session_id: SessionId = None,
     topic: _TopicId = None,
-    begin: Annotated[
-        float | None, typer.Option("--begin", metavar="SECONDS", help="After this time.")
-    ] = None,
-    end: Annotated[
-        float | None, typer.Option("--end", metavar="SECONDS", help="Up to and including this time.")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most N.")] = 100,
-    after: Annotated[
-        str | None, typer.Option("--after", metavar="ID", help="Continue after this record.")
-    ] = None,
-    newest: Annotated[bool, flag("--newest", help="The newest first.")] = False,
+    begin: Annotated[float | None, option("--begin SECONDS", "After this time.")] = None,
+    end: Annotated[float | None, option("--end SECONDS", "Up to and including this time.")] = None,
+    limit: Annotated[int, option("--limit -n", "At most N.", min=1)] = 100,
+    after: Annotated[str | None, option("--after ID", "Continue after this record.")] = None,
+    newest: Annotated[bool, flag("--newest", "The newest first.")] = False,
     fallback: Annotated[
         bool,
-        flag(
-            "--fallback",
-            help="As recipes read: if empty, the user's without project, then those without user.",
-        ),
+        flag("--fallback", "As recipes read: if empty, the user's without project, then those without user."),
     ] = False,
 ) -> None:
     """List a stream's records, or a user's streams.
@@ -195,20 +175,16 @@ def ls(
     )
 
 
-def rm(
+def records_rm(
     session: CliSession,
     *,
     user: UserId = None,
     project: ProjectId = None,
     session_id: SessionId = None,
     topic: _TopicId = None,
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Only of this stream.")] = None,
-    ids: Annotated[
-        list[str] | None, typer.Option("--id", metavar="ID", help="Only these. Repeatable.")
-    ] = None,
-    confirm: Annotated[
-        int | None, typer.Option("--confirm", metavar="NUMBER", help="Their number, to delete them.")
-    ] = None,
+    name: Annotated[str | None, option("--name NAME", "Only of this stream.")] = None,
+    ids: Annotated[list[str] | None, option("--id ID", "Only these. Repeatable.")] = None,
+    confirm: Annotated[int | None, option("--confirm NUMBER", "Their number, to delete them.")] = None,
 ) -> None:
     """Delete records permanently.
 
@@ -227,17 +203,16 @@ def rm(
     session.out.result(gone, str(gone), f"deleted {counted(gone, 'record')}")
 
 
-def index(
+def records_index(
     session: CliSession,
     response: Annotated[
-        str | None, typer.Argument(metavar="RESPONSE", help="The id of a record of the stream collapsed.")
+        str | None, argument("RESPONSE", "The id of a record of the stream collapsed.")
     ] = None,
     *,
     session_id: _RequiredSession,
     user: UserId = None,
     groups: Annotated[
-        str | None,
-        typer.Option("--groups", metavar="FILE", help="The groups themselves, as JSON; - for stdin."),
+        str | None, option("--groups FILE", "The groups themselves, as JSON; - for stdin.")
     ] = None,
 ) -> None:
     """Index the groups that a response names: recipes show a placeholder for each.
@@ -246,36 +221,27 @@ def index(
     """
     body: dict[str, object] = {"sessionId": session_id, "responseId": response}
     if groups is not None:
-        body["groups"] = _groups(groups)
+        value = _json(read_text(groups), "stdin" if groups == STDIN else groups)
+        # A whole response may be given as well.
+        body["groups"] = value.get("groups") if isinstance(value, Mapping) else value
     done = session.grove.groups.index(cast("JsonObject", body), user=user)
     named, messages = cast("int", done["indexed_groups"]), cast("int", done["indexed_messages"])
     message = f"indexed {counted(named, 'group')} with {counted(messages, 'message')}"
     session.out.result(_camel(done), f"{named}\t{messages}", message)
 
 
-def _groups(file: str) -> object:
-    from weft.context.js_compat import parse_json  # noqa: PLC0415 - loads with the engine
-
-    try:
-        value = parse_json(read_text(file))
-    except ValueError as error:
-        raise InvalidInputError(f"{'stdin' if file == STDIN else file} is not JSON: {error}") from None
-    # A whole response may be given as well.
-    return value.get("groups") if isinstance(value, Mapping) else value
-
-
 def _camel(result: "JsonObject") -> dict[str, object]:
     return {camel(key): value for key, value in result.items()}
 
 
-def open_group(
+def records_open(
     session: CliSession, name: _GroupName, *, session_id: _RequiredSession, user: UserId = None
 ) -> None:
     """Show a group's messages."""
     _set_group(session, name, session_id, user, expanded=True)
 
 
-def close_group(
+def records_close(
     session: CliSession, name: _GroupName, *, session_id: _RequiredSession, user: UserId = None
 ) -> None:
     """Show a group's placeholder."""
@@ -288,9 +254,9 @@ def _set_group(session: CliSession, name: str, session_id: str, user: str | None
     session.out.result(_camel(done), None, f"{done['group']} is {'open' if expanded else 'closed'}")
 
 
-def forget(
+def records_forget(
     session: CliSession,
-    response: Annotated[str, typer.Argument(metavar="RESPONSE", help="The response that made the groups.")],
+    response: Annotated[str, argument("RESPONSE", "The response that made the groups.")],
     *,
     session_id: _RequiredSession,
     user: UserId = None,
@@ -301,9 +267,85 @@ def forget(
     session.out.result(_camel(done), str(removed), f"removed {counted(removed, 'group')}")
 
 
-def add_to(app: typer.Typer) -> None:
-    commands = group(app, "records", list_streams, panel=_PANEL)
-    for function in (append, ls, rm, index, forget):
-        command(commands, function.__name__, function)
-    command(commands, "open", open_group)
-    command(commands, "close", close_group)
+def recipe_ls(session: CliSession) -> None:
+    """Which streams of messages a request reads, in which order, and which filters run. Alone: list the built-in recipes.
+
+    In a pipe: name, streams and filters, separated by tabs.
+    """
+    from weft.context.recipe import PRESETS  # noqa: PLC0415 - loads with the engine
+
+    if session.out.as_json:
+        session.out.json({name: model.to_wire() for name, model in PRESETS.items()})
+        return
+    session.out.table(
+        sorted(PRESETS.items()),
+        Column("name", lambda row: row[0]),
+        Column("streams", lambda row: ", ".join(leaf.name for leaf in row[1].leaves())),
+        Column("filters", lambda row: ", ".join(entry.name for entry in row[1].filters), shrinks=True),
+    )
+
+
+def recipe_show(session: CliSession, name: Annotated[str, argument("NAME", "A built-in recipe.")]) -> None:
+    """Print a built-in recipe as JSON, as a start for your own."""
+    from weft.context.recipe import PRESETS  # noqa: PLC0415 - loads with the engine
+
+    model = PRESETS.get(name)
+    if model is None:
+        raise NotFoundError(f"no recipe {name!r}", hint=f"recipes are {', '.join(sorted(PRESETS))}")
+    if session.out.as_json:
+        session.out.json({"model": model.to_wire()})
+    else:
+        session.out.text(json.dumps({"model": model.to_wire()}, indent=2, ensure_ascii=False))
+
+
+def recipe_run(
+    session: CliSession,
+    recipe: Annotated[str, argument("FILE|NAME", "JSON or YAML, - for stdin; or a built-in recipe.")] = STDIN,
+    *,
+    node: Annotated[str | None, option("--node NODE", "Read the path to this node.")] = None,
+    settings: Annotated[
+        list[str] | None, option("--set NAME=VALUE", "An option of the path: limit, … Repeatable.")
+    ] = None,
+    user: UserId = None,
+    project: ProjectId = None,
+    session_id: SessionId = None,
+    manifest: Annotated[bool, flag("--manifest", "Print the manifest, not the messages.")] = False,
+) -> None:
+    """Run a recipe.
+
+    Prints the messages, one JSON object a line; messages on stderr say what each source gave and each
+    filter did.
+    """
+    body = _body(session, recipe, node, settings or [])
+    done = session.grove.recipes.run(body, user=user, project=project, session=session_id)
+    if session.out.as_json:
+        session.out.json({"messages": done.messages, "manifest": done.manifest.to_wire()})
+        return
+    if manifest:
+        for entry in done.manifest:
+            session.out.text(f"{entry.kind}\t{entry.outcome}\t{entry.id}\t{entry.tokens}\t{entry.reason}")
+    else:
+        for message in done.messages:
+            session.out.json_line(message)
+    for served in done.served:
+        session.out.message(served.reason)
+    for step in done.steps:
+        session.out.message(f"{step.name}: {step.reason}")
+    session.out.message(f"{counted(len(done.messages), 'message')}, {done.manifest.tokens:,} tokens")
+
+
+def _body(session: CliSession, recipe: str, node: str | None, settings: list[str]) -> "JsonObject":
+    from weft.context.recipe import PRESETS  # noqa: PLC0415 - loads with the engine
+    from weft.interop.recipe_file import read_recipe_text  # noqa: PLC0415 - few commands read YAML
+
+    body: JsonValue = {"presetId": recipe} if recipe in PRESETS else read_recipe_text(read_text(recipe))
+    if not isinstance(body, Mapping):
+        raise InvalidInputError("a recipe is an object", hint="weft recipe show TopicContext prints one")
+    options = dict(read_setting(each) for each in settings)
+    if node is None and (options or (recipe in PRESETS and recipe != "TopicContext")):
+        node = HERE
+    if node is None:
+        return body
+    place = session.node(node)
+    kala = {"kind": "Path", "treeId": place.value.tree_id, "nodeId": place.id, **options}
+    return {**body, "kala": kala}

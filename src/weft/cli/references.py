@@ -2,12 +2,8 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from weft.cli.arguments import flag, node_argument
-from weft.cli.command import command
-from weft.cli.formatting import first_words, quoted, where
-from weft.cli.output import Column
+from weft.cli.arguments import argument, complete_nodes, flag, option
+from weft.cli.output import Column, first_words, quoted, where
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError, NotFoundError
 from weft.tree.reference import Target, TargetKind
@@ -17,7 +13,6 @@ if TYPE_CHECKING:
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
 
-_PANEL = "References"
 _PREFIXES = {TargetKind.NODE: "node", TargetKind.TREE: "tree", TargetKind.DOCUMENT: "doc"}
 _TARGET = "A node's id, tree:TITLE or doc:TITLE."
 
@@ -42,10 +37,10 @@ def _named(target: "NodeHandle | TreeHandle | DocumentHandle") -> str:
 
 def tag(
     session: CliSession,
-    what: Annotated[str | None, node_argument(_TARGET, metavar="WHAT")] = None,
-    label: Annotated[str | None, typer.Argument(metavar="LABEL", help="The tag; case-sensitive.")] = None,
+    what: Annotated[str | None, argument("WHAT", _TARGET, complete=complete_nodes)] = None,
+    label: Annotated[str | None, argument("LABEL", "The tag; case-sensitive.")] = None,
     *,
-    remove: Annotated[bool, flag("--remove", help="Remove the tag.")] = False,
+    remove: Annotated[bool, flag("--remove", "Remove the tag.")] = False,
 ) -> None:
     """Tag a node, tree or document.
 
@@ -81,11 +76,11 @@ def tag(
 
 def link(
     session: CliSession,
-    one: Annotated[str, node_argument(_TARGET, metavar="WHAT")],
-    other: Annotated[str | None, node_argument("The other end, named the same way.", metavar="OTHER")] = None,
+    one: Annotated[str, argument("WHAT", _TARGET, complete=complete_nodes)],
+    other: Annotated[str | None, argument("OTHER", "The other end, named the same way.")] = None,
     *,
-    note: Annotated[str, typer.Option("--note", "-n", metavar="TEXT", help="A note on the link.")] = "",
-    remove: Annotated[bool, flag("--remove", help="Remove the link.")] = False,
+    note: Annotated[str, option("--note -n TEXT", "A note on the link.")] = "",
+    remove: Annotated[bool, flag("--remove", "Remove the link.")] = False,
 ) -> None:
     """Link any two of node, tree and document.
 
@@ -125,13 +120,11 @@ def _list_links(session: CliSession, here: "NodeHandle | TreeHandle | DocumentHa
 
 def collapse(
     session: CliSession,
-    first: Annotated[str | None, node_argument("The first node of the range.", metavar="FIRST")] = None,
-    last: Annotated[str | None, node_argument("The last node of the range.", metavar="LAST")] = None,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A name for the range.")] = None,
+    first: Annotated[str | None, argument("FIRST", "The first node of the range.")] = None,
+    last: Annotated[str | None, argument("LAST", "The last node of the range.")] = None,
+    name: Annotated[str | None, argument("NAME", "A name for the range.")] = None,
     *,
-    description: Annotated[
-        str, typer.Option("--description", "-d", metavar="TEXT", help="The text shown in its place.")
-    ] = "",
+    description: Annotated[str, option("--description -d TEXT", "The text shown in its place.")] = "",
 ) -> None:
     """Collapse a range of a path in what models see; the tree keeps every node.
 
@@ -171,9 +164,9 @@ def _list_collapsed(session: CliSession) -> None:
 
 def expand(
     session: CliSession,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The range's name.")],
+    name: Annotated[str, argument("NAME", "The range's name.")],
     *,
-    remove: Annotated[bool, flag("--remove", help="Delete the range; its nodes stay.")] = False,
+    remove: Annotated[bool, flag("--remove", "Delete the range; its nodes stay.")] = False,
 ) -> None:
     """Show a collapsed range to models again."""
     tree = session.tree
@@ -186,8 +179,3 @@ def expand(
     done = "deleted the range" if remove else "expanded"
     after = next((each for each in tree.groups if each.name == name), None)
     session.out.result(after, name, f"{done} {name!r} {where(tree.title)}")
-
-
-def add_to(app: typer.Typer) -> None:
-    for function in (tag, link, collapse, expand):
-        command(app, function.__name__, function, panel=_PANEL)

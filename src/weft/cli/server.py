@@ -3,12 +3,8 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from weft.cli.arguments import Archived, agent_option, flag
-from weft.cli.command import command, group
-from weft.cli.formatting import quoted
-from weft.cli.output import Column
+from weft.cli.arguments import Archived, argument, flag, option
+from weft.cli.output import Column, quoted
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
 from weft.tree.access import MemberRole
@@ -18,34 +14,29 @@ from weft.tree.json_names import from_microseconds, iso
 if TYPE_CHECKING:
     from weft.mcp_server.transports import HttpAddress
     from weft.server.lifecycle import ServerAddress
-    from weft.tree.access import Token
+    from weft.tree.access import Token, User
 
-_PANEL = "Serving"
 _PORT = 7370
 _MCP_PORT = 7371
 
-_Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The local address to listen at.")]
+_Host = Annotated[str, option("--host ADDRESS", "The local address to listen at.")]
 _HostNames = Annotated[
-    list[str] | None,
-    typer.Option("--host-name", metavar="NAME", help="A further host name to accept. Repeatable."),
+    list[str] | None, option("--host-name NAME", "A further host name to accept. Repeatable.")
 ]
-_UserName = Annotated[str, typer.Argument(metavar="USER", help="A name or id.")]
+_UserName = Annotated[str, argument("USER", "A name or id.")]
 
 
 def serve(
     session: CliSession,
     *,
-    port: Annotated[
-        int, typer.Option("--port", "-p", min=0, max=65_535, help="The port; 0 for any free one.")
-    ] = _PORT,
+    port: Annotated[int, option("--port -p", "The port; 0 for any free one.", min=0, max=65_535)] = _PORT,
     host: _Host = "127.0.0.1",
     names: _HostNames = None,
     origins: Annotated[
         list[str] | None,
-        typer.Option(
-            "--origin",
-            metavar="ORIGIN",
-            help="A further origin whose pages may call it, such as https://example.org. Repeatable.",
+        option(
+            "--origin ORIGIN",
+            "A further origin whose pages may call it, such as https://example.org. Repeatable.",
         ),
     ] = None,
 ) -> None:
@@ -81,18 +72,17 @@ def mcp(
     session: CliSession,
     *,
     http: Annotated[
-        bool, flag("--http", help="Over HTTP, for several clients; default: over stdin and stdout.")
+        bool, flag("--http", "Over HTTP, for several clients; default: over stdin and stdout.")
     ] = False,
     agent: Annotated[
-        str | None, agent_option("--agent", help="The agent that acts and is the author, for all clients.")
+        str | None, option("--agent AGENT", "The agent that acts and is the author, for all clients.")
     ] = None,
-    read_only: Annotated[bool, flag("--read-only", help="Allow no changes of trees and documents.")] = False,
+    read_only: Annotated[bool, flag("--read-only", "Allow no changes of trees and documents.")] = False,
     allow: Annotated[
-        str | None,
-        typer.Option("--allow", metavar="PERMISSIONS", help="Allow only these, separated by commas."),
+        str | None, option("--allow PERMISSIONS", "Allow only these, separated by commas.")
     ] = None,
     port: Annotated[
-        int, typer.Option("--port", "-p", min=0, max=65_535, help="The port for HTTP; 0 for any free one.")
+        int, option("--port -p", "The port for HTTP; 0 for any free one.", min=0, max=65_535)
     ] = _MCP_PORT,
     host: _Host = "127.0.0.1",
     names: _HostNames = None,
@@ -146,43 +136,36 @@ def _role(text: str) -> MemberRole | None:
         raise InvalidInputError(f"{text!r} is not a role", hint="use owner, editor, reader or none") from None
 
 
-def list_users(session: CliSession, *, archived: Archived = False) -> None:
+def users_ls(session: CliSession, *, archived: Archived = False) -> None:
     """The users of the server. Alone: list them.
 
     In a pipe: id, name and roles, separated by tabs.
     """
     users = session.grove.users
-    rows = users.list(archived=archived)
-    roles = (
-        {}
-        if session.out.as_json
-        else {
-            user.id: ", ".join(
-                each.role.value if each.tree_id is None else f"{each.role.value} of {each.tree_id}"
-                for each in users.roles(user.id)
-            )
-            for user in rows
-        }
-    )
+
+    def roles(user: "User") -> str:
+        return ", ".join(
+            each.role.value if each.tree_id is None else f"{each.role.value} of {each.tree_id}"
+            for each in users.roles(user.id)
+        )
+
     session.out.listing(
-        rows,
+        users.list(archived=archived),
         Column(None, lambda user: user.id),
         Column("name", lambda user: user.name),
-        Column("roles", lambda user: roles[user.id], shrinks=True),
+        Column("roles", roles, shrinks=True),
         Column("since", lambda user: "archived" if user.archived_at else user.created_at, piped=False),
         empty="no users; add one: weft users add NAME",
     )
 
 
-def add_user(
+def users_add(
     session: CliSession,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="One line; unique among users.")],
+    name: Annotated[str, argument("NAME", "One line; unique among users.")],
     *,
-    role: Annotated[
-        str, typer.Option("--role", metavar="ROLE", help="On the grove: owner, editor, reader or none.")
-    ] = "editor",
+    role: Annotated[str, option("--role ROLE", "On the grove: owner, editor, reader or none.")] = "editor",
     agent: Annotated[
-        str | None, agent_option("--agent", help="The user's agent; default: a new one of that name.")
+        str | None, option("--agent AGENT", "The user's agent; default: a new one of that name.")
     ] = None,
 ) -> None:
     """Add a user.
@@ -194,10 +177,10 @@ def add_user(
     session.out.result(user, user.id, message)
 
 
-def set_role(
+def users_role(
     session: CliSession,
     user: _UserName,
-    role: Annotated[str, typer.Argument(metavar="ROLE", help="owner, editor, reader or none.")],
+    role: Annotated[str, argument("ROLE", "owner, editor, reader or none.")],
 ) -> None:
     """Set a user's role on the grove, or with --tree on that tree."""
     tree = session.options.tree
@@ -206,13 +189,13 @@ def set_role(
     session.out.result(session.grove.users.roles(user), None, f"{user}: {role} on {place}")
 
 
-def create_token(
+def users_token(
     session: CliSession,
     user: _UserName,
     *,
-    label: Annotated[str, typer.Option("--label", "-l", metavar="TEXT", help="What it is for.")] = "",
-    service: Annotated[bool, flag("--service", help="Let it act for any user it names.")] = False,
-    days: Annotated[int | None, typer.Option("--days", min=1, help="Days until it expires.")] = None,
+    label: Annotated[str, option("--label -l TEXT", "What it is for.")] = "",
+    service: Annotated[bool, flag("--service", "Let it act for any user it names.")] = False,
+    days: Annotated[int | None, option("--days", "Days until it expires.", min=1)] = None,
 ) -> None:
     """Create a token for a user.
 
@@ -230,9 +213,9 @@ def create_token(
     session.out.message(f"token {token.id}; it is not shown again")
 
 
-def list_tokens(
+def users_tokens(
     session: CliSession,
-    user: Annotated[str | None, typer.Argument(metavar="USER", help="Only of this user.")] = None,
+    user: Annotated[str | None, argument("USER", "Only of this user.")] = None,
 ) -> None:
     """List tokens, without their secrets."""
     users = session.grove.users
@@ -254,34 +237,21 @@ def _state(token: "Token") -> str:
     return "" if token.expires_at is None else f"until {iso(token.expires_at)}"
 
 
-def revoke(
+def users_revoke(
     session: CliSession,
-    token: Annotated[str, typer.Argument(metavar="ID", help="The token's id, not itself.")],
+    token: Annotated[str, argument("ID", "The token's id, not itself.")],
 ) -> None:
     """Revoke a token."""
     session.grove.users.revoke(token)
     session.out.result(None, None, f"revoked {token}")
 
 
-def archive_user(
+def users_archive(
     session: CliSession,
     user: _UserName,
     *,
-    undo: Annotated[bool, flag("--undo", help="Restore the user's access.")] = False,
+    undo: Annotated[bool, flag("--undo", "Restore the user's access.")] = False,
 ) -> None:
     """Archive a user: tokens stop working, nothing is lost."""
     after = session.grove.users.archive(user, restore=undo)
     session.out.result(after, after.id, f"{'restored' if undo else 'archived'} {quoted(after.name)}")
-
-
-def add_to(app: typer.Typer) -> None:
-    command(app, "serve", serve, panel=_PANEL)
-    command(app, "mcp", mcp, panel=_PANEL)
-    users = group(app, "users", list_users, panel=_PANEL)
-    command(users, "ls", list_users)
-    command(users, "add", add_user)
-    command(users, "role", set_role)
-    command(users, "token", create_token)
-    command(users, "tokens", list_tokens)
-    command(users, "revoke", revoke)
-    command(users, "archive", archive_user)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from weft.grove.grove import Grove
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
-    from weft.providers.registry import ProviderRegistry
+    from weft.providers.base import ProviderRegistry
 
 HERE = "."
 """The reference to the node at the cursor."""
@@ -166,6 +166,11 @@ class CliSession:
         named = self.options.tree
         return self.grove.tree(self.grove.read.latest_tree() if named is None else named)
 
+    @cached_property
+    def agent_names(self) -> dict[str, str]:
+        """The names of all agents, archived ones too, by id."""
+        return {agent.id: agent.name for agent in self.grove.read.agents(archived=True)}
+
     def tree_or_current(self, reference: str | None) -> "TreeHandle":
         return self.tree if reference is None else self.grove.tree(reference)
 
@@ -219,17 +224,15 @@ class CliSession:
 
     def target(self, reference: str) -> "NodeHandle | TreeHandle | DocumentHandle":
         """A node, tree or document: an id, tree:TITLE, doc:TITLE, or a title that only one of them has."""
+        document = self.grove.document
+        kinds = {"node": self.node, "tree": self.grove.tree, "doc": document, "document": document}
         kind, colon, name = reference.partition(":")
-        if colon and kind == "node":
-            return self.node(name)
-        if colon and kind == "tree":
-            return self.grove.tree(name)
-        if colon and kind in {"doc", "document"}:
-            return self.grove.document(name)
+        if colon and kind in kinds:
+            return kinds[kind](name)
         with contextlib.suppress(NotFoundError, InvalidInputError):
             return self.node(reference)
         matches: list[TreeHandle | DocumentHandle] = []
-        for look_up in (self.grove.tree, self.grove.document):
+        for look_up in (self.grove.tree, document):
             with contextlib.suppress(NotFoundError, PermissionDeniedError):
                 matches.append(look_up(reference))
         if not matches:

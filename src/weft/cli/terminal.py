@@ -4,16 +4,14 @@ import contextlib
 import importlib
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from weft.cli.formatting import quoted, shortened
-from weft.cli.output import visible
+from weft.cli.output import quoted, shortened, visible
 from weft.cli.session import CliSession
 from weft.cli.text_input import is_interactive
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, WeftError
-from weft.tree.node import Status
-from weft.tree.node_labels import counted
+from weft.tree.node import Status, counted
 
 if TYPE_CHECKING:
     from weft.commands.reply import Result
@@ -21,22 +19,61 @@ if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
     from weft.runtime.generation.service import Stream
     from weft.runtime.generation.stream import GenerationEvent, StreamSlot
-    from weft.tree.json import JsonObject, JsonValue
 
+E_co = TypeVar("E_co", covariant=True)
 _QUOTE = '"""'
 
 
-class _StreamDisplay:
-    """Shows the first unfinished continuation live; the others wait until it ends."""
+class _Run(Protocol[E_co]):
+    def __iter__(self) -> Iterator[E_co]: ...
+    def stop(self) -> None: ...
+
+
+class LiveText:
+    """Text on stdout as it comes; what follows begins on a line of its own."""
 
     def __init__(self, session: CliSession) -> None:
         self._session = session
+        self._ends_line = True
+
+    def write(self, text: str) -> None:
+        # Noted first: after an interrupt in between, the line is still ended.
+        self._ends_line = text.endswith("\n")
+        sys.stdout.write(visible(text) if self._session.out.terminal else text)
+        sys.stdout.flush()
+
+    def end_line(self) -> None:
+        if not self._ends_line:
+            self.write("\n")
+
+
+def show_until_stopped(run: _Run[E_co], show: Callable[[E_co], None], live: LiveText) -> bool:
+    """Show the events of a run until it ends; Ctrl-C stops it and keeps what came. True if it was stopped."""
+    stopped = False
+    try:
+        try:
+            for event in run:
+                show(event)
+        except KeyboardInterrupt:
+            stopped = True
+            run.stop()
+            for event in run:
+                show(event)
+    finally:
+        live.end_line()
+    return stopped
+
+
+class _StreamDisplay(LiveText):
+    """Shows the first unfinished continuation live; the others wait until it ends."""
+
+    def __init__(self, session: CliSession) -> None:
+        super().__init__(session)
         self._slots: tuple[StreamSlot, ...] = ()
         self._waiting: dict[int, list[str]] = {}
         self._over: set[int] = set()
         self._now = 0
         self._begun = False
-        self._ends_line = True
 
     def show(self, event: "GenerationEvent") -> None:
         from weft.runtime.generation.stream import (  # noqa: PLC0415 - loads with the grove
@@ -67,31 +104,26 @@ class _StreamDisplay:
 
     def _add(self, slot: int, text: str) -> None:
         if slot == self._now:
-            self._write(text)
+            self._show(text)
         else:
             self._waiting.setdefault(slot, []).append(text)
 
     def _end(self, slot: int) -> None:
         self._over.add(slot)
         while self._now in self._over:
-            self.finish_line()
+            self.end_line()
             self._now += 1
             self._begun = False
-            self._write("".join(self._waiting.pop(self._now, ())))
+            self._show("".join(self._waiting.pop(self._now, ())))
 
-    def _write(self, text: str) -> None:
-        if not text:
-            return
-        if not self._begun:
+    def _show(self, text: str) -> None:
+        if text:
             self._begin()
-        # Noted first: after an interrupt in between, the line is still ended.
-        self._ends_line = text.endswith("\n")
-        sys.stdout.write(visible(text) if self._session.out.terminal else text)
-        sys.stdout.flush()
+            self.write(text)
 
     def _begin(self) -> None:
-        self._begun = True
-        if len(self._slots) <= 1:
+        begun, self._begun = self._begun, True
+        if begun or len(self._slots) <= 1:
             return
         if self._now:
             sys.stdout.write("\n")
@@ -99,61 +131,38 @@ class _StreamDisplay:
             slot = self._slots[self._now]
             self._session.out.text(f"{self._now + 1}/{len(self._slots)} {slot.agent}", "dim")
 
-    def finish_line(self) -> None:
-        if self._begun and not self._ends_line:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
-        self._ends_line = True
-
 
 def show_stream(session: CliSession, stream: "Stream[NodeHandle]", *, quiet: bool = False) -> bool:
     """Print a stream until it ends; Ctrl-C stops it and keeps what came. True if it was stopped."""
     display = _StreamDisplay(session)
-    stopped = False
-    try:
-        try:
-            for event in stream:
-                if not quiet:
-                    display.show(event)
-        except KeyboardInterrupt:
-            stopped = True
-            stream.stop()
-            for event in stream:
-                if not quiet:
-                    display.show(event)
-    finally:
-        display.finish_line()
-    return stopped
+    return show_until_stopped(stream, (lambda _: None) if quiet else display.show, display)
 
 
 def show_nodes(session: CliSession, stream: "Stream[NodeHandle]", title: str) -> None:
     """Messages that name the new nodes and the failures."""
-    names = {agent.id: agent.name for agent in session.grove.read.agents(archived=True)}
     for node in stream.nodes:
         cut = ", interrupted" if node.value.status is Status.INTERRUPTED else ""
-        author = names.get(node.value.author_id, "a model")
+        author = session.agent_names.get(node.value.author_id, "a model")
         session.out.message(f"{author} wrote [{node.local_id}] in {title}{cut}")
     for error in stream.failures:
         session.out.message(f"incomplete: {error.message}")
 
 
-def failure_to_wire(error: WeftError) -> "JsonObject":
-    wire: dict[str, JsonValue] = {"code": error.code, "message": error.message, "hint": error.hint}
-    if isinstance(error, ProviderError):
-        wire["trouble"] = error.trouble.value
-    return wire
+def failure_to_wire(error: WeftError) -> dict[str, object]:
+    wire: dict[str, object] = {"code": error.code, "message": error.message, "hint": error.hint}
+    return {**wire, "trouble": error.trouble} if isinstance(error, ProviderError) else wire
 
 
-def result_to_wire(result: "Result") -> "JsonObject":
-    wire: dict[str, JsonValue] = {
+def result_to_wire(result: "Result") -> dict[str, object]:
+    error = {} if result.error is None else failure_to_wire(result.error)
+    error.pop("trouble", None)
+    return {
         "command": result.command,
         "ok": result.ok,
         "text": result.text,
-        "nodes": list(result.nodes),
+        "nodes": result.nodes,
+        **error,
     }
-    if result.error is not None:
-        wire |= {"code": result.error.code, "message": result.error.message, "hint": result.error.hint}
-    return wire
 
 
 def starting_place(

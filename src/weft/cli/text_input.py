@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 _BYTES_LIMIT = 4 * CONTENT_LIMIT
 """No text within the limit is longer in UTF-8."""
+_FILE_LIMIT = 256 * 1024 * 1024
 
 
 def is_interactive() -> bool:
@@ -69,17 +70,18 @@ def read_stdin() -> str:
 
 
 def read_text(file: str) -> str:
-    """A file's text, or stdin's for -."""
-    if file == STDIN:
-        return read_stdin()
+    """The text of a file, or of stdin for -, to the byte."""
+    name = "stdin" if file == STDIN else file
     try:
-        return Path(file).read_text(encoding="utf-8")
+        with contextlib.nullcontext(sys.stdin.buffer) if file == STDIN else Path(file).open("rb") as source:
+            data = source.read(_FILE_LIMIT + 1)
     except FileNotFoundError:
         raise NotFoundError(f"no file {file!r}") from None
     except OSError as error:
-        raise InvalidInputError(f"{file} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{file} is not UTF-8 at byte {error.start}") from None
+        raise InvalidInputError(f"{name} cannot be read: {error.strerror}") from None
+    if len(data) > _FILE_LIMIT:
+        raise LimitExceededError(f"{name} has more than {_FILE_LIMIT:,} bytes")
+    return _decoded(data, name)
 
 
 def _decoded(data: bytes, what: str) -> str:
@@ -103,19 +105,13 @@ def _edited(initial: str) -> Generator[str]:
         _run_editor(path)
         yield _decoded(path.read_bytes(), "the edited text")
     except BaseException:
-        if _differs(path, initial):
-            sys.stderr.write(f"your text is kept in {path}\n")
-        else:
-            path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            if path.read_bytes().strip() not in {b"", initial.encode().strip()}:
+                sys.stderr.write(f"your text is kept in {path}\n")
+                raise
+        path.unlink(missing_ok=True)
         raise
     path.unlink(missing_ok=True)
-
-
-def _differs(path: Path, initial: str) -> bool:
-    try:
-        return path.read_bytes().strip() not in {b"", initial.encode().strip()}
-    except OSError:
-        return False
 
 
 def _run_editor(path: Path) -> None:

@@ -1,26 +1,20 @@
 """Move groves between files and databases, and check them: export, import, backup, migrate, doctor."""
 
-import contextlib
 import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from weft.cli.arguments import complete_trees, flag
-from weft.cli.command import command
-from weft.cli.formatting import quoted
-from weft.cli.output import Piece, progress_bar
+from weft.cli.arguments import argument, flag, option
+from weft.cli.output import Piece, progress_bar, quoted, wire_object
 from weft.cli.session import CliSession
-from weft.cli.text_input import STDIN
-from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, StorageError
+from weft.cli.text_input import STDIN, read_text
+from weft.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
 from weft.interop.weft_json import open_file
-from weft.tree.json_names import to_wire
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 
-_PANEL = "Moving"
-_CHAT_LIMIT = 256 * 1024 * 1024
 _FILES = (".json", ".gz", ".md")
 _LEVELS = {"good": ("✓", "green"), "note": ("!", "yellow"), "wrong": ("✗", "red")}
 
@@ -28,20 +22,13 @@ _LEVELS = {"good": ("✓", "green"), "note": ("!", "yellow"), "wrong": ("✗", "
 def export(
     session: CliSession,
     names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[TREE]...",
-            help="Titles or ids; default: the whole grove.",
-            autocompletion=complete_trees,
-        ),
+        list[str] | None, argument("[TREE]...", "Titles or ids; default: the whole grove.")
     ] = None,
     *,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FILE", help="The file; .gz compresses it; - is stdout.")
-    ] = STDIN,
-    force: Annotated[bool, flag("--force", "-f", help="Overwrite the file.")] = False,
+    out: Annotated[str, option("--out -o FILE", "The file; .gz compresses it; - is stdout.")] = STDIN,
+    force: Annotated[bool, flag("--force -f", "Overwrite the file.")] = False,
     chat: Annotated[
-        bool, flag("--chat", help="As a Markdown chat: the path to a NODE, or to a tree's current node.")
+        bool, flag("--chat", "As a Markdown chat: the path to a NODE, or to a tree's current node.")
     ] = False,
 ) -> None:
     """Export trees, or the whole grove, as one JSON file that can be imported again.
@@ -54,39 +41,30 @@ def export(
     if out == STDIN and session.out.as_json:
         raise InvalidInputError("the export itself is JSON", hint="name a file for it with --out")
     chosen = list(names or ()) or ([session.options.tree] if session.options.tree is not None else None)
-    with progress_bar("exporting") as progress, _suggesting_out(chosen or ()):
-        target = sys.stdout.buffer if out == STDIN else Path(out)
-        done = session.grove.export(target, chosen, overwrite=force, progress=progress)
+    target = sys.stdout.buffer if out == STDIN else Path(out)
+    try:
+        with progress_bar("exporting") as progress:
+            done = session.grove.export(target, chosen, overwrite=force, progress=progress)
+    except NotFoundError as error:
+        file = next((name for name in chosen or () if name.lower().endswith(_FILES)), None)
+        if file is None:
+            raise
+        raise NotFoundError(error.message, hint=f"to write to a file: --out {file}") from error
     session.out.notes(done.notes)
     place = "" if out == STDIN else f" to {out}"
     message = f"exported {counted(done.trees, 'tree')} with {counted(done.nodes, 'node')}{place}"
     if out == STDIN:
         session.out.message(message)
     else:
-        session.out.result({"file": out, **_wire(done)}, out, message)
-
-
-@contextlib.contextmanager
-def _suggesting_out(names: Iterable[str]) -> Generator[None]:
-    """Suggest --out where a file was named as a tree."""
-    try:
-        yield
-    except NotFoundError as error:
-        file = next((name for name in names if name.lower().endswith(_FILES)), None)
-        if file is None:
-            raise
-        raise NotFoundError(error.message, hint=f"to write to a file: --out {file}") from error
+        session.out.result(wire_object(done, file=out), out, message)
 
 
 def import_(
     session: CliSession,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of weft export; - is stdin.")],
+    file: Annotated[str, argument("FILE", "A file of weft export; - is stdin.")],
     *,
-    chat: Annotated[bool, flag("--chat", help="It is a Markdown chat. Default for .md files.")] = False,
-    agent: Annotated[
-        str | None,
-        typer.Option("--agent", metavar="AGENT", help="The author of a chat's answers."),
-    ] = None,
+    chat: Annotated[bool, flag("--chat", "It is a Markdown chat. Default for .md files.")] = False,
+    agent: Annotated[str | None, option("--agent AGENT", "The author of a chat's answers.")] = None,
 ) -> None:
     """Import a file that weft export wrote: all of it, or nothing.
 
@@ -135,38 +113,18 @@ def _import_chat(session: CliSession, file: str, agent: str | None) -> None:
     """A new tree from a chat; notes name what could not be read."""
     from weft.runtime.transfer.markdown_chats import load_chat  # noqa: PLC0415 - loads with the grove
 
-    done = load_chat(session.grove.caller, _read_chat(file), agent=agent)
+    done = load_chat(session.grove.caller, read_text(file), agent=agent)
     session.out.notes(done.warnings)
     message = f"imported {quoted(done.tree.title)} with {counted(done.messages, 'message')}"
     session.out.result(done, done.tree.id, message)
 
 
-def _read_chat(file: str) -> str:
-    try:
-        data = sys.stdin.buffer.read(_CHAT_LIMIT + 1) if file == STDIN else _bytes(Path(file))
-    except FileNotFoundError:
-        raise NotFoundError(f"no file {file!r}") from None
-    except OSError as error:
-        raise StorageError(f"cannot read {file}: {error.strerror}") from error
-    if len(data) > _CHAT_LIMIT:
-        raise LimitExceededError(f"a chat has at most {_CHAT_LIMIT:,} bytes")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InvalidInputError(f"{file} is not UTF-8 text") from None
-
-
-def _bytes(path: Path) -> bytes:
-    with path.open("rb") as opened:
-        return opened.read(_CHAT_LIMIT + 1)
-
-
 def backup(
     session: CliSession,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The copy; its blobs go to FILE-blobs.")],
+    file: Annotated[str, argument("FILE", "The copy; its blobs go to FILE-blobs.")],
     *,
-    force: Annotated[bool, flag("--force", "-f", help="Overwrite an older backup.")] = False,
-    verify: Annotated[bool, flag("--verify", help="Recompute every hash in the copy, too.")] = False,
+    force: Annotated[bool, flag("--force -f", "Overwrite an older backup.")] = False,
+    verify: Annotated[bool, flag("--verify", "Recompute every hash in the copy, too.")] = False,
 ) -> None:
     """Copy the grove to a file while other programs write to it.
 
@@ -182,8 +140,8 @@ def backup(
 
 def migrate(
     session: CliSession,
-    source: Annotated[str, typer.Argument(metavar="FROM", help="A file, or postgresql://…")],
-    target: Annotated[str, typer.Argument(metavar="TO", help="A new file, or an empty database.")],
+    source: Annotated[str, argument("FROM", "A file, or postgresql://…")],
+    target: Annotated[str, argument("TO", "A new file, or an empty database.")],
 ) -> None:
     """Copy a whole grove to another database, and compare every row.
 
@@ -206,7 +164,7 @@ def doctor(
     session: CliSession,
     *,
     repair: Annotated[
-        bool, flag("--repair", help="Delete unused files and recount; change nothing else.")
+        bool, flag("--repair", "Delete unused files and recount; change nothing else.")
     ] = False,
 ) -> None:
     """Check the grove: the database, the files, the chains.
@@ -218,7 +176,7 @@ def doctor(
     with progress_bar("checking") as progress:
         report = examine(session.address, repair=repair, clock=session.settings.clock, progress=progress)
     if session.out.as_json:
-        session.out.json({**_wire(report), "sound": report.sound})
+        session.out.json(wire_object(report, sound=report.sound))
     else:
         for message in report.repaired:
             session.out.message(message)
@@ -231,15 +189,3 @@ def doctor(
     if not report.sound:
         session.out.flush()
         raise typer.Exit(1)
-
-
-def _wire(result: object) -> dict[str, object]:
-    wire = to_wire(result)
-    return dict(wire) if isinstance(wire, dict) else {}
-
-
-def add_to(app: typer.Typer) -> None:
-    command(app, "export", export, panel=_PANEL)
-    command(app, "import", import_, panel=_PANEL, creates=True)
-    for function in (backup, migrate, doctor):
-        command(app, function.__name__, function, panel=_PANEL)

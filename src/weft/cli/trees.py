@@ -2,37 +2,26 @@
 
 from typing import Annotated
 
-import typer
-
-from weft.cli.arguments import Archived, Restore, TreeName, Yes
-from weft.cli.command import command
-from weft.cli.formatting import quoted
-from weft.cli.output import Column
+from weft.cli.arguments import Archived, Restore, TreeName, Yes, argument, option
+from weft.cli.output import Column, quoted, wire_object
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, confirm, read_stdin
 from weft.errors import InvalidInputError
-from weft.tree.json_names import to_wire
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 from weft.tree.reference import TargetKind
-from weft.tree.tree import Mode, Tree
-
-_PANEL = "Trees"
+from weft.tree.tree import Mode
 
 
 def new(
     session: CliSession,
-    title: Annotated[
-        str | None, typer.Argument(metavar="TITLE", help="Default: the first words of the text.")
-    ] = None,
+    title: Annotated[str | None, argument("TITLE", "Default: the first words of the text.")] = None,
     *,
     mode: Annotated[
-        Mode, typer.Option("--mode", "-m", help="A conversation, or one text; it never changes.")
+        Mode, option("--mode -m", "A conversation, or one text; it never changes.")
     ] = Mode.DIALOGUE,
-    text: Annotated[str, typer.Option("--text", "-t", help="The root's text; - reads stdin.")] = "",
-    system: Annotated[
-        str, typer.Option("--system", "-s", metavar="TEXT", help="The tree's system context; - reads stdin.")
-    ] = "",
-    description: Annotated[str, typer.Option("--description", metavar="TEXT")] = "",
+    text: Annotated[str, option("--text -t", "The root's text; - reads stdin.")] = "",
+    system: Annotated[str, option("--system -s TEXT", "The tree's system context; - reads stdin.")] = "",
+    description: Annotated[str, option("--description TEXT")] = "",
 ) -> None:
     """Create a tree.
 
@@ -56,7 +45,7 @@ def ls(
     session: CliSession,
     *,
     archived: Archived = False,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="The first N.")] = None,
+    limit: Annotated[int | None, option("--limit -n", "The first N.", min=1)] = None,
 ) -> None:
     """List the trees, the last changed first.
 
@@ -78,10 +67,6 @@ def ls(
     any_open = any(tree.archived_at is None for tree in trees)
     current = session.tree.id if trees and (session.options.tree or any_open) else ""
 
-    def with_tags(tree: Tree) -> object:
-        wire = to_wire(tree)
-        return {**wire, "tags": labels.get(tree.id, [])} if isinstance(wire, dict) else wire
-
     session.out.listing(
         trees,
         Column(None, lambda tree: tree.id),
@@ -98,17 +83,14 @@ def ls(
         ),
         Column("tags", lambda tree: labels.get(tree.id, [])),
         empty=empty,
-        wire=with_tags,
+        wire=lambda tree: wire_object(tree, tags=labels.get(tree.id, [])),
     )
 
 
 def archive(session: CliSession, name: TreeName = None, *, undo: Restore = False) -> None:
     """Archive a tree; nothing is lost."""
     tree = session.named_tree(name)
-    if undo:
-        tree.unarchive()
-    else:
-        tree.archive()
+    (tree.unarchive if undo else tree.archive)()
     done = "restored" if undo else "archived"
     session.out.result(tree.refresh().value, tree.id, f"{done} {quoted(tree.title)}")
 
@@ -124,9 +106,3 @@ def delete(session: CliSession, name: TreeName = None, *, yes: Yes = False) -> N
         tree.id,
         f"deleted {title} with {counted(nodes, 'node')}",
     )
-
-
-def add_to(app: typer.Typer) -> None:
-    command(app, "new", new, panel=_PANEL, creates=True)
-    for function in (ls, archive, delete):
-        command(app, function.__name__, function, panel=_PANEL)

@@ -1,34 +1,35 @@
-"""Show a tree or a path: tree, read, diff."""
+"""Show a tree, a path, a comparison, search results: tree, read, diff, search."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from weft.cli.arguments import TreeName, flag, node_argument, node_option
-from weft.cli.command import command
-from weft.cli.formatting import (
+from weft.cli.arguments import TreeName, argument, flag, option
+from weft.cli.output import (
     FIRST_WORDS,
+    Piece,
     ago,
     first_words,
     label_of,
     node_marks,
     one_line,
+    progress_bar,
     quoted,
     style_of,
+    wire_object,
 )
-from weft.cli.output import Piece
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
 from weft.tree.edge import SourceRole
-from weft.tree.json_names import to_wire
-from weft.tree.node import Node
-from weft.tree.node_labels import counted
+from weft.tree.json_names import camel
+from weft.tree.node import Node, counted
 from weft.tree.reference import CollapsedRange
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
+    from weft.grove.search import SearchHit
     from weft.grove.tree import TreeHandle
+    from weft.runtime.search.results import Hits
     from weft.runtime.views.reader import OutlineRow
 
 _BRANCH, _LAST = "├─ ", "└─ "
@@ -39,10 +40,8 @@ def tree(
     session: CliSession,
     name: TreeName = None,
     *,
-    top: Annotated[str | None, node_option("--from", "-f", help="Draw from this node down.")] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, help="Stop going deeper after this many nodes.")
-    ] = 2_000,
+    top: Annotated[str | None, option("--from -f NODE", "Draw from this node down.")] = None,
+    limit: Annotated[int, option("--limit -n", "Stop going deeper after this many nodes.", min=1)] = 2_000,
 ) -> None:
     """Draw a tree: one line a node, * at the current one."""
     read = session.grove.read
@@ -54,16 +53,7 @@ def tree(
     outline = read.outline(handle.id, node=top, limit=limit)
     cursor = read.cursor(handle.id).node_id
     if session.out.as_json:
-        rows = [
-            {
-                "node": row.node,
-                "indent": row.indent,
-                "branches": row.branches,
-                "annotations": row.annotations,
-                "hiddenBelow": row.hidden_below,
-            }
-            for row in outline
-        ]
+        rows = [{camel(name): value for name, value in row._asdict().items()} for row in outline]
         session.out.json({"tree": handle.value, "cursor": cursor, "nodes": rows})
         return
     counters = handle.counters
@@ -75,7 +65,7 @@ def tree(
         outline,
         mode=handle.mode,
         cursor=cursor,
-        names={agent.id: agent.name for agent in read.agents(archived=True)},
+        names=session.agent_names,
         groups=handle.groups,
         words=session.out.width if session.out.terminal else FIRST_WORDS,
     )
@@ -140,17 +130,16 @@ def read(
     session: CliSession,
     reference: Annotated[
         str | None,
-        node_argument("The path's end: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
+        argument("NODE", "The path's end: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
     ] = None,
     *,
-    only: Annotated[bool, flag("--node", help="Only that node.")] = False,
-    tail: Annotated[int | None, typer.Option("--tail", min=1, help="The last N nodes.")] = None,
-    head: Annotated[int | None, typer.Option("--head", min=1, help="The first N nodes.")] = None,
+    only: Annotated[bool, flag("--node", "Only that node.")] = False,
+    tail: Annotated[int | None, option("--tail", "The last N nodes.", min=1)] = None,
+    head: Annotated[int | None, option("--head", "The first N nodes.", min=1)] = None,
     headings: Annotated[
-        bool | None,
-        flag("--headings/--raw", help="Show author and time above each text, or not. Pipes: not."),
+        bool | None, flag("--headings/--raw", "Show author and time above each text, or not. Pipes: not.")
     ] = None,
-    annotations: Annotated[bool, flag("--annotations", "-a", help="Include annotations.")] = False,
+    annotations: Annotated[bool, flag("--annotations -a", "Include annotations.")] = False,
 ) -> None:
     """Read the path from the root to a node."""
     if sum((only, tail is not None, head is not None)) > 1:
@@ -162,7 +151,7 @@ def read(
     buffer = tree.working_buffer if whole and tree.mode is Mode.BUFFER else ""
     notes = _notes(session, tree, path) if annotations else {}
     if session.out.as_json:
-        nodes = [_wire(each, notes.get(each.id) if annotations else None) for each in path]
+        nodes = [wire_object(each, annotations=notes[each.id]) if annotations else each for each in path]
         session.out.json({"treeId": tree.id, "mode": tree.mode, "nodes": nodes, "workingBuffer": buffer})
         return
     if headings is None:
@@ -181,19 +170,12 @@ def _notes(session: CliSession, tree: "TreeHandle", path: Sequence[Node]) -> dic
     return {node.id: read.children(tree.id, node.id, annotations=True) for node in path}
 
 
-def _wire(node: Node, notes: Sequence[Node] | None) -> object:
-    wire = to_wire(node)
-    if notes is None or not isinstance(wire, dict):
-        return wire
-    return {**wire, "annotations": to_wire(notes)}
-
-
 def _show_with_headings(
     session: CliSession, path: Sequence[Node], notes: Mapping[str, Sequence[Node]], buffer: str
 ) -> None:
     """Each node under a heading, with a blank line between; an empty root is left out."""
     out = session.out
-    names = {agent.id: agent.name for agent in session.grove.read.agents(archived=True)}
+    names = session.agent_names
     shown = [node for node in path if not (node.is_root and not node.text and node.kind == "text")]
     for index, node in enumerate(shown):
         if index:
@@ -218,11 +200,11 @@ def _heading(node: Node, names: Mapping[str, str], now: int) -> list[Piece]:
 
 def diff(
     session: CliSession,
-    one: Annotated[str, node_argument("A node.", metavar="A")],
-    other: Annotated[str, node_argument("Another node.", metavar="B")],
+    one: Annotated[str, argument("A", "A node.")],
+    other: Annotated[str, argument("B", "Another node.")],
     *,
     paths: Annotated[
-        bool, flag("--paths", help="Compare everything after the common part, not only the two nodes.")
+        bool, flag("--paths", "Compare everything after the common part, not only the two nodes.")
     ] = False,
 ) -> None:
     """Compare two nodes: where their paths part, and how their texts differ."""
@@ -241,7 +223,111 @@ def diff(
         session.out.text(str(comparison))
 
 
-def add_to(app: typer.Typer) -> None:
-    command(app, "tree", tree, panel="Trees")
-    command(app, "read", read, panel="Trees")
-    command(app, "diff", diff, panel="Context")
+def search(
+    session: CliSession,
+    words: Annotated[
+        list[str] | None,
+        argument(
+            "QUERY",
+            'Words that must all occur; "a phrase", a prefix*, one or another, -not. Quote it for the shell.',
+        ),
+    ] = None,
+    *,
+    author: Annotated[str | None, option("--author AGENT", "Written by this agent.")] = None,
+    model: Annotated[str | None, option("--model MODEL", "Written by agents of this model.")] = None,
+    after: Annotated[str | None, option("--after DATE", "Since this day or time (UTC).")] = None,
+    before: Annotated[str | None, option("--before DATE", "Before this day or time (UTC).")] = None,
+    bookmarked: Annotated[bool, flag("--bookmarked", "Only bookmarked nodes.")] = False,
+    kinds: Annotated[
+        list[str] | None, option("--kind KIND", "Only node, tree, document or tag. Repeatable.")
+    ] = None,
+    mode: Annotated[str | None, option("--mode MODE", "Only in trees of this mode.")] = None,
+    everything: Annotated[
+        bool, flag("--all", "Include excluded, pruned, undone and archived results.")
+    ] = False,
+    limit: Annotated[int, option("--limit N", "At most N results.")] = 20,
+    offset: Annotated[int, option("--offset N", "Skip the first N results.")] = 0,
+    rebuild: Annotated[bool, flag("--reindex", "Rebuild the index first.")] = False,
+) -> None:
+    """Search nodes, trees, documents and tags, the best result first.
+
+    Searches the whole grove, or the tree that --tree names.
+    """
+    if rebuild:
+        with progress_bar("indexing") as progress:
+            session.grove.reindex(progress)
+        session.out.message("rebuilt the search index")
+    if not words:
+        if not rebuild:
+            raise InvalidInputError("the query is missing", hint="weft search QUERY")
+        if session.out.as_json:
+            session.out.json({"reindexed": True})
+        return
+    hits = session.grove.search(
+        " ".join(words),
+        tree=session.options.tree,
+        author=author,
+        model=model,
+        after=after,
+        before=before,
+        bookmarked=bookmarked,
+        kinds=kinds or None,
+        mode=mode,
+        everything=everything,
+        limit=limit,
+        offset=offset,
+    )
+    if session.out.as_json:
+        session.out.json(replace(hits, hits=tuple(hit.value for hit in hits)))
+    elif session.out.terminal:
+        _show_hits(session, hits)
+    else:
+        for hit in hits:
+            session.out.text("\t".join(map(one_line, (hit.id, hit.kind, hit.title, hit.snippet.text))))
+    _show_state(session, hits)
+
+
+def _show_hits(session: CliSession, hits: "Hits[SearchHit]") -> None:
+    """Each result under a heading, with a blank line between."""
+    for index, hit in enumerate(hits):
+        if index:
+            session.out.text("")
+        session.out.line(_hit_heading(hit, session.now))
+        session.out.pieces(Piece(text, "bold" if marked else "") for text, marked in hit.snippet.pieces())
+
+
+def _hit_heading(hit: "SearchHit", now: int) -> list[Piece]:
+    facts = [*_facts(hit), ago(hit.created_at, now)]
+    return [
+        Piece(_name(hit), "bold"),
+        Piece(f" {quoted(hit.title)}", shrinks=True),
+        Piece(" · " + " · ".join(facts), "dim"),
+    ]
+
+
+def _name(hit: "SearchHit") -> str:
+    if hit.local_id is None:
+        return hit.kind if hit.kind == hit.target.kind else f"{hit.kind} on {hit.target.kind}"
+    return f"[{hit.local_id}]" if hit.kind == hit.target.kind else f"{hit.kind} on [{hit.local_id}]"
+
+
+def _facts(hit: "SearchHit") -> Iterator[str]:
+    if hit.author is not None:
+        yield one_line(hit.author)
+    metadata = hit.metadata
+    if metadata is not None:
+        if metadata.bookmarked:
+            yield one_line(f"★ {metadata.bookmark_label or ''}")
+        flags = {"excluded": metadata.excluded, "pruned": metadata.pruned, "undone": metadata.hidden}
+        yield from (name for name, is_set in flags.items() if is_set)
+
+
+def _show_state(session: CliSession, hits: "Hits[SearchHit]") -> None:
+    if hits.trouble is not None:
+        session.out.message(f"the index could not be updated, results may be missing: {hits.trouble}")
+    elif not hits.complete:
+        session.out.message("the index is being updated, results may be missing; try again soon")
+    if not hits and not session.out.as_json:
+        session.out.message(f"no results for {hits.query[:60]!r}")
+    elif hits.more:
+        session.out.message(f"more results: --offset {hits.next_offset}")

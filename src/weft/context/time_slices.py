@@ -97,7 +97,7 @@ class TreePath:
     node_id: str
     wishes: JsonObject = field(default_factory=dict[str, JsonValue], hash=False)
     """How its context is wanted where a stream is assembled: `limit`, `strategy`, …"""
-    kind: ClassVar[str] = "TreePath"
+    kind: ClassVar[str] = "Path"
 
     def to_wire(self) -> JsonObject:
         return {"kind": self.kind, "treeId": self.tree_id, "nodeId": self.node_id, **self.wishes}
@@ -129,7 +129,7 @@ def slice_of(kala: JsonObject) -> Slice:
             return Week(_time(kala, "weekEnd"))
         case "TermKala":
             return Term(_time(kala, "begin"), _time(kala, "end"))
-        case "TreePath":
+        case "Path":
             wishes = {name: value for name, value in kala.items() if name not in _NAMES_OF_PATH}
             return TreePath(_text(kala, "treeId"), _text(kala, "nodeId"), wishes)
         case kind:

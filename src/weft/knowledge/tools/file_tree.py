@@ -11,8 +11,8 @@ from weft.errors import NotFoundError, StorageError, UnavailableError
 from weft.knowledge.notes import Mounted
 from weft.knowledge.tools.base import Desk, Tool, ToolArguments
 from weft.knowledge.tools.tool_output import say
-from weft.tree.node_labels import counted
-from weft.tree.vault import Vault
+from weft.tree.node import counted
+from weft.tree.reference import Vault
 
 _INSTRUCTION = (
     "These are the notes that may be read; a note's path is its folders and its name with / between:"

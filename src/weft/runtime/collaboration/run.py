@@ -41,7 +41,7 @@ from weft.runtime.generation.run import GenerationRun
 from weft.runtime.generation.start_call import HOLD_SECONDS
 from weft.runtime.generation.stream import EventChannel, Failed, NodeCompleted, Started
 from weft.runtime.operations.executor import Caller
-from weft.store.spending import MICROS, spent_on
+from weft.store.model_calls import MICROS, spent_on
 from weft.tree.node import Node, Status
 from weft.tree.tree import Mode
 

@@ -37,7 +37,7 @@ from weft.runtime.generation.stream import StreamSlot
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.settings import load_settings
-from weft.store.spending import MICROS
+from weft.store.model_calls import MICROS
 from weft.tree.agent import Agent
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json import JsonObject

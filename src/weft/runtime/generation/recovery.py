@@ -19,9 +19,8 @@ from weft.runtime.operations.permissions import Actor, agent_row
 from weft.runtime.operations.scope import Scope
 from weft.runtime.views.reader import Reader
 from weft.store import schema
-from weft.store.active_calls import OpenCall, calls_under_way, pieces_of
-from weft.store.active_runs import run_row
 from weft.store.lookup import find_agent, find_tree
+from weft.store.model_calls import OpenCall, calls_under_way, pieces_of, run_row
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
 from weft.tree.attempt import AttemptOutcome, RawResponse

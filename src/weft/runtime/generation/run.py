@@ -16,8 +16,8 @@ from weft.errors import (
     WeftError,
 )
 from weft.log import Log
+from weft.providers.adapter import stream_retrying
 from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled
-from weft.providers.retries import stream_retrying
 from weft.redaction import redact
 from weft.runtime.coordination.heartbeat import Heartbeat
 from weft.runtime.coordination.idempotency import Idempotency, error_to_wire
@@ -44,9 +44,9 @@ from weft.runtime.generation.stream import (
 from weft.runtime.operations.agent_memory import KeepThought
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.permissions import Actor
-from weft.store.active_calls import hold_calls, put_piece
 from weft.store.leases import lease_at
 from weft.store.lookup import find_agent
+from weft.store.model_calls import hold_calls, put_piece
 from weft.store.transaction import Transaction
 from weft.tree.attempt import AttemptOutcome
 from weft.tree.json import JsonValue

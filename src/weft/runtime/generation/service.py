@@ -26,7 +26,7 @@ from weft.runtime.generation.start_point import DEFAULT_AGENT, model_agent
 from weft.runtime.generation.stream import EventStream, Failed, GenerationEvent, NodeCompleted
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.settings import ChangeSettings, load_settings
-from weft.store.spending import Spent, spent_by
+from weft.store.model_calls import Spent, spent_by
 from weft.tree.agent import Agent
 from weft.tree.node import Node, Status
 

@@ -6,8 +6,7 @@ from typing import ClassVar
 from sqlalchemy import and_, select
 
 from weft.errors import ConflictError, InvalidInputError
-from weft.providers.base import ModelName
-from weft.providers.registry import ProviderRegistry, installed_providers
+from weft.providers.base import ModelName, ProviderRegistry, installed_providers
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.executor import Caller, Editing, Executor
 from weft.runtime.operations.node_values import agent_value

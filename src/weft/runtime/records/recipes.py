@@ -261,7 +261,7 @@ class Recipes:
             body = {"presetId": body}
         if not isinstance(body, Mapping):
             raise InvalidInputError("a recipe is an object, or the name of a built-in one")
-        kala = {"kind": "TreePath", "treeId": tree_id, "nodeId": node.id, **wishes}
+        kala = {"kind": "Path", "treeId": tree_id, "nodeId": node.id, **wishes}
         return self.run({**body, "kala": kala}, user=user)
 
 

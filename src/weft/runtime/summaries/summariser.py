@@ -25,11 +25,11 @@ from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
 from weft.store.tree_queries import node_rows
 from weft.tree.content import check_text, plain_text
 from weft.tree.edge import EdgeType
-from weft.tree.extract import EXTRACT, extract, is_extract
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Node
 from weft.tree.path import Path
 from weft.tree.progress import Progress, silent
+from weft.tree.snippet import EXTRACT, extract, is_extract
 
 _SHORT = 50
 """Tokens below which a node says too little without its grandparent."""

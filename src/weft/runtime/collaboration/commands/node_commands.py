@@ -30,8 +30,8 @@ from weft.tree.document import (
     with_section_appended,
 )
 from weft.tree.edge import Source, SourceRole
-from weft.tree.extract import EXTRACT, extract
 from weft.tree.node import Node
+from weft.tree.snippet import EXTRACT, extract
 
 
 def run_node_command(context: CommandContext, action: v.NodeAction) -> CommandOutcome:

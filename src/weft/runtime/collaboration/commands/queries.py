@@ -25,9 +25,9 @@ from weft.runtime.summaries.summariser import Summariser
 from weft.store import schema
 from weft.tree.agent import AgentType
 from weft.tree.document import Document
-from weft.tree.extract import EXTRACT, extract
 from weft.tree.node import Node
 from weft.tree.reference import Target, TargetKind
+from weft.tree.snippet import EXTRACT, extract
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
