@@ -131,8 +131,8 @@ def _continue(context: CommandContext, action: v.ContinueCommand) -> CommandOutc
             stream.stop()
         try:
             for event in stream:
-                if session.heard is not None:
-                    session.heard(event)
+                if session.on_event is not None:
+                    session.on_event(event)
             made = stream.result()
         finally:
             session.stream = None

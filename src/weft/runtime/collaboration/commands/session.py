@@ -116,8 +116,8 @@ class CommandSession:
         """Document id → the revision that this run has seen."""
         self.stream: Stream[Node] | None = None
         """The generation that a `→ continue` waits for, so that it can be stopped."""
-        self.heard: Callable[[GenerationEvent], None] | None = None
-        """Who is told what a `→ continue` hears, in the thread that waits for it."""
+        self.on_event: Callable[[GenerationEvent], None] | None = None
+        """Called with each event of a `→ continue`, in the thread that waits for it."""
         with self.executor.store.read() as session:
             tree = find_tree(session, tree_id)
             require_access(session, self.see.actor, MemberRole.READER, tree)
