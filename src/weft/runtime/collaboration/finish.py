@@ -44,7 +44,7 @@ def edge_in(mode: Mode) -> EdgeType:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conclude(Generating):
+class FinishRun(Generating):
     """Keep what a run has said in the turns that have ended, and end it."""
 
     tree: str
@@ -179,7 +179,7 @@ def _close(executor: Executor, actor: Actor, row: RunRow) -> bool:
     if row.said:
         # Unless the place is gone or another's by now: then the words are kept with their calls.
         with contextlib.suppress(ConflictError, NotFoundError):
-            executor.perform(actor, Conclude(tree=tree, run=row.run))
+            executor.perform(actor, FinishRun(tree=tree, run=row.run))
     ended = executor.store.write(partial(_end, row, executor))
     tell_broken_off(executor, row)
     return ended

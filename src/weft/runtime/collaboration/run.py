@@ -20,7 +20,7 @@ from weft.errors import (
 )
 from weft.ids import new_ulid
 from weft.runtime.collaboration.commands.session import CommandSession
-from weft.runtime.collaboration.finish import Conclude, edge_in, note_broken_off
+from weft.runtime.collaboration.finish import FinishRun, edge_in, note_broken_off
 from weft.runtime.collaboration.run_events import (
     Answered,
     Began,
@@ -98,7 +98,7 @@ class Collaboration:
     def _drive(self) -> None:
         try:
             finished = self._work()
-        except BaseException as error:  # noqa: BLE001 - whoever listens is told, whatever it was
+        except BaseException as error:  # noqa: BLE001 - raised to the reader of the channel
             self.channel.close(error)
         else:
             self.channel.put(finished)
@@ -108,27 +108,25 @@ class Collaboration:
         task = self._task
         place = task.tree_id, task.node_id
         log = self._log = RunLog.begin(self._caller, place, agent=task.agent_key, run=self.id)
-        began = Began(run=self.id, tree_id=task.tree_id, node_id=task.node_id, agent=task.agent.name)
-        self.channel.put(began)
+        self.channel.put(
+            Began(run=self.id, tree_id=task.tree_id, node_id=task.node_id, agent=task.agent.name)
+        )
         clock = threading.Timer(task.limits.seconds, self._expire)
         clock.daemon = True
         clock.start()
         try:
             with beating(log.beat, hold=HOLD_SECONDS, on_lost=self._lose):
-                return self._carry_through(log)
+                # Whatever goes wrong, what was said is kept before the reader learns of it.
+                try:
+                    return self._go_on(log)
+                except WeftError as error:
+                    return self._finish(log, Ending.FAILED, error=error)
+                except Exception:
+                    with contextlib.suppress(WeftError):
+                        self._finish(log, Ending.FAILED)
+                    raise
         finally:
             clock.cancel()
-
-    def _carry_through(self, log: RunLog) -> Finished:
-        """Whatever goes wrong, what was said is kept before anybody is told."""
-        try:
-            return self._go_on(log)
-        except WeftError as error:
-            return self._finish(log, Ending.FAILED, None, error=error)
-        except Exception:
-            with contextlib.suppress(WeftError):
-                self._finish(log, Ending.FAILED, None)
-            raise
 
     def show_life(self) -> None:
         """Say now, and not at the next beat, that it goes on."""
@@ -145,58 +143,61 @@ class Collaboration:
 
     def _go_on(self, log: RunLog) -> Finished:
         task = self._task
-        session = CommandSession(
-            self._caller,
-            task.tree_id,
-            task.agent,
-            run=self.id,
-            unattended=task.options.unattended,
-        )
+        unattended = task.options.unattended
+        session = CommandSession(self._caller, task.tree_id, task.agent, run=self.id, unattended=unattended)
         with self._guard:
             self._session = session
         while True:
-            ended = self._why_end(log)
-            if ended is not None:
-                return ended
+            seconds = (self._executor.clock() - log.row.started_at) / MICROS
+            reached = task.limits.reached(turns=self._turns, tokens=self._tokens, seconds=seconds)
+            if reached is not None or self._is_to_end:
+                return self._end(log, reached)
             self._turns += 1
             self.channel.put(Turned(self._turns))
-            turn = self._new_turn(log)
-            reply, error = self._listen(log, session, turn)
+            turn = Turn(
+                log,
+                number=self._turns,
+                room=task.limits.tokens - self._tokens,
+                edge=edge_in(task.mode),
+                cursor=task.cursor,
+                tell=self.channel.put,
+            )
+            reply, error = self._run_turn(log, session, turn)
             self._tokens += turn.tokens
             if turn.is_whole and error is None:
-                self._keep_thoughts(session, turn)
+                # A thought that cannot be kept is no reason to end.
+                with contextlib.suppress(InvalidInputError, ConflictError, NotFoundError):
+                    session.think(turn.thoughts)
                 if turn.is_final:
                     session.note_not_run(turn.not_run)
             if error is not None or turn.is_final:
-                return self._ended(log, turn, reply, error)
+                over = f"ended after {self._tokens:,} tokens, of {task.limits.tokens:,}"
+                return self._end(log, over if turn.is_over else None, reply, error)
             self._answer(log, session, turn)
 
-    def _why_end(self, log: RunLog) -> Finished | None:
-        seconds = (self._executor.clock() - log.row.started_at) / MICROS
-        reached = self._task.limits.reached(turns=self._turns, tokens=self._tokens, seconds=seconds)
-        if self._lost:
-            return self._finish(log, Ending.FAILED, None, error=_lost())
+    def _end(
+        self,
+        log: RunLog,
+        reached: str | None,
+        reply: Node | None = None,
+        error: WeftError | None = None,
+    ) -> Finished:
+        """End the run for the first reason that holds; `reached` is a limit's."""
+        if self._lost and error is None:
+            error = ConflictError(
+                "another run has this place by now", hint="what was said is kept; ask again from another node"
+            )
+        if isinstance(error, LimitExceededError):
+            return self._finish(log, Ending.LIMIT, error.message, reply, error)
+        if error is not None:
+            return self._finish(log, Ending.FAILED, None, reply, error)
         if self._stopping:
-            return self._finish(log, Ending.STOPPED, "stopped")
-        if self._expired or reached is not None:
-            return self._finish(log, Ending.LIMIT, reached or self._time_is_up())
-        return None
+            return self._finish(log, Ending.STOPPED, "stopped", reply)
+        if self._expired:
+            reached = f"ended after {self._task.limits.seconds:g} seconds"
+        return self._finish(log, Ending.DONE if reached is None else Ending.LIMIT, reached, reply)
 
-    def _time_is_up(self) -> str:
-        return f"ended after {self._task.limits.seconds:g} seconds"
-
-    def _new_turn(self, log: RunLog) -> Turn:
-        task = self._task
-        return Turn(
-            log,
-            number=self._turns,
-            room=task.limits.tokens - self._tokens,
-            edge=edge_in(task.mode),
-            cursor=task.cursor,
-            tell=self.channel.put,
-        )
-
-    def _listen(
+    def _run_turn(
         self, log: RunLog, session: CommandSession, turn: Turn
     ) -> tuple[Node | None, WeftError | None]:
         """Have the model speak; its reply, if the run ends by it."""
@@ -245,46 +246,24 @@ class Collaboration:
             spent = Decimal(spent_on(session, self._attempts)) / MICROS
         return max(Decimal(0), limit - spent)
 
-    def _ended(self, log: RunLog, turn: Turn, reply: Node | None, error: WeftError | None) -> Finished:
-        if self._lost and error is None:
-            error = _lost()
-        if error is not None:
-            money = isinstance(error, LimitExceededError)
-            note = error.message if money else None
-            ending = Ending.LIMIT if money else Ending.FAILED
-            return self._finish(log, ending, note, reply=reply, error=error)
-        if self._stopping:
-            return self._finish(log, Ending.STOPPED, "stopped", reply=reply)
-        if self._expired:
-            return self._finish(log, Ending.LIMIT, self._time_is_up(), reply=reply)
-        if turn.is_over:
-            note = f"ended after {self._tokens:,} tokens, of {self._task.limits.tokens:,}"
-            return self._finish(log, Ending.LIMIT, note, reply=reply)
-        return self._finish(log, Ending.DONE, None, reply=reply)
-
-    def _keep_thoughts(self, session: CommandSession, turn: Turn) -> None:
-        with contextlib.suppress(InvalidInputError, ConflictError, NotFoundError):
-            # A thought that cannot be kept is no reason to end.
-            session.think(turn.thoughts)
-
     def _answer(self, log: RunLog, session: CommandSession, turn: Turn) -> None:
         """Run the batch, one after another; each is written down before it is begun."""
         results: list[Result] = []
-        for number, found in enumerate(turn.batch):
+        for number, command in enumerate(turn.batch):
             if self._is_to_end:
                 break
             log.begin_command(number)
-            for result in session.steps([found], turn=self._turns):
+            for result in session.steps([command], turn=self._turns):
                 results.append(result)
                 self.channel.put(Answered(result))
         else:
             log.begin_command(len(turn.batch))
         self.results += results
         log.follow()
-        told = [results_message(results), not_run_note(turn.not_run)]
+        parts = [results_message(results), not_run_note(turn.not_run)]
         if turn.truncated is not None:
-            told.append(f"→ {turn.truncated.text[:80]}\n{failed(_cut_off())}")
-        answer = "\n\n".join(filter(None, told))
+            parts.append(f"→ {turn.truncated.text[:80]}\n{failed(_CUT_OFF)}")
+        answer = "\n\n".join(filter(None, parts))
         self._tokens += DEFAULT.of_text(answer)
         numbers = tuple(result.number for result in results)
         self._exchanges.append(Exchange(said=turn.said.strip("\n"), results=answer, numbers=numbers))
@@ -293,76 +272,46 @@ class Collaboration:
         self,
         log: RunLog,
         ending: Ending,
-        note: str | None,
-        *,
+        note: str | None = None,
         reply: Node | None = None,
         error: WeftError | None = None,
     ) -> Finished:
         if reply is None:
             status = Status.COMPLETE if ending is Ending.DONE else Status.INTERRUPTED
             reply, error = self._conclude(log, status, error)
-        if ending is not Ending.DONE:
-            self._note_break(log, ending, note, reply=reply, error=error)
+        # Interrupted words say so themselves; where there are none in the path, the trace does.
+        shows = reply is not None and self._task.mode is Mode.DIALOGUE
+        if ending is not Ending.DONE and not shows and not self._lost and (self.results or error is None):
+            when = f"in turn {self._turns}" if self._turns else "before the first turn"
+            why = f"{'stopped' if error is None else error.code} {when}"
+            if ending is Ending.LIMIT and note:
+                why = note
+            note_broken_off(self._executor, log.row, log.head.local_id, why)
         return Finished(
             ending=ending, reply=reply, note=note, error=error, turns=self._turns, tokens=self._tokens
         )
-
-    def _note_break(
-        self,
-        log: RunLog,
-        ending: Ending,
-        note: str | None,
-        *,
-        reply: Node | None,
-        error: WeftError | None,
-    ) -> None:
-        """Words that were interrupted say so themselves; where there are none in the path, the trace does."""
-        shows = reply is not None and self._task.mode is Mode.DIALOGUE
-        begun = self.results or error is None
-        if shows or self._lost or not begun:
-            return
-        said = "stopped" if error is None else error.code
-        when = f"in turn {self._turns}" if self._turns else "before the first turn"
-        why = note if ending is Ending.LIMIT and note else f"{said} {when}"
-        note_broken_off(self._executor, log.row, log.head.local_id, why)
 
     def _conclude(
         self, log: RunLog, status: Status, error: WeftError | None
     ) -> tuple[Node | None, WeftError | None]:
         """What was said in earlier turns, as a reply; without any there is none."""
-        if not log.row.said:
-            self._let_go(log)
-            return None, error
-        conclude = Conclude(
-            tree=self._task.tree_id,
-            run=self.id,
-            status=status,
-            moves=True,
-            cursor=self._task.cursor,
-        )
-        try:
-            return log.caller.perform(conclude), error
-        except (ConflictError, NotFoundError) as trouble:
-            # The words are kept with their calls.
-            self._let_go(log)
-            return None, error or trouble
-
-    def _let_go(self, log: RunLog) -> None:
+        if log.row.said:
+            tree, cursor = self._task.tree_id, self._task.cursor
+            finish = FinishRun(tree=tree, run=self.id, status=status, moves=True, cursor=cursor)
+            try:
+                return log.caller.perform(finish), error
+            except (ConflictError, NotFoundError) as refused:
+                # The words are kept with their calls.
+                error = error or refused
         with contextlib.suppress(NotFoundError):
-            # Somebody destroyed the tree meanwhile.
+            # Unless the tree was destroyed meanwhile.
             log.end()
+        return None, error
 
 
-def _lost() -> ConflictError:
-    return ConflictError(
-        "another run has this place by now", hint="what was said is kept; ask again from another node"
-    )
-
-
-def _cut_off() -> InvalidSyntaxError:
-    return InvalidSyntaxError(
-        "this command was cut off by the length limit, and not run", hint="say it again, and be brief"
-    )
+_CUT_OFF = InvalidSyntaxError(
+    "this command was cut off by the length limit, and not run", hint="say it again, and be brief"
+)
 
 
 def assemble_turn(
