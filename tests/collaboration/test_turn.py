@@ -9,7 +9,7 @@ import itertools
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.collaborating.stage import MUSE, counts, run, words, workshop
+from tests.collaboration.stage import MUSE, counts, run, words, workshop
 from tests.commands.test_scanner import PLACES
 from tests.covers import covers
 from tests.soundness import check_sound

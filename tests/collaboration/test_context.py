@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.collaborating.stage import ALL, MUSE, run, words, workshop
+from tests.collaboration.stage import ALL, MUSE, run, words, workshop
 from tests.covers import covers
 from tests.statements import statements
 
