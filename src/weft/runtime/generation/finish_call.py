@@ -1,13 +1,12 @@
 """Keeping what a call brings, and ending it: its nodes, the response, the request and the outcome."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.errors import ConflictError
 from weft.runtime.coordination.leases import release_lease
-from weft.runtime.generation.start_call import EndedCall, Generating, save_ended_call
+from weft.runtime.generation.start_call import EndedCall, Generating, end_attempt, save_ended_call
 from weft.runtime.operations.attempts import (
     agent_key,
     attempt_row,
@@ -15,16 +14,14 @@ from weft.runtime.operations.attempts import (
     note_attempt,
     put_request,
     running_attempt,
-    update_attempt,
 )
 from weft.runtime.operations.cursors import move_cursor, undo_cursor
 from weft.runtime.operations.node_writer import Draft, write_node
-from weft.runtime.operations.responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
 from weft.store.bodies import save_manifest
 from weft.store.leases import lease_at
 from weft.store.model_calls import PieceRow, drop_call, put_piece, settle
-from weft.store.rows import OUTCOMES, NodeRow, TreeState
+from weft.store.rows import NodeRow, TreeState
 from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.content import Content, JsonValue
 from weft.tree.edge import EdgeType, Source
@@ -108,23 +105,12 @@ class FinishCall(Generating):
         parent = scope.transaction.node(tree.key, row["parent"])
         if self.segments is not None and row["request"] is None:
             put_request(scope, tree, row, self.segments)
-        said = self.continuations if parent.live or not self.allow_missing_parent else ()
-        nodes = self._write_nodes(scope, tree, parent, row) if said else ()
+        writes = bool(self.continuations) and (parent.live or not self.allow_missing_parent)
+        nodes = self._write_nodes(scope, tree, parent, row) if writes else ()
         # Written nodes may have linked the response.
         row = attempt_row(scope, tree, row["ulid"]) or row
-        response = row["response"]
-        if not said and self.response is not None:
-            digest = hashlib.sha256(self.response.body).digest()
-            response = add_response(scope, tree, Answer(self.response, digest, 0))["key"]
-        update_attempt(
-            scope,
-            row,
-            response=response,
-            outcome=OUTCOMES.index(self.outcome),
-            error=self.error,
-            ended_at=scope.now,
-        )
-        note_attempt(scope, tree, row)
+        unwritten = None if writes else self.response
+        end_attempt(scope, tree, row, self.outcome, error=self.error, response=unwritten)
         others = [
             save_ended_call(scope, tree, parent, self.agent, each, manifest=self.manifest)
             for each in self.earlier

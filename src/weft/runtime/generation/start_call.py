@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import orjson
 
@@ -55,21 +55,28 @@ def save_ended_call(
     row = new_attempt(scope, tree, agent=agent_key(scope, agent), parent=parent.key)
     save_manifest(scope.transaction, tree.key, row["key"], manifest)
     put_request(scope, tree, row, call.segments)
-    response = None
-    if call.response is not None:
-        digest = hashlib.sha256(call.response.body).digest()
-        response = add_response(scope, tree, Answer(call.response, digest, 0))["key"]
     outcome = AttemptOutcome.COMPLETE if call.error is None else AttemptOutcome.FAILED
-    update_attempt(
-        scope,
-        row,
-        response=response,
-        outcome=OUTCOMES.index(outcome),
-        error=call.error,
-        ended_at=scope.now,
-    )
-    note_attempt(scope, tree, row)
+    end_attempt(scope, tree, row, outcome, error=call.error, response=call.response)
     return row["ulid"]
+
+
+def end_attempt(
+    scope: Scope,
+    tree: TreeState,
+    row: dict[str, Any],
+    outcome: AttemptOutcome,
+    *,
+    error: str | None,
+    response: RawResponse | None,
+) -> None:
+    """Write down how a call ended; `response` is what came, where no node holds it."""
+    key = row["response"]
+    if response is not None:
+        digest = hashlib.sha256(response.body).digest()
+        key = add_response(scope, tree, Answer(response, digest, 0))["key"]
+    number = OUTCOMES.index(outcome)
+    update_attempt(scope, row, response=key, outcome=number, error=error, ended_at=scope.now)
+    note_attempt(scope, tree, row)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,9 +187,7 @@ class StartCalls(Generating):
             if not mine:
                 continue
             row = scope.transaction.agent(agent_key(scope, agent))
-            spender = Spender(
-                tree=tree.key, tree_id=tree.ulid, agent=row.key, agent_id=row.ulid, agent_name=row.name
-            )
+            spender = Spender.of(tree.key, tree.ulid, row)
             require_room(scope.transaction, spender, now=scope.now, more=whole, mine=mine)
 
     def _begin(

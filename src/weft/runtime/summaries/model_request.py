@@ -205,8 +205,7 @@ def _spender(transaction: Transaction, tree: int, agent: int) -> Spender:
     """Who it is for. A document belongs to no tree, and so no tree's cap stands over it."""
     trees = schema.trees
     tree_id = transaction.execute(select(trees.c.ulid).where(trees.c.key == tree)).scalar()
-    row = transaction.agent(agent)
-    return Spender(tree=tree, tree_id=tree_id or "", agent=agent, agent_id=row.ulid, agent_name=row.name)
+    return Spender.of(tree, tree_id or "", transaction.agent(agent))
 
 
 def clean_summary(said: str) -> str:
