@@ -8,7 +8,7 @@ from weft.commands.actions import Command, ContinueCommand, ThinkCommand
 from weft.commands.catalog import CATALOG, DOUBTFUL, HELP, ROWS, NotRun, doubtful, forms, near_misses, verbs
 from weft.commands.classifier import RankedCommand, rank
 from weft.commands.formatter import write_command
-from weft.commands.grammar import CommandRow, Slot
+from weft.commands.grammar import CommandRow
 from weft.commands.lexer import Option, Quoted, Token, Word, thought_start, tokens_of
 from weft.commands.reader import Misfit, read_form
 from weft.commands.scanner import Ignored, ScannedCommand, Why, scan
@@ -185,7 +185,7 @@ def _settled(
 def _read_row(candidate: _Candidate, misfit: Misfit, reach: _Reach) -> Command | None:
     row = candidate.row
     for form in row.variants:
-        action = read_form(form, candidate.items, row.noise | candidate.noise, verbs(), misfit)
+        action = read_form(form, candidate.items, row.noise | candidate.noise, misfit)
         if action is not None:
             return _reaching(Command(row.name, action), reach)
     return None
@@ -214,15 +214,14 @@ def _verb_first(items: Sequence[VocabularyToken]) -> list[VocabularyToken]:
 def _candidates(items: Sequence[VocabularyToken]) -> Iterator[_Candidate]:
     """Every command that the words of a line may mean: by its verb, or by a general verb and a noun."""
     line = [item.text if item.sort is Sort.WORD else "" for item in items]
-    by_verb = list(_by_verb(items, line))
-    yield from by_verb
+    yield from _by_verb(items, line)
     yield from _by_noun(items, line)
 
 
 def _by_verb(items: Sequence[VocabularyToken], line: Sequence[str]) -> Iterator[_Candidate]:
     if not line or not line[0]:
         return
-    for verb, names in _verbs_from(line[0]):
+    for verb, names in _by_first_word().get(line[0], []):
         rest = _without_verb(items, line, verb)
         if rest is not None:
             for name in names:
@@ -236,10 +235,6 @@ def _by_first_word() -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]
     for verb, names in verbs().items():
         known.setdefault(verb[0], []).append((verb, names))
     return known
-
-
-def _verbs_from(word: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    return _by_first_word().get(word, [])
 
 
 def _without_verb(
@@ -332,12 +327,8 @@ def known_words() -> frozenset[str]:
         known |= row.made | row.removed | row.listed | row.noise | row.vocabulary
         for form in row.variants:
             for slot in form.flat:
-                known |= _slot_words(slot)
+                known |= slot.after | slot.names | slot.units | slot.requires | slot.values.keys()
     return frozenset(known)
-
-
-def _slot_words(slot: Slot) -> frozenset[str]:
-    return slot.after | slot.names | slot.units | slot.requires | frozenset(slot.values)
 
 
 def _refuse_unflagged(tokens: Sequence[Token]) -> None:
