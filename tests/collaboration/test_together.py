@@ -10,7 +10,6 @@ from tests.soundness import check_sound
 from weft.errors import ConflictError
 from weft.runtime.collaboration.run_events import Answered, Ending, TextChunk
 from weft.runtime.contexts.agent_memory import AgentMemory
-from weft.runtime.generation.start_point import registry_of
 from weft.store import schema
 from weft.testing import Gate, Reply, Scripted
 from weft.tree.node import Status
@@ -237,7 +236,7 @@ def test_a_subject_is_asked_through_continue_and_sees_nothing_of_the_loom(addres
         assert found.results[0].text.startswith(f"✓ continued from [{node.local_id}] · 2 results · ")
         texts = [child.text for child in node.children]
         assert texts == ["You said (1): Here.", "You said (2): Here.", "Two ways."]
-        subject = registry_of(grove.caller.executor).model(_name("scripted:echo"))[0]
+        subject = grove.generations.registry.model(_name("scripted:echo"))[0]
         assert "loom" not in words(subject.requests[0]).lower()
         assert count(grove, schema.leases) == 0
         check_sound(grove)

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Generic, Protocol, TypeVar
 
 from weft.errors import WeftError
+from weft.providers.base import ProviderRegistry
 from weft.runtime.coordination.background import register_run
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.plan import Preflight, preflight
@@ -22,7 +23,7 @@ from weft.runtime.generation.sent_request import (
     load_sent_request,
 )
 from weft.runtime.generation.spending import Cap, SetCap, SpendingPeriod, caps_of, dollars_from, period_from
-from weft.runtime.generation.start_point import DEFAULT_AGENT, model_agent
+from weft.runtime.generation.start_point import DEFAULT_AGENT, model_agent, registry_of
 from weft.runtime.generation.stream import EventStream, Failed, GenerationEvent, NodeCompleted
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.settings import ChangeSettings, load_settings
@@ -103,6 +104,11 @@ class Generations(Generic[N]):
     caller: Caller
     wrap: Callable[[Node], N]
     """Makes what a face gives out of a node's value."""
+
+    @property
+    def registry(self) -> ProviderRegistry:
+        """The model providers of the grove; else all that are installed."""
+        return registry_of(self.caller.executor)
 
     def stream(self, tree: str, node: str | None, options: GenerationOptions) -> Stream[N]:
         """Begin, and return at once; the stream tells what happens, also if it is refused."""
